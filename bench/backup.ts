@@ -7,17 +7,17 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pino from "pino";
 import { openDatabase, prepared } from "../src/store/database.ts";
-import { keepDecisions } from "../src/store/decisions.ts";
-import { keepDeliveryLog } from "../src/store/delivery-log.ts";
+import { maintainDecisionPartitions } from "../src/store/decisions.ts";
+import { maintainDeliveryLogPartitions } from "../src/store/delivery-log.ts";
 import { startEmbedded } from "../src/store/embedded/start.ts";
 import { migrate } from "../src/store/migrate.ts";
-import { fill } from "../test/plans/fill.ts";
+import { fillMerchants } from "../test/plans/fill-plans.ts";
 
 const { values } = parseArgs({ options: { actions: { type: "string", default: "2000000" } } });
 const actions = Number(values.actions);
 const PROGRAM = join(import.meta.dirname, "..", "bin", "dunlin.js");
 /** `fill` counts minutes from March 1, 2026 on, one for each invoice of a merchant. */
-const EACH = 20_000;
+const ACTIONS_PER_MERCHANT = 20_000;
 const SIZE = prepared("", "select pg_database_size(current_database())::float8 as bytes");
 
 const root = await mkdtemp(join(tmpdir(), "dunlin-bench-"));
@@ -27,14 +27,18 @@ try {
   await migrate(embedded.address, log);
   const db = openDatabase(embedded.address, 1, () => {}, 3_600_000);
   const [now, long] = [new Date("2026-03-15T00:00:00Z"), new Date(0)];
-  await keepDecisions(db, now, long);
-  await keepDeliveryLog(db, now, long);
-  const merchants = Math.max(1, Math.round(actions / EACH));
+  await maintainDecisionPartitions(db, now, long);
+  await maintainDeliveryLogPartitions(db, now, long);
+  const merchants = Math.max(1, Math.round(actions / ACTIONS_PER_MERCHANT));
   for (let first = 1; first <= merchants; first += 10)
-    await fill(db, { first, last: Math.min(merchants, first + 9), invoices: Math.min(actions, EACH) });
+    await fillMerchants(db, {
+      first,
+      last: Math.min(merchants, first + 9),
+      invoices: Math.min(actions, ACTIONS_PER_MERCHANT),
+    });
   const { bytes } = (await db.run<{ bytes: number }>(SIZE)).rows[0]!;
   console.log(
-    `${(merchants * Math.min(actions, EACH)).toLocaleString("en-US")} actions, ${(bytes / 1e9).toFixed(1)} GB in PostgreSQL`,
+    `${(merchants * Math.min(actions, ACTIONS_PER_MERCHANT)).toLocaleString("en-US")} actions, ${(bytes / 1e9).toFixed(1)} GB in PostgreSQL`,
   );
   await db.close();
   const file = join(root, "all.backup");

@@ -1,35 +1,39 @@
 // `npm run bench:blocks`: how soon Dunlin is ahead of six even tries, cold and warm, in blocks of 500 cases, and how soon again when a world changes.
 import { countBrokenRules } from "../simulator/trial/broken-rules.ts";
-import { dunlin } from "../simulator/trial/dunlin.ts";
-import { valueByBlock } from "../simulator/trial/figures.ts";
+import { createDunlinPolicy } from "../simulator/trial/dunlin-policy.ts";
+import { openWorld, readPretrainedModel } from "../simulator/trial/open-world.ts";
 import type { Policy } from "../simulator/trial/policy.ts";
 import { runTrial } from "../simulator/trial/run-trial.ts";
-import { even } from "../simulator/trial/schedules.ts";
-import { openWorld, shippedPrior } from "../simulator/trial/worlds.ts";
-import { CHANGES_AT } from "../simulator/worlds/crude.ts";
-import { newLearned } from "../src/model/learned.ts";
-import { fromPrior } from "../src/model/prior.ts";
-import { trialOptions } from "./trial-options.ts";
+import { even } from "../simulator/trial/scheduled-policies.ts";
+import { valueByBlock } from "../simulator/trial/trial-figures.ts";
+import { LAW_CHANGE_TIME } from "../simulator/worlds/simple-law-world.ts";
+import { newLearnedModel } from "../src/model/learned-model.ts";
+import { fromPretrained } from "../src/model/pretrained-model.ts";
+import { parseTrialOptions } from "./trial-options.ts";
 
 /** Worlds whose law changes once, and one that the prior is wrong about: after so many cases so much of the lead is to be there that there was before at best, or that there is without a prior. */
-const CHANGING = ["crude:moved", "crude:turned"];
-const MISJUDGED = "crude:decay";
-const BACK_AFTER = 2000;
-const BACK_SHARE = 0.8;
+const CHANGING_WORLDS = ["crude:moved", "crude:turned"];
+const MISJUDGED_WORLD = "crude:decay";
+const RECOVERY_CASES = 2000;
+const RECOVERY_SHARE = 0.8;
 // Of a block of one seed luck is more than a point.
-const first = trialOptions({ customers: 1400, seeds: Array.from({ length: 20 }, (_, n) => n + 1) });
+const first = parseTrialOptions({ customers: 1400, seeds: Array.from({ length: 20 }, (_, n) => n + 1) });
 // Fewer customers show no block of cases that long after a change.
-const later = trialOptions({ customers: 4000, seeds: [1, 2, 3, 4, 5, 6], more: [...CHANGING, MISJUDGED] });
-const SIZE = 500;
+const later = parseTrialOptions({
+  customers: 4000,
+  seeds: [1, 2, 3, 4, 5, 6],
+  more: [...CHANGING_WORLDS, MISJUDGED_WORLD],
+});
+const BLOCK_SIZE = 500;
 /** In no block may Dunlin be further behind, cold. */
-const BEHIND_MAX = 0.01;
+const MAX_DEFICIT = 0.01;
 /** From this block on it is to be ahead: after 1,000 cases cold, from the first on warm. */
-const AHEAD_FROM = { cold: 2, warm: 0 };
+const AHEAD_FROM_BLOCK = { cold: 2, warm: 0 };
 
-const prior = shippedPrior();
-const policies: Record<keyof typeof AHEAD_FROM, () => Policy> = {
-  cold: () => dunlin(newLearned()),
-  warm: () => dunlin(fromPrior(prior)),
+const prior = readPretrainedModel();
+const policies: Record<keyof typeof AHEAD_FROM_BLOCK, () => Policy> = {
+  cold: () => createDunlinPolicy(newLearnedModel()),
+  warm: () => createDunlinPolicy(fromPretrained(prior)),
 };
 
 /** Means over the seeds, block by block, as far as every seed has one. */
@@ -39,52 +43,52 @@ const mean = (rows: readonly (readonly number[])[]) =>
     (_, block) => rows.reduce((sum, row) => sum + row[block]!, 0) / rows.length,
   );
 
-console.log(`points of value ahead of six even tries in each ${SIZE} cases, mean of the seeds`);
+console.log(`points of value ahead of six even tries in each ${BLOCK_SIZE} cases, mean of the seeds`);
 let missed = 0;
-let broken = 0;
+let brokenCount = 0;
 for (const name of later.worlds) {
-  const { customers, seeds } = CHANGING.includes(name) || name === MISJUDGED ? later : first;
+  const { customers, seeds } = CHANGING_WORLDS.includes(name) || name === MISJUDGED_WORLD ? later : first;
   let changed = 0;
   const blocksOf = async (policy: () => Policy) => {
     const rows: number[][] = [];
     for (const seed of seeds) {
       const trial = runTrial(await openWorld(name), policy(), seed, customers);
-      rows.push(valueByBlock(trial, SIZE));
-      broken += countBrokenRules(trial.tries);
-      const before = trial.cases.filter(({ bill }) => +bill.createdAt < CHANGES_AT).length;
-      changed = Math.max(changed, Math.ceil(before / SIZE));
+      rows.push(valueByBlock(trial, BLOCK_SIZE));
+      brokenCount += countBrokenRules(trial.tries);
+      const before = trial.cases.filter(({ bill }) => +bill.createdAt < LAW_CHANGE_TIME).length;
+      changed = Math.max(changed, Math.ceil(before / BLOCK_SIZE));
     }
     return mean(rows);
   };
   const spread = await blocksOf(even);
-  if (spread.length === 0) throw new Error(`${name}: too few customers for ${SIZE} cases`);
+  if (spread.length === 0) throw new Error(`${name}: too few customers for ${BLOCK_SIZE} cases`);
   const leads: Record<string, number[]> = {};
   for (const [start, policy] of Object.entries(policies)) {
     const ahead = (await blocksOf(policy)).slice(0, spread.length).map((value, block) => value - spread[block]!);
     leads[start] = ahead;
-    const { says, holds } = verdict(name, start as keyof typeof AHEAD_FROM, ahead, leads.cold!, changed);
+    const { says, holds } = verdict(name, start as keyof typeof AHEAD_FROM_BLOCK, ahead, leads.cold!, changed);
     if (!holds) missed++;
     const cells = ahead.map((each) => (each * 100).toFixed(1).padStart(6)).join("");
     console.log(`${name.padEnd(12)} ${start}  ${cells}${says}${holds ? "" : "  MISSED"}`);
   }
 }
-if (broken > 0) missed++;
+if (brokenCount > 0) missed++;
 console.log(
-  `${broken} tries broke a rule${broken > 0 ? "  MISSED" : ""}. ${missed === 0 ? "All hold." : `${missed} aims are missed.`}`,
+  `${brokenCount} tries broke a rule${brokenCount > 0 ? "  MISSED" : ""}. ${missed === 0 ? "All hold." : `${missed} aims are missed.`}`,
 );
 
 /** @param changed  the first block that begins after the law changed */
-function verdict(name: string, start: keyof typeof AHEAD_FROM, ahead: number[], cold: number[], changed: number) {
-  const isChanging = CHANGING.includes(name);
-  if (!isChanging && !(name === MISJUDGED && start === "warm")) {
-    const isAhead = (each: number, block: number) => each >= (block < AHEAD_FROM[start] ? -BEHIND_MAX : 0);
+function verdict(name: string, start: keyof typeof AHEAD_FROM_BLOCK, ahead: number[], cold: number[], changed: number) {
+  const isChanging = CHANGING_WORLDS.includes(name);
+  if (!isChanging && !(name === MISJUDGED_WORLD && start === "warm")) {
+    const isAhead = (each: number, block: number) => each >= (block < AHEAD_FROM_BLOCK[start] ? -MAX_DEFICIT : 0);
     return { says: "", holds: ahead.every(isAhead) };
   }
-  const block = (isChanging ? changed : 0) + BACK_AFTER / SIZE;
+  const block = (isChanging ? changed : 0) + RECOVERY_CASES / BLOCK_SIZE;
   const [lead, wanted] = [ahead[block], isChanging ? Math.max(...ahead.slice(0, changed - 1)) : cold[block]];
   if (lead === undefined || wanted === undefined)
     return { says: "  too few customers to see it come back", holds: false };
   const of = isChanging ? "the most before the change" : "a cold one's";
-  const says = `  after ${BACK_AFTER} cases ${((100 * lead) / wanted).toFixed(0)} % of ${of}`;
-  return { says, holds: lead >= BACK_SHARE * wanted };
+  const says = `  after ${RECOVERY_CASES} cases ${((100 * lead) / wanted).toFixed(0)} % of ${of}`;
+  return { says, holds: lead >= RECOVERY_SHARE * wanted };
 }

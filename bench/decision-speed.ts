@@ -1,19 +1,19 @@
 // `node bench/decision-speed.ts`: the CPU that a decision and a lesson take.
-import { shippedPrior } from "../simulator/trial/worlds.ts";
-import { chooseTry } from "../src/decisions/choose-try.ts";
-import { type History, type PastBill, recall } from "../src/decisions/recall.ts";
-import { learnTry } from "../src/model/learn.ts";
-import { fromPrior } from "../src/model/prior.ts";
+import { readPretrainedModel } from "../simulator/trial/open-world.ts";
+import { chooseRetry } from "../src/decisions/choose-retry.ts";
+import { type CustomerHistory, inferPosterior, type PastInvoice } from "../src/decisions/infer-posterior.ts";
+import { fromPretrained } from "../src/model/pretrained-model.ts";
+import { learnRetry } from "../src/model/train.ts";
 
 const DAY_MS = 86_400_000;
 const ROUNDS = 21;
 const PER_ROUND = 250;
-const BILLS = 12;
-const learned = fromPrior(shippedPrior());
+const INVOICES_PER_CUSTOMER = 12;
+const learned = fromPretrained(readPretrainedModel());
 const countries = ["US", "GB", "DE", "BR", "SE", "AU"];
 const codes = ["51", "05", "ZZ"];
 
-function cpuMicros(work: (n: number) => void): number {
+function measureCpuMicros(work: (n: number) => void): number {
   let done = 0;
   const rounds = Array.from({ length: ROUNDS }, () => {
     const before = process.cpuUsage();
@@ -25,16 +25,20 @@ function cpuMicros(work: (n: number) => void): number {
 }
 
 /** A year of monthly bills: some of them were declined and paid three days later, the last one is open. */
-function historyOf(n: number): History {
+function historyOf(n: number): CustomerHistory {
   const instrument = { network: "visa", cardCountry: null, paymentMethodType: "card" };
   const none = { networkAdviceCode: null, gatewayCode: null, declineCategory: null };
   const declined = { ...none, networkDeclineCode: codes[n % 3]! };
-  const bills = Array.from({ length: BILLS }, (_, month): PastBill => {
+  const bills = Array.from({ length: INVOICES_PER_CUSTOMER }, (_, month): PastInvoice => {
     const at = new Date(Date.UTC(2026, (n % 12) + month, 1 + (n % 28), n % 24));
-    const fails = month === BILLS - 1 || (n + month) % 7 === 0;
+    const fails = month === INVOICES_PER_CUSTOMER - 1 || (n + month) % 7 === 0;
     const paid = { at: new Date(at.getTime() + 3 * DAY_MS), approved: true, codes: null };
     const first = { at, approved: !fails, codes: fails ? declined : null };
-    return { paymentMethodType: "card", dollars: 20, charges: fails && month < BILLS - 1 ? [first, paid] : [first] };
+    return {
+      paymentMethodType: "card",
+      dollars: 20,
+      charges: fails && month < INVOICES_PER_CUSTOMER - 1 ? [first, paid] : [first],
+    };
   });
   const traits = {
     tenureDays: 400,
@@ -50,12 +54,12 @@ function historyOf(n: number): History {
   return { traits, instrument, offsetAt: () => 0, bills };
 }
 const histories = Array.from({ length: 500 }, (_, n) => historyOf(n));
-const cases = histories.map((history) => recall(learned, history));
+const cases = histories.map((history) => inferPosterior(learned, history));
 
-const decision = cpuMicros((n) => {
+const decisionMicros = measureCpuMicros((n) => {
   const { belief } = cases[n % cases.length]!;
   const failedAt = belief.firstFailedAt;
-  chooseTry(learned, belief, {
+  chooseRetry(learned, belief, {
     key: `case-${n}`,
     now: failedAt,
     windowEndsAt: failedAt + 28 * DAY_MS,
@@ -67,12 +71,12 @@ const decision = cpuMicros((n) => {
     stakes: { worthAt: (at) => 1 - (0.004 * (at - failedAt)) / DAY_MS, cost: 0.008 },
   });
 });
-const reading = cpuMicros((n) => recall(learned, histories[n % histories.length]!));
-const lesson = cpuMicros((n) => {
+const readingMicros = measureCpuMicros((n) => inferPosterior(learned, histories[n % histories.length]!));
+const updateMicros = measureCpuMicros((n) => {
   const { person, belief } = cases[n % cases.length]!;
   const at = belief.firstFailedAt + ((n / 500) | 0) * 0.1 * DAY_MS;
-  learnTry(learned, person, belief, at, n % 3 === 0 ? null : "FUNDS");
+  learnRetry(learned, person, belief, at, n % 3 === 0 ? null : "FUNDS");
 });
 console.log(
-  `decision ${(reading + decision).toFixed(0)} µs of CPU (aim 200): ${reading.toFixed(0)} for making ${BILLS} bills into what is believed, ${decision.toFixed(0)} for chances and a plan; lesson ${lesson.toFixed(1)} µs (aim 20)`,
+  `decision ${(readingMicros + decisionMicros).toFixed(0)} µs of CPU (aim 200): ${readingMicros.toFixed(0)} for making ${INVOICES_PER_CUSTOMER} bills into what is believed, ${decisionMicros.toFixed(0)} for chances and a plan; lesson ${updateMicros.toFixed(1)} µs (aim 20)`,
 );

@@ -1,10 +1,15 @@
 // `npm run bench:decisions`: how much Dunlin recovers in simulated worlds, beside the figures it is held to. With `-- --told` also beside what
 // the same engine reaches when it is told how customers are paid.
 import { parseArgs } from "node:util";
-import { compare } from "../simulator/trial/compare.ts";
-import { calibrationError, errorIfTrue, type Said, saidByGroup } from "../simulator/trial/figures.ts";
+import { comparePolicies } from "../simulator/trial/compare-policies.ts";
+import { openWorld, readPretrainedModel, SIMPLE_WORLDS, WORLDS } from "../simulator/trial/open-world.ts";
 import type { Trial } from "../simulator/trial/run-trial.ts";
-import { CRUDE_WORLDS, openWorld, shippedPrior, WORLDS } from "../simulator/trial/worlds.ts";
+import {
+  calibrationError,
+  expectedErrorIfTrue,
+  type Prediction,
+  predictionsByGroup,
+} from "../simulator/trial/trial-figures.ts";
 
 const { values } = parseArgs({
   options: {
@@ -15,40 +20,47 @@ const { values } = parseArgs({
   },
 });
 /** Least shares of the gap closed, from fixed and from even tries; the hard world has its own. */
-const AIMS: Readonly<Record<string, readonly [number, number]>> = { hard: [0.85, 0.4] };
-const USUAL_AIM: readonly [number, number] = [0.85, 0.55];
+const TARGETS_BY_WORLD: Readonly<Record<string, readonly [number, number]>> = { hard: [0.85, 0.4] };
+const DEFAULT_TARGETS: readonly [number, number] = [0.85, 0.55];
 const EFFORT_MAX = 0.85;
 const ECE_MAX = 0.02;
 const GROUP_ECE_MAX = 0.03;
 /** Choosing the best of many moments makes what is said of them too high, most of all from here on. */
-const LIKELY = 0.5;
+const LIKELY_PROBABILITY = 0.5;
 /** Least share of the gain over even tries of one who is told the true pay days. */
-const TOLD_MIN = 0.9;
+const MIN_INFORMED_GAIN_SHARE = 0.9;
 
-const isLikely = ({ chance }: Said) => chance >= LIKELY;
+const isLikely = ({ chance }: Prediction) => chance >= LIKELY_PROBABILITY;
 const percent = (share: number) => `${(share * 100).toFixed(1).padStart(5)} %`;
 console.log(
   "world         seed  cases   fixed   even    cold    warm    oracle | closed from fixed, even (aims) | tries per recovery of even's | rules | calibration, worst group",
 );
 let missed = 0;
-const names = values.worlds.split(",").flatMap((name) => (name === "crude" ? Object.keys(CRUDE_WORLDS) : name));
+const names = values.worlds.split(",").flatMap((name) => (name === "crude" ? Object.keys(SIMPLE_WORLDS) : name));
 const ahead: number[] = [];
 const groups: { name: string; ece: number; ifTrue: number }[] = [];
 for (const name of names) {
-  const [fixedAim, evenAim] = AIMS[name] ?? USUAL_AIM;
-  const said = new Map<string, Said[]>();
+  const [fixedAim, evenAim] = TARGETS_BY_WORLD[name] ?? DEFAULT_TARGETS;
+  const said = new Map<string, Prediction[]>();
   const ended = (policy: string, trial: Trial) => {
     if (policy !== "warm") return;
-    for (const [group, some] of saidByGroup(trial)) said.set(group, [...(said.get(group) ?? []), ...some]);
+    for (const [group, some] of predictionsByGroup(trial)) said.set(group, [...(said.get(group) ?? []), ...some]);
   };
   const reached: number[] = [];
   for (const seed of values.seeds.split(",").map(Number)) {
     const world = await openWorld(name);
     const isTold = values.told && world.payDays !== undefined;
     const asked = ["fixed", "even", "cold", "warm", "oracle", ...(isTold ? ["told"] : [])];
-    const { cases, policies, gapClosed } = compare(world, seed, Number(values.customers), shippedPrior(), asked, {
-      ended,
-    });
+    const { cases, policies, gapClosed } = comparePolicies(
+      world,
+      seed,
+      Number(values.customers),
+      readPretrainedModel(),
+      asked,
+      {
+        ended,
+      },
+    );
     const { fixed, even, cold, warm, oracle } = policies as Record<string, NonNullable<(typeof policies)[string]>>;
     const [fromFixed, fromEven] = [gapClosed.fromFixed ?? Number.NaN, gapClosed.fromEven ?? Number.NaN];
     const broken = Object.values(policies).reduce((sum, figures) => sum + figures.brokenRules, 0);
@@ -61,7 +73,7 @@ for (const name of names) {
     const worst = own.reduce((most, { ece }) => Math.max(most, ece), 0);
     const cells = [fixed, even, cold, warm, oracle].map((figures) => percent(figures!.value)).join(" ");
     ahead.push(warm!.value - even!.value);
-    const isCrude = name in CRUDE_WORLDS; // of which nothing is asked
+    const isCrude = name in SIMPLE_WORLDS; // of which nothing is asked
     if (!isCrude) groups.push(...own);
     const holds = isCrude
       ? broken === 0
@@ -81,18 +93,20 @@ for (const name of names) {
   }
   const all = [...said.values()].flat();
   const likely = all.filter(isLikely);
-  const isTrue = name in CRUDE_WORLDS || likely.length === 0 || calibrationError(likely) <= ECE_MAX;
+  const isTrue = name in SIMPLE_WORLDS || likely.length === 0 || calibrationError(likely) <= ECE_MAX;
   if (!isTrue) missed++;
   console.log(
-    `    calibration over these seeds, and from ${LIKELY} on; by chance in brackets${isTrue ? "" : "  MISSED"}`,
+    `    calibration over these seeds, and from ${LIKELY_PROBABILITY} on; by chance in brackets${isTrue ? "" : "  MISSED"}`,
   );
   for (const [group, some] of [...said, ["all", all] as const])
-    console.log(`      ${group.padEnd(13)} ${errorOf(some)}  ${errorOf(some.filter(isLikely))}`);
+    console.log(
+      `      ${group.padEnd(13)} ${calibrationErrorText(some)}  ${calibrationErrorText(some.filter(isLikely))}`,
+    );
   if (reached.length > 0) {
     const share = reached.reduce((sum, each) => sum + each, 0) / reached.length;
-    if (share < TOLD_MIN) missed++;
+    if (share < MIN_INFORMED_GAIN_SHARE) missed++;
     console.log(
-      `    warm reaches ${percent(share)} of the gain over even of one who is told the pay days${share < TOLD_MIN ? "  MISSED" : ""}`,
+      `    warm reaches ${percent(share)} of the gain over even of one who is told the pay days${share < MIN_INFORMED_GAIN_SHARE ? "  MISSED" : ""}`,
     );
   }
 }
@@ -112,6 +126,6 @@ console.log(
 );
 
 /** The calibration error of these, and what it would be by chance if all were true. */
-function errorOf(some: readonly Said[]): string {
-  return some.length === 0 ? "" : `${calibrationError(some).toFixed(3)} (${errorIfTrue(some).toFixed(3)})`;
+function calibrationErrorText(some: readonly Prediction[]): string {
+  return some.length === 0 ? "" : `${calibrationError(some).toFixed(3)} (${expectedErrorIfTrue(some).toFixed(3)})`;
 }

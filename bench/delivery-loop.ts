@@ -1,17 +1,17 @@
 // A process of `delivery`: the ceiling, undici and nothing else. No schedule, no guard, no log.
 import { Pool } from "undici";
 import type { Endpoint } from "./delivery-receiver.ts";
-import { eventBodies } from "./event-bodies.ts";
-import { answer } from "./part.ts";
+import { makeEventBodies } from "./event-bodies.ts";
+import { serveRequests } from "./worker-process.ts";
 
 let pool: Pool;
 let bodies: string[];
 
-answer({
+serveRequests({
   open({ endpoint, connections }: { endpoint: Endpoint; connections: number }) {
     const { port, ca } = endpoint;
     pool = new Pool(`https://127.0.0.1:${port}`, { connections, pipelining: 1, connect: { ca }, allowH2: false });
-    bodies = eventBodies(1_000);
+    bodies = makeEventBodies(1_000);
   },
   async run({ count, inFlight }: { count: number; inFlight: number }) {
     let begun = 0;

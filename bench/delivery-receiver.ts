@@ -5,8 +5,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import tls from "node:tls";
-import { localCertificate } from "../src/api/certificate.ts";
-import { answer } from "./part.ts";
+import { ensureLocalCertificate } from "../src/api/local-certificate.ts";
+import { serveRequests } from "./worker-process.ts";
 
 export interface Endpoint {
   port: number;
@@ -14,7 +14,7 @@ export interface Endpoint {
 }
 
 /** What came since the last mark. */
-export interface Mark {
+export interface ReceiverMark {
   requests: number;
   /** New ones. */
   connections: number;
@@ -26,14 +26,14 @@ const REPLY = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Leng
 const HEAD_END = "\r\n\r\n";
 
 const folder = await mkdtemp(join(tmpdir(), "dunlin-bench-"));
-const { cert, key, caFile } = await localCertificate(folder, "127.0.0.1", new Date());
+const { cert, key, caFile } = await ensureLocalCertificate(folder, "127.0.0.1", new Date());
 const ca = await readFile(caFile, "utf8");
 await rm(folder, { recursive: true });
 
 let received = 0;
 let connections = 0;
-let marked: Mark = { requests: 0, connections: 0, firstAt: Number.NaN };
-let awaited = { count: Number.POSITIVE_INFINITY, reached() {} };
+let lastMark: ReceiverMark = { requests: 0, connections: 0, firstAt: Number.NaN };
+let awaitedRequests = { count: Number.POSITIVE_INFINITY, reached() {} };
 
 const server = tls.createServer({ cert, key }, (socket) => {
   let text = "";
@@ -48,8 +48,8 @@ const server = tls.createServer({ cert, key }, (socket) => {
       if (text.length < end) return;
       text = text.slice(end);
       socket.write(REPLY);
-      if (received === marked.requests) marked.firstAt = performance.timeOrigin + performance.now();
-      if (++received >= awaited.count) awaited.reached();
+      if (received === lastMark.requests) lastMark.firstAt = performance.timeOrigin + performance.now();
+      if (++received >= awaitedRequests.count) awaitedRequests.reached();
     }
   });
 });
@@ -57,19 +57,19 @@ server.listen(0, "127.0.0.1");
 await once(server, "listening");
 const { port } = server.address() as { port: number };
 
-answer({
+serveRequests({
   endpoint: (): Endpoint => ({ port, ca }),
   /** Resolves once so many requests were answered since the start. */
   reached: (count: number) =>
     new Promise<void>((resolve) => {
-      awaited = { count, reached: resolve };
+      awaitedRequests = { count, reached: resolve };
       if (received >= count) resolve();
     }),
   received: () => received,
   /** What came since the last mark, and a new one. */
-  mark(): Mark {
-    const { requests, connections: known, firstAt } = marked;
-    marked = { requests: received, connections, firstAt: Number.NaN };
+  mark(): ReceiverMark {
+    const { requests, connections: known, firstAt } = lastMark;
+    lastMark = { requests: received, connections, firstAt: Number.NaN };
     return { requests: received - requests, connections: connections - known, firstAt };
   },
 });

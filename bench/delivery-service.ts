@@ -1,27 +1,27 @@
 // A process of `delivery`: the deliverer as the service runs it, over a new database.
 import { randomBytes, randomUUID } from "node:crypto";
 import { createDeliverer } from "../src/delivery/deliverer.ts";
-import { parseAllow } from "../src/delivery/https/address-guard.ts";
-import { createSender } from "../src/delivery/https/send.ts";
+import { parseAllowList } from "../src/delivery/https/address-guard.ts";
+import { createSender } from "../src/delivery/https/https-sender.ts";
 import type { Event } from "../src/domain/event.ts";
 import type { Merchant } from "../src/domain/merchant.ts";
 import { createMetrics } from "../src/metrics.ts";
-import { openStore } from "../src/open.ts";
-import { createMerchant } from "../src/recovery/merchants.ts";
+import { openStore } from "../src/open-store.ts";
+import { createMerchant } from "../src/recovery/merchant-settings.ts";
 import { openCases } from "../src/store/cases.ts";
 import { prepared } from "../src/store/database.ts";
 import { insertEvents } from "../src/store/events.ts";
 import type { Endpoint } from "./delivery-receiver.ts";
-import { newEvent } from "./event-bodies.ts";
-import { answer } from "./part.ts";
-import { databaseFacts, scratchSettings } from "./scratch.ts";
+import { makeEvent } from "./event-bodies.ts";
+import { createScratchSettings, readDatabaseFacts } from "./scratch-database.ts";
+import { serveRequests } from "./worker-process.ts";
 
 const CONNECTIONS = 10;
 /** As many cases as a step takes at once. */
 const CHUNK = 100;
 const HOUR_MS = 3_600_000;
 
-const { settings, log, remove } = await scratchSettings();
+const { settings, log, remove } = await createScratchSettings();
 const store = await openStore(settings, "own", CONNECTIONS, log, (error) => {
   throw error;
 });
@@ -38,7 +38,7 @@ async function begin({ endpoint, caps }: { endpoint: Endpoint; caps: number[] })
       createMerchant(db, `Bench ${index}`, { webhookUrl, webhookCap, credential }, secretKeys, ports),
     ),
   );
-  const allow = parseAllow(`127.0.0.1/32:${endpoint.port}`);
+  const allow = parseAllowList(`127.0.0.1/32:${endpoint.port}`);
   const { send } = createSender({ allow, extraCa: endpoint.ca, monotonicMs: ports.monotonicMs });
   deliverer = createDeliverer({
     db,
@@ -52,15 +52,15 @@ async function begin({ endpoint, caps }: { endpoint: Endpoint; caps: number[] })
   deliverer.start();
 }
 
-let upcoming: { merchantId: string; events: Event[] }[] = [];
+let preparedEvents: { merchantId: string; events: Event[] }[] = [];
 
 /** Cases of these merchants and the events that are to be decided for them: what stands before a decision is not measured. */
 async function prepare({ count, from, to }: { count: number; from: number; to: number }) {
   const chosen = merchants.slice(from, to);
-  upcoming = [];
+  preparedEvents = [];
   for (const { id: merchantId } of chosen) {
     const now = ports.now();
-    const events = Array.from({ length: count / chosen.length }, () => newEvent(now, ports.newId));
+    const events = Array.from({ length: count / chosen.length }, () => makeEvent(now, ports.newId));
     for (let at = 0; at < events.length; at += CHUNK) {
       const some = events.slice(at, at + CHUNK);
       const cases = some.map(({ caseId, invoiceId }) => ({
@@ -77,14 +77,14 @@ async function prepare({ count, from, to }: { count: number; from: number; to: n
         openedAt: now,
       }));
       await openCases(db, merchantId, cases, ports.newId());
-      upcoming.push({ merchantId, events: some });
+      preparedEvents.push({ merchantId, events: some });
     }
   }
 }
 
 /** The decisions: as many events in a transaction as the deciding loop makes, and the sender is told after each commit. */
 async function create() {
-  for (const { merchantId, events } of upcoming) {
+  for (const { merchantId, events } of preparedEvents) {
     await db.transaction((tx) => insertEvents(tx, merchantId, events));
     deliverer!.wake(merchantId);
   }
@@ -97,7 +97,7 @@ async function create() {
  */
 async function trickle({ count, perSecond }: { count: number; perSecond: number }) {
   await prepare({ count, from: 0, to: merchants.length });
-  const ready = upcoming.flatMap(({ merchantId, events }) => events.map((event) => ({ merchantId, event })));
+  const ready = preparedEvents.flatMap(({ merchantId, events }) => events.map((event) => ({ merchantId, event })));
   const startedMs = performance.now();
   const committed = ready.map(async ({ merchantId, event }, index): Promise<[string, number]> => {
     // In the order of making each merchant's events follow each other: here the merchants take turns.
@@ -122,9 +122,9 @@ const LOGGED = prepared(
   "select count(*) as attempts from delivery_attempts where ends = 'delivered' and number = 1",
 );
 
-answer(
+serveRequests(
   {
-    facts: () => databaseFacts(db, store.address, settings.dataDir),
+    facts: () => readDatabaseFacts(db, store.address, settings.dataDir),
     begin,
     prepare,
     create,

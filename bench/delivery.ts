@@ -1,7 +1,7 @@
 import type { Endpoint } from "./delivery-receiver.ts";
-import { type Part, startPart } from "./part.ts";
-import { countFor, type Round, report, round } from "./rounds.ts";
-import type { DatabaseFacts } from "./scratch.ts";
+import { itemCountFor, measureRound, printComparison, type Round } from "./measure-rounds.ts";
+import type { DatabaseFacts } from "./scratch-database.ts";
+import { type BenchProcess, startBenchProcess } from "./worker-process.ts";
 
 const TARGET = 0.35;
 /** Requests on the wire at once, ours and the ceiling's. */
@@ -9,10 +9,10 @@ const IN_FLIGHT = 100;
 const MERCHANTS = 20;
 const WARM_UP = 4_000;
 
-interface Parts {
-  service: Part;
-  receiver: Part;
-  loop: Part;
+interface BenchProcesses {
+  service: BenchProcess;
+  receiver: BenchProcess;
+  loop: BenchProcess;
   facts: DatabaseFacts;
 }
 
@@ -35,11 +35,11 @@ const SCENARIOS: Scenario[] = [
 export async function benchDelivery(quick: boolean) {
   const started = [];
   try {
-    const service = await startPart("delivery-service.ts");
+    const service = await startBenchProcess("delivery-service.ts");
     started.push(service);
-    const receiver = await startPart("delivery-receiver.ts");
+    const receiver = await startBenchProcess("delivery-receiver.ts");
     started.push(receiver);
-    const loop = await startPart("delivery-loop.ts");
+    const loop = await startBenchProcess("delivery-loop.ts");
     started.push(loop);
     const endpoint = await receiver.ask<Endpoint>("endpoint");
     const facts = await service.ask<DatabaseFacts>("facts");
@@ -53,30 +53,34 @@ export async function benchDelivery(quick: boolean) {
   }
 }
 
-async function compare(parts: Parts, scenario: Scenario, quick: boolean) {
+async function compare(parts: BenchProcesses, scenario: Scenario, quick: boolean) {
   // Unmeasured: connections are opened and code becomes hot.
-  await postAlone(parts, WARM_UP);
+  await postWithoutDunlin(parts, WARM_UP);
   await deliver(parts, scenario, WARM_UP);
   const { perSecond } = await deliver(parts, scenario, WARM_UP);
-  const count = countFor(perSecond, quick ? 0.5 : 1.5, MERCHANTS);
+  const count = itemCountFor(perSecond, quick ? 0.5 : 1.5, MERCHANTS);
   const ours: Round[] = [];
   const ceiling: Round[] = [];
   for (let i = 0; i < (quick ? 3 : 5); i++) {
     ours.push(await deliver(parts, scenario, count));
-    ceiling.push(await postAlone(parts, count));
+    ceiling.push(await postWithoutDunlin(parts, count));
   }
-  report(
+  printComparison(
     { name: `delivery, ${scenario.name}; ceiling: undici.request alone`, ours, ceiling, target: TARGET },
     "events",
   );
 }
 
-async function deliver({ service, receiver, facts }: Parts, { from, to }: Scenario, count: number): Promise<Round> {
+async function deliver(
+  { service, receiver, facts }: BenchProcesses,
+  { from, to }: Scenario,
+  count: number,
+): Promise<Round> {
   await service.ask("tidy");
   const [before, loggedBefore] = [await receiver.ask<number>("received"), await service.ask<number>("logged")];
   await service.ask("prepare", { count, from, to });
   const pids = { deliverer: service.pid, PostgreSQL: facts.postmaster, receiver: receiver.pid };
-  const measured = await round(count, pids, async () => {
+  const measured = await measureRound(count, pids, async () => {
     const startedMs = performance.now();
     await service.ask("create");
     await receiver.ask("reached", before + count);
@@ -89,7 +93,7 @@ async function deliver({ service, receiver, facts }: Parts, { from, to }: Scenar
   return measured;
 }
 
-const postAlone = ({ loop, receiver }: Parts, count: number): Promise<Round> =>
-  round(count, { loop: loop.pid, receiver: receiver.pid }, () =>
+const postWithoutDunlin = ({ loop, receiver }: BenchProcesses, count: number): Promise<Round> =>
+  measureRound(count, { loop: loop.pid, receiver: receiver.pid }, () =>
     loop.ask<number>("run", { count, inFlight: IN_FLIGHT }),
   );

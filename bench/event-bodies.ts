@@ -1,13 +1,13 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
-import { type Event, envelope } from "../src/domain/event.ts";
+import { buildEnvelope, type Event } from "../src/domain/event.ts";
 
 const MINUTE_MS = 60_000;
 
 /** An instruction to retry an invoice, as the deciding loop makes them: 0.3 kB. */
-export function newEvent(createdAt: Date, newId: () => string): Event {
+export function makeEvent(createdAt: Date, newId: () => string): Event {
   const id = newId();
   const invoiceId = `in_${randomBytes(12).toString("base64url")}`;
-  const body = envelope(id, "recovery_action", createdAt, {
+  const body = buildEnvelope(id, "recovery_action", createdAt, {
     invoiceId,
     subscriptionId: `sub_${randomBytes(12).toString("base64url")}`,
     actionSuggestion: "RETRY",
@@ -16,5 +16,5 @@ export function newEvent(createdAt: Date, newId: () => string): Event {
   return { id, caseId: newId(), invoiceId, type: "recovery_action", body, createdAt };
 }
 
-export const eventBodies = (count: number) =>
-  Array.from({ length: count }, () => newEvent(new Date(), randomUUID).body);
+export const makeEventBodies = (count: number) =>
+  Array.from({ length: count }, () => makeEvent(new Date(), randomUUID).body);

@@ -1,13 +1,13 @@
 // A process of `ingest`: the service itself with its API, as in production, over a new database, and beside it HTTPS that only parses.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { localCertificate } from "../src/api/certificate.ts";
+import { ensureLocalCertificate } from "../src/api/local-certificate.ts";
 import { start } from "../src/start.ts";
 import { prepared } from "../src/store/database.ts";
-import { listenBare } from "./bare-https.ts";
-import { answer } from "./part.ts";
-import { type DatabaseFacts, databaseFacts, ingestKey, scratchSettings } from "./scratch.ts";
-import { CREATE_TWINS } from "./twins.ts";
+import { startBaselineServer } from "./baseline-https.ts";
+import { createIngestKey, createScratchSettings, type DatabaseFacts, readDatabaseFacts } from "./scratch-database.ts";
+import { CREATE_TWINS } from "./twin-tables.ts";
+import { serveRequests } from "./worker-process.ts";
 
 export interface IngestFacts extends DatabaseFacts {
   port: number;
@@ -24,7 +24,7 @@ const COUNT = prepared(
      (select count(*) from bench_due_cases) as "dueTwins"`,
 );
 
-const { settings, log, remove } = await scratchSettings();
+const { settings, log, remove } = await createScratchSettings();
 const running = await start({
   settings,
   roles: new Set(["api"]),
@@ -34,16 +34,16 @@ const running = await start({
   },
 });
 const { store, caPath } = running;
-const { cert, key } = await localCertificate(join(settings.dataDir, "tls"), settings.host, store.ports.realNow());
-const bare = await listenBare({ cert, key }, settings.host);
+const { cert, key } = await ensureLocalCertificate(join(settings.dataDir, "tls"), settings.host, store.ports.realNow());
+const bare = await startBaselineServer({ cert, key }, settings.host);
 for (const [index, text] of CREATE_TWINS.entries()) await store.owner.run(prepared(`bench_twin_${index}`, text));
 
-answer(
+serveRequests(
   {
     async facts(): Promise<IngestFacts> {
-      const facts = await databaseFacts(store.owner, store.address, settings.dataDir);
+      const facts = await readDatabaseFacts(store.owner, store.address, settings.dataDir);
       const ca = readFileSync(caPath!, "utf8");
-      return { ...facts, port: settings.port, barePort: bare.port, ca, apiKey: await ingestKey(store) };
+      return { ...facts, port: settings.port, barePort: bare.port, ca, apiKey: await createIngestKey(store) };
     },
     counts: async () => (await store.owner.run(COUNT)).rows[0],
   },

@@ -1,21 +1,21 @@
-import type { Prepared } from "./ingest-load.ts";
+import type { LoadPlan } from "./ingest-load.ts";
 import type { IngestFacts } from "./ingest-service.ts";
 import { BATCH, type Mix } from "./invoice-batches.ts";
-import { type Part, startPart } from "./part.ts";
-import { countFor, median, medianRound, type Round, report, round } from "./rounds.ts";
+import { itemCountFor, measureRound, median, medianRound, printComparison, type Round } from "./measure-rounds.ts";
+import { type BenchProcess, startBenchProcess } from "./worker-process.ts";
 
 const TARGET = 0.7;
 const WARM_UP = 150;
 /** The service's code is hot after some ten thousand requests only: until then it takes up to a tenth more, and its compiler as much again. */
-const HOT = 10_000;
+const WARM_UP_REQUESTS = 10_000;
 /**
  * CPU microseconds a record that the service may take, and that TLS, HTTP and JSON.parse of it took where that was set: machines differ by two,
  * and one machine by as much from minute to minute, so what is compared is how often the one holds the other.
  */
 const SERVICE_US = 2.5;
-const BARE_US = 0.71;
+const BASELINE_US = 0.71;
 /** So many times the batches of a round for what only parses, which is soon done: CPU is counted in hundredths of a second. */
-const BARE_ROUND = 3;
+const BASELINE_ROUND_FACTOR = 3;
 const MIXES: Record<Mix, string> = {
   history: "all new, PAID",
   changes: "half new, half newer copies, 1 % UNPAID",
@@ -27,8 +27,8 @@ const MIXES: Record<Mix, string> = {
  * transaction.
  */
 export async function benchIngest(quick: boolean) {
-  const service = await startPart("ingest-service.ts");
-  const load = await startPart("ingest-load.ts");
+  const service = await startBenchProcess("ingest-service.ts");
+  const load = await startBenchProcess("ingest-load.ts");
   try {
     const facts = await service.ask<IngestFacts>("facts");
     await load.ask("connect", facts);
@@ -44,19 +44,20 @@ export async function benchIngest(quick: boolean) {
 
 let expected = { invoices: 0, twins: 0 };
 
-async function compare(service: Part, load: Part, facts: IngestFacts, mix: Mix, quick: boolean) {
+async function compare(service: BenchProcess, load: BenchProcess, facts: IngestFacts, mix: Mix, quick: boolean) {
   let batches = WARM_UP;
-  const run = (way: Prepared["way"], fresh = false) => one(service, load, facts, { way, mix, batches, fresh });
-  const runBare = () => one(service, load, facts, { way: "bare", mix: "history", batches: BARE_ROUND * batches });
+  const run = (way: LoadPlan["way"], fresh = false) => runRound(service, load, facts, { way, mix, batches, fresh });
+  const runBare = () =>
+    runRound(service, load, facts, { way: "bare", mix: "history", batches: BASELINE_ROUND_FACTOR * batches });
   // Unmeasured: code becomes hot, log files are made, and there is something to change.
   await run("copy");
   await run("https", true);
   const { perSecond } = await run("https");
-  batches = countFor(perSecond / BATCH, 0.7, 4);
+  batches = itemCountFor(perSecond / BATCH, 0.7, 4);
   // Enough that is known, or the longer rounds would find too little to change.
   await run("https", true);
   await runBare();
-  for (let done = 0; !quick && done < HOT; done += batches) {
+  for (let done = 0; !quick && done < WARM_UP_REQUESTS; done += batches) {
     await run("https");
     await run("copy"); // both go on with tables of one size
   }
@@ -68,7 +69,7 @@ async function compare(service: Part, load: Part, facts: IngestFacts, mix: Mix, 
     bare.push(await runBare());
     ceiling.push(await run("copy"));
   }
-  report(
+  printComparison(
     { name: `ingest, ${MIXES[mix]}; ceiling: COPY, ${BATCH} rows per transaction`, ours, ceiling, target: TARGET },
     "records",
   );
@@ -80,18 +81,18 @@ function reportService(ours: readonly Round[], bare: readonly Round[], quick: bo
   const serviceUs = (rounds: readonly Round[]) => rounds.map(({ cpuUs }) => cpuUs.service!);
   const bareUs = serviceUs(bare);
   const times = median(serviceUs(ours).map((us, index) => us / bareUs[index]!));
-  const most = SERVICE_US / BARE_US;
+  const most = SERVICE_US / BASELINE_US;
   const verdict = quick || Number.isNaN(times) ? "not judged" : times <= most ? "met" : "MISSED";
   console.log(
-    `  service  ${median(serviceUs(ours)).toFixed(2).padStart(8)} CPU µs each, ${times.toFixed(2)} times what TLS, HTTP and JSON.parse take (${median(bareUs).toFixed(2)})   target ${SERVICE_US} where those take ${BARE_US}, ${most.toFixed(2)} times: ${verdict}`,
+    `  service  ${median(serviceUs(ours)).toFixed(2).padStart(8)} CPU µs each, ${times.toFixed(2)} times what TLS, HTTP and JSON.parse take (${median(bareUs).toFixed(2)})   target ${SERVICE_US} where those take ${BASELINE_US}, ${most.toFixed(2)} times: ${verdict}`,
   );
 }
 
-async function copyInBulk(service: Part, load: Part, facts: IngestFacts, quick: boolean) {
+async function copyInBulk(service: BenchProcess, load: BenchProcess, facts: IngestFacts, quick: boolean) {
   const rounds: Round[] = [];
   const batches = quick ? 400 : 800;
   for (let i = 0; i < (quick ? 1 : 3); i++)
-    rounds.push(await one(service, load, facts, { way: "copy", mix: "history", batches, together: batches / 4 }));
+    rounds.push(await runRound(service, load, facts, { way: "copy", mix: "history", batches, together: batches / 4 }));
   const { perSecond, cpuUs } = medianRound(rounds);
   const rows = (batches / 4) * BATCH;
   console.log(
@@ -99,16 +100,16 @@ async function copyInBulk(service: Part, load: Part, facts: IngestFacts, quick: 
   );
 }
 
-async function one(service: Part, load: Part, facts: IngestFacts, what: Prepared): Promise<Round> {
+async function runRound(service: BenchProcess, load: BenchProcess, facts: IngestFacts, what: LoadPlan): Promise<Round> {
   const { records } = await load.ask<{ records: number }>("prepare", what);
   const pids = { service: service.pid, PostgreSQL: facts.postmaster, load: load.pid };
   if (what.way === "copy") expected.twins += records;
   else if (what.way === "https") expected.invoices += what.mix === "changes" && !what.fresh ? records / 2 : records;
-  return round(records, pids, () => load.ask<number>("run"));
+  return measureRound(records, pids, () => load.ask<number>("run"));
 }
 
 /** A benchmark of what was not stored would be worth nothing. */
-async function checkCounts(service: Part) {
+async function checkCounts(service: BenchProcess) {
   const { invoices, twins, cases, caseTwins, dueTwins } = await service.ask<Record<string, number>>("counts");
   if (invoices !== expected.invoices || twins !== expected.twins)
     throw new Error(`stored ${invoices} and ${twins} invoices of ${expected.invoices} and ${expected.twins}`);

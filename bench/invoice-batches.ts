@@ -16,13 +16,13 @@ function newId(prefix: string, serial: number) {
 }
 
 /** A newer copy: what was unpaid is paid now, of the rest some is refunded. */
-export function newerCopy(invoice: Invoice): Invoice {
+export function newerVersionOf(invoice: Invoice): Invoice {
   const state: InvoiceState = invoice.state === "PAID" ? "REFUNDED" : "PAID";
   return { ...invoice, state, updatedAt: new Date(invoice.updatedAt.getTime() + 60_000) };
 }
 
 /** Makes batches of invoices, none twice. */
-export function createMaker(nowMs: number) {
+export function createInvoiceMaker(nowMs: number) {
   const known: Invoice[] = [];
   let serial = 0;
 
@@ -45,7 +45,7 @@ export function createMaker(nowMs: number) {
   function batch(mix: Mix, fresh: boolean): Invoice[] {
     return Array.from({ length: BATCH }, (_, index) => {
       const old = mix === "changes" && !fresh && index % 2 === 1 ? known.pop() : undefined;
-      return old ? newerCopy(old) : newInvoice(mix === "changes" && Math.random() < UNPAID_SHARE);
+      return old ? newerVersionOf(old) : newInvoice(mix === "changes" && Math.random() < UNPAID_SHARE);
     });
   }
 
@@ -67,5 +67,5 @@ export function createMaker(nowMs: number) {
 }
 
 /** A batch as the body of a request. */
-export const bodyOf = (batch: readonly Invoice[]) =>
+export const requestBodyOf = (batch: readonly Invoice[]) =>
   JSON.stringify({ invoices: batch.map((invoice) => ({ ...invoice, state: `INVOICE_STATE_${invoice.state}` })) });

@@ -1,16 +1,16 @@
 // `npm run bench:replan`: what it takes to plan open cases, and to plan them anew after a new fact of each, through PostgreSQL.
 import { parseArgs } from "node:util";
 import type { Ports } from "../src/domain/ports.ts";
-import { openStore } from "../src/open.ts";
-import { readPrior } from "../src/prior-file.ts";
-import { decideDue } from "../src/recovery/decide-due.ts";
+import { openStore } from "../src/open-store.ts";
+import { readPretrainedModel } from "../src/pretrained-model-file.ts";
 import { ingestTransactions } from "../src/recovery/ingest.ts";
 import { ingestInvoices } from "../src/recovery/ingest-invoices.ts";
-import { createMerchant } from "../src/recovery/merchants.ts";
-import { createModels } from "../src/recovery/models.ts";
+import { createMerchant } from "../src/recovery/merchant-settings.ts";
+import { createModelCache } from "../src/recovery/model-cache.ts";
+import { processDueCases } from "../src/recovery/process-due-cases.ts";
 import { prepared } from "../src/store/database.ts";
-import { measured } from "./cpu.ts";
-import { databaseFacts, scratchSettings } from "./scratch.ts";
+import { measureCpu } from "./cpu-time.ts";
+import { createScratchSettings, readDatabaseFacts } from "./scratch-database.ts";
 
 const { values } = parseArgs({
   options: { cases: { type: "string", default: "1000000" }, quick: { type: "boolean" } },
@@ -22,7 +22,7 @@ if (!(cases >= 1_000)) {
 }
 
 /** For a million cases, on one core. */
-const AIM_MINUTES = 10;
+const TARGET_MINUTES = 10;
 const CHUNK = 1_000;
 const HOUR_MS = 3_600_000;
 const MIB = 2 ** 20;
@@ -34,17 +34,17 @@ const COUNT = prepared(
      (select count(*) from recovery_actions where status = 'SCHEDULED') as planned`,
 );
 
-const { settings, log, remove } = await scratchSettings();
+const { settings, log, remove } = await createScratchSettings();
 const store = await openStore(settings, "own", 5, log, (error) => {
   throw error;
 });
 try {
-  const { postmaster, server } = await databaseFacts(store.db, store.address, settings.dataDir);
+  const { postmaster, server } = await readDatabaseFacts(store.db, store.address, settings.dataDir);
   let laterMs = 0;
   const ports: Ports = { ...store.ports, now: () => new Date(store.ports.now().getTime() + laterMs) };
   const { db } = store;
   const merchant = await createMerchant(db, "Bench", { explore: true }, store.secretKeys, ports);
-  const models = createModels({ db, ports, log, prior: readPrior(log) });
+  const models = createModelCache({ db, ports, log, prior: readPretrainedModel(log) });
   console.log(`${cases.toLocaleString("en")} open cases with an attempt each; ${server}`);
   await inChunks((from) => ingestInvoices(db, merchant, [[...invoices(from)]], ports, () => {}));
   await inChunks((from) => ingestTransactions(db, merchant, [[...attempts(from, 1)]], ports, () => {}));
@@ -57,7 +57,9 @@ try {
   // hours at which tries are made, and in a run of many minutes of more.
   if (decisions! < 2 * cases || decisions! > 2.05 * cases || planned !== cases)
     throw new Error(`${decisions} decisions and ${planned} plans of ${cases} cases`);
-  console.log(`a million on one core, at most ${AIM_MINUTES} minutes: ${minutes <= AIM_MINUTES ? "met" : "MISSED"}`);
+  console.log(
+    `a million on one core, at most ${TARGET_MINUTES} minutes: ${minutes <= TARGET_MINUTES ? "met" : "MISSED"}`,
+  );
 
   /** Plan all that is due; returns how many minutes a million would take on one core. */
   async function plan(what: string): Promise<number> {
@@ -66,10 +68,10 @@ try {
     const startMs = performance.now();
     const rssBefore = process.memoryUsage.rss();
     let rssMost = 0;
-    const { result, cpuMs } = await measured(pids, async () => {
+    const { result, cpuMs } = await measureCpu(pids, async () => {
       let stepped = 0;
       for (;;) {
-        const round = await decideDue({ db, ports, log, models, onEvents() {}, onWithdrawn() {} });
+        const round = await processDueCases({ db, ports, log, models, onEvents() {}, onWithdrawn() {} });
         if (round.stepped === 0) return stepped;
         stepped += round.stepped;
         rssMost = Math.max(rssMost, process.memoryUsage.rss());

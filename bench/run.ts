@@ -2,9 +2,9 @@ import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { benchDelivery } from "./delivery.ts";
 import { benchIngest } from "./ingest.ts";
-import { benchReading } from "./reading.ts";
+import { benchRequestParsing } from "./request-parsing.ts";
 
-const BENCHES = { reading: benchReading, ingest: benchIngest, delivery: benchDelivery };
+const BENCHES = { reading: benchRequestParsing, ingest: benchIngest, delivery: benchDelivery };
 type Name = keyof typeof BENCHES;
 
 const { values, positionals } = parseArgs({ options: { quick: { type: "boolean" } }, allowPositionals: true });

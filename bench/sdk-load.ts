@@ -4,8 +4,8 @@ import type { IncomingMessage } from "node:http";
 import https from "node:https";
 import { type Client, createClient, type Invoice } from "#sdk";
 import type { IngestFacts } from "./ingest-service.ts";
-import { createMaker } from "./invoice-batches.ts";
-import { answer } from "./part.ts";
+import { createInvoiceMaker } from "./invoice-batches.ts";
+import { serveRequests } from "./worker-process.ts";
 
 export interface Memory {
   heapMb: number;
@@ -23,13 +23,13 @@ const BATCH = 100;
 const IN_FLIGHT = 5;
 const MB = 1024 * 1024;
 
-const maker = createMaker(Date.now());
+const maker = createInvoiceMaker(Date.now());
 let agent: https.Agent;
 let client: Client;
 let facts: IngestFacts;
 let prepared: Invoice[] = [];
 
-const asPushed = (invoice: { state: string; createdAt: Date; updatedAt: Date }) =>
+const toSdkInvoice = (invoice: { state: string; createdAt: Date; updatedAt: Date }) =>
   ({
     ...invoice,
     state: `INVOICE_STATE_${invoice.state}`,
@@ -38,7 +38,7 @@ const asPushed = (invoice: { state: string; createdAt: Date; updatedAt: Date }) 
   }) as Invoice;
 
 /** Without pace, repetition, time-out or error: the least that works. */
-async function loop(records: readonly Invoice[]) {
+async function postInLoop(records: readonly Invoice[]) {
   let next = 0;
   const lane = async () => {
     while (next < records.length) {
@@ -66,7 +66,7 @@ async function loop(records: readonly Invoice[]) {
 }
 
 /** As many as one likes, none of which is there before it is asked for. */
-function* endless(count: number): Generator<Invoice> {
+function* generateInvoices(count: number): Generator<Invoice> {
   const at = new Date().toISOString();
   const money = { amount: 4900, currency: "EUR", createdAt: at, updatedAt: at };
   const run = Date.now();
@@ -74,12 +74,12 @@ function* endless(count: number): Generator<Invoice> {
     yield { id: `in_${run}_${n}`, state: "INVOICE_STATE_PAID", customerId: `cus_${n % 5000}`, ...money };
 }
 
-function memoryNow(): Memory {
+function readMemory(): Memory {
   const { heapUsed, rss } = process.memoryUsage();
   return { heapMb: heapUsed / MB, rssMb: rss / MB };
 }
 
-answer({
+serveRequests({
   connect(given: IngestFacts) {
     facts = given;
     agent = new https.Agent({ keepAlive: true, maxSockets: IN_FLIGHT, ca: facts.ca });
@@ -91,31 +91,31 @@ answer({
       .batches("history", Math.ceil(count / 200), true)
       .flat()
       .slice(0, count)
-      .map(asPushed);
+      .map(toSdkInvoice);
   },
   async run(way: "sdk" | "loop") {
     const startedMs = performance.now();
-    if (way === "loop") await loop(prepared);
+    if (way === "loop") await postInLoop(prepared);
     else await client.ingest.invoices(prepared);
     return performance.now() - startedMs;
   },
   /** The memory of this process while so many records go out. */
   async memory(count: number): Promise<MemoryRun> {
     prepared = [];
-    const start = memoryNow();
+    const start = readMemory();
     const tenths: Memory[] = [];
     let done = 0;
     let most = { heapMb: 0, rssMb: 0 };
-    await client.ingest.invoices(endless(count), {
+    await client.ingest.invoices(generateInvoices(count), {
       onBatch({ records }) {
         done += records;
-        const { heapMb, rssMb } = memoryNow();
+        const { heapMb, rssMb } = readMemory();
         most = { heapMb: Math.max(most.heapMb, heapMb), rssMb: Math.max(most.rssMb, rssMb) };
         if (done < ((tenths.length + 1) * count) / 10) return;
         tenths.push(most);
         most = { heapMb: 0, rssMb: 0 };
       },
     });
-    return { start, tenths, end: memoryNow() };
+    return { start, tenths, end: readMemory() };
   },
 });

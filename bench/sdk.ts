@@ -2,9 +2,9 @@
 import { availableParallelism, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import type { IngestFacts } from "./ingest-service.ts";
-import { startPart } from "./part.ts";
-import { countFor, type Round, report, round } from "./rounds.ts";
+import { itemCountFor, measureRound, printComparison, type Round } from "./measure-rounds.ts";
 import type { Memory, MemoryRun } from "./sdk-load.ts";
+import { startBenchProcess } from "./worker-process.ts";
 
 const TARGET = 0.8;
 /** Between the first tenth of the records and the last: the garbage collector's whims, and nothing that grows. */
@@ -17,8 +17,8 @@ const { values } = parseArgs({
 const records = Number(values.records ?? (values.quick ? 100_000 : 1_000_000));
 console.log(`${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)}, Node ${process.version}`);
 
-const service = await startPart("ingest-service.ts");
-const load = await startPart("sdk-load.ts");
+const service = await startBenchProcess("ingest-service.ts");
+const load = await startBenchProcess("sdk-load.ts");
 try {
   const facts = await service.ask<IngestFacts>("facts");
   await load.ask("connect", facts);
@@ -35,12 +35,12 @@ async function compare(facts: IngestFacts) {
   let count = 10_000;
   async function one(way: "sdk" | "loop"): Promise<Round> {
     await load.ask("prepare", count);
-    return round(count, pids, () => load.ask<number>("run", way, HOUR_MS));
+    return measureRound(count, pids, () => load.ask<number>("run", way, HOUR_MS));
   }
   await one("loop");
   const { perSecond } = await one("sdk");
   // Enough that a hiccup of the machine is not the figure.
-  count = Math.max(20_000, countFor(perSecond, values.quick ? 2 : 6, 1000));
+  count = Math.max(20_000, itemCountFor(perSecond, values.quick ? 2 : 6, 1000));
   const ours: Round[] = [];
   const ceiling: Round[] = [];
   for (let n = 0; n < (values.quick ? 3 : 5); n++) {
@@ -49,7 +49,7 @@ async function compare(facts: IngestFacts) {
   }
   const name =
     "client: new invoices, 100 a request, 5 in flight; ceiling: a loop of https.request without pace or repetition";
-  report({ name, ours, ceiling, target: TARGET }, "records");
+  printComparison({ name, ours, ceiling, target: TARGET }, "records");
 }
 
 async function showMemory() {

@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
-import { WORLDS } from "../simulator/trial/worlds.ts";
+import { WORLDS } from "../simulator/trial/open-world.ts";
 
 /** What a benchmark of trials is asked for: `--customers N`, `--seeds LIST`, `--worlds LIST`; else what is given here, and all worlds and those in `more`. */
-export function trialOptions(usual: { customers: number; seeds: readonly number[]; more?: readonly string[] }) {
+export function parseTrialOptions(usual: { customers: number; seeds: readonly number[]; more?: readonly string[] }) {
   const { values } = parseArgs({
     options: {
       customers: { type: "string", default: String(usual.customers) },

@@ -21,10 +21,10 @@ interface Parameter {
   schema: Schema;
 }
 
-type Names = Record<string, string>;
+type NamesBySchema = Record<string, string>;
 
 /** The files, each with its schemas by the name that they have here: `Error` is taken by JavaScript. */
-const FILES: Record<string, Names> = {
+const NAMES_BY_FILE: Record<string, NamesBySchema> = {
   "src/client/records.ts": {
     Subscription: "Subscription",
     Invoice: "Invoice",
@@ -56,7 +56,7 @@ const PRIMITIVES: Record<string, string> = {
   null: "null",
 };
 
-function fileText(names: Names, schemas: Record<string, Schema>): string {
+function fileText(names: NamesBySchema, schemas: Record<string, Schema>): string {
   return [
     "// Written by generate-records.ts from openapi.json. Moments are ISO 8601 in UTC.\n",
     ...Object.entries(names).map(([schema, name]) => interfaceText(name, schemas[schema]!, names)),
@@ -74,18 +74,18 @@ function listParams(parameters: (Parameter | { $ref: string })[]): Schema {
   };
 }
 
-const interfaceText = (name: string, schema: Schema, names: Names) =>
-  `${comment(schema.description)}export interface ${name} ${objectText(schema, names)}\n`;
+const interfaceText = (name: string, schema: Schema, names: NamesBySchema) =>
+  `${docComment(schema.description)}export interface ${name} ${objectText(schema, names)}\n`;
 
-function objectText({ properties = {}, required = [] }: Schema, names: Names): string {
+function objectText({ properties = {}, required = [] }: Schema, names: NamesBySchema): string {
   const fields = Object.entries(properties).map(
     ([name, schema]) =>
-      `${comment(schema.description)}${/^\w+$/.test(name) ? name : `"${name}"`}${required.includes(name) ? "" : "?"}: ${typeText(schema, names)};`,
+      `${docComment(schema.description)}${/^\w+$/.test(name) ? name : `"${name}"`}${required.includes(name) ? "" : "?"}: ${typeText(schema, names)};`,
   );
   return `{\n${fields.join("\n")}\n}`;
 }
 
-function typeText(schema: Schema, names: Names): string {
+function typeText(schema: Schema, names: NamesBySchema): string {
   if (schema.$ref !== undefined) {
     const name = names[schema.$ref.split("/").at(-1)!];
     if (name === undefined) throw new Error(`${schema.$ref} has no name in its file`);
@@ -103,7 +103,7 @@ function typeText(schema: Schema, names: Names): string {
   return types.map((type) => namedType(type, schema, names)).join(" | ");
 }
 
-function namedType(type: string, schema: Schema, names: Names): string {
+function namedType(type: string, schema: Schema, names: NamesBySchema): string {
   if (type === "array") return `(${typeText(schema.items!, names)})[]`;
   if (type === "object") return schema.properties ? objectText(schema, names) : "Record<string, unknown>";
   const name = PRIMITIVES[type];
@@ -111,11 +111,11 @@ function namedType(type: string, schema: Schema, names: Names): string {
   return name;
 }
 
-const comment = (description: string | undefined) =>
+const docComment = (description: string | undefined) =>
   description ? `/** ${description.replaceAll("*/", "* /")} */\n` : "";
 
 /** As `npm run format` would leave it. */
-function formatted(source: string): string {
+function formatSource(source: string): string {
   const biome = createRequire(import.meta.url).resolve("@biomejs/biome/bin/biome");
   const { status, stdout, stderr } = spawnSync(process.execPath, [biome, "format", "--stdin-file-path=records.ts"], {
     input: source,
@@ -130,9 +130,9 @@ const schemas: Record<string, Schema> = {
   ...document.components.schemas,
   ListParams: listParams(document.paths["/v1/recovery_actions"].get.parameters),
 };
-for (const [path, names] of Object.entries(FILES)) {
+for (const [path, names] of Object.entries(NAMES_BY_FILE)) {
   const file = new URL(path, import.meta.url);
-  const text = formatted(fileText(names, schemas));
+  const text = formatSource(fileText(names, schemas));
   if (!process.argv.includes("--check")) writeFileSync(file, text);
   else if (readFileSync(file, "utf8") !== text) {
     console.error(`sdk/${path} is not what openapi.json says. Run "npm run openapi" and commit the difference.`);

@@ -1,15 +1,15 @@
 // A thread of its own for one backtest: seconds to minutes of arithmetic, during which the service goes on.
 import { parentPort } from "node:worker_threads";
-import { backtest } from "./backtest/backtest.ts";
+import { runBacktest } from "./backtest/backtest.ts";
 import type { PastAttempt } from "./domain/past-attempt.ts";
-import { fromPrior, type Prior } from "./model/prior.ts";
+import { fromPretrained, type PretrainedModel } from "./model/pretrained-model.ts";
 
 /** Attempts come in parts, then what is known before, and the moment. */
-export type ToWorker = { attempts: PastAttempt[] } | { prior: Prior; now: Date };
+export type WorkerMessage = { attempts: PastAttempt[] } | { prior: PretrainedModel; now: Date };
 
 const attempts: PastAttempt[] = [];
-parentPort!.on("message", (message: ToWorker) => {
+parentPort!.on("message", (message: WorkerMessage) => {
   if ("attempts" in message) return void attempts.push(...message.attempts);
   const history = { attempts, problems: [], leftOut: 0, passedOver: [], unmet: [], repeated: 0 };
-  parentPort!.postMessage(backtest(history, fromPrior(message.prior), message.now));
+  parentPort!.postMessage(runBacktest(history, fromPretrained(message.prior), message.now));
 });

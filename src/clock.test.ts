@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { testDatabase } from "../test/database.ts";
-import { anchorClock, realPorts, serviceTime, uuidV7 } from "./clock.ts";
+import { createTestDatabase } from "../test/database.ts";
+import { anchorClock, createRealPorts, serviceTime, uuidV7 } from "./clock.ts";
 
-const { db, drop } = await testDatabase();
+const { db, drop } = await createTestDatabase();
 after(drop);
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 10, 20) + seconds * 1000);
@@ -26,7 +26,7 @@ test("a UUIDv7 begins with its milliseconds and carries version, sequence and va
 });
 
 test("ids of one process are in the order of their making, also when the clock steps back", () => {
-  const { newId } = realPorts({ realAt: at(0), serviceAt: at(0), rate: 1 });
+  const { newId } = createRealPorts({ realAt: at(0), serviceAt: at(0), rate: 1 });
   const ids = Array.from({ length: 10_000 }, () => newId());
   assert.deepEqual(ids, ids.toSorted());
   assert.equal(new Set(ids).size, ids.length);

@@ -27,10 +27,10 @@ const serviceMs = ({ realAt, serviceAt, rate }: ClockAnchor, realMs: number) =>
   serviceAt.getTime() + (realMs - realAt.getTime()) * rate;
 
 /** The clock of this machine. */
-export const machineClock = () => createWallClock(Date.now, () => performance.now());
+export const createMachineClock = () => createWallClock(Date.now, () => performance.now());
 
 /** The real clock and real chance. */
-export function realPorts(anchor: ClockAnchor, clock: WallClock = machineClock()): Ports {
+export function createRealPorts(anchor: ClockAnchor, clock: WallClock = createMachineClock()): Ports {
   const nowMs = () => serviceMs(anchor, clock.nowMs());
   return {
     now: () => new Date(nowMs()),
@@ -38,12 +38,12 @@ export function realPorts(anchor: ClockAnchor, clock: WallClock = machineClock()
     monotonicMs: () => performance.now(),
     clockRate: anchor.rate,
     randomBytes,
-    newId: orderedIds(nowMs),
+    newId: createOrderedIds(nowMs),
   };
 }
 
 /** UUIDs in the order of their making, also within a millisecond: what was decided first is sent first. */
-function orderedIds(nowMs: () => number): () => string {
+function createOrderedIds(nowMs: () => number): () => string {
   let lastMs = 0;
   let sequence = 0;
   let time = "";
@@ -54,34 +54,34 @@ function orderedIds(nowMs: () => number): () => string {
     if (ms > lastMs || ++sequence > SEQUENCE_MAX) {
       lastMs = ms > lastMs ? ms : lastMs + 1;
       sequence = 0;
-      time = timeDigits(lastMs);
+      time = timeHexDigits(lastMs);
     }
     if (used === pool.length) {
-      pool = randomBytes(CHANCE_BYTES * POOLED).toString("hex");
+      pool = randomBytes(RANDOM_BYTES * POOLED_ID_COUNT).toString("hex");
       used = 0;
     }
-    used += 2 * CHANCE_BYTES;
-    return uuidOf(time, sequence, pool.slice(used - 2 * CHANCE_BYTES, used));
+    used += 2 * RANDOM_BYTES;
+    return formatUuid(time, sequence, pool.slice(used - 2 * RANDOM_BYTES, used));
   };
 }
 
 /** Chance for so many ids is drawn at once: the system is asked thousands of times a second else. */
-const POOLED = 512;
-const CHANCE_BYTES = 8;
+const POOLED_ID_COUNT = 512;
+const RANDOM_BYTES = 8;
 
 const SEQUENCE_MAX = 0xfff;
 
 /** RFC 9562, version 7: 48 bits of milliseconds, 12 of a sequence, 62 of chance. `chance`: 8 bytes. */
 export const uuidV7 = (at: Date, sequence: number, chance: Buffer): string =>
-  uuidOf(timeDigits(at.getTime()), sequence, chance.toString("hex"));
+  formatUuid(timeHexDigits(at.getTime()), sequence, chance.toString("hex"));
 
-function timeDigits(ms: number) {
+function timeHexDigits(ms: number) {
   const digits = ms.toString(16).padStart(12, "0");
   return `${digits.slice(0, 8)}-${digits.slice(8)}`;
 }
 
 /** The first digit of chance has two bits of it: the variant is before them. */
-function uuidOf(time: string, sequence: number, chance: string) {
+function formatUuid(time: string, sequence: number, chance: string) {
   const counted = (0x7000 + sequence).toString(16);
   const variant = VARIANT_DIGITS[Number.parseInt(chance[0]!, 16) % VARIANT_DIGITS.length];
   return `${time}-${counted}-${variant}${chance.slice(1, 4)}-${chance.slice(4)}`;

@@ -5,13 +5,13 @@ import { CONNECTIONS_MAX } from "./api/listener.ts";
 import { isMailServer, type MailSettings } from "./auth/mail.ts";
 import type { OidcSettings } from "./auth/oidc.ts";
 import { isEmail } from "./auth/sign-in.ts";
-import { didYouMean } from "./did-you-mean.ts";
-import { certificateProblem, keyProblem, readNamed, readPem } from "./pem-files.ts";
-import type { KeepDays } from "./recovery/retention.ts";
-import { type RuleOverrides, readRules } from "./rules/override.ts";
-import { readSecretKeys } from "./secret-keys.ts";
-import { KNOWN, partOf } from "./setting-names.ts";
+import { findCertificateProblem, findKeyProblem, readPem, readSettingFile } from "./pem-files.ts";
+import { readSecretKeys } from "./read-secret-keys.ts";
+import type { RetentionDays } from "./recovery/delete-expired.ts";
+import { parseRules, type RuleOverrides } from "./rules/rule-overrides.ts";
+import { SETTING_NAMES, suggestByParts } from "./setting-names.ts";
 import type { SecretKeys } from "./store/secret-box.ts";
+import { suggestName } from "./suggest-name.ts";
 
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
@@ -57,7 +57,7 @@ export interface Settings {
   /** How many days (service time) decisions are kept with their facts, at least, from the opening of their case. */
   decisionDays: number;
   /** How many days (service time) records are kept at least, from their end. */
-  keepDays: KeepDays;
+  keepDays: RetentionDays;
   /** Newest first; null: a file in the data folder holds them. */
   secretKeys: SecretKeys | null;
   /** The identity provider that people may sign in with; null: passwords alone. */
@@ -69,7 +69,7 @@ export interface Settings {
 }
 
 /** A setting that cannot be used: where it was set, what is wrong, what to write. */
-export interface Problem {
+export interface SettingProblem {
   name: string;
   problem: string;
 }
@@ -84,7 +84,7 @@ export class ConfigError extends Error {
 }
 
 /** Decisions rest on 400 days of bills before a case, and a case lasts four weeks as a rule. The audit log answers for a year. */
-const KEEP_LEAST = { invoices: 450, subscriptions: 450, audit: 365 };
+const MIN_RETENTION_DAYS = { invoices: 450, subscriptions: 450, audit: 365 };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -97,13 +97,16 @@ export function readSettings(
   environment: Environment,
   checkAllow: (text: string) => string | null,
   realNow: Date,
-): { settings: Settings; problems: Problem[] } {
-  const problems: Problem[] = [];
+): { settings: Settings; problems: SettingProblem[] } {
+  const problems: SettingProblem[] = [];
   const wrong = (name: string, problem: string) => problems.push({ name, problem });
   const text = (name: string) => environment[name]?.trim() || null;
   for (const name of Object.keys(environment))
-    if (name.startsWith("DUNLIN_") && !KNOWN.includes(name))
-      wrong(name, `is not a setting.${didYouMean(name, KNOWN) || partOf(name)} docs/reference/settings.md lists them.`);
+    if (name.startsWith("DUNLIN_") && !SETTING_NAMES.includes(name))
+      wrong(
+        name,
+        `is not a setting.${suggestName(name, SETTING_NAMES) || suggestByParts(name)} docs/reference/settings.md lists them.`,
+      );
 
   const number = (name: string, fallback: number | null, accepts: (n: number) => boolean, expected: string) => {
     const value = text(name);
@@ -126,7 +129,7 @@ export function readSettings(
   const url = (name: string, fallback: string, schemes: string[]) => {
     const value = text(name);
     if (value === null) return fallback;
-    if (accepts(value, schemes)) return value.replace(/\/+$/, "");
+    if (hasScheme(value, schemes)) return value.replace(/\/+$/, "");
     // The value may hold a password, so it is not repeated.
     wrong(name, `is not a URL that begins with ${schemes.map((s) => `${s}//`).join(" or ")}.`);
     return fallback;
@@ -152,12 +155,12 @@ export function readSettings(
   const ownRules = (name: string) => {
     const path = text(name);
     if (path === null) return null;
-    const found = readNamed(path, "a file of rules");
+    const found = readSettingFile(path, "a file of rules");
     if ("problem" in found) {
       wrong(name, found.problem);
       return null;
     }
-    const { rules, problems } = readRules(found.text);
+    const { rules, problems } = parseRules(found.text);
     for (const problem of problems) wrong(name, `${path}: ${problem}.`);
     return rules;
   };
@@ -166,10 +169,10 @@ export function readSettings(
     const [cert, key] = [file(certName), file(keyName)];
     if ((text(certName) === null) !== (text(keyName) === null))
       wrong(text(certName) === null ? certName : keyName, "is missing: set both or neither.");
-    const problem = cert === null ? null : certificateProblem(cert, realNow);
+    const problem = cert === null ? null : findCertificateProblem(cert, realNow);
     if (problem !== null) wrong(certName, `${problem} ${advice}`);
     if (cert === null || key === null) return null;
-    const misfit = problem === null ? keyProblem(cert, key) : null;
+    const misfit = problem === null ? findKeyProblem(cert, key) : null;
     if (misfit !== null) wrong(keyName, misfit);
     return { cert, key };
   };
@@ -266,9 +269,9 @@ export function readSettings(
     decisionDays: number("DUNLIN_DECISION_DAYS", 400, isLogAge, "a number of days. Write one from 60 to 36500")!,
     deliveryLogDays: number("DUNLIN_DELIVERY_LOG_DAYS", 180, isLogAge, "a number of days. Write one from 60 to 36500")!,
     keepDays: {
-      invoices: days("DUNLIN_KEEP_INVOICES_DAYS", KEEP_LEAST.invoices),
-      subscriptions: days("DUNLIN_KEEP_SUBSCRIPTIONS_DAYS", KEEP_LEAST.subscriptions),
-      audit: days("DUNLIN_KEEP_AUDIT_DAYS", KEEP_LEAST.audit),
+      invoices: days("DUNLIN_KEEP_INVOICES_DAYS", MIN_RETENTION_DAYS.invoices),
+      subscriptions: days("DUNLIN_KEEP_SUBSCRIPTIONS_DAYS", MIN_RETENTION_DAYS.subscriptions),
+      audit: days("DUNLIN_KEEP_AUDIT_DAYS", MIN_RETENTION_DAYS.audit),
     },
     secretKeys: keysRead && "keys" in keysRead ? keysRead.keys : null,
     oidc: oidc(),
@@ -279,5 +282,5 @@ export function readSettings(
 }
 
 /** PostgreSQL's URLs may leave out the host, or name a socket folder, which makes them no URL in the strict sense. */
-const accepts = (value: string, schemes: readonly string[]) =>
+const hasScheme = (value: string, schemes: readonly string[]) =>
   schemes.some((scheme) => value.startsWith(`${scheme}//`)) && (schemes.includes("postgres:") || URL.canParse(value));

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Ports } from "./domain/ports.ts";
 import type { Database } from "./store/database.ts";
-import { deliveryDepths, endpointCounts, oldestDue } from "./store/delivery-counts.ts";
+import { countFailingEndpoints, countQueueDepths, findOldestDue } from "./store/delivery-counts.ts";
 
-export interface AttemptSeen {
+export interface AttemptObservation {
   /** 1 to 7. */
   number: number;
   success: boolean;
@@ -25,28 +25,28 @@ export interface DelivererFigures {
 
 export interface DeliveryMetrics {
   /** A delivery attempt ended. */
-  onAttempt(attempt: AttemptSeen): void;
+  onAttempt(attempt: AttemptObservation): void;
   /** This process sends: `look` is asked at each scrape. */
   watchDeliverer(look: () => DelivererFigures): void;
 }
 
 /** Merchants with a line of their own: those with the most waiting events. A thousand merchants must not become a thousand series. */
-const TOP = 20;
-const OTHER = "other";
-const CACHED_MS = 15_000;
+const LABELED_MERCHANT_COUNT = 20;
+const OTHER_MERCHANTS = "other";
+const CACHE_MS = 15_000;
 /** Whatever the queue holds, counting it takes no more than this part of one core. */
-const COST_SHARE = 0.01;
+const MAX_CPU_SHARE = 0.01;
 /** A scrape is not held up for longer than this when there are older figures. */
-const LONG_MS = 1_000;
+const REFRESH_WAIT_MS = 1_000;
 /** A scrape waits at most this long for figures of the database; Prometheus gives up after ten seconds. */
-const SCRAPE_MS = 5_000;
+const SCRAPE_TIMEOUT_MS = 5_000;
 
 /**
  * Sets a gauge by `set`, or leaves it out if the database does not answer: then the figures of the process matter most.
  */
-export async function whenAnswered(gauge: Gauge, set: () => Promise<void>): Promise<void> {
+export async function setGaugeIfAvailable(gauge: Gauge, set: () => Promise<void>): Promise<void> {
   const late = new AbortController();
-  const tooLate = sleep(SCRAPE_MS, undefined, { signal: late.signal, ref: false }).then(() =>
+  const tooLate = sleep(SCRAPE_TIMEOUT_MS, undefined, { signal: late.signal, ref: false }).then(() =>
     Promise.reject(new Error("no answer")),
   );
   try {
@@ -140,27 +140,29 @@ function addDelivererGauges(registers: Registry[], look: () => DelivererFigures)
 }
 
 function addQueueGauges(registers: Registry[], db: Database, ports: Ports) {
-  const depths = remembered(ports, () => deliveryDepths(db, TOP));
-  const oldest = remembered(ports, () => oldestDue(db, ports.now()));
-  const endpoints = remembered(ports, () => endpointCounts(db));
+  const depths = cacheResult(ports, () => countQueueDepths(db, LABELED_MERCHANT_COUNT));
+  const oldest = cacheResult(ports, () => findOldestDue(db, ports.now()));
+  const endpoints = cacheResult(ports, () => countFailingEndpoints(db));
   new Gauge({
     name: "dunlin_deliveries_waiting",
     help: "Events that are not delivered yet, over all merchants",
     registers,
     async collect() {
-      await whenAnswered(this, async () => this.set((await depths()).reduce((sum, { depth }) => sum + depth, 0)));
+      await setGaugeIfAvailable(this, async () =>
+        this.set((await depths()).reduce((sum, { depth }) => sum + depth, 0)),
+      );
     },
   });
   new Gauge({
     name: "dunlin_merchant_deliveries_waiting",
-    help: `Events that are not delivered yet, of the ${TOP} merchants with the most, and of all others`,
+    help: `Events that are not delivered yet, of the ${LABELED_MERCHANT_COUNT} merchants with the most, and of all others`,
     labelNames: ["merchant"],
     registers,
     async collect() {
-      await whenAnswered(this, async () => {
+      await setGaugeIfAvailable(this, async () => {
         const found = await depths();
         this.reset();
-        for (const { merchantId, depth } of found) this.set({ merchant: merchantId ?? OTHER }, depth);
+        for (const { merchantId, depth } of found) this.set({ merchant: merchantId ?? OTHER_MERCHANTS }, depth);
       });
     },
   });
@@ -170,12 +172,12 @@ function addQueueGauges(registers: Registry[], db: Database, ports: Ports) {
     labelNames: ["merchant"],
     registers,
     async collect() {
-      await whenAnswered(this, async () => {
+      await setGaugeIfAvailable(this, async () => {
         const named = new Set((await depths()).map(({ merchantId }) => merchantId));
         const ages = new Map<string, number>();
         const nowMs = ports.now().getTime();
         for (const { merchantId, dueAt } of await oldest()) {
-          const merchant = named.has(merchantId) ? merchantId : OTHER;
+          const merchant = named.has(merchantId) ? merchantId : OTHER_MERCHANTS;
           ages.set(merchant, Math.max(ages.get(merchant) ?? 0, (nowMs - dueAt.getTime()) / 1000));
         }
         this.reset();
@@ -189,7 +191,7 @@ function addQueueGauges(registers: Registry[], db: Database, ports: Ports) {
     labelNames: ["state"],
     registers,
     async collect() {
-      await whenAnswered(this, async () => {
+      await setGaugeIfAvailable(this, async () => {
         const { failing, pausedByDunlin, pausedByPerson } = await endpoints();
         this.set({ state: "failing" }, failing);
         this.set({ state: "paused_by_dunlin" }, pausedByDunlin);
@@ -203,7 +205,7 @@ function addQueueGauges(registers: Registry[], db: Database, ports: Ports) {
  * The last answer, for 15 seconds and for a hundred times as long as it took; those who ask meanwhile share it. An answer that
  * takes long is not waited for when there is an older one.
  */
-export function remembered<T>(ports: Pick<Ports, "monotonicMs">, ask: () => Promise<T>): () => Promise<T> {
+export function cacheResult<T>(ports: Pick<Ports, "monotonicMs">, ask: () => Promise<T>): () => Promise<T> {
   let last: { answer: T; tookMs: number; goodUntilMs: number } | null = null;
   let asking: Promise<T> | null = null;
 
@@ -215,7 +217,7 @@ export function remembered<T>(ports: Pick<Ports, "monotonicMs">, ask: () => Prom
       const answer = await ask();
       const nowMs = ports.monotonicMs();
       const tookMs = nowMs - askedMs;
-      last = { answer, tookMs, goodUntilMs: nowMs + Math.max(CACHED_MS, tookMs / COST_SHARE) };
+      last = { answer, tookMs, goodUntilMs: nowMs + Math.max(CACHE_MS, tookMs / MAX_CPU_SHARE) };
       return answer;
     } catch (error) {
       // Figures from before an outage must not be shown during it.
@@ -229,7 +231,7 @@ export function remembered<T>(ports: Pick<Ports, "monotonicMs">, ask: () => Prom
   return async () => {
     if (last !== null && ports.monotonicMs() < last.goodUntilMs) return last.answer;
     asking ??= askAnew();
-    if (last === null || last.tookMs < LONG_MS) return asking;
+    if (last === null || last.tookMs < REFRESH_WAIT_MS) return asking;
     asking.catch(() => {});
     return last.answer;
   };

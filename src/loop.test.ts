@@ -6,14 +6,14 @@ import { startLoop } from "./loop.ts";
 const log = pino({ level: "silent" });
 
 /** Resolves when it has been called `count` times. */
-function counter(count: number) {
+function createCountedRuns(count: number) {
   const { promise, resolve } = Promise.withResolvers<void>();
   let calls = 0;
   return { reached: promise, calls: () => calls, call: () => (++calls === count ? resolve() : undefined) };
 }
 
 test("a loop that is woken does not wait out its pause, and stops after the round under way", async () => {
-  const rounds = counter(2);
+  const rounds = createCountedRuns(2);
   const loop = startLoop("test", log, async () => {
     rounds.call();
     return 3_600_000;
@@ -29,7 +29,7 @@ test("a loop that is woken does not wait out its pause, and stops after the roun
 
 test("a loop that fails comes again, logs it ever more seldom, and says when it is over", async () => {
   const lines: { msg: string; failures: number; errorMessage?: string }[] = [];
-  const rounds = counter(6);
+  const rounds = createCountedRuns(6);
   const loop = startLoop("test", pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }), async () => {
     rounds.call();
     queueMicrotask(() => loop.wake());
@@ -56,7 +56,7 @@ test("a loop that fails for long comes again every two seconds", async () => {
 });
 
 test("a wake during a round begins the next one at once", async () => {
-  const rounds = counter(2);
+  const rounds = createCountedRuns(2);
   const loop = startLoop("test", log, async () => {
     rounds.call();
     if (rounds.calls() === 1) {

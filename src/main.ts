@@ -4,30 +4,30 @@ import { Socket } from "node:net";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pino, { type Logger as Log } from "pino";
-import { type Command, type Context, EXIT, Failure, UsageError } from "./cli/command.ts";
-import { allCommands, findCommand } from "./cli/commands.ts";
-import { harmless } from "./cli/harmless.ts";
-import { commandHelp, help } from "./cli/help.ts";
-import { unknownCommand } from "./cli/unknown-command.ts";
-import { unreachable } from "./cli/unreachable.ts";
-import { ConfigError, type Problem, readSettings, type Settings } from "./config.ts";
-import { parseAllow } from "./delivery/https/address-guard.ts";
-import { didYouMean } from "./did-you-mean.ts";
-import { type LogLines, linesTo, together } from "./log-lines.ts";
-import { missingDatabase, openServer, openStore, whatIsMissing } from "./open.ts";
-import { applyRules } from "./rules/override.ts";
-import { STOP_MS, stopSignal } from "./stop-signal.ts";
+import { type Command, type CommandContext, CommandFailure, EXIT_CODES, UsageError } from "./cli/command.ts";
+import { findCommand, loadAllCommands } from "./cli/commands.ts";
+import { formatCommandHelp, formatHelp } from "./cli/help.ts";
+import { escapeTerminalText } from "./cli/terminal-text.ts";
+import { describeUnknownCommand } from "./cli/unknown-command.ts";
+import { describeUnreachableDatabase } from "./cli/unreachable-database.ts";
+import { ConfigError, readSettings, type SettingProblem, type Settings } from "./config.ts";
+import { parseAllowList } from "./delivery/https/address-guard.ts";
+import { batchLogLines, createLogOutput, type LogOutput } from "./log-output.ts";
+import { createLoggedProblems, type LoggedProblems, loggedProblemsHook } from "./logged-problems.ts";
+import { findMissingDatabase, findMissingInstallation, openServer, openStore } from "./open-store.ts";
+import { applyRules } from "./rules/rule-overrides.ts";
+import { FORCED_EXIT_MS, waitForStopSignal } from "./stop-signal.ts";
 import { NoEmbeddedServer } from "./store/embedded/binaries.ts";
-import { FolderTaken } from "./store/embedded/seat.ts";
+import { FolderInUse } from "./store/embedded/usage-lock.ts";
 import { UnknownMigration } from "./store/migrate.ts";
 import { UnreadableSecret } from "./store/secret-box.ts";
-import { createTroubles, type Troubles, troublesHook } from "./troubles.ts";
-import { version } from "./version.ts";
+import { suggestName } from "./suggest-name.ts";
+import { readVersion } from "./version.ts";
 
-// The only place of environment and standard streams and, with clock.ts and open.ts, of clock and chance: everything else gets them as arguments.
+// The only place of environment and standard streams and, with clock.ts and open-store.ts, of clock and chance: everything else gets them as arguments.
 
-const print = (line: string) => process.stdout.write(`${harmless(line)}\n`);
-const complain = (line: string) => process.stderr.write(`${harmless(line)}\n`);
+const print = (line: string) => process.stdout.write(`${escapeTerminalText(line)}\n`);
+const printError = (line: string) => process.stderr.write(`${escapeTerminalText(line)}\n`);
 
 // A reader such as `head` can stop before the end. Then the command drops its output and finishes its work.
 for (const stream of [process.stdout, process.stderr])
@@ -39,28 +39,30 @@ process.exitCode = await run(process.argv.slice(2));
 
 async function run(words: readonly string[]): Promise<number> {
   const isHelp = words[0] === "help" && words.length > 1;
-  const { command, rest } = await commandIn(isHelp ? words.slice(1) : words);
-  if (!command) return withoutCommand(isHelp ? words.slice(1) : words);
+  const { command, rest } = await resolveCommand(isHelp ? words.slice(1) : words);
+  if (!command) return runWithoutCommand(isHelp ? words.slice(1) : words);
   if (isHelp || rest.includes("--help") || rest.includes("-h")) {
-    print(commandHelp(command));
-    return EXIT.ok;
+    print(formatCommandHelp(command));
+    return EXIT_CODES.ok;
   }
-  const { settings, problems } = readSettings(process.env, allowProblem, new Date());
-  if (problems.length > 0) return refuse(problems);
+  const { settings, problems } = readSettings(process.env, findAllowListProblem, new Date());
+  if (problems.length > 0) return reportProblems(problems);
   if (settings.rules) applyRules(settings.rules);
-  const lines = together(logLines(command, settings));
+  const lines = batchLogLines(openLogOutput(command, settings));
   try {
     const { values, positionals } = parse(command, rest);
-    return await command.run(contextOf(command, settings, lines), values, positionals);
+    return await command.run(createContext(command, settings, lines), values, positionals);
   } catch (error) {
     lines.flush(); // what was logged comes first
-    return explain(error, command, settings);
+    return reportError(error, command, settings);
   } finally {
     await lines.end();
   }
 }
 
-async function commandIn(words: readonly string[]): Promise<{ command: Command | undefined; rest: readonly string[] }> {
+async function resolveCommand(
+  words: readonly string[],
+): Promise<{ command: Command | undefined; rest: readonly string[] }> {
   for (const length of [3, 2, 1]) {
     const command = words.length >= length ? await findCommand(words.slice(0, length).join(" ")) : undefined;
     if (command) return { command, rest: words.slice(length) };
@@ -68,18 +70,18 @@ async function commandIn(words: readonly string[]): Promise<{ command: Command |
   return { command: undefined, rest: words };
 }
 
-async function withoutCommand(words: readonly string[]): Promise<number> {
+async function runWithoutCommand(words: readonly string[]): Promise<number> {
   const [first] = words;
   if (first === undefined || first === "--help" || first === "-h" || first === "help") {
-    print(help(await allCommands()));
-    return first === undefined ? EXIT.usage : EXIT.ok;
+    print(formatHelp(await loadAllCommands()));
+    return first === undefined ? EXIT_CODES.usage : EXIT_CODES.ok;
   }
   if (first === "--version") {
-    print(version());
-    return EXIT.ok;
+    print(readVersion());
+    return EXIT_CODES.ok;
   }
-  complain(`dunlin: ${unknownCommand(words)}`);
-  return EXIT.usage;
+  printError(`dunlin: ${describeUnknownCommand(words)}`);
+  return EXIT_CODES.usage;
 }
 
 function parse(command: Command, words: readonly string[]) {
@@ -93,7 +95,7 @@ function parse(command: Command, words: readonly string[]) {
         throw new UsageError(`${dashed} needs a value; one that begins with a dash is written ${dashed}=VALUE.`);
       const [, typed] = /^Unknown option '--([^']+)'$/.exec(problem) ?? [];
       const names = [...Object.keys(command.options), "help"].map((name) => `--${name}`);
-      const meant = typed === undefined ? "" : didYouMean(`--${typed}`, names);
+      const meant = typed === undefined ? "" : suggestName(`--${typed}`, names);
       throw new UsageError(`${problem}.${meant}`);
     }
   })();
@@ -104,8 +106,8 @@ function parse(command: Command, words: readonly string[]) {
   return { values, positionals };
 }
 
-function contextOf(command: Command, settings: Settings, lines: LogLines): Context {
-  const troubles = createTroubles(() => new Date());
+function createContext(command: Command, settings: Settings, lines: LogOutput): CommandContext {
+  const troubles = createLoggedProblems(() => new Date());
   const log = openLog(command, settings, lines, troubles);
   return {
     settings,
@@ -115,37 +117,37 @@ function contextOf(command: Command, settings: Settings, lines: LogLines): Conte
     isTerminal: process.stdout.isTTY === true,
     output: process.stdout,
     input: () => process.stdin,
-    aside: { print: complain, isTerminal: process.stderr.isTTY === true },
+    aside: { print: printError, isTerminal: process.stderr.isTTY === true },
     async open() {
-      const missing = command.begins ? null : whatIsMissing(settings);
-      if (missing) throw new Failure(missing);
+      const missing = command.begins ? null : findMissingInstallation(settings);
+      if (missing) throw new CommandFailure(missing);
       return openStore(settings, "borrow", 2, log, () => {});
     },
     async server() {
-      const missing = command.begins ? null : missingDatabase(settings);
-      if (missing) throw new Failure(missing);
+      const missing = command.begins ? null : findMissingDatabase(settings);
+      if (missing) throw new CommandFailure(missing);
       return openServer(settings, log);
     },
     realNow: () => new Date(),
     monotonicMs: () => performance.now(),
     randomBytes,
-    stopped: command.computes ? new Promise(() => {}) : stopSignal().then(() => void cutShort(log, lines)),
+    stopped: command.computes ? new Promise(() => {}) : waitForStopSignal().then(() => void exitEarly(log, lines)),
   };
 }
 
 /** The next process repeats work that is not over in time. */
-function cutShort(log: Log, lines: LogLines) {
+function exitEarly(log: Log, lines: LogOutput) {
   const end = async () => {
-    log.error({ afterMs: STOP_MS }, "service.stop_cut_short");
+    log.error({ afterMs: FORCED_EXIT_MS }, "service.stop_cut_short");
     await lines.end();
-    process.exit(EXIT.failed);
+    process.exit(EXIT_CODES.failed);
   };
-  setTimeout(end, STOP_MS).unref();
+  setTimeout(end, FORCED_EXIT_MS).unref();
 }
 
 /** The service logs to standard error; the demo, whose lines are for people, to a file; other commands only trouble. */
-function logLines({ logsTo }: Command, { dataDir }: Settings): LogLines {
-  if (logsTo === "stderr" && isPipe(2)) return linesTo(new Socket({ fd: 2, readable: false, writable: true }));
+function openLogOutput({ logsTo }: Command, { dataDir }: Settings): LogOutput {
+  if (logsTo === "stderr" && isPipe(2)) return createLogOutput(new Socket({ fd: 2, readable: false, writable: true }));
   if (logsTo === "file") mkdirSync(dataDir, { recursive: true });
   // At once: pino writes what it keeps back before the last lines come, when the process ends.
   const lines = pino.destination({ dest: logsTo === "file" ? join(dataDir, "dunlin.log") : 2, sync: true });
@@ -157,65 +159,65 @@ function isPipe(fd: number) {
   return stat.isFIFO() || stat.isSocket();
 }
 
-function openLog(command: Command, { logLevel }: Settings, lines: LogLines, troubles: Troubles): Log {
+function openLog(command: Command, { logLevel }: Settings, lines: LogOutput, troubles: LoggedProblems): Log {
   const options = {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (level: string) => ({ level }) },
     level: command.logsTo ? logLevel : "error",
-    hooks: { logMethod: troublesHook(troubles) },
+    hooks: { logMethod: loggedProblemsHook(troubles) },
   };
   return pino(options, lines);
 }
 
-function allowProblem(text: string): string | null {
+function findAllowListProblem(text: string): string | null {
   try {
-    parseAllow(text);
+    parseAllowList(text);
     return null;
   } catch (error) {
     return (error as Error).message;
   }
 }
 
-function refuse(problems: readonly Problem[]): number {
-  complain(`config: ${problems.length} problem${problems.length === 1 ? "" : "s"}`);
-  for (const { name, problem } of problems) complain(`  ${name} (environment)  ${problem}`);
-  return EXIT.config;
+function reportProblems(problems: readonly SettingProblem[]): number {
+  printError(`config: ${problems.length} problem${problems.length === 1 ? "" : "s"}`);
+  for (const { name, problem } of problems) printError(`  ${name} (environment)  ${problem}`);
+  return EXIT_CODES.config;
 }
 
-function explain(error: unknown, command: Command, settings: Settings): number {
+function reportError(error: unknown, command: Command, settings: Settings): number {
   if (error instanceof UsageError) {
-    complain(`dunlin ${command.name}: ${error.message}`);
-    complain(`Usage: npx dunlin ${command.name} ${command.usage.split("\n")[0]}`);
-    complain(`"npx dunlin ${command.name} --help" says more.`);
-    return EXIT.usage;
+    printError(`dunlin ${command.name}: ${error.message}`);
+    printError(`Usage: npx dunlin ${command.name} ${command.usage.split("\n")[0]}`);
+    printError(`"npx dunlin ${command.name} --help" says more.`);
+    return EXIT_CODES.usage;
   }
-  if (error instanceof Failure || error instanceof FolderTaken || error instanceof UnreadableSecret) {
-    complain(`dunlin ${command.name}: ${error.message}`);
-    return EXIT.failed;
+  if (error instanceof CommandFailure || error instanceof FolderInUse || error instanceof UnreadableSecret) {
+    printError(`dunlin ${command.name}: ${error.message}`);
+    return EXIT_CODES.failed;
   }
   if (error instanceof UnknownMigration || error instanceof NoEmbeddedServer) {
-    complain(`dunlin ${command.name}: ${error.message}`);
-    return EXIT.config;
+    printError(`dunlin ${command.name}: ${error.message}`);
+    return EXIT_CODES.config;
   }
-  if (error instanceof ConfigError) return refuse([{ name: error.setting, problem: error.message }]);
+  if (error instanceof ConfigError) return reportProblems([{ name: error.setting, problem: error.message }]);
   const { code, syscall, port, message } = error as NodeJS.ErrnoException & { port?: number };
   const [name, host] =
     port === settings.metricsPort ? ["DUNLIN_METRICS_PORT", settings.metricsHost] : ["DUNLIN_PORT", settings.host];
   if (syscall === "listen") {
     const isTaken = code === "EADDRINUSE";
-    complain(isTaken ? `dunlin ${command.name}: a port is taken` : "config: 1 problem");
-    complain(
+    printError(isTaken ? `dunlin ${command.name}: a port is taken` : "config: 1 problem");
+    printError(
       `  ${name} (${host}:${port})  ${isTaken ? "is in use by another process. Stop it, or write another port." : message}`,
     );
-    return isTaken ? EXIT.unreachable : EXIT.config;
+    return isTaken ? EXIT_CODES.unreachable : EXIT_CODES.config;
   }
-  const outage = unreachable(error, settings);
+  const outage = describeUnreachableDatabase(error, settings);
   if (outage) {
-    complain(`dunlin ${command.name}: DATABASE_URL: ${outage}`);
-    return EXIT.unreachable;
+    printError(`dunlin ${command.name}: DATABASE_URL: ${outage}`);
+    return EXIT_CODES.unreachable;
   }
-  complain(`dunlin ${command.name}: ${message}`);
-  complain((error as Error).stack ?? "");
-  return EXIT.failed;
+  printError(`dunlin ${command.name}: ${message}`);
+  printError((error as Error).stack ?? "");
+  return EXIT_CODES.failed;
 }

@@ -3,11 +3,11 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { listen } from "./api/listener.ts";
 import { createDeliveryMetrics, type DeliveryMetrics } from "./delivery-metrics.ts";
 import type { Ports } from "./domain/ports.ts";
-import type { PresenceFigures } from "./presence.ts";
-import { readyDetails, type ServiceFigures } from "./service-figures.ts";
+import type { HeartbeatFigures } from "./heartbeat.ts";
+import type { LoggedProblems } from "./logged-problems.ts";
+import { readinessDetails, type ServiceFigures } from "./service-figures.ts";
 import { addServiceGauges } from "./service-metrics.ts";
 import type { Database } from "./store/database.ts";
-import type { Troubles } from "./troubles.ts";
 
 /** The metrics for operators, and the hooks that feed them. */
 export interface Metrics extends DeliveryMetrics {
@@ -26,7 +26,7 @@ export interface Metrics extends DeliveryMetrics {
   /** Deciding, learning, money, the database, certificates, the disk and the clock are shown from now on. */
   watchService(figures: ServiceFigures): void;
   /** Processes, the database's answers and what the log warns of are shown from now on. */
-  watchPresence(look: () => PresenceFigures, troubles: Troubles): void;
+  watchPresence(look: () => HeartbeatFigures, troubles: LoggedProblems): void;
 }
 
 /** Metrics of this process, and of the queue in the database. */
@@ -82,12 +82,12 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
     connectionRefused: (reason) => refused.inc({ reason }),
     onSteps: (count) => steps.inc(count),
     watchService: (figures) => addServiceGauges(registry, figures),
-    watchPresence: (look, troubles) => addPresenceGauges(registers, look, troubles),
+    watchPresence: (look, troubles) => addHeartbeatGauges(registers, look, troubles),
     ...createDeliveryMetrics(registry, db, ports),
   };
 }
 
-function addPresenceGauges(registers: Registry[], look: () => PresenceFigures, troubles: Troubles) {
+function addHeartbeatGauges(registers: Registry[], look: () => HeartbeatFigures, troubles: LoggedProblems) {
   new Gauge({
     name: "dunlin_database_up",
     help: "Whether the database answered this process within the last 15 seconds",
@@ -142,7 +142,7 @@ export async function startMetricsServer(
   const server = createServer(async (request, reply) => {
     if (request.url === "/readyz") {
       const { ok, problems } = await ready();
-      const body = { status: ok ? "ready" : "not ready", problems, ...(await readyDetails(figures)) };
+      const body = { status: ok ? "ready" : "not ready", problems, ...(await readinessDetails(figures)) };
       reply.writeHead(ok ? 200 : 503, { "content-type": "application/json" }).end(`${JSON.stringify(body)}\n`);
       return;
     }

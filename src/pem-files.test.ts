@@ -4,16 +4,16 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { selfSigned } from "../test/certificate.ts";
+import { createSelfSignedCertificate } from "../test/self-signed-certificate.ts";
 import { readSettings } from "./config.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dunlin-pem-"));
 after(() => rmSync(folder, { recursive: true }));
 const NOW = new Date("2026-11-20T12:00:00Z");
 const [one, two, old] = await Promise.all([
-  selfSigned(),
-  selfSigned(),
-  selfSigned(new Date("2020-01-01"), new Date("2020-02-01")),
+  createSelfSignedCertificate(),
+  createSelfSignedCertificate(),
+  createSelfSignedCertificate(new Date("2020-01-01"), new Date("2020-02-01")),
 ]);
 const file = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 /** The text of a file that a setting names, or what is wrong with it in words. `kind`: "a PEM file". */
-export function readNamed(path: string, kind: string): { text: string } | { problem: string } {
+export function readSettingFile(path: string, kind: string): { text: string } | { problem: string } {
   try {
     return { text: readFileSync(path, "utf8") };
   } catch (error) {
@@ -14,13 +14,13 @@ export function readNamed(path: string, kind: string): { text: string } | { prob
 
 /** What a PEM file holds, or what is wrong with it in words. */
 export function readPem(path: string): { pem: string } | { problem: string } {
-  const found = readNamed(path, "a PEM file");
+  const found = readSettingFile(path, "a PEM file");
   if ("problem" in found) return found;
   return found.text.includes("-----BEGIN ") ? { pem: found.text } : { problem: `"${path}" is not a PEM file.` };
 }
 
 /** What is wrong with a certificate, in words; null: nothing. */
-export function certificateProblem(pem: string, realNow: Date): string | null {
+export function findCertificateProblem(pem: string, realNow: Date): string | null {
   try {
     const { validToDate, subject } = new X509Certificate(pem);
     return validToDate > realNow
@@ -32,7 +32,7 @@ export function certificateProblem(pem: string, realNow: Date): string | null {
 }
 
 /** What is wrong with the key of a certificate, in words; null: nothing. */
-export function keyProblem(cert: string, key: string): string | null {
+export function findKeyProblem(cert: string, key: string): string | null {
   try {
     const fits = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
     return fits

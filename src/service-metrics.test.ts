@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { selfSigned } from "../test/certificate.ts";
-import { freePort } from "../test/free-port.ts";
+import { findFreePort } from "../test/free-port.ts";
+import { createSelfSignedCertificate } from "../test/self-signed-certificate.ts";
 import { createMetrics, startMetricsServer } from "./metrics.ts";
 import { DAY, HOUR, MINUTE, openStage } from "./recovery/stage.fixture.ts";
-import { freeBytesOf, serviceFigures } from "./service-figures.ts";
+import { createServiceFigures, readFreeBytes } from "./service-figures.ts";
 import { prepared } from "./store/database.ts";
-import { setCaseAside } from "./store/due-cases.ts";
+import { postponeFailedCase } from "./store/due-cases.ts";
 import { advanceMerchantClock } from "./store/merchant-clocks.ts";
 
 const stage = await openStage();
@@ -17,21 +17,21 @@ beforeEach(async () => {
 });
 const { db, ports } = stage;
 
-const figuresOf = (certificates: Record<string, string> = {}) =>
-  serviceFigures({
+const createTestFigures = (certificates: Record<string, string> = {}) =>
+  createServiceFigures({
     db,
     owner: db,
     ports,
     pools: { worker: () => db.figures!() },
     certificates,
-    freeBytes: () => freeBytesOf(import.meta.dirname),
+    freeBytes: () => readFreeBytes(import.meta.dirname),
     clock: () => ({ offsetMs: 7_000, jumps: 2 }),
   });
 
 /** A metric of a process that has just started: its values by their labels. */
-async function shown(name: string, certificates: Record<string, string> = {}) {
+async function readMetric(name: string, certificates: Record<string, string> = {}) {
   const metrics = createMetrics(db, ports);
-  metrics.watchService(figuresOf(certificates));
+  metrics.watchService(createTestFigures(certificates));
   const text = await metrics.registry.metrics();
   const lines = text.split("\n").filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
   return Object.fromEntries(
@@ -41,22 +41,22 @@ async function shown(name: string, certificates: Record<string, string> = {}) {
     ]),
   );
 }
-const value = async (name: string) => (await shown(name))[""]!;
+const readSingleValue = async (name: string) => (await readMetric(name))[""]!;
 
 test("the case that waits longest is shown, and none when none waits", async () => {
-  assert.equal(await value("dunlin_oldest_due_case_seconds"), 0);
+  assert.equal(await readSingleValue("dunlin_oldest_due_case_seconds"), 0);
   await stage.invoice();
   stage.wait(10 * MINUTE);
-  assert.equal(await value("dunlin_oldest_due_case_seconds"), 600);
+  assert.equal(await readSingleValue("dunlin_oldest_due_case_seconds"), 600);
   await stage.decide();
-  assert.ok((await value("dunlin_oldest_due_case_seconds")) < 1);
+  assert.ok((await readSingleValue("dunlin_oldest_due_case_seconds")) < 1);
 });
 
 test("cases whose step failed are counted", async () => {
-  const before = await value("dunlin_cases_set_aside");
+  const before = await readSingleValue("dunlin_cases_set_aside");
   await stage.invoice();
-  await setCaseAside(db, merchantId, (await stage.caseIds())[0]!, stage.now());
-  assert.equal((await value("dunlin_cases_set_aside")) - before, 1);
+  await postponeFailedCase(db, merchantId, (await stage.caseIds())[0]!, stage.now());
+  assert.equal((await readSingleValue("dunlin_cases_set_aside")) - before, 1);
 });
 
 test("outcomes that nobody learned are shown by their age", async () => {
@@ -68,16 +68,16 @@ test("outcomes that nobody learned are shown by their age", async () => {
   await stage.transaction({ state: "PAID", recoveryActionId: id });
   await stage.decide();
   stage.wait(2 * DAY);
-  const lag = await value("dunlin_learner_lag_seconds");
+  const lag = await readSingleValue("dunlin_learner_lag_seconds");
   assert.ok(lag >= 172_800 && lag < 180_000, `${lag}`);
-  const actions = await shown("dunlin_actions");
+  const actions = await readMetric("dunlin_actions");
   assert.equal(actions.succeeded, 1);
-  const money = await shown("dunlin_money_minor_units");
+  const money = await readMetric("dunlin_money_minor_units");
   assert.ok(money["recovered EUR"]! >= 4_900, JSON.stringify(money));
 });
 
 test("a session that waits for a lock, and for how long a transaction has been open, are shown", async () => {
-  assert.equal(await value("dunlin_database_lock_waits"), 0);
+  assert.equal(await readSingleValue("dunlin_database_lock_waits"), 0);
   const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = db.transaction(async (tx) => {
     await advanceMerchantClock(tx, merchantId, stage.now());
@@ -87,21 +87,23 @@ test("a session that waits for a lock, and for how long a transaction has been o
   await begun.promise;
   const waiting = db.transaction((tx) => advanceMerchantClock(tx, merchantId, stage.now()));
   await new Promise((resolve) => setTimeout(resolve, 300));
-  assert.equal(await value("dunlin_database_lock_waits"), 1);
-  assert.ok((await value("dunlin_database_longest_transaction_seconds")) > 0.2);
-  const pool = await shown("dunlin_database_connections");
+  assert.equal(await readSingleValue("dunlin_database_lock_waits"), 1);
+  assert.ok((await readSingleValue("dunlin_database_longest_transaction_seconds")) > 0.2);
+  const pool = await readMetric("dunlin_database_connections");
   assert.ok(pool["worker busy"]! >= 2, JSON.stringify(pool));
   over.resolve();
   await Promise.all([holding, waiting]);
 });
 
 test("the details of /readyz are the numbers of the metrics, and the status is that of the API", async (t) => {
-  const figures = figuresOf({ api: (await selfSigned(undefined, new Date(stage.now().getTime() + 20 * DAY))).cert });
+  const figures = createTestFigures({
+    api: (await createSelfSignedCertificate(undefined, new Date(stage.now().getTime() + 20 * DAY))).cert,
+  });
   const metrics = createMetrics(db, ports);
   metrics.watchService(figures);
   let isThere = true;
   const ready = async () => ({ ok: isThere, problems: isThere ? [] : ["the database does not answer"] });
-  const port = await freePort();
+  const port = await findFreePort();
   t.after(await startMetricsServer(metrics, figures, ready, "127.0.0.1", port));
   const ask = async (path: string) => {
     const reply = await fetch(`http://127.0.0.1:${port}${path}`);
@@ -137,7 +139,7 @@ test("connections that are waited for are shown", async () => {
   const all = Array.from({ length: 9 }, () => db.run(sleep));
   await new Promise((resolve) => setTimeout(resolve, 50));
   const metrics = createMetrics(db, ports);
-  metrics.watchService(figuresOf());
+  metrics.watchService(createTestFigures());
   const gauge = metrics.registry.getSingleMetric("dunlin_database_connections")!;
   const { values } = await (
     gauge as unknown as { get(): Promise<{ values: { labels: { state: string }; value: number }[] }> }
@@ -147,7 +149,7 @@ test("connections that are waited for are shown", async () => {
 });
 
 test("days of a certificate, and what is free on the disk, are shown", async () => {
-  const { cert } = await selfSigned(undefined, new Date(stage.now().getTime() + 20 * DAY));
-  assert.ok(Math.abs((await shown("dunlin_certificate_days", { api: cert })).api! - 20) < 0.01);
-  assert.ok((await value("dunlin_disk_free_bytes")) > 1e6);
+  const { cert } = await createSelfSignedCertificate(undefined, new Date(stage.now().getTime() + 20 * DAY));
+  assert.ok(Math.abs((await readMetric("dunlin_certificate_days", { api: cert })).api! - 20) < 0.01);
+  assert.ok((await readSingleValue("dunlin_disk_free_bytes")) > 1e6);
 });

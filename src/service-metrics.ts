@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import { whenAnswered } from "./delivery-metrics.ts";
+import { setGaugeIfAvailable } from "./delivery-metrics.ts";
 import type { ServiceFigures } from "./service-figures.ts";
 
 /** Gauges of deciding, learning, money, the database, certificates, the disk and the clock. */
@@ -11,17 +11,22 @@ export function addServiceGauges(registry: Registry, figures: ServiceFigures) {
       help,
       registers,
       async collect() {
-        await whenAnswered(this, async () => this.set(await value()));
+        await setGaugeIfAvailable(this, async () => this.set(await value()));
       },
     });
-  const labelled = (name: string, help: string, labelNames: string[], values: () => Promise<Labelled[]> | Labelled[]) =>
+  const labelled = (
+    name: string,
+    help: string,
+    labelNames: string[],
+    values: () => Promise<LabeledGauge[]> | LabeledGauge[],
+  ) =>
     new Gauge({
       name,
       help,
       labelNames,
       registers,
       async collect() {
-        await whenAnswered(this, async () => {
+        await setGaugeIfAvailable(this, async () => {
           const found = await values();
           this.reset();
           for (const { labels, value } of found) this.set(labels, value);
@@ -90,7 +95,7 @@ export function addServiceGauges(registry: Registry, figures: ServiceFigures) {
   });
 }
 
-interface Labelled {
+interface LabeledGauge {
   labels: Record<string, string>;
   value: number;
 }

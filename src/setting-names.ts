@@ -1,5 +1,5 @@
 /** The names of all settings but DATABASE_URL. */
-export const KNOWN: readonly string[] = [
+export const SETTING_NAMES: readonly string[] = [
   "DUNLIN_DATA",
   "DUNLIN_PORT",
   "DUNLIN_HOST",
@@ -38,9 +38,9 @@ export const KNOWN: readonly string[] = [
   "DUNLIN_MAIL_FROM",
 ];
 
-/** Returns what `didYouMean` would, of a name that has a word too few or too many. */
-export function partOf(typed: string): string {
-  const name = [...KNOWN, "DATABASE_URL"].find(
+/** Returns what `suggestName` would, of a name that has a word too few or too many. */
+export function suggestByParts(typed: string): string {
+  const name = [...SETTING_NAMES, "DATABASE_URL"].find(
     (known) => known.startsWith(`${typed}_`) || typed.startsWith(`${known}_`) || typed.endsWith(`_${known}`),
   );
   return name === undefined ? "" : ` Did you mean ${name}?`;

@@ -1,53 +1,53 @@
 import { setFlagsFromString } from "node:v8";
 import type { Logger as Log } from "pino";
-import { tokenKeys } from "./api/list/page-token.ts";
-import { tryPort } from "./api/listener.ts";
+import { pageTokenKeys } from "./api/list/page-token.ts";
+import { checkPortIsFree } from "./api/listener.ts";
 import { createApi } from "./api/server.ts";
 import { createMailer } from "./auth/mail.ts";
 import { createOidc } from "./auth/oidc.ts";
 import { createPasswords } from "./auth/password.ts";
-import { watchClock } from "./clock-watch.ts";
+import { startClockSync } from "./clock-sync.ts";
 import type { Settings } from "./config.ts";
-import { consolePages } from "./console/console-pages.ts";
+import { createConsolePages } from "./console/console-pages.ts";
 import { createDeliverer } from "./delivery/deliverer.ts";
-import { parseAllow } from "./delivery/https/address-guard.ts";
-import { createSender } from "./delivery/https/send.ts";
-import { createTestEvents } from "./delivery/test-event.ts";
+import { parseAllowList } from "./delivery/https/address-guard.ts";
+import { createSender } from "./delivery/https/https-sender.ts";
+import { createTestEventSender } from "./delivery/test-event.ts";
 import { DAY_MS, HOUR_MS } from "./domain/durations.ts";
-import { startHints } from "./hints.ts";
-import { identity } from "./identity.ts";
-import { startJobs } from "./jobs.ts";
+import { startJobLoops } from "./job-loops.ts";
+import type { LoggedProblems } from "./logged-problems.ts";
 import { type Loop, startLoop } from "./loop.ts";
 import { createMetrics, startMetricsServer } from "./metrics.ts";
-import { openStore, type Store } from "./open.ts";
-import { readPrior } from "./prior-file.ts";
-import { countDue } from "./recovery/count-due.ts";
-import { decideDue } from "./recovery/decide-due.ts";
+import { startNotifications } from "./notifications.ts";
+import { openStore, type Store } from "./open-store.ts";
+import { readPretrainedModel } from "./pretrained-model-file.ts";
+import { countMatureInvoices } from "./recovery/count-mature-invoices.ts";
+import { createGroupCommit } from "./recovery/group-commit.ts";
 import { ingestSubscriptions, ingestTransactions } from "./recovery/ingest.ts";
 import { ingestInvoices } from "./recovery/ingest-invoices.ts";
-import { joinFlushes } from "./recovery/join-flushes.ts";
 import { createLearner } from "./recovery/learn-due.ts";
-import { createModels } from "./recovery/models.ts";
-import type { OnWithdrawn } from "./recovery/stored.ts";
-import { startRetention } from "./retention.ts";
-import { keepDecisions } from "./store/decisions.ts";
-import { keepDeliveryLog } from "./store/delivery-log.ts";
-import { mustBeNewest, UnknownMigration } from "./store/migrate.ts";
-import { readiness } from "./store/readiness.ts";
-import type { Troubles } from "./troubles.ts";
-import { announce, watchStore } from "./watch-store.ts";
+import { createModelCache } from "./recovery/model-cache.ts";
+import { processDueCases } from "./recovery/process-due-cases.ts";
+import type { OnWithdrawn } from "./recovery/store-batches.ts";
+import { startRetention } from "./retention-loop.ts";
+import { maintainDecisionPartitions } from "./store/decisions.ts";
+import { maintainDeliveryLogPartitions } from "./store/delivery-log.ts";
+import { assertSchemaIsNewest, UnknownMigration } from "./store/migrate.ts";
+import { checkReadiness } from "./store/readiness.ts";
+import { addStoreMetrics, startProcessHeartbeat } from "./store-metrics.ts";
+import { loadTlsIdentity } from "./tls-identity.ts";
 
 /**
  * How much the heap may grow, in percent, before all of it is looked through again. Left to choose, V8 lets it grow by some 8 MB once it has rested for
  * some seconds, and never by more again: under load it looks through it three times a second then, which is two fifths of the service's CPU.
  */
-const HEAP_GROWTH = 100;
+const HEAP_GROWTH_PERCENT = 100;
 
 export const ROLES = ["api", "decide", "deliver", "learn", "console"] as const;
 /** The roles of a process: serve the inbound API, decide due cases, deliver webhooks, learn from outcomes, serve pages for people. */
 export type Role = (typeof ROLES)[number];
 
-export interface Running {
+export interface RunningService {
   store: Store;
   /** PEM of the certificate authority to trust; null when the operator brought a certificate or a proxy ends TLS. */
   caPath: string | null;
@@ -60,36 +60,36 @@ export interface StartOptions {
   roles: ReadonlySet<Role>;
   log: Log;
   /** Warnings and errors of the log; none are shown without it. */
-  troubles?: Troubles | undefined;
+  troubles?: LoggedProblems | undefined;
   /** The service cannot go on. */
   onFatal(error: Error): void;
 }
 
 /** Of which cases are decided at once: while one waits for the database another one is computed. */
-const MERCHANTS_AT_ONCE = 4;
+const CONCURRENT_MERCHANT_COUNT = 4;
 /** Cases that another process changed are found within this long. */
-const LOOK_MS = 1_000;
-const BUSY_MS = 50;
+const CASE_POLL_MS = 1_000;
+const BUSY_POLL_MS = 50;
 /** An experiment that another process started gets its first look within this long. */
-const COUNT_LOOK_MS = 60_000;
+const EXPERIMENT_POLL_MS = 60_000;
 /** A newer version's schema is noticed within this long. */
-const VERSION_LOOK_MS = 5_000;
+const SCHEMA_CHECK_MS = 5_000;
 /** Nobody waits for what is learned. */
-const LEARN_MS = 2_000;
+const LEARNING_POLL_MS = 2_000;
 /** The log has a partition for the month after the present one, so there is time; with a fast clock less. */
-const LOG_LOOK_MS = HOUR_MS;
-const LOG_LOOK_DAYS = 5;
+const PARTITION_CHECK_MS = HOUR_MS;
+const PARTITION_CHECK_DAYS = 5;
 
 /** Start the service: the database, and the roles that are asked for. */
-export async function start(options: StartOptions): Promise<Running> {
+export async function start(options: StartOptions): Promise<RunningService> {
   const { settings, roles, log, onFatal } = options;
-  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH}`);
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   const { host, port, metricsHost, metricsPort } = settings;
   const answers = roles.has("api") || roles.has("console");
   // A new version whose port an older one still has must not migrate the database of that one.
   const tryPorts = async () => {
-    if (metricsPort !== null) await tryPort(metricsHost, metricsPort);
-    if (answers) await tryPort(host, port);
+    if (metricsPort !== null) await checkPortIsFree(metricsHost, metricsPort);
+    if (answers) await checkPortIsFree(host, port);
   };
   const store = await openStore(settings, "own", settings.databaseConnections, log, onFatal, tryPorts);
   const stops: (() => Promise<void>)[] = [];
@@ -101,35 +101,35 @@ export async function start(options: StartOptions): Promise<Running> {
   try {
     const { db, walled, owner, ports, clock, secretKeys } = store;
     const metrics = createMetrics(db, ports);
-    const shown = answers ? await identity(settings, ports.realNow()) : null;
-    const figures = watchStore(store, settings, shown?.tls ?? null);
+    const shown = answers ? await loadTlsIdentity(settings, ports.realNow()) : null;
+    const figures = addStoreMetrics(store, settings, shown?.tls ?? null);
     metrics.watchService(figures);
-    const ready = () => readiness(db);
+    const ready = () => checkReadiness(db);
     if (metricsPort !== null) stops.push(await startMetricsServer(metrics, figures, ready, metricsHost, metricsPort));
-    stops.push(announce(metrics, store, options).stop);
+    stops.push(startProcessHeartbeat(metrics, store, options).stop);
 
     async function keepLog() {
       const now = ports.now();
       const keepFrom = new Date(now.getTime() - settings.deliveryLogDays * DAY_MS);
-      const { made, dropped } = await keepDeliveryLog(owner, now, keepFrom);
+      const { made, dropped } = await maintainDeliveryLogPartitions(owner, now, keepFrom);
       if (made.length + dropped.length > 0) log.info({ made, dropped }, "delivery_log.kept");
     }
 
     // A newer version may bring its schema while this one runs; then this one takes no more work.
     const version = startLoop("version", log, async () => {
-      await mustBeNewest(owner).catch((error: Error) => {
+      await assertSchemaIsNewest(owner).catch((error: Error) => {
         if (!(error instanceof UnknownMigration)) throw error;
         onFatal(error);
       });
-      return VERSION_LOOK_MS;
+      return SCHEMA_CHECK_MS;
     });
     stops.push(version.stop);
 
-    const prior = readPrior(log);
-    const models = createModels({ db, ports, log, prior });
+    const prior = readPretrainedModel(log);
+    const models = createModelCache({ db, ports, log, prior });
     let decide: Loop | null = null;
     const network = {
-      allow: parseAllow(settings.webhookAllow),
+      allow: parseAllowList(settings.webhookAllow),
       extraCa: settings.webhookCa,
       clientCertificate: settings.webhookClientCertificate,
     };
@@ -146,7 +146,10 @@ export async function start(options: StartOptions): Promise<Running> {
           onEnded: () => onCases(),
           metrics,
         });
-    const logPauseMs = Math.max(LOOK_MS, Math.min(LOG_LOOK_MS, (LOG_LOOK_DAYS * DAY_MS) / ports.clockRate));
+    const logPauseMs = Math.max(
+      CASE_POLL_MS,
+      Math.min(PARTITION_CHECK_MS, (PARTITION_CHECK_DAYS * DAY_MS) / ports.clockRate),
+    );
     if (deliverer) {
       await keepLog();
       stops.push(startLoop("delivery_log", log, async () => keepLog().then(() => logPauseMs)).stop);
@@ -155,7 +158,7 @@ export async function start(options: StartOptions): Promise<Running> {
       stops.push(() => deliverer.stop().finally(sender.close));
     }
 
-    const hints = startHints({
+    const hints = startNotifications({
       db,
       log,
       heard: {
@@ -175,32 +178,34 @@ export async function start(options: StartOptions): Promise<Running> {
     const onCases = () => (decide === null ? hints.cases() : decide.wake());
     if (roles.has("decide")) {
       const keptFrom = () => new Date(ports.now().getTime() - settings.decisionDays * DAY_MS);
-      const keep = () => keepDecisions(owner, ports.now(), keptFrom()).then(() => logPauseMs);
+      const keep = () => maintainDecisionPartitions(owner, ports.now(), keptFrom()).then(() => logPauseMs);
       stops.push(startLoop("decisions", log, keep).stop);
       const retention = startRetention({ db, owner, ports, keep: settings.keepDays }, log, logPauseMs);
       if (retention) stops.push(retention.stop);
       decide = startLoop("decide", log, async () => {
-        const { stepped, nextDueAt } = await decideDue({
+        const { stepped, nextDueAt } = await processDueCases({
           db,
           ports,
           log,
           onEvents,
           onWithdrawn,
           models,
-          merchantsAtOnce: MERCHANTS_AT_ONCE,
+          merchantsAtOnce: CONCURRENT_MERCHANT_COUNT,
         });
         metrics.onSteps(stepped);
         if (stepped > 0) return 0;
-        const dueMs = nextDueAt ? (nextDueAt.getTime() - ports.now().getTime()) / ports.clockRate : LOOK_MS;
+        const dueMs = nextDueAt ? (nextDueAt.getTime() - ports.now().getTime()) / ports.clockRate : CASE_POLL_MS;
         // What is due and was not taken is in somebody else's hands right now.
-        return dueMs <= 0 ? BUSY_MS : Math.min(LOOK_MS, dueMs);
+        return dueMs <= 0 ? BUSY_POLL_MS : Math.min(CASE_POLL_MS, dueMs);
       });
       stops.push(decide.stop);
       stops.push(
         startLoop("count", log, async () => {
-          const { nextLookAt } = await countDue({ db, ports, log });
-          const dueMs = nextLookAt ? (nextLookAt.getTime() - ports.now().getTime()) / ports.clockRate : COUNT_LOOK_MS;
-          return Math.max(LOOK_MS, Math.min(COUNT_LOOK_MS, dueMs));
+          const { nextLookAt } = await countMatureInvoices({ db, ports, log });
+          const dueMs = nextLookAt
+            ? (nextLookAt.getTime() - ports.now().getTime()) / ports.clockRate
+            : EXPERIMENT_POLL_MS;
+          return Math.max(CASE_POLL_MS, Math.min(EXPERIMENT_POLL_MS, dueMs));
         }).stop,
       );
     }
@@ -211,13 +216,13 @@ export async function start(options: StartOptions): Promise<Running> {
         decide?.wake();
         hints.cases();
       };
-      stops.push(watchClock({ db, clock, ports, log, onSetBack }).stop);
+      stops.push(startClockSync({ db, clock, ports, log, onSetBack }).stop);
     }
 
     if (roles.has("learn") && prior) {
       const learner = createLearner({ db, ports, log, prior, owner: ports.newId() });
       const learn = startLoop("learn", log, async () => {
-        if ((await learner.learnDue()) === 0) return LEARN_MS;
+        if ((await learner.learnDue()) === 0) return LEARNING_POLL_MS;
         models.hint();
         hints.learned();
         return 0;
@@ -225,7 +230,8 @@ export async function start(options: StartOptions): Promise<Running> {
       stops.push(() => learn.stop().then(learner.release));
     }
 
-    const jobs = roles.has("console") && startJobs({ everyone: db, walled, ports, log, prior, onReplayed: onEvents });
+    const jobs =
+      roles.has("console") && startJobLoops({ everyone: db, walled, ports, log, prior, onReplayed: onEvents });
     if (jobs) stops.push(jobs.stop);
 
     if (shown) {
@@ -239,13 +245,13 @@ export async function start(options: StartOptions): Promise<Running> {
         clockSkewMs: settings.clockSkewMs,
         log,
         ingest: {
-          subscriptions: joinFlushes((merchant, batch) =>
+          subscriptions: createGroupCommit((merchant, batch) =>
             ingestSubscriptions(dbOf(merchant), merchant, batch, ports, onWithdrawn),
           ),
-          invoices: joinFlushes((merchant, batch) =>
+          invoices: createGroupCommit((merchant, batch) =>
             ingestInvoices(dbOf(merchant), merchant, batch, ports, onWithdrawn),
           ),
-          transactions: joinFlushes((merchant, batch) =>
+          transactions: createGroupCommit((merchant, batch) =>
             ingestTransactions(dbOf(merchant), merchant, batch, ports, onWithdrawn),
           ),
         },
@@ -254,14 +260,14 @@ export async function start(options: StartOptions): Promise<Running> {
         connectionsPerAddress: settings.connectionsPerAddress,
         trustedProxies: settings.trustedProxies,
         baseUrl: settings.baseUrl,
-        tokenKeys: tokenKeys(settings.pageTokenKeys, secretKeys),
+        tokenKeys: pageTokenKeys(settings.pageTokenKeys, secretKeys),
         egressRanges: settings.egressRanges,
         ready,
         metrics,
         operations: roles.has("api"),
         pages: !jobs
           ? null
-          : consolePages({
+          : createConsolePages({
               everyone: db,
               walled,
               ports,
@@ -277,7 +283,7 @@ export async function start(options: StartOptions): Promise<Running> {
               trustedProxies: settings.trustedProxies,
               egressRanges: settings.egressRanges,
               allow: network.allow,
-              sendTestEvent: createTestEvents(network, secretKeys, ports),
+              sendTestEvent: createTestEventSender(network, secretKeys, ports),
               onEvents,
               onWithdrawn,
               onJob: jobs.wake,

@@ -1,5 +1,5 @@
 /** A wall clock may differ by so much, in milliseconds, from what is expected of it before anything is done about it. */
-const TOLERATED_MS = 1_000;
+const TOLERATED_SKEW_MS = 1_000;
 
 /** What an operator wants to know of a clock. */
 export interface ClockFigures {
@@ -41,7 +41,7 @@ export function createWallClock(wallMs: () => number, monotonicMs: () => number)
     nowMs() {
       const nowMs = wallMs();
       const byMs = nowMs - monotonicMs() - apartMs;
-      if (Math.abs(byMs) > TOLERATED_MS) {
+      if (Math.abs(byMs) > TOLERATED_SKEW_MS) {
         apartMs += byMs;
         offsetMs -= byMs;
         jumps++;
@@ -50,10 +50,10 @@ export function createWallClock(wallMs: () => number, monotonicMs: () => number)
       return nowMs + offsetMs;
     },
     agree(databaseMs, askedMs, answeredMs) {
-      if (databaseMs > askedMs - TOLERATED_MS && databaseMs < answeredMs + TOLERATED_MS) return 0;
+      if (databaseMs > askedMs - TOLERATED_SKEW_MS && databaseMs < answeredMs + TOLERATED_SKEW_MS) return 0;
       const byMs = databaseMs - (askedMs + answeredMs) / 2;
       offsetMs += byMs;
-      if (Math.abs(offsetMs) < TOLERATED_MS) offsetMs = 0;
+      if (Math.abs(offsetMs) < TOLERATED_SKEW_MS) offsetMs = 0;
       return byMs;
     },
     onJump(listener) {

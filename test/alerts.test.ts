@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { allCommands } from "../src/cli/commands.ts";
+import { loadAllCommands } from "../src/cli/commands.ts";
 import { DAY, HOUR, MINUTE } from "../src/recovery/stage.fixture.ts";
 import { prepared } from "../src/store/database.ts";
 import { advanceMerchantClock } from "../src/store/merchant-clocks.ts";
-import { evaluate } from "./alerts/evaluate.ts";
-import { selectorsOf } from "./alerts/expression.ts";
-import { readGuide } from "./alerts/rules.ts";
-import { namesIn } from "./alerts/scrapes.ts";
-import { watchedService } from "./alerts/watched-service.ts";
+import { selectorsOf } from "./alerts/alert-expression.ts";
+import { readAlertGuide } from "./alerts/alert-rules.ts";
+import { evaluate } from "./alerts/evaluate-alert.ts";
+import { startMonitoredService } from "./alerts/monitored-service.ts";
+import { metricLabelsIn } from "./alerts/scrapes.ts";
 
-const { rules, runbook } = readGuide();
-const service = await watchedService();
+const { rules, runbook } = readAlertGuide();
+const service = await startMonitoredService();
 after(() => service.close());
 const { stage, db, scrapes } = service;
 const SLEEP = prepared("test_sleep", "select pg_sleep(0.4)");
@@ -204,7 +204,7 @@ for (const [name, cause] of Object.entries(FAULTS))
   });
 
 test("every rule is about metrics and labels that the service has", () => {
-  const names = namesIn(scrapes.map(({ text }) => text ?? "").join("\n"));
+  const names = metricLabelsIn(scrapes.map(({ text }) => text ?? "").join("\n"));
   names.set("up", new Set());
   for (const { name, expression } of rules)
     for (const selector of selectorsOf(expression)) {
@@ -217,7 +217,7 @@ test("every rule is about metrics and labels that the service has", () => {
 
 test("every alert has an entry in the runbook that ends in a command of the program", async () => {
   assert.deepEqual([...runbook.keys()].sort(), rules.map(({ name }) => name).sort());
-  const commands = await allCommands();
+  const commands = await loadAllCommands();
   for (const [name, entry] of runbook) {
     const typed = /```\n(npx dunlin .*)\n```\s*$/.exec(entry)?.[1];
     assert.ok(typed, `${name} ends in no command`);

@@ -12,17 +12,17 @@ import { hashOfApiKey } from "../src/auth/api-key-text.ts";
 import { createApiKey } from "../src/auth/api-keys.ts";
 import { beginSession } from "../src/auth/sessions.ts";
 import { readSettings } from "../src/config.ts";
-import { COOKIE } from "../src/console/visit.ts";
+import { SESSION_COOKIE } from "../src/console/visit.ts";
 import { PERMISSIONS } from "../src/domain/permission.ts";
 import type { Person } from "../src/domain/person.ts";
-import { openStore } from "../src/open.ts";
-import { createMerchant } from "../src/recovery/merchants.ts";
+import { openStore } from "../src/open-store.ts";
+import { createMerchant } from "../src/recovery/merchant-settings.ts";
 import { expireApiKey, findApiKey } from "../src/store/api-keys.ts";
 import { addMember } from "../src/store/members.ts";
 import { insertPerson } from "../src/store/people.ts";
-import { databaseUrl } from "./database-url.ts";
-import { exitWhenInterrupted, removeAtExit } from "./server.ts";
-import { createService, environmentOf, freePort } from "./torture/service.ts";
+import { databaseUrlOf } from "./database-url.ts";
+import { exitWhenInterrupted, removeAtExit } from "./test-server.ts";
+import { createEnvironment, createServiceProcess, findFreePort } from "./torture/service-process.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "dunlin-replicas-"));
 removeAtExit(folder);
@@ -33,15 +33,15 @@ const store = await openStore(settings, "own", 4, pino({ level: "silent" }), (er
 const { db, ports, secretKeys } = store;
 
 async function replica(index: number) {
-  const [dataDir, port] = [join(folder, `replica-${index}`), await freePort()];
-  const env = environmentOf({
-    DATABASE_URL: databaseUrl(store.address),
+  const [dataDir, port] = [join(folder, `replica-${index}`), await findFreePort()];
+  const env = createEnvironment({
+    DATABASE_URL: databaseUrlOf(store.address),
     DUNLIN_DATA: dataDir,
     DUNLIN_PORT: String(port),
     DUNLIN_HOST: "127.0.0.1",
     ...shared,
   });
-  const service = createService(env, (how) => assert.fail(how), ["serve", "--roles", "api,console"]);
+  const service = createServiceProcess(env, (how) => assert.fail(how), ["serve", "--roles", "api,console"]);
   await service.start();
   const connect = { ca: readFileSync(join(dataDir, "tls", "ca.pem"), "utf8"), servername: "localhost" };
   const pool = new Pool(`https://127.0.0.1:${port}`, { connect, connections: 8, allowH2: false });
@@ -89,7 +89,7 @@ async function newKey(limits: { ratePerSecond: number; rateBurst: number }): Pro
   return (await createApiKey(db, { merchantId: merchant.id, permissions: ["read:recovery_actions"] }, ports)).apiKey;
 }
 
-const HAMMERED_MS = 3_000;
+const LOAD_MS = 3_000;
 
 for (const shares of [
   [4, 4],
@@ -103,7 +103,7 @@ for (const shares of [
     await Promise.all(
       replicas.flatMap((each, index) =>
         Array.from({ length: shares[index]! }, async () => {
-          while (performance.now() - beganMs < HAMMERED_MS) {
+          while (performance.now() - beganMs < LOAD_MS) {
             const { status, retryAfter } = await each.list(apiKey);
             assert.ok(status === 200 || (status === 429 && Number(retryAfter) >= 1), String(status));
             counts[status === 200 ? "passed" : "refused"]++;
@@ -143,7 +143,7 @@ async function shop() {
   const person: Person = { id, email, name: "Devi", password: null, ...look, createdAt: ports.now() };
   await insertPerson(db, person);
   await addMember(db, merchant.id, id, "developer", ports.now());
-  return { keyId, apiKey, cookie: `${COOKIE}=${await beginSession(db, person, undefined, ports)}` };
+  return { keyId, apiKey, cookie: `${SESSION_COOKIE}=${await beginSession(db, person, undefined, ports)}` };
 }
 
 /** Ask every process again and again, until told to stop; what each answer was, and when it was asked for and given. */

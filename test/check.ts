@@ -5,9 +5,9 @@ import { once } from "node:events";
 const CHECKS = [
   ["tsc", "--noEmit"],
   ["biome", "check", "."],
-  ["node", "src/openapi.ts", "--check"],
+  ["node", "src/write-openapi.ts", "--check"],
   ["node", "sdk/generate-records.ts", "--check"],
-  ["node", "src/reference.ts", "--check"],
+  ["node", "src/write-reference.ts", "--check"],
 ] as const;
 
 const results = await Promise.all(

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "./free-port.ts";
-import { program } from "./program.ts";
+import { createProgram } from "./dunlin-program.ts";
+import { findFreePort } from "./free-port.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dunlin-commands-"));
 const data = join(folder, "data");
@@ -17,7 +17,7 @@ let metricsPort = 0;
 let service: ChildProcess;
 let printed = "";
 
-const { start: started, run: dunlin } = program(folder, () => ({ DUNLIN_DATA: data, DUNLIN_PORT: String(port) }));
+const { start: started, run: dunlin } = createProgram(folder, () => ({ DUNLIN_DATA: data, DUNLIN_PORT: String(port) }));
 
 async function startService() {
   printed = "";
@@ -46,8 +46,8 @@ function list(apiKey: string, agent: Agent | false = false): Promise<{ status: n
 }
 
 before(async () => {
-  port = await freePort();
-  metricsPort = await freePort();
+  port = await findFreePort();
+  metricsPort = await findFreePort();
   await startService();
 });
 

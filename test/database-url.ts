@@ -1,7 +1,7 @@
 import type { Address } from "../src/store/database.ts";
 
 /** The address as `DATABASE_URL` takes it. */
-export const databaseUrl = (address: Address) =>
+export const databaseUrlOf = (address: Address) =>
   "url" in address
     ? address.url
     : `postgres://${address.user}@/${address.database}?host=${encodeURIComponent(address.socketDir)}`;

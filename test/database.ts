@@ -2,35 +2,35 @@ import { randomBytes } from "node:crypto";
 import { after } from "node:test";
 import { type Address, type Database, openDatabase, prepared } from "../src/store/database.ts";
 import {
-  at,
-  atServer,
   exitWhenInterrupted,
+  runOnServer,
   startTestServer,
-  TEMPLATE,
-  TEST_SERVER,
+  TEMPLATE_DATABASE,
+  TEST_SERVER_VARIABLE,
   type TestServer,
-} from "./server.ts";
+  withDatabaseName,
+} from "./test-server.ts";
 
 // A test file that runs alone starts a server of its own, and stops it when its tests have ended and its databases are dropped.
-let alone: Promise<TestServer> | undefined;
-let open = 0;
-let ended = false;
+let standaloneServer: Promise<TestServer> | undefined;
+let openDatabaseCount = 0;
+let hasEnded = false;
 
 after(() => {
-  ended = true;
-  return stopAlone();
+  hasEnded = true;
+  return stopStandaloneServer();
 });
 
-async function stopAlone(): Promise<void> {
-  if (ended && open === 0) await (await alone)?.stop();
+async function stopStandaloneServer(): Promise<void> {
+  if (hasEnded && openDatabaseCount === 0) await (await standaloneServer)?.stop();
 }
 
 async function serverAddress(): Promise<Address> {
-  const given = process.env[TEST_SERVER];
+  const given = process.env[TEST_SERVER_VARIABLE];
   if (given) return JSON.parse(given) as Address;
-  if (!alone) exitWhenInterrupted();
-  alone ??= startTestServer();
-  return (await alone).address;
+  if (!standaloneServer) exitWhenInterrupted();
+  standaloneServer ??= startTestServer();
+  return (await standaloneServer).address;
 }
 
 export interface TestDatabase {
@@ -41,13 +41,13 @@ export interface TestDatabase {
 }
 
 /** A database of one's own with the whole schema and nothing in it. Drop it in the end, or the test process won't end. */
-export async function testDatabase(): Promise<TestDatabase> {
-  open++;
+export async function createTestDatabase(): Promise<TestDatabase> {
+  openDatabaseCount++;
   try {
     const server = await serverAddress();
     const name = `test_${randomBytes(8).toString("hex")}`;
-    await atServer(server, `create database ${name} template ${TEMPLATE} strategy file_copy`);
-    const address = at(server, name);
+    await runOnServer(server, `create database ${name} template ${TEMPLATE_DATABASE} strategy file_copy`);
+    const address = withDatabaseName(server, name);
     const db = openDatabase(address, 5, () => {});
     let dropped = false;
     return {
@@ -57,29 +57,29 @@ export async function testDatabase(): Promise<TestDatabase> {
         if (dropped) return;
         dropped = true;
         await db.close();
-        await atServer(server, `drop database ${name} with (force)`);
-        open--;
-        await stopAlone();
+        await runOnServer(server, `drop database ${name} with (force)`);
+        openDatabaseCount--;
+        await stopStandaloneServer();
       },
     };
   } catch (error) {
-    open--;
+    openDatabaseCount--;
     throw error;
   }
 }
 
-const WAITING = prepared(
+const LOCK_WAITS = prepared(
   "test_waiting",
   "select count(*)::int4 as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
 );
 
 /** Until some statement waits for another transaction. */
-export async function someoneWaits(db: Database) {
-  for (let looks = 0; looks < 5_000; looks++) if ((await db.run<{ n: number }>(WAITING)).rows[0]!.n > 0) return;
+export async function waitForLockWait(db: Database) {
+  for (let looks = 0; looks < 5_000; looks++) if ((await db.run<{ n: number }>(LOCK_WAITS)).rows[0]!.n > 0) return;
   throw new Error("nobody waits");
 }
 
-const TABLES_OF_ROWS = prepared(
+const TABLES_WITH_ROWS = prepared(
   "tables_of_rows",
   "select relname as name from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace",
 );
@@ -95,7 +95,7 @@ const SUMMARIES = prepared(
  * looks, or hold the lock of an ANALYZE while it sums up new pages for an index.
  */
 export async function stopAutovacuum(db: Database) {
-  for (const { name } of (await db.run<{ name: string }>(TABLES_OF_ROWS)).rows)
+  for (const { name } of (await db.run<{ name: string }>(TABLES_WITH_ROWS)).rows)
     await db.run(prepared("", `alter table ${name} set (autovacuum_enabled = false)`));
   for (const { name } of (await db.run<{ name: string }>(SUMMARIES)).rows)
     await db.run(prepared("", `alter index ${name} set (autosummarize = off)`));

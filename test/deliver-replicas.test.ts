@@ -9,24 +9,24 @@ import pino from "pino";
 import { readSettings } from "../src/config.ts";
 import { makeEvents } from "../src/delivery/deliverer.fixture.ts";
 import type { Merchant } from "../src/domain/merchant.ts";
-import { openStore } from "../src/open.ts";
-import { createMerchant } from "../src/recovery/merchants.ts";
+import { openStore } from "../src/open-store.ts";
+import { createMerchant } from "../src/recovery/merchant-settings.ts";
 import { prepared } from "../src/store/database.ts";
-import { startEndpoint } from "./contract/endpoint.ts";
-import { eventually } from "./contract/running.ts";
-import { databaseUrl } from "./database-url.ts";
-import { exitWhenInterrupted, removeAtExit } from "./server.ts";
-import { createService, environmentOf, freePort } from "./torture/service.ts";
+import { eventually } from "./contract/running-service.ts";
+import { startWebhookEndpoint } from "./contract/webhook-endpoint.ts";
+import { databaseUrlOf } from "./database-url.ts";
+import { exitWhenInterrupted, removeAtExit } from "./test-server.ts";
+import { createEnvironment, createServiceProcess, findFreePort } from "./torture/service-process.ts";
 
 const MERCHANTS = 64;
 const EVENTS_EACH = 15;
-const CAP = 2;
+const CONCURRENCY_CAP = 2;
 const ANSWER_MS = 40;
 
 const folder = await mkdtemp(join(tmpdir(), "dunlin-replicas-"));
 removeAtExit(folder);
 exitWhenInterrupted();
-const endpoint = await startEndpoint();
+const endpoint = await startWebhookEndpoint();
 const caFile = join(folder, "webhook-ca.pem");
 writeFileSync(caFile, endpoint.ca);
 const shared = {
@@ -39,13 +39,13 @@ const store = await openStore(settings, "own", 4, pino({ level: "silent" }), (er
 const { db, ports, secretKeys } = store;
 
 const replica = async (index: number) => {
-  const env = environmentOf({
-    DATABASE_URL: databaseUrl(store.address),
+  const env = createEnvironment({
+    DATABASE_URL: databaseUrlOf(store.address),
     DUNLIN_DATA: join(folder, `replica-${index}`),
-    DUNLIN_PORT: String(await freePort()),
+    DUNLIN_PORT: String(await findFreePort()),
     ...shared,
   });
-  return createService(env, (how) => assert.fail(how), ["serve", "--roles", "deliver"]);
+  return createServiceProcess(env, (how) => assert.fail(how), ["serve", "--roles", "deliver"]);
 };
 const replicas = await Promise.all([0, 1, 2].map(replica));
 after(async () => {
@@ -77,7 +77,7 @@ test("three senders share the merchants; one is killed, the others take over, an
   for (let index = 0; index < MERCHANTS; index++) {
     const given = {
       webhookUrl: hook.url,
-      webhookCap: CAP,
+      webhookCap: CONCURRENCY_CAP,
       credential: { auth: "bearer" as const, secret: "token" },
       webhookPaused: true,
     };

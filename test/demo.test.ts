@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import pino from "pino";
 import { startEmbedded } from "../src/store/embedded/start.ts";
-import { freePort } from "./free-port.ts";
-import { program } from "./program.ts";
+import { createProgram } from "./dunlin-program.ts";
+import { findFreePort } from "./free-port.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dunlin-demo-"));
-const { run } = program(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
+const { run } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 test("a demo whose port is taken says so and ends at once, with exit code 69", { timeout: 60_000 }, async (t) => {
@@ -23,7 +23,7 @@ test("a demo whose port is taken says so and ends at once, with exit code 69", {
   assert.equal(code, 69);
   assert.match(err, /DUNLIN_PORT .* is in use/);
   assert.doesNotMatch(out, /Discarded/);
-  const ports = { DUNLIN_PORT: String(await freePort()), DUNLIN_METRICS_PORT: String(port) };
+  const ports = { DUNLIN_PORT: String(await findFreePort()), DUNLIN_METRICS_PORT: String(port) };
   assert.match((await run(["demo"], ports)).err, new RegExp(`DUNLIN_METRICS_PORT \\(.*:${port}\\) +is in use`));
 });
 
@@ -31,7 +31,7 @@ test("a demo leaves alone what another one that runs has in its folder", { timeo
   const dataDir = join(folder, "data", "demo", "postgres");
   const other = await startEmbedded({ dataDir, log: pino({ level: "silent" }) });
   t.after(() => other.stop());
-  const { code, out, err } = await run(["demo"], { DUNLIN_PORT: String(await freePort()) });
+  const { code, out, err } = await run(["demo"], { DUNLIN_PORT: String(await findFreePort()) });
   assert.equal(code, 1);
   assert.match(err, /another service runs on .*demo.postgres: stop it/);
   assert.doesNotMatch(out, /Discarded/);
@@ -39,7 +39,7 @@ test("a demo leaves alone what another one that runs has in its folder", { timeo
 });
 
 test("the demo says what it discards and how its API is called, and ends with a command that tells more as it stands", async () => {
-  const environment = { DUNLIN_PORT: String(await freePort()) };
+  const environment = { DUNLIN_PORT: String(await findFreePort()) };
   const { code, out } = await run(["demo", "--day-seconds", "1", "--seconds", "12"], environment);
   assert.equal(code, 0);
   assert.match(out, /^Discarded +what the demo before left in .*demo$/m);

@@ -5,16 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { recordsOf } from "../src/history/records.fixture.ts";
-import { program } from "./program.ts";
+import { makeRecords } from "../src/history/records.fixture.ts";
+import { createProgram } from "./dunlin-program.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dunlin-output-"));
-const { start, run } = program(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
+const { start, run } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 test("an export to standard output writes nothing else there, and fails when nobody reads it to its end", async () => {
   const { merchantId } = JSON.parse((await run(["merchant", "create", "--name", "Moving", "--json"])).out);
-  const [record] = recordsOf("invoices", 0);
+  const [record] = makeRecords("invoices", 0);
   const path = join(folder, "invoices.jsonl");
   writeFileSync(path, `${JSON.stringify(record)}\n`);
   const words = ["--merchant", merchantId, "--as", "invoices"];

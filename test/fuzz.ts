@@ -1,8 +1,8 @@
 // `npm run fuzz [-- --requests N --seed S]`: hostile requests at the running service.
 import { parseArgs } from "node:util";
-import { fuzz } from "./fuzz/fuzz.ts";
-import { slowestBodies } from "./fuzz/worst-bodies.ts";
-import { exitWhenInterrupted } from "./server.ts";
+import { fuzzService } from "./fuzz/fuzz-service.ts";
+import { measureSlowestBodies } from "./fuzz/slowest-bodies.ts";
+import { exitWhenInterrupted } from "./test-server.ts";
 
 const { values } = parseArgs({ options: { requests: { type: "string" }, seed: { type: "string" } } });
 const number = (name: keyof typeof values, fallback: number) => {
@@ -18,12 +18,12 @@ const requests = number("requests", 1_000_000);
 /** Of the event loop, for a body of a megabyte. */
 const BODY_MS_MAX = 50;
 console.log("worst bodies                       kB   CPU ms");
-const bodies = slowestBodies();
+const bodies = measureSlowestBodies();
 for (const { name, bytes, ms } of bodies.slice(0, 8))
   console.log(`${name.padEnd(30)} ${String(Math.round(bytes / 1000)).padStart(6)}   ${ms.toFixed(1).padStart(6)}`);
 
 console.log(`\nfuzz: ${requests} requests, seed ${seed}`);
-const result = await fuzz({ requests, seed, bodies: 6_000, print: (line) => console.log(line) });
+const result = await fuzzService({ requests, seed, bodies: 6_000, print: (line) => console.log(line) });
 for (const { name, ms } of bodies) if (ms > BODY_MS_MAX) result.problems.push(`${name} takes ${ms.toFixed(1)} ms`);
 const sorted = (counts: Map<unknown, number>) =>
   [...counts].sort(([, a], [, b]) => b - a).map(([what, count]) => `${what} ${count}`);

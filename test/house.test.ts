@@ -9,9 +9,9 @@ const BANNED_NAMES = /(^|[-/.])(utils?|helpers?|common|misc|shared|managers?|bas
 /** Files that nobody imports because a person or npm starts them. */
 const STARTED = [
   "src/main.ts",
-  "src/openapi.ts",
-  "src/reference.ts",
-  "src/docs.ts",
+  "src/write-openapi.ts",
+  "src/write-reference.ts",
+  "src/write-docs.ts",
   "src/backtest-worker.ts",
   "sdk/src/index.ts",
   "sdk/generate-records.ts",
@@ -141,9 +141,9 @@ test("no file imports itself in a circle: take out the piece that both sides nee
   for (const { path } of product) visit(path, []);
 });
 
-test("no file is longer than 300 lines: find the two things in it", () => {
+test("no file is longer than 500 lines: find the two things in it", () => {
   assert.deepEqual(
-    complaints(({ text }) => (text.split("\n").length > 301 ? `${text.split("\n").length - 1} lines` : null), all),
+    complaints(({ text }) => (text.split("\n").length > 501 ? `${text.split("\n").length - 1} lines` : null), all),
     [],
   );
 });
@@ -184,12 +184,12 @@ test("a default export, a class that is no Error or an enum has no place here", 
   assert.deepEqual(wrong, []);
 });
 
-test("time and chance enter in main.ts, clock.ts and open.ts, environment and streams in main.ts, and are passed in from there", () => {
+test("time and chance enter in main.ts, clock.ts and open-store.ts, environment and streams in main.ts, and are passed in from there", () => {
   const clock = /\bnew Date\(\)|\bDate\.now\b|\bMath\.random\b|\bperformance\.now\b/;
   const chance =
     /\bimport \{[^}]*\brandom(Bytes|UUID|Int|Fill)[^}]*\} from "node:crypto"|\bcrypto\.(random|getRandom)\w+/;
   const surroundings = /\bprocess\.(env|std(in|out|err))\b/;
-  const doors = ["src/clock.ts", "src/open.ts"];
+  const doors = ["src/clock.ts", "src/open-store.ts"];
   const wrong = complaints(({ path, text }) => {
     // The supervisor of the embedded server and the SDK live in real time; the demo's front has real timers.
     const isApart = roomOf(path) === "sdk" || /^(src\/store\/embedded|simulator\/demo)\//.test(path);

@@ -7,14 +7,14 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { startEmbedded } from "../src/store/embedded/start.ts";
-import { freePort } from "./free-port.ts";
-import { program } from "./program.ts";
-import { removeAtExit } from "./server.ts";
-import { openTunnel } from "./tunnel.ts";
+import { openDatabaseTunnel } from "./database-tunnel.ts";
+import { createProgram } from "./dunlin-program.ts";
+import { findFreePort } from "./free-port.ts";
+import { removeAtExit } from "./test-server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dunlin-hung-"));
 removeAtExit(folder);
-const { start } = program(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
+const { start } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 
 test("a service whose database says nothing any more ends within 35 seconds of being asked to", {
   timeout: 120_000,
@@ -22,9 +22,9 @@ test("a service whose database says nothing any more ends within 35 seconds of b
   // One of its own: the service refuses the tests' server, which may lose what was acknowledged.
   const embedded = await startEmbedded({ dataDir: join(folder, "postgres"), log: pino({ level: "silent" }) });
   t.after(() => embedded.stop());
-  const tunnel = await openTunnel(embedded.address);
+  const tunnel = await openDatabaseTunnel(embedded.address);
   t.after(() => tunnel.close().then(embedded.stop));
-  const child = start(["serve"], { DATABASE_URL: tunnel.url, DUNLIN_PORT: String(await freePort()) });
+  const child = start(["serve"], { DATABASE_URL: tunnel.url, DUNLIN_PORT: String(await findFreePort()) });
   t.after(() => child.kill("SIGKILL"));
   let out = "";
   let log = "";

@@ -1,6 +1,6 @@
 // `npm run isolation [-- --seeds N --operations N --first S]`: what a merchant sees does not depend on any other.
 import { parseArgs } from "node:util";
-import { isolation } from "./isolation/isolation.ts";
+import { compareLives } from "./isolation/compare-lives.ts";
 
 const { values } = parseArgs({
   options: { seeds: { type: "string" }, operations: { type: "string" }, first: { type: "string" } },
@@ -11,7 +11,7 @@ const first = Number(values.first ?? 1);
 let differing = 0;
 for (let seed = first; seed < first + seeds; seed++) {
   const began = performance.now();
-  const { alone, beside, stranger } = await isolation({ seed, operations });
+  const { alone, beside, stranger } = await compareLives({ seed, operations });
   const at = alone.findIndex((line, index) => line !== beside[index]);
   const same = at < 0 && alone.length === beside.length;
   if (!same) differing++;

@@ -1,8 +1,8 @@
 // `npm run lives`: random lives of invoices against a model of what is owed; --lives N --seed S. With --bugs, lives of copies of the source with a bug each.
 import { parseArgs } from "node:util";
-import { plantInLives } from "./lives/bugs.ts";
-import { live } from "./lives/lives.ts";
-import { startTestServer, TEST_SERVER } from "./server.ts";
+import { runLives } from "./lives/invoice-lives.ts";
+import { runPlantedBugs } from "./lives/planted-bug-run.ts";
+import { startTestServer, TEST_SERVER_VARIABLE } from "./test-server.ts";
 
 const { values } = parseArgs({
   options: {
@@ -12,10 +12,10 @@ const { values } = parseArgs({
   },
 });
 const [lives, seed] = [Number(values.lives), Number(values.seed)];
-if (values.bugs) process.exit((await plantInLives(lives, seed, (line) => console.log(line))) > 0 ? 1 : 0);
+if (values.bugs) process.exit((await runPlantedBugs(lives, seed, (line) => console.log(line))) > 0 ? 1 : 0);
 const server = await startTestServer();
-process.env[TEST_SERVER] = JSON.stringify(server.address);
-const problems = await live({
+process.env[TEST_SERVER_VARIABLE] = JSON.stringify(server.address);
+const problems = await runLives({
   lives,
   seed,
   print: (line) => console.log(line),

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { freePort } from "./free-port.ts";
+import { findFreePort } from "./free-port.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -34,7 +34,7 @@ test("the service says in one line what to set when npm installed no PostgreSQL,
   const env = {
     PATH: process.env.PATH,
     DUNLIN_DATA: folder,
-    DUNLIN_PORT: String(await freePort()),
+    DUNLIN_PORT: String(await findFreePort()),
     DUNLIN_LOG_LEVEL: "error",
   };
   const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8", env });

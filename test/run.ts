@@ -6,31 +6,31 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
-import { startTestServer, TEST_SERVER } from "./server.ts";
+import { startTestServer, TEST_SERVER_VARIABLE } from "./test-server.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const ALL = ["src/**/*.test.ts", "sdk/**/*.test.ts", "simulator/**/*.test.ts", "test/**/*.test.ts"];
-const CACHE = join(ROOT, "node_modules", ".cache", "tests");
+const ALL_TESTS = ["src/**/*.test.ts", "sdk/**/*.test.ts", "simulator/**/*.test.ts", "test/**/*.test.ts"];
+const DURATIONS_CACHE = join(ROOT, "node_modules", ".cache", "tests");
 // Test files wait about as long as they compute: on two cores, two at once leave a third of the time idle, and three a sixth. Five took 280 s, four 303 s.
 const CONCURRENCY = 5;
 /** So many short files share a process at most. */
-const TOGETHER = 8;
+const FILES_PER_PROCESS_MAX = 8;
 
 const { values, positionals: patterns } = parseArgs({
   options: { "test-name-pattern": { type: "string", multiple: true } },
   allowPositionals: true,
 });
 const cwd = patterns.length > 0 ? process.cwd() : ROOT;
-const files = globSync(patterns.length > 0 ? patterns : ALL, { cwd });
+const files = globSync(patterns.length > 0 ? patterns : ALL_TESTS, { cwd });
 // Those of whole services first: they take longest, and the end should not wait for one of them.
 /** It changes rules, which are the same for all of a process. */
-const CHANGES_RULES = "src/rules/override.test.ts";
-const isLong = (file: string) => /^(test|simulator)\//.test(file);
-const inside = files
+const RULES_CHANGING_TEST = "src/rules/rule-overrides.test.ts";
+const isLongTest = (file: string) => /^(test|simulator)\//.test(file);
+const filesInProcess = files
   .filter((file) => !file.includes("node_modules"))
-  .sort((a, b) => Number(isLong(b)) - Number(isLong(a)) || (a < b ? -1 : 1));
-if (inside.length === 0) {
-  console.error(`no test file matches ${patterns.join(" ") || ALL.join(" ")}`);
+  .sort((a, b) => Number(isLongTest(b)) - Number(isLongTest(a)) || (a < b ? -1 : 1));
+if (filesInProcess.length === 0) {
+  console.error(`no test file matches ${patterns.join(" ") || ALL_TESTS.join(" ")}`);
   process.exit(1);
 }
 
@@ -39,13 +39,13 @@ const interrupted = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupted.abort());
 
 const server = await startTestServer();
-process.env[TEST_SERVER] = JSON.stringify(server.address);
+process.env[TEST_SERVER_VARIABLE] = JSON.stringify(server.address);
 // All processes load much the same modules: types are stripped, and code is compiled, once.
-process.env.NODE_COMPILE_CACHE ??= join(CACHE, "code");
+process.env.NODE_COMPILE_CACHE ??= join(DURATIONS_CACHE, "code");
 let exitCode = 0;
 try {
   const tests = run({
-    files: patterns.length > 0 ? inside.map((file) => resolve(cwd, file)) : together(inside),
+    files: patterns.length > 0 ? filesInProcess.map((file) => resolve(cwd, file)) : groupFiles(filesInProcess),
     concurrency: CONCURRENCY,
     testNamePatterns: values["test-name-pattern"],
     signal: interrupted.signal,
@@ -64,21 +64,21 @@ process.exit(exitCode);
  * their service with it. Each file is a suite, which keeps its hooks to itself. Files that take long stay alone, and one that changes rules. Small groups come last, so
  * that the cores are busy to the end.
  */
-function together(paths: readonly string[]): string[] {
-  const groups = join(CACHE, "groups");
+function groupFiles(paths: readonly string[]): string[] {
+  const groups = join(DURATIONS_CACHE, "groups");
   rmSync(groups, { recursive: true, force: true });
   mkdirSync(groups, { recursive: true });
   const isAlone = (path: string) =>
-    path === CHANGES_RULES || (isLong(path) && !/^test\/contract\/0[1345689]-/.test(path));
+    path === RULES_CHANGING_TEST || (isLongTest(path) && !/^test\/contract\/0[1345689]-/.test(path));
   const alone = paths.filter(isAlone).map((path) => join(ROOT, path));
   const rooms = Map.groupBy(
     paths.filter((path) => !isAlone(path)),
     (path) => dirname(path).split("/").slice(0, 2).join("-"),
   );
   const shared = [...rooms].flatMap(([room, files]) =>
-    Array.from({ length: Math.ceil(files.length / TOGETHER) }, (_, index) => ({
+    Array.from({ length: Math.ceil(files.length / FILES_PER_PROCESS_MAX) }, (_, index) => ({
       path: join(groups, `${room}-${index + 1}.js`),
-      files: files.slice(index * TOGETHER, (index + 1) * TOGETHER),
+      files: files.slice(index * FILES_PER_PROCESS_MAX, (index + 1) * FILES_PER_PROCESS_MAX),
     })),
   );
   for (const { path, files } of shared) {

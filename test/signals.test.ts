@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { program } from "./program.ts";
+import { createProgram } from "./dunlin-program.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dunlin-signals-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
-const { start: started } = program(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
+const { start: started } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 
 test("a signal ends a simulation, which computes all the while and could not hear it", async () => {
   const path = join(folder, "endless.mjs");

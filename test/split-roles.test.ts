@@ -8,24 +8,24 @@ import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { readSettings } from "../src/config.ts";
-import { type Role, type Running, start } from "../src/start.ts";
-import { createCaller } from "./contract/calling.ts";
-import { replies, startEndpoint } from "./contract/endpoint.ts";
-import { eventually } from "./contract/running.ts";
-import { openShop } from "./contract/shop.ts";
-import { databaseUrl } from "./database-url.ts";
-import { exitWhenInterrupted, removeAtExit } from "./server.ts";
-import { freePort } from "./torture/service.ts";
+import { type Role, type RunningService, start } from "../src/start.ts";
+import { createCaller } from "./contract/api-caller.ts";
+import { openShop } from "./contract/contract-shop.ts";
+import { eventually } from "./contract/running-service.ts";
+import { answerInOrder, startWebhookEndpoint } from "./contract/webhook-endpoint.ts";
+import { databaseUrlOf } from "./database-url.ts";
+import { exitWhenInterrupted, removeAtExit } from "./test-server.ts";
+import { findFreePort } from "./torture/service-process.ts";
 
 // Each role as a process has it: its own pool, leases and hints; that they share one Node process changes nothing of it.
-const endpoint = await startEndpoint();
+const endpoint = await startWebhookEndpoint();
 const folder = await mkdtemp(join(tmpdir(), "dunlin-split-"));
 removeAtExit(folder);
 exitWhenInterrupted();
 const caFile = join(folder, "webhook-ca.pem");
 writeFileSync(caFile, endpoint.ca);
 const SECRET_KEY = randomBytes(32).toString("base64");
-const running: Running[] = [];
+const running: RunningService[] = [];
 after(async () => {
   await endpoint.close();
   // The first one owns the database.
@@ -34,13 +34,13 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function run(...roles: Role[]) {
+async function startWithRoles(...roles: Role[]) {
   const { settings, problems } = readSettings(
     {
-      ...(running[0] && { DATABASE_URL: databaseUrl(running[0].store.address) }),
+      ...(running[0] && { DATABASE_URL: databaseUrlOf(running[0].store.address) }),
       DUNLIN_DATA: folder,
       DUNLIN_SECRET_KEY: SECRET_KEY,
-      DUNLIN_PORT: String(await freePort()),
+      DUNLIN_PORT: String(await findFreePort()),
       DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${endpoint.port}`,
       DUNLIN_WEBHOOK_CA: caFile,
     },
@@ -55,11 +55,11 @@ async function run(...roles: Role[]) {
 }
 
 test("with API, decisions and deliveries in processes of their own a pushed invoice is a webhook at once, and its delivery is seen at once", async (t) => {
-  const api = await run("api");
-  await run("decide");
-  await run("deliver");
+  const api = await startWithRoles("api");
+  await startWithRoles("decide");
+  await startWithRoles("deliver");
   const { call, close } = createCaller(api.settings.baseUrl, readFileSync(api.caPath!, "utf8"));
-  const shop = await openShop(api.store, endpoint, call, { answer: replies(200) });
+  const shop = await openShop(api.store, endpoint, call, { answer: answerInOrder(200) });
   await sleep(1_000);
   const toHookMs: number[] = [];
   const toSentMs: number[] = [];

@@ -3,11 +3,11 @@
 // With --statements one process is simulated on a real database, and dies at each of its statements in turn.
 // With --bugs the same is done to copies of the source that have a bug each: every one must be caught.
 import { parseArgs } from "node:util";
-import { statements } from "./statement-crashes/statements.ts";
-import { briefly } from "./torture-delivery/briefly.ts";
-import { plantBugs } from "./torture-delivery/bugs.ts";
-import { FAULTS, type Fault, faultsOf } from "./torture-delivery/faults.ts";
-import { torture } from "./torture-delivery/torture.ts";
+import { runStatementCampaign } from "./statement-crashes/statement-campaign.ts";
+import { runDeliveryCampaign } from "./torture-delivery/delivery-campaign.ts";
+import { drawFaults, FAULTS, type Fault } from "./torture-delivery/delivery-faults.ts";
+import { runPlantedBugs } from "./torture-delivery/planted-bug-run.ts";
+import { summarizeProblems } from "./torture-delivery/problem-summary.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -23,37 +23,42 @@ const { values, positionals } = parseArgs({
   },
 });
 
-function refuse(says: string): never {
+function failUsage(says: string): never {
   console.error(says);
   process.exit(64);
 }
 
-function number(name: "seed" | "seeds" | "events", fallback: number) {
+function numberOption(name: "seed" | "seeds" | "events", fallback: number) {
   const value = values[name] === undefined ? fallback : Number(values[name]);
-  return Number.isInteger(value) && value > 0 ? value : refuse(`--${name} takes a whole number`);
+  return Number.isInteger(value) && value > 0 ? value : failUsage(`--${name} takes a whole number`);
 }
 
 /** A number of faults, or which ones, in order: `kill,cut,postgres`. */
-function faults(seed: number): Fault[] {
+function parseFaults(seed: number): Fault[] {
   const given = values.faults ?? (values.quick ? "12" : "100");
-  if (/^\d+$/.test(given)) return faultsOf(seed, Number(given));
+  if (/^\d+$/.test(given)) return drawFaults(seed, Number(given));
   return given
     .split(",")
-    .map((name) => FAULTS.find((fault) => fault === name) ?? refuse(`there is no fault "${name}"`));
+    .map((name) => FAULTS.find((fault) => fault === name) ?? failUsage(`there is no fault "${name}"`));
 }
 
-const seed = number("seed", 1 + Math.floor(Math.random() * 1_000_000));
+const seed = numberOption("seed", 1 + Math.floor(Math.random() * 1_000_000));
 if (values.statements)
   process.exit(
-    await statements(seed, number("seeds", values.quick ? 3 : 10), values.quick ? 0.1 : 1, values.json === true),
+    await runStatementCampaign(
+      seed,
+      numberOption("seeds", values.quick ? 3 : 10),
+      values.quick ? 0.1 : 1,
+      values.json === true,
+    ),
   );
-if (values.bugs) process.exit((await plantBugs(positionals, seed, (line) => console.log(line))) > 0 ? 1 : 0);
-const { problems, lines } = await torture({
+if (values.bugs) process.exit((await runPlantedBugs(positionals, seed, (line) => console.log(line))) > 0 ? 1 : 0);
+const { problems, lines } = await runDeliveryCampaign({
   seed,
-  events: number("events", values.quick ? 5_000 : 100_000),
-  faults: faults(seed),
+  events: numberOption("events", values.quick ? 5_000 : 100_000),
+  faults: parseFaults(seed),
   print: (line) => (values.json ? undefined : console.log(line)),
 });
-if (values.json) console.log(JSON.stringify(briefly(problems)));
+if (values.json) console.log(JSON.stringify(summarizeProblems(problems)));
 else for (const line of lines) console.log(line);
 process.exit(problems.length > 0 ? 1 : 0);

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { DAY_MS, HOUR_MS } from "../src/domain/durations.ts";
 import type { RecoveryAction } from "../src/domain/recovery-action.ts";
-import { firstActions } from "../src/store/action-list.ts";
-import { type ActionFilters, ORDERS } from "../src/store/action-listing.ts";
+import { expectedActions, plannedAction, settleAction, sortedActions } from "../src/store/action-list.fixture.ts";
+import { readFirstPage } from "../src/store/action-list.ts";
+import { type ActionFilters, LISTING_ORDERS } from "../src/store/action-listing.ts";
 import { prepared } from "../src/store/database.ts";
-import { expectedActions, planned, settled, sortedActions } from "../src/store/listed-actions.fixture.ts";
 import type { TestDatabase } from "./database.ts";
-import { emptyDatabase, migrateTo } from "./old-schema.ts";
+import { createEmptyDatabase, migrateTo } from "./schema-versions.ts";
 
 const MERCHANTS = ["0198a000-0000-7000-8000-000000000001", "0198a000-0000-7000-8000-000000000002"] as const;
 /** The last migration before actions were counted, and the last one before they were counted by three hours. */
@@ -17,7 +17,7 @@ const COUNT = 1_500;
 
 let database: TestDatabase;
 before(async () => {
-  database = await emptyDatabase();
+  database = await createEmptyDatabase();
 });
 after(() => database.drop());
 
@@ -63,7 +63,9 @@ test("actions from before they were counted are listed and counted in every rang
   // Many are executed exactly where an hour begins.
   const createdAt = (index: number) => new Date(START + Math.floor(index / 2) * HOUR_MS);
   const actions = MERCHANTS.map((_, number) =>
-    Array.from({ length: number === 0 ? COUNT : 100 }, (_, index) => settled(planned(index, createdAt(index)), index)),
+    Array.from({ length: number === 0 ? COUNT : 100 }, (_, index) =>
+      settleAction(plannedAction(index, createdAt(index)), index),
+    ),
   );
   for (const [number, merchantId] of MERCHANTS.entries()) {
     await db.run(CASE, [merchantId, actions[number]![0]!.caseId]);
@@ -74,12 +76,12 @@ test("actions from before they were counted are listed and counted in every rang
 
   for (const [number, merchantId] of MERCHANTS.entries()) {
     const sorted = sortedActions(actions[number]!);
-    for (const orderBy of ORDERS)
+    for (const orderBy of LISTING_ORDERS)
       for (const range of RANGES)
         for (const filter of FILTERS) {
           const listing = { filters: { ...range, ...filter }, orderBy, descending: false };
           const expected = expectedActions(sorted, listing).map(({ id }) => id);
-          const found = await firstActions(db, merchantId, listing, 20);
+          const found = await readFirstPage(db, merchantId, listing, 20);
           assert.equal(found.total, expected.length, JSON.stringify(listing));
           assert.deepEqual(
             found.actions.map(({ id }) => id),

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { prepared } from "../src/store/database.ts";
 import type { TestDatabase } from "./database.ts";
-import { emptyDatabase, migrateTo } from "./old-schema.ts";
-import { fill } from "./plans/fill.ts";
+import { fillMerchants } from "./plans/fill-plans.ts";
+import { createEmptyDatabase, migrateTo } from "./schema-versions.ts";
 
 /** The last migration before versions, balances and conflicts were kept. */
 const BEFORE = 30;
 let database: TestDatabase;
 before(async () => {
-  database = await emptyDatabase();
+  database = await createEmptyDatabase();
 });
 after(() => database.drop());
 
@@ -18,7 +18,7 @@ const text = (sql: string) => prepared("", sql);
 test("a database from before versions keeps its rows, and knows since when each invoice is unpaid", async () => {
   await migrateTo(database.address, BEFORE);
   const { db } = database;
-  await fill(db, { first: 1, last: 3, invoices: 400 });
+  await fillMerchants(db, { first: 1, last: 3, invoices: 400 });
   await db.run(
     text("update invoices set state = 'PAID', updated_at = updated_at + interval '1 day' where right(id, 1) = '7'"),
   );
@@ -74,10 +74,10 @@ async function sumsOf({ db }: TestDatabase, columns: ReadonlyMap<string, readonl
 
 for (const [release, last] of Object.entries(RELEASES))
   test(`a filled database of ${release} keeps every row and every value`, async (t) => {
-    const old = await emptyDatabase();
+    const old = await createEmptyDatabase();
     t.after(() => old.drop());
     await migrateTo(old.address, last);
-    await fill(old.db, { first: 1, last: 2, invoices: 200 });
+    await fillMerchants(old.db, { first: 1, last: 2, invoices: 200 });
     const columns = await columnsOf(old);
     assert.ok(columns.size > 30);
     const before = await sumsOf(old, columns);

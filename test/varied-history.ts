@@ -1,4 +1,4 @@
-import { randomFrom } from "../simulator/experiments/random.ts";
+import { createRandom } from "../simulator/experiments/random-numbers.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -15,8 +15,8 @@ export interface HistoryAttempt {
  * A merchant that tries after one to nine days, by lot, or always after `days`. A customer's money comes a week after the failure, so who
  * waits recovers more. Of each invoice in turn, oldest attempt first; the first ones fail on 150 days from `startMs` on.
  */
-export function variedHistory(invoices: number, startMs: number, days?: readonly number[]): HistoryAttempt[] {
-  const random = randomFrom(11);
+export function createVariedHistory(invoices: number, startMs: number, days?: readonly number[]): HistoryAttempt[] {
+  const random = createRandom(11);
   return Array.from({ length: invoices }, (_, n) => {
     const start = startMs + (n % 150) * DAY_MS + 9 * 3_600_000;
     const attempt = (day: number, isPaid: boolean): HistoryAttempt => ({
@@ -36,5 +36,5 @@ export function variedHistory(invoices: number, startMs: number, days?: readonly
 }
 
 /** In batches of the API's size. */
-export const inBatches = <Item>(items: readonly Item[], size = 200): Item[][] =>
+export const splitIntoBatches = <Item>(items: readonly Item[], size = 200): Item[][] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size));

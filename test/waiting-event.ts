@@ -6,7 +6,7 @@ import type { Database } from "../src/store/database.ts";
 import { insertEvents } from "../src/store/events.ts";
 
 /** An unpaid invoice `inv_1` with a case, and an event of that which waits to be sent; returns the event's id. */
-export async function waitingEvent(db: Database, merchant: Merchant, ports: Ports): Promise<string> {
+export async function createWaitingEvent(db: Database, merchant: Merchant, ports: Ports): Promise<string> {
   const at = ports.now();
   const of = { customerId: "cus_1", amount: 4_900, currency: "EUR", createdAt: at, updatedAt: at };
   await ingestInvoices(db, merchant, [[{ id: "inv_1", state: "UNPAID", ...of }]], ports, () => {});

@@ -3,10 +3,10 @@ import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";
 import { Client } from "undici";
-import { COOKIE } from "../../src/console/visit.ts";
-import { launch } from "../../test/browser/chromium.ts";
-import { firstPaintMs } from "../../test/browser/first-paint.ts";
-import { startPart } from "../part.ts";
+import { SESSION_COOKIE } from "../../src/console/visit.ts";
+import { launchChromium } from "../../test/browser/chromium.ts";
+import { measureFirstPaintMs } from "../../test/browser/first-paint.ts";
+import { startBenchProcess } from "../worker-process.ts";
 import type { ConsoleFacts } from "./service.ts";
 
 const { values } = parseArgs({
@@ -32,7 +32,7 @@ const ACTIONS_P50_MS = 200;
 const PAGE_BYTES = 60_000;
 const PAINT_MS = 300;
 /** What an export may add to the memory in use, of the bytes that go through it: the collector takes its time, and a leak would keep them all. */
-const EXPORT_KEEPS = 1 / 3;
+const EXPORT_MEMORY_RATIO = 1 / 3;
 const LIMIT_MS = 3_600_000;
 /** Statements that are new to a connection are planned anew five times. */
 const WARM_UP = 6;
@@ -58,7 +58,7 @@ const PAGES = [
 ];
 
 let missed = 0;
-const said = (name: string, figure: string, isMet: boolean) => {
+const reportFigure = (name: string, figure: string, isMet: boolean) => {
   if (!isMet) missed++;
   console.log(`${name.padEnd(60)} ${figure}${isMet ? "" : "   MISSED"}`);
 };
@@ -67,7 +67,7 @@ const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[M
 console.log(
   `${availableParallelism()} cores (${cpus()[0]?.model}), load ${loadavg()[0]!.toFixed(1)}, Node ${process.version}`,
 );
-const service = await startPart("console/service.ts");
+const service = await startBenchProcess("console/service.ts");
 try {
   const startedMs = performance.now();
   const facts = await service.ask<ConsoleFacts>("make", { actions, deliveries }, LIMIT_MS);
@@ -76,16 +76,16 @@ try {
     `${inWords(facts.actions)} actions, ${inWords(facts.events)} events with ${inWords(facts.deliveries)} delivery attempts in ${Math.round((performance.now() - startedMs) / 1000)} s; ${facts.server}`,
   );
   const client = new Client(facts.origin, { connect: { ca: facts.ca }, allowH2: false });
-  const shown = await pages(client, facts);
-  await painted(facts, [...shown]);
-  await exported(client, facts);
+  const shown = await measurePages(client, facts);
+  await measurePaint(facts, [...shown]);
+  await measureExport(client, facts);
   await client.close();
 } finally {
   await service.stop();
 }
 process.exitCode = missed === 0 ? 0 : 1;
 
-async function ask(client: Client, { cookie }: ConsoleFacts, path: string): Promise<string> {
+async function fetchPage(client: Client, { cookie }: ConsoleFacts, path: string): Promise<string> {
   const { statusCode, body } = await client.request({ method: "GET", path, headers: { cookie } });
   const text = await body.text();
   if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}`);
@@ -93,8 +93,8 @@ async function ask(client: Client, { cookie }: ConsoleFacts, path: string): Prom
 }
 
 /** How long each page takes, and its length; in the end also one invoice and one event. */
-async function pages(client: Client, facts: ConsoleFacts): Promise<string[]> {
-  const linked = async (path: string, link: RegExp) => link.exec(await ask(client, facts, path))![1]!;
+async function measurePages(client: Client, facts: ConsoleFacts): Promise<string[]> {
+  const linked = async (path: string, link: RegExp) => link.exec(await fetchPage(client, facts, path))![1]!;
   const all = [
     ...PAGES,
     await linked("/invoices?outcome=recovered", /class="id" href="(\/invoices\/[^"]+)"/),
@@ -105,7 +105,7 @@ async function pages(client: Client, facts: ConsoleFacts): Promise<string[]> {
     let bytes = 0;
     for (let round = -WARM_UP; round < samples; round++) {
       const beganMs = performance.now();
-      bytes = Buffer.byteLength(await ask(client, facts, path));
+      bytes = Buffer.byteLength(await fetchPage(client, facts, path));
       if (round >= 0) taken.push(performance.now() - beganMs);
     }
     const limit = path.startsWith("/overview") ? OVERVIEW_P50_MS : ACTIONS_P50_MS;
@@ -113,16 +113,16 @@ async function pages(client: Client, facts: ConsoleFacts): Promise<string[]> {
     const figure = `p50 ${p50.toFixed(1).padStart(7)} ms, most ${Math.max(...taken)
       .toFixed(1)
       .padStart(7)} ms, ${(bytes / 1000).toFixed(1).padStart(5)} kB`;
-    said(path, figure, p50 <= limit && bytes <= PAGE_BYTES);
+    reportFigure(path, figure, p50 <= limit && bytes <= PAGE_BYTES);
   }
   return all;
 }
 
 /** What a browser transfers for each page, and when it has painted the overview. */
-async function painted({ origin, cookie }: ConsoleFacts, paths: readonly string[]) {
-  const browser = await launch();
+async function measurePaint({ origin, cookie }: ConsoleFacts, paths: readonly string[]) {
+  const browser = await launchChromium();
   const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: origin });
-  const [name, value] = [COOKIE, cookie.slice(COOKIE.length + 1)];
+  const [name, value] = [SESSION_COOKIE, cookie.slice(SESSION_COOKIE.length + 1)];
   await context.addCookies([{ name, value, url: origin, httpOnly: true, secure: true, sameSite: "Lax" }]);
   const page = await context.newPage();
   const most = { path: "", bytes: 0 };
@@ -139,14 +139,14 @@ async function painted({ origin, cookie }: ConsoleFacts, paths: readonly string[
     await session.detach();
     if (bytes > most.bytes) Object.assign(most, { path, bytes });
   }
-  said(
+  reportFigure(
     `all that a page transfers, style and script too; most: ${most.path.slice(0, 40)}`,
     `${(most.bytes / 1000).toFixed(1)} kB`,
     most.bytes <= PAGE_BYTES,
   );
   const empty = await medianPaintMs(page, "/healthz");
   const overview = await medianPaintMs(page, "/overview?days=90");
-  said(
+  reportFigure(
     "first paint of the overview, median",
     `${overview.toFixed(0)} ms (an empty page: ${empty.toFixed(0)} ms)`,
     overview <= PAINT_MS,
@@ -156,12 +156,12 @@ async function painted({ origin, cookie }: ConsoleFacts, paths: readonly string[
 
 async function medianPaintMs(page: Page, path: string): Promise<number> {
   const times: number[] = [];
-  for (let round = 0; round < samples / 2; round++) times.push(await firstPaintMs(page, path));
+  for (let round = 0; round < samples / 2; round++) times.push(await measureFirstPaintMs(page, path));
   return median(times);
 }
 
 /** All actions as a file: memory does not grow with it. */
-async function exported(client: Client, { cookie }: ConsoleFacts) {
+async function measureExport(client: Client, { cookie }: ConsoleFacts) {
   const { statusCode, body } = await client.request({ method: "GET", path: "/actions.csv", headers: { cookie } });
   if (statusCode !== 200) throw new Error(`/actions.csv answered ${statusCode}`);
   const beganMs = performance.now();
@@ -176,9 +176,9 @@ async function exported(client: Client, { cookie }: ConsoleFacts) {
   }
   const seconds = (performance.now() - beganMs) / 1000;
   const growth = Math.max(0, most - early);
-  said(
+  reportFigure(
     `CSV of ${(lines - 1).toLocaleString("en")} actions`,
     `${seconds.toFixed(0)} s, ${(bytes / 1e6).toFixed(0)} MB, memory ${(early / 1e6).toFixed(0)} MB early, at most ${(most / 1e6).toFixed(0)} MB`,
-    growth <= bytes * EXPORT_KEEPS,
+    growth <= bytes * EXPORT_MEMORY_RATIO,
   );
 }

@@ -2,14 +2,14 @@
 import { readFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { beginSession } from "../../src/auth/sessions.ts";
-import { COOKIE } from "../../src/console/visit.ts";
-import { createMerchant } from "../../src/recovery/merchants.ts";
+import { SESSION_COOKIE } from "../../src/console/visit.ts";
+import { createMerchant } from "../../src/recovery/merchant-settings.ts";
 import { start } from "../../src/start.ts";
 import { addMember } from "../../src/store/members.ts";
 import { insertPerson } from "../../src/store/people.ts";
-import { answer } from "../part.ts";
-import { databaseFacts, scratchSettings } from "../scratch.ts";
-import { fill } from "./fill.ts";
+import { createScratchSettings, readDatabaseFacts } from "../scratch-database.ts";
+import { serveRequests } from "../worker-process.ts";
+import { fillConsole } from "./fill-console-tables.ts";
 
 export interface ConsoleFacts {
   origin: string;
@@ -25,7 +25,7 @@ export interface ConsoleFacts {
 const BYTES_PER_ACTION = 1_700;
 const BYTES_PER_DELIVERY = 900;
 
-const { settings, log, remove } = await scratchSettings();
+const { settings, log, remove } = await createScratchSettings();
 const running = await start({
   settings,
   roles: new Set(["api", "console"]),
@@ -55,16 +55,16 @@ async function make({ actions, deliveries }: { actions: number; deliveries: numb
   await addMember(db, merchant.id, person.id, "owner", ports.now());
   const token = await beginSession(db, person, undefined, ports);
   const say = (line: string) => process.stderr.write(`  ${line}\n`);
-  const counted = await fill(owner, { merchantId: merchant.id, actions, deliveries, until: ports.now() }, say);
-  const { server } = await databaseFacts(owner, address, settings.dataDir);
+  const counted = await fillConsole(owner, { merchantId: merchant.id, actions, deliveries, until: ports.now() }, say);
+  const { server } = await readDatabaseFacts(owner, address, settings.dataDir);
   const ca = readFileSync(running.caPath!, "utf8");
-  return { origin: settings.authUrl, ca, cookie: `${COOKIE}=${token}`, server, ...counted };
+  return { origin: settings.authUrl, ca, cookie: `${SESSION_COOKIE}=${token}`, server, ...counted };
 }
 
 /** Bytes of memory that are in use after cleaning up, if that can be asked for. */
 const memory = () => process.memoryUsage().rss;
 
-answer({ make, memory }, async () => {
+serveRequests({ make, memory }, async () => {
   await running.stop();
   await remove();
 });

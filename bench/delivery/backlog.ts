@@ -1,10 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { connectTo } from "../copy.ts";
-import { measured } from "../cpu.ts";
+import { connectTo } from "../copy-rows.ts";
+import { measureCpu } from "../cpu-time.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
-import { type Part, startPart } from "../part.ts";
-import { makeMerchants, openStage, type Stage } from "./stage.ts";
-import { checkpoint, deadRows, fill, nothingWaits, setPaused, tidy } from "./stored.ts";
+import { type BenchProcess, startBenchProcess } from "../worker-process.ts";
+import { makeMerchants, type RunningBenchService, startBenchService } from "./bench-service.ts";
+import {
+  checkpoint,
+  countDeadRows,
+  insertDeliveries,
+  setPaused,
+  vacuumTables,
+  waitUntilDelivered,
+} from "./delivery-tables.ts";
 
 const MERCHANTS = 100;
 const CAP = 5;
@@ -12,7 +19,7 @@ const NOTICE_MS = 1_500;
 const LIMIT_MS = 1_800_000;
 const TARGETS = { deep: 1.2, held: 1.3 };
 
-interface Cost {
+interface DeliveryCost {
   /** CPU microseconds per delivery. */
   deliverer: number;
   PostgreSQL: number;
@@ -20,7 +27,7 @@ interface Cost {
   delivered: number;
 }
 
-interface Depth {
+interface BacklogDepth {
   waiting: number;
   /** How many of them are sent. */
   sent: number;
@@ -33,23 +40,23 @@ export async function backlog(quick: boolean) {
   const [few, many, sent] = quick ? [20_000, 200_000, 20_000] : [100_000, 2_000_000, 300_000];
   console.log(`\nbacklog: CPU µs per delivery, ${MERCHANTS} merchants with a cap of ${CAP}`);
   const base = { waiting: few, sent: few, snapshot: false };
-  const before = await drain(base);
-  const deep = await drain({ waiting: many, sent, snapshot: false });
-  const held = await drain({ waiting: many, sent, snapshot: true });
-  const after = await drain(base);
+  const before = await measureDrain(base);
+  const deep = await measureDrain({ waiting: many, sent, snapshot: false });
+  const held = await measureDrain({ waiting: many, sent, snapshot: true });
+  const after = await measureDrain(base);
   const mean = (before.total + after.total) / 2;
-  const verdict = (cost: Cost, target: number) =>
+  const verdict = (cost: DeliveryCost, target: number) =>
     `${(cost.total / mean).toFixed(2)} times the cost; target ${target}: ${cost.total / mean <= target ? "met" : "MISSED"}`;
   console.log(`  ${many.toLocaleString("en")} waiting: ${verdict(deep, TARGETS.deep)}`);
   console.log(`  with a snapshot held open: ${verdict(held, TARGETS.held)}`);
 }
 
-async function drain(depth: Depth): Promise<Cost> {
-  const receiver = await startPart("delivery-receiver.ts");
-  let stage: Stage | undefined;
+async function measureDrain(depth: BacklogDepth): Promise<DeliveryCost> {
+  const receiver = await startBenchProcess("delivery-receiver.ts");
+  let stage: RunningBenchService | undefined;
   try {
     const endpoint = await receiver.ask<Endpoint>("endpoint");
-    stage = await openStage(endpoint);
+    stage = await startBenchService(endpoint);
     return await measure(stage, receiver, endpoint, depth);
   } finally {
     await stage?.close();
@@ -57,26 +64,31 @@ async function drain(depth: Depth): Promise<Cost> {
   }
 }
 
-async function measure(stage: Stage, receiver: Part, endpoint: Endpoint, { waiting, sent, snapshot }: Depth) {
+async function measure(
+  stage: RunningBenchService,
+  receiver: BenchProcess,
+  endpoint: Endpoint,
+  { waiting, sent, snapshot }: BacklogDepth,
+) {
   const { db, address, ports } = stage.store;
   const merchants = await makeMerchants(stage, endpoint, MERCHANTS, CAP);
   // Connections are opened and code becomes hot before anything is measured.
   await fillAll(merchants.length * 50);
   await setPaused(db, false);
   await receiver.ask("reached", merchants.length * 50, LIMIT_MS);
-  await nothingWaits(db);
+  await waitUntilDelivered(db);
   await setPaused(db, true);
   await sleep(NOTICE_MS);
   await fillAll(waiting);
-  await tidy(db);
+  await vacuumTables(db);
   await checkpoint(db);
   const holder = snapshot ? await connectTo(address) : null;
   if (holder) await holder.query("begin isolation level repeatable read; select count(*) from merchants");
   const before = await receiver.ask<number>("received");
-  const { cpuMs, otherCores, result } = await measured(stage.pids(), async () => {
+  const { cpuMs, otherCores, result } = await measureCpu(stage.pids(), async () => {
     await setPaused(db, false);
     await receiver.ask("reached", before + sent, LIMIT_MS);
-    if (sent === waiting) await nothingWaits(db, 200);
+    if (sent === waiting) await waitUntilDelivered(db, 200);
     else await setPaused(db, true);
     await sleep(NOTICE_MS);
     return (await receiver.ask<number>("received")) - before;
@@ -84,7 +96,7 @@ async function measure(stage: Stage, receiver: Part, endpoint: Endpoint, { waiti
   const us = (name: string) => (cpuMs[name]! * 1_000) / result;
   const cost = { deliverer: us("deliverer"), PostgreSQL: us("PostgreSQL"), total: 0, delivered: result };
   cost.total = cost.deliverer + cost.PostgreSQL;
-  const dead = await deadRows(db);
+  const dead = await countDeadRows(db);
   console.log(
     `  ${waiting.toLocaleString("en").padStart(9)} waiting${snapshot ? ", snapshot held" : ""}: deliverer ${cost.deliverer.toFixed(1)}, PostgreSQL ${cost.PostgreSQL.toFixed(1)}; ${result.toLocaleString("en")} sent, ${dead.toLocaleString("en")} dead rows in the end, ${otherCores.toFixed(2)} cores busy with something else`,
   );
@@ -92,6 +104,6 @@ async function measure(stage: Stage, receiver: Part, endpoint: Endpoint, { waiti
   return cost;
 
   async function fillAll(count: number) {
-    for (const { id } of merchants) await fill(db, id, count / merchants.length, ports.now());
+    for (const { id } of merchants) await insertDeliveries(db, id, count / merchants.length, ports.now());
   }
 }

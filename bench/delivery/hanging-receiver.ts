@@ -4,12 +4,12 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import tls from "node:tls";
-import { localCertificate } from "../../src/api/certificate.ts";
+import { ensureLocalCertificate } from "../../src/api/local-certificate.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
-import { answer } from "../part.ts";
+import { serveRequests } from "../worker-process.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "dunlin-bench-"));
-const { cert, key, caFile } = await localCertificate(folder, "127.0.0.1", new Date());
+const { cert, key, caFile } = await ensureLocalCertificate(folder, "127.0.0.1", new Date());
 const ca = await readFile(caFile, "utf8");
 await rm(folder, { recursive: true });
 
@@ -28,10 +28,10 @@ await once(server, "listening");
 const { port } = server.address() as { port: number };
 
 /** Connections since the start. */
-export interface Hung {
+export interface ConnectionCounts {
   open: number;
   openMax: number;
   made: number;
 }
 
-answer({ endpoint: (): Endpoint => ({ port, ca }), hung: (): Hung => ({ open, openMax, made }) });
+serveRequests({ endpoint: (): Endpoint => ({ port, ca }), hung: (): ConnectionCounts => ({ open, openMax, made }) });

@@ -1,29 +1,29 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Merchant } from "../../src/domain/merchant.ts";
-import { type Hints, startHints } from "../../src/hints.ts";
+import { type Notifications, startNotifications } from "../../src/notifications.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
-import { type Part, startPart } from "../part.ts";
-import type { Arrival, Behaviour } from "./journal.ts";
-import { commitOne, makeMerchants, openStage, type Stage } from "./stage.ts";
-import { setPaused } from "./stored.ts";
+import { type BenchProcess, startBenchProcess } from "../worker-process.ts";
+import { commitOne, makeMerchants, type RunningBenchService, startBenchService } from "./bench-service.ts";
+import { setPaused } from "./delivery-tables.ts";
+import type { Arrival, Behaviour } from "./journal-receiver.ts";
 
 const MERCHANTS = 100;
 const CAP = 5;
 const PER_SECOND = 200;
 const RETRIED_PER_SECOND = 50;
 /** Fast enough that attempts 5 to 7 come within half a minute. */
-const FAST = 200;
+const CLOCK_RATE = 200;
 /** From the end of attempt 1, 2, … to the next: the schedule of the interface, a second time. */
 const DELAYS_MS = [100, 5_000, 15_000, 900_000, 1_800_000, 3_600_000];
 const NOTICE_MS = 1_500;
 /** Beyond the last attempt that is waited for. */
-const SPARE_MS = 3_000;
-const FINE: Behaviour = { status: 200, delayMs: 0, patientEvery: 0, patientUntil: 0, rate: 1 };
+const EXTRA_WAIT_MS = 3_000;
+const ALWAYS_OK: Behaviour = { status: 200, delayMs: 0, patientEvery: 0, patientUntil: 0, rate: 1 };
 
 /** From the commit to the receiver's first byte, and how late retries come. */
 export async function latency(quick: boolean) {
-  const receiver = await startPart("delivery/journal.ts");
-  const own = await startPart("delivery-service.ts");
+  const receiver = await startBenchProcess("delivery/journal.ts");
+  const own = await startBenchProcess("delivery-service.ts");
   try {
     const endpoint = await receiver.ask<Endpoint>("endpoint");
     console.log(`\nlatency: real milliseconds, ${MERCHANTS} merchants`);
@@ -37,25 +37,30 @@ export async function latency(quick: boolean) {
       perSecond: PER_SECOND,
     });
     await sleep(1_000);
-    line(`commit to first byte at ${PER_SECOND} events/s, same process`, await firstBytes(receiver, committed), 10, 50);
+    line(
+      `commit to first byte at ${PER_SECOND} events/s, same process`,
+      await measureFirstBytes(receiver, committed),
+      10,
+      50,
+    );
     await own.stop();
     await withStage(endpoint, 1, async (stage, merchants) => {
       const { db } = stage.store;
-      const hints = startHints({ db, log: stage.log, heard: {} });
+      const hints = startNotifications({ db, log: stage.log, heard: {} });
       try {
         await commitFor(stage, merchants, PER_SECOND, PER_SECOND, hints);
         await sleep(NOTICE_MS);
         await receiver.ask("journal");
         const committed = await commitFor(stage, merchants, PER_SECOND * seconds, PER_SECOND, hints);
         await sleep(3_000);
-        line(`the same, committed by another process`, await firstBytes(receiver, committed), 10, 50);
+        line(`the same, committed by another process`, await measureFirstBytes(receiver, committed), 10, 50);
       } finally {
         await hints.stop();
       }
-      await retries(stage, merchants, receiver, 2, 4, quick ? 2 : 20, 1);
+      await measureRetries(stage, merchants, receiver, 2, 4, quick ? 2 : 20, 1);
     });
-    await withStage(endpoint, FAST, (stage, merchants) =>
-      retries(stage, merchants, receiver, 5, 7, quick ? 1 : 5, FAST),
+    await withStage(endpoint, CLOCK_RATE, (stage, merchants) =>
+      measureRetries(stage, merchants, receiver, 5, 7, quick ? 1 : 5, CLOCK_RATE),
     );
   } finally {
     await own.stop();
@@ -66,9 +71,9 @@ export async function latency(quick: boolean) {
 async function withStage(
   endpoint: Endpoint,
   rate: number,
-  work: (stage: Stage, merchants: Merchant[]) => Promise<void>,
+  work: (stage: RunningBenchService, merchants: Merchant[]) => Promise<void>,
 ) {
-  const stage = await openStage(endpoint, { DUNLIN_CLOCK_RATE: String(rate) });
+  const stage = await startBenchService(endpoint, { DUNLIN_CLOCK_RATE: String(rate) });
   try {
     const merchants = await makeMerchants(stage, endpoint, MERCHANTS, CAP);
     await setPaused(stage.store.db, false);
@@ -81,11 +86,11 @@ async function withStage(
 
 /** Commits events one by one at an even pace, and returns when each was committed; told to the deliverer as a process that decides would. */
 async function commitFor(
-  stage: Stage,
+  stage: RunningBenchService,
   merchants: readonly Merchant[],
   count: number,
   perSecond: number,
-  hints: Hints | null,
+  hints: Notifications | null,
 ) {
   const committed: Promise<[string, number]>[] = [];
   const startedMs = performance.now();
@@ -102,27 +107,27 @@ async function commitFor(
   return Promise.all(committed);
 }
 
-async function firstBytes(receiver: Part, committed: readonly [string, number][]) {
+async function measureFirstBytes(receiver: BenchProcess, committed: readonly [string, number][]) {
   const arrived = new Map((await receiver.ask<Arrival[]>("journal")).map(({ eventId, at }) => [eventId, at]));
   return committed.map(([id, at]) => (arrived.get(id) ?? Number.POSITIVE_INFINITY) - at);
 }
 
 /** All attempts fail; how late each came after the one before it, in real time. */
-async function retries(
-  stage: Stage,
+async function measureRetries(
+  stage: RunningBenchService,
   merchants: readonly Merchant[],
-  receiver: Part,
+  receiver: BenchProcess,
   first: number,
   last: number,
   seconds: number,
   rate: number,
 ) {
-  await receiver.ask("behave", { ...FINE, status: 500 } satisfies Behaviour);
+  await receiver.ask("behave", { ...ALWAYS_OK, status: 500 } satisfies Behaviour);
   await receiver.ask("journal");
   const committed = await commitFor(stage, merchants, RETRIED_PER_SECOND * seconds, RETRIED_PER_SECOND, null);
-  await sleep(DELAYS_MS.slice(0, last - 1).reduce((sum, delay) => sum + delay, 0) / rate + SPARE_MS);
+  await sleep(DELAYS_MS.slice(0, last - 1).reduce((sum, delay) => sum + delay, 0) / rate + EXTRA_WAIT_MS);
   const seen = Map.groupBy(await receiver.ask<Arrival[]>("journal"), ({ eventId }) => eventId);
-  await receiver.ask("behave", FINE);
+  await receiver.ask("behave", ALWAYS_OK);
   const late: number[] = [];
   for (const [id] of committed)
     for (let number = first; number <= last; number++) {

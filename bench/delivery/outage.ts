@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "../delivery-receiver.ts";
-import { startPart } from "../part.ts";
-import type { Behaviour } from "./journal.ts";
-import { commitEvents, makeMerchants, openStage } from "./stage.ts";
-import { countWaiting, history, type LoggedAttempt, setPaused } from "./stored.ts";
+import { startBenchProcess } from "../worker-process.ts";
+import { commitEvents, makeMerchants, startBenchService } from "./bench-service.ts";
+import { countWaiting, type LoggedAttempt, readAttemptHistory, setPaused } from "./delivery-tables.ts";
+import type { Behaviour } from "./journal-receiver.ts";
 
 const MERCHANTS = 100;
 const CAP = 5;
@@ -21,9 +21,9 @@ const ORDER_MS = 1_500;
 /** Every receiver is away for an hour of service time while events are made evenly, and then all come back at once. */
 export async function outage(quick: boolean) {
   const [count, rate] = quick ? [10_000, 100] : [100_000, 10];
-  const receiver = await startPart("delivery/journal.ts");
+  const receiver = await startBenchProcess("delivery/journal.ts");
   const endpoint = await receiver.ask<Endpoint>("endpoint");
-  const stage = await openStage(endpoint, { DUNLIN_CLOCK_RATE: String(rate) });
+  const stage = await startBenchService(endpoint, { DUNLIN_CLOCK_RATE: String(rate) });
   try {
     console.log(
       `\noutage: ${count.toLocaleString("en")} events of ${MERCHANTS} merchants, made in the hour in which nobody takes one; service time ${rate} times as fast`,
@@ -43,15 +43,15 @@ export async function outage(quick: boolean) {
     await receiver.ask("behave", back);
     const waiting = await countWaiting(db);
     const mostAway = await receiver.ask<number>("most");
-    const restMs = await finished(() => countWaiting(db));
+    const restMs = await waitUntilDelivered(() => countWaiting(db));
     const mostBack = await receiver.ask<number>("most");
     const backService = from + HOUR_MS;
     const found = { delivered: 0, exhausted: 0, attempts: 0, notFinal: 0, wrongCount: 0, early: 0 };
     const disorder: number[] = [];
     for (const [index, { id }] of merchants.entries()) {
-      const log = await history(db, id);
-      judge(log, found);
-      disorder.push(...disorderOf(log, index % PATIENT_EVERY === 0 ? backService : 0).map((ms) => ms / rate));
+      const log = await readAttemptHistory(db, id);
+      checkAttempts(log, found);
+      disorder.push(...findDisorder(log, index % PATIENT_EVERY === 0 ? backService : 0).map((ms) => ms / rate));
     }
     disorder.sort((a, b) => a - b);
     const worst = disorder.at(-1) ?? 0;
@@ -76,7 +76,7 @@ export async function outage(quick: boolean) {
 const verdict = (met: boolean) => (met ? "met" : "MISSED");
 
 /** Milliseconds until nothing is left. */
-async function finished(left: () => Promise<number>) {
+async function waitUntilDelivered(left: () => Promise<number>) {
   const startedMs = performance.now();
   while ((await left()) > 0) {
     if (performance.now() - startedMs > LIMIT_MS) throw new Error("events are still not final");
@@ -85,7 +85,7 @@ async function finished(left: () => Promise<number>) {
   return performance.now() - startedMs;
 }
 
-function judge(
+function checkAttempts(
   log: readonly LoggedAttempt[],
   found: Record<"delivered" | "exhausted" | "attempts" | "notFinal" | "wrongCount" | "early", number>,
 ) {
@@ -105,7 +105,7 @@ function judge(
  *
  * @param notBefore  until when this merchant's receiver had asked for patience
  */
-function disorderOf(log: readonly LoggedAttempt[], notBefore: number): number[] {
+function findDisorder(log: readonly LoggedAttempt[], notBefore: number): number[] {
   const attempts = log.map(({ number, createdAt, startedAt }, index) => {
     const before = number === 1 ? undefined : log[index - 1];
     const asked = before === undefined ? 0 : before.endedAt < notBefore ? notBefore : 0;

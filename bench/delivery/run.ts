@@ -2,7 +2,7 @@
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { backlog } from "./backlog.ts";
-import { hanging } from "./hanging.ts";
+import { hanging } from "./hanging-endpoints.ts";
 import { latency } from "./latency.ts";
 import { outage } from "./outage.ts";
 import { throughput } from "./throughput.ts";

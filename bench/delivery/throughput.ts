@@ -1,10 +1,17 @@
 import type { Merchant } from "../../src/domain/merchant.ts";
-import type { Endpoint, Mark } from "../delivery-receiver.ts";
-import { type Part, startPart } from "../part.ts";
-import { countFor, median, medianRound, type Round, round } from "../rounds.ts";
-import { type Peer, startPeers } from "./peers.ts";
-import { commitEvents, makeMerchants, openStage, type Stage } from "./stage.ts";
-import { checkpoint, nothingWaits, setPaused, storedLog, tidy, wal } from "./stored.ts";
+import type { Endpoint, ReceiverMark } from "../delivery-receiver.ts";
+import { itemCountFor, measureRound, median, medianRound, type Round } from "../measure-rounds.ts";
+import { type BenchProcess, startBenchProcess } from "../worker-process.ts";
+import { commitEvents, makeMerchants, type RunningBenchService, startBenchService } from "./bench-service.ts";
+import {
+  checkpoint,
+  readDeliveryLogTotals,
+  readWalTotals,
+  setPaused,
+  vacuumTables,
+  waitUntilDelivered,
+} from "./delivery-tables.ts";
+import { type Peer, startPeers } from "./job-queue-peers.ts";
 
 const MERCHANTS = 100;
 /** The usual one. */
@@ -20,7 +27,7 @@ const NOTICE_MS = 1_500;
 const TARGETS = { ratio: 0.75, deliverer: 45, PostgreSQL: 18, reuse: 0.95, wal: 500 };
 
 /** What is known of our own rounds beyond speed and CPU. */
-interface Own {
+interface OwnRound {
   reuse: number;
   /** Per delivery, beyond the bytes of the log's rows. */
   walBytes: number;
@@ -30,17 +37,17 @@ interface Own {
   rowBytes: number;
 }
 
-interface Contender {
+interface PeerResult {
   name: string;
   rounds: Round[];
   target: number | null;
   peer: Peer | null;
 }
 
-interface Place {
-  stage: Stage;
-  receiver: Part;
-  loop: Part;
+interface BenchProcesses {
+  stage: RunningBenchService;
+  receiver: BenchProcess;
+  loop: BenchProcess;
   merchants: Merchant[];
 }
 
@@ -48,13 +55,13 @@ interface Place {
 export async function throughput(quick: boolean) {
   const ends: (() => Promise<void>)[] = [];
   try {
-    const receiver = await startPart("delivery-receiver.ts");
+    const receiver = await startBenchProcess("delivery-receiver.ts");
     ends.push(receiver.stop);
-    const loop = await startPart("delivery-loop.ts");
+    const loop = await startBenchProcess("delivery-loop.ts");
     ends.push(loop.stop);
     const endpoint = await receiver.ask<Endpoint>("endpoint");
     await loop.ask("open", { endpoint, connections: LOOP_IN_FLIGHT });
-    const stage = await openStage(endpoint);
+    const stage = await startBenchService(endpoint);
     ends.push(stage.close);
     const { db, address } = stage.store;
     const { peers, parts, missing } = await startPeers(db, address, stage.facts.postmaster, endpoint);
@@ -71,18 +78,18 @@ export async function throughput(quick: boolean) {
   }
 }
 
-async function compare(place: Place, peers: Peer[], count: number, rounds: number) {
+async function compare(place: BenchProcesses, peers: Peer[], count: number, rounds: number) {
   await deliver(place, WARM_UP, false);
-  const alone = await postAlone(place, WARM_UP);
-  const loopCount = countFor(alone.perSecond, 4, MERCHANTS);
+  const alone = await postWithoutDunlin(place, WARM_UP);
+  const loopCount = itemCountFor(alone.perSecond, 4, MERCHANTS);
   const counts = new Map<Peer, number>();
   for (const peer of peers) {
-    const { perSecond } = await job(place, peer, 2_000, LIMIT_MS / 4);
-    counts.set(peer, Math.min(count, Math.max(100, countFor(perSecond, 4, 100))));
+    const { perSecond } = await runPeerRound(place, peer, 2_000, LIMIT_MS / 4);
+    counts.set(peer, Math.min(count, Math.max(100, itemCountFor(perSecond, 4, 100))));
   }
-  const own: Own[] = [];
+  const own: OwnRound[] = [];
   const ours: Round[] = [];
-  const others: Contender[] = [
+  const others: PeerResult[] = [
     { name: "undici.request alone", rounds: [], target: TARGETS.ratio, peer: null },
     ...peers.map((peer) => ({ name: peer.name, rounds: [], target: peer.target, peer })),
   ];
@@ -93,32 +100,34 @@ async function compare(place: Place, peers: Peer[], count: number, rounds: numbe
     own.push(more);
     for (const { rounds, peer } of others)
       rounds.push(
-        peer === null ? await postAlone(place, loopCount) : await job(place, peer, counts.get(peer)!, LIMIT_MS),
+        peer === null
+          ? await postWithoutDunlin(place, loopCount)
+          : await runPeerRound(place, peer, counts.get(peer)!, LIMIT_MS),
       );
   }
   report(ours, own, others);
 }
 
-async function deliver({ stage, receiver, merchants }: Place, count: number, afterCheckpoint: boolean) {
+async function deliver({ stage, receiver, merchants }: BenchProcesses, count: number, afterCheckpoint: boolean) {
   const { db } = stage.store;
   await setPaused(db, true);
   await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
   await commitEvents(stage, merchants, count);
-  await tidy(db);
+  await vacuumTables(db);
   if (afterCheckpoint) await checkpoint(db);
-  const [logBefore, walBefore] = [await storedLog(db), await wal(db)];
+  const [logBefore, walBefore] = [await readDeliveryLogTotals(db), await readWalTotals(db)];
   await receiver.ask("mark");
   const received = await receiver.ask<number>("received");
   let endAt = 0;
-  const measured = await round(count, { ...stage.pids(), receiver: receiver.pid }, async () => {
+  const measured = await measureRound(count, { ...stage.pids(), receiver: receiver.pid }, async () => {
     await setPaused(db, false);
     await receiver.ask("reached", received + count, ROUND_LIMIT_MS);
-    await nothingWaits(db);
+    await waitUntilDelivered(db);
     endAt = performance.timeOrigin + performance.now();
     return 1;
   });
-  const [log, written] = [await storedLog(db), await wal(db)];
-  const { requests, connections, firstAt } = await receiver.ask<Mark>("mark");
+  const [log, written] = [await readDeliveryLogTotals(db), await readWalTotals(db)];
+  const { requests, connections, firstAt } = await receiver.ask<ReceiverMark>("mark");
   const delivered = log.delivered - logBefore.delivered;
   if (requests !== count || delivered !== count)
     throw new Error(`of ${count} events ${requests} were sent and ${delivered} logged as delivered`);
@@ -136,30 +145,30 @@ async function deliver({ stage, receiver, merchants }: Place, count: number, aft
 
 const perSecond = (count: number, fromMs: number, toMs: number) => (count * 1_000) / (toMs - fromMs);
 
-const postAlone = ({ loop, receiver }: Place, count: number): Promise<Round> =>
-  round(count, { loop: loop.pid, receiver: receiver.pid }, () =>
+const postWithoutDunlin = ({ loop, receiver }: BenchProcesses, count: number): Promise<Round> =>
+  measureRound(count, { loop: loop.pid, receiver: receiver.pid }, () =>
     loop.ask<number>("run", { count, inFlight: LOOP_IN_FLIGHT }),
   );
 
 /** A peer's round: as many jobs as it can do in about the same time as the others, or in the time that there is. */
-async function job({ receiver }: Place, peer: Peer, count: number, limitMs: number): Promise<Round> {
+async function runPeerRound({ receiver }: BenchProcesses, peer: Peer, count: number, limitMs: number): Promise<Round> {
   const { part, way, concurrency } = peer;
   await part.ask("prepare", { count, way });
   await receiver.ask("mark");
   let result = { done: 0, endAt: 0 };
   const pids = { worker: part.pid, ...peer.pids, receiver: receiver.pid };
-  const measured = await round(1, pids, async () => {
+  const measured = await measureRound(1, pids, async () => {
     result = await part.ask("run", { way, count, limitMs, concurrency }, limitMs + 30_000);
     return 1;
   });
-  const { firstAt } = await receiver.ask<Mark>("mark");
+  const { firstAt } = await receiver.ask<ReceiverMark>("mark");
   const done = Math.max(1, result.done);
   const cpuUs = Object.fromEntries(Object.entries(measured.cpuUs).map(([name, us]) => [name, us / done]));
   return { ...measured, cpuUs, perSecond: perSecond(done, firstAt, result.endAt) };
 }
 
 /** What the first change of each page after a checkpoint adds. */
-function pages(own: readonly Own[]) {
+function reportPageWrites(own: readonly OwnRound[]) {
   const soon = own.filter(({ afterCheckpoint }) => afterCheckpoint);
   const [bytes, images] = [median(soon.map((one) => one.walBytes)), median(soon.map((one) => one.walPages))];
   return `${bytes.toFixed(0)}, with ${images.toFixed(3)} page images each`;
@@ -175,9 +184,9 @@ const cost = ({ cpuUs }: Round) =>
   Object.entries(cpuUs).reduce((sum, [name, us]) => (name === "receiver" ? sum : sum + us), 0);
 const verdict = (met: boolean) => (met ? "met" : "MISSED");
 
-function report(ours: Round[], own: Own[], others: Contender[]) {
+function report(ours: Round[], own: OwnRound[], others: PeerResult[]) {
   const us = medianRound(ours);
-  const middle = (of: (one: Own) => number) => median(own.map(of));
+  const middle = (of: (one: OwnRound) => number) => median(own.map(of));
   console.log(`  ${"Dunlin".padEnd(40)}${whole(us.perSecond)} /s   CPU µs each: ${cpu(us)}`);
   for (const { name, rounds, target } of others) {
     const them = medianRound(rounds);
@@ -203,7 +212,7 @@ function report(ours: Round[], own: Own[], others: Contender[]) {
     `  connections reused    ${(reuse * 100).toFixed(2)} %; target ${TARGETS.reuse * 100} %: ${verdict(reuse >= TARGETS.reuse)}`,
   );
   console.log(
-    `  WAL                   ${walBytes.toFixed(0)} bytes per delivery beyond the ${middle((one) => one.rowBytes).toFixed(0)} of its log line; target ${TARGETS.wal}: ${verdict(walBytes <= TARGETS.wal)}; right after a checkpoint ${pages(own)}`,
+    `  WAL                   ${walBytes.toFixed(0)} bytes per delivery beyond the ${middle((one) => one.rowBytes).toFixed(0)} of its log line; target ${TARGETS.wal}: ${verdict(walBytes <= TARGETS.wal)}; right after a checkpoint ${reportPageWrites(own)}`,
   );
   console.log(
     `  others                ${us.otherCores.toFixed(2)} cores busy with something else beside Dunlin, ${median(others.map(({ rounds }) => medianRound(rounds).otherCores)).toFixed(2)} beside the others`,

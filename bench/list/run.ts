@@ -3,10 +3,10 @@ import { availableParallelism, cpus, loadavg } from "node:os";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { Client } from "undici";
-import { measured } from "../cpu.ts";
-import { startPart } from "../part.ts";
-import { type Cell, cells } from "./cells.ts";
-import type { Counted, Deep, ListFacts } from "./service.ts";
+import { measureCpu } from "../cpu-time.ts";
+import { startBenchProcess } from "../worker-process.ts";
+import { buildQueryCells, type QueryCell } from "./query-cells.ts";
+import type { CountedListing, DeepPage, ListFacts } from "./service.ts";
 
 const { values } = parseArgs({
   options: {
@@ -52,8 +52,8 @@ interface Series {
 }
 
 /** A cell, measured. `next` is the second page: what it costs less than the first is the count. */
-interface Measured {
-  cell: Cell;
+interface MeasuredCell {
+  cell: QueryCell;
   total: number;
   exact: boolean;
   first: Series;
@@ -65,7 +65,7 @@ interface Measured {
 const load = loadavg()[0]!.toFixed(1);
 console.log(`${availableParallelism()} cores (${cpus()[0]?.model}), load ${load}, Node ${process.version}`);
 const until = new Date("2026-07-01T00:00:00Z");
-const service = await startPart("list/service.ts", values.data ? [resolve(values.data)] : []);
+const service = await startBenchProcess("list/service.ts", values.data ? [resolve(values.data)] : []);
 try {
   const startedMs = performance.now();
   const facts = await service.ask<ListFacts>("make", { actions, until }, LIMIT_MS);
@@ -82,9 +82,9 @@ async function measureAll(facts: ListFacts) {
   console.log(`pages of 100 over one HTTPS connection, ${samples} requests each; p50, p99 and least in milliseconds`);
   console.log(`${"".padEnd(58)}${"total".padStart(13)}   first page           second page          deep page`);
   const totals = new Map<string, number>();
-  const all: Measured[] = [];
-  const { otherCores } = await measured({ service: service.pid, PostgreSQL: facts.postmaster }, async () => {
-    for (const cell of cells(actions, until).filter(({ name }) => name.includes(values.only))) {
+  const all: MeasuredCell[] = [];
+  const { otherCores } = await measureCpu({ service: service.pid, PostgreSQL: facts.postmaster }, async () => {
+    for (const cell of buildQueryCells(actions, until).filter(({ name }) => name.includes(values.only))) {
       const done = await measure(client, facts.apiKey, cell, totals);
       all.push(done);
       console.log(lineOf(done));
@@ -95,12 +95,17 @@ async function measureAll(facts: ListFacts) {
   console.log(`others kept ${otherCores.toFixed(2)} cores busy meanwhile`);
 }
 
-async function measure(client: Client, apiKey: string, cell: Cell, totals: Map<string, number>): Promise<Measured> {
+async function measure(
+  client: Client,
+  apiKey: string,
+  cell: QueryCell,
+  totals: Map<string, number>,
+): Promise<MeasuredCell> {
   const search = new URLSearchParams(cell.query).toString();
-  const total = totals.get(cell.counted) ?? (await service.ask<Counted>("count", search, LIMIT_MS)).total;
+  const total = totals.get(cell.counted) ?? (await service.ask<CountedListing>("count", search, LIMIT_MS)).total;
   totals.set(cell.counted, total);
   const deep =
-    total < DEEP_MIN ? null : await service.ask<Deep>("deep", { search, middle: cell.middle, total }, LIMIT_MS);
+    total < DEEP_MIN ? null : await service.ask<DeepPage>("deep", { search, middle: cell.middle, total }, LIMIT_MS);
   const get = async (path: string) => {
     const beganMs = performance.now();
     const headers = { authorization: `Bearer ${apiKey}` };
@@ -130,7 +135,7 @@ function seriesOf(taken: number[]): Series | null {
   return sorted.length === 0 ? null : { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), least: sorted[0]! };
 }
 
-function lineOf({ cell, total, exact, first, next, deep, deepPage }: Measured): string {
+function lineOf({ cell, total, exact, first, next, deep, deepPage }: MeasuredCell): string {
   const order = `${cell.orderBy.split("_")[0]} ${cell.orderDirection}`.padEnd(13);
   const counted = `${total.toLocaleString("en")}${exact ? "" : " WRONG"}`.padStart(11);
   const figures = (series: Series | null) =>
@@ -139,7 +144,7 @@ function lineOf({ cell, total, exact, first, next, deep, deepPage }: Measured): 
   return `${cell.name.padEnd(44)} ${order} ${counted}  ${figures(first)} ${figures(next)} ${far}`;
 }
 
-function summarize(all: readonly Measured[]) {
+function summarize(all: readonly MeasuredCell[]) {
   const pages = all.flatMap(({ first, next, deep }) => [first, next, deep].filter((each) => each !== null));
   const deeps = all.flatMap(({ next, deep }) => (next && deep ? [{ next, deep }] : []));
   const said = (name: string, met: number, of: number, worst: string) =>

@@ -1,19 +1,19 @@
 // A process of `bench:list`: the API as the service runs it, over a database with a merchant of many actions.
 import { readFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { signPageToken, tokenKeys } from "../../src/api/list/page-token.ts";
-import { PAGE_SIZE_MAX, readQuery, toListing } from "../../src/api/list/query.ts";
+import { PAGE_SIZE_MAX, parseListQuery, toListing } from "../../src/api/list/list-query.ts";
+import { pageTokenKeys, signPageToken } from "../../src/api/list/page-token.ts";
 import { createApiKey } from "../../src/auth/api-keys.ts";
-import { createMerchant } from "../../src/recovery/merchants.ts";
+import { createMerchant } from "../../src/recovery/merchant-settings.ts";
 import { start } from "../../src/start.ts";
-import { type Cursor, listingText } from "../../src/store/action-listing.ts";
-import { conditions } from "../../src/store/action-total.ts";
+import { buildListingSql, type Cursor } from "../../src/store/action-listing.ts";
+import { conditionsSql } from "../../src/store/action-total.ts";
 import { prepared } from "../../src/store/database.ts";
-import { answer } from "../part.ts";
-import { databaseFacts, scratchSettings } from "../scratch.ts";
-import { fill } from "./fill.ts";
+import { createScratchSettings, readDatabaseFacts } from "../scratch-database.ts";
+import { serveRequests } from "../worker-process.ts";
+import { fillActions } from "./fill-actions.ts";
 
-export interface ListFacts extends Sizes {
+export interface ListFacts extends TableSizes {
   port: number;
   ca: string;
   apiKey: string;
@@ -22,18 +22,18 @@ export interface ListFacts extends Sizes {
 }
 
 /** Bytes of the table and of its indexes. */
-interface Sizes {
+interface TableSizes {
   heap: number;
   indexes: number;
 }
 
 /** How many actions a listing has, counted one by one. */
-export interface Counted {
+export interface CountedListing {
   total: number;
 }
 
 /** A page far behind the first, and which it is; about, where nobody counted. */
-export interface Deep {
+export interface DeepPage {
   token: string;
   page: string;
 }
@@ -46,14 +46,14 @@ const SIZES = prepared(
   "",
   "select pg_table_size('recovery_actions') as heap, pg_indexes_size('recovery_actions') as indexes",
 );
-const KEPT = prepared(
+const FIND_EXISTING = prepared(
   "",
   `select id, (select coalesce(sum(actions), 0)::int8 from action_counts where merchant_id = m.id) as actions,
      exists (select from recovery_actions where merchant_id = m.id) as "areThere"
    from merchants m`,
 );
 
-const { settings, log, remove } = await scratchSettings({}, process.argv[2]);
+const { settings, log, remove } = await createScratchSettings({}, process.argv[2]);
 const running = await start({
   settings,
   roles: new Set(["api"]),
@@ -68,16 +68,16 @@ const { owner: db, ports, secretKeys, address } = store;
 let merchantId = "";
 
 async function make({ actions, until }: { actions: number; until: Date }): Promise<ListFacts> {
-  merchantId = (await kept(actions)) ?? (await filled(actions, until));
+  merchantId = (await findExistingMerchant(actions)) ?? (await fillDatabase(actions, until));
   const { apiKey } = await createApiKey(db, { merchantId, permissions: ["read:recovery_actions"] }, ports);
-  const { server, postmaster } = await databaseFacts(db, address, settings.dataDir);
-  const sizes = (await db.run<Sizes>(SIZES)).rows[0]!;
+  const { server, postmaster } = await readDatabaseFacts(db, address, settings.dataDir);
+  const sizes = (await db.run<TableSizes>(SIZES)).rows[0]!;
   return { port: settings.port, ca: readFileSync(caPath!, "utf8"), apiKey, server, postmaster, ...sizes };
 }
 
 /** The merchant of a run before, in a folder that was kept. */
-async function kept(actions: number): Promise<string | null> {
-  const found = (await db.run<{ id: string; actions: number; areThere: boolean }>(KEPT)).rows[0];
+async function findExistingMerchant(actions: number): Promise<string | null> {
+  const found = (await db.run<{ id: string; actions: number; areThere: boolean }>(FIND_EXISTING)).rows[0];
   if (!found) return null;
   // While it is filled it has no indexes, and after a crash what was not logged is gone.
   if (found.actions === 0 || !found.areThere) throw new Error(`${settings.dataDir} was left half filled: remove it`);
@@ -85,45 +85,45 @@ async function kept(actions: number): Promise<string | null> {
   return found.id;
 }
 
-async function filled(actions: number, until: Date): Promise<string> {
+async function fillDatabase(actions: number, until: Date): Promise<string> {
   const { bavail, bsize } = await statfs(settings.dataDir);
   const needed = actions * FREE_BYTES_PER_ACTION;
   if (bavail * bsize < needed)
     throw new Error(`${Math.ceil(needed / 1e9)} GB of disk are needed in ${settings.dataDir}`);
   const limits = { ratePerSecond: 1_000_000, rateBurst: 1_000_000 };
   const merchant = await createMerchant(db, "Bench", limits, secretKeys, ports);
-  await fill(db, { merchantId: merchant.id, actions, until }, (line) => process.stderr.write(`  ${line}\n`));
+  await fillActions(db, { merchantId: merchant.id, actions, until }, (line) => process.stderr.write(`  ${line}\n`));
   return merchant.id;
 }
 
-async function count(search: string): Promise<Counted> {
-  const { filters, orderBy = "created_at", direction = "desc" } = readQuery(search);
-  const listing = listingText(merchantId, toListing(filters, orderBy, direction));
-  const text = `select count(*) as total from recovery_actions where ${conditions(listing)}`;
-  return (await db.run<Counted>(prepared("", text), listing.values)).rows[0]!;
+async function count(search: string): Promise<CountedListing> {
+  const { filters, orderBy = "created_at", direction = "desc" } = parseListQuery(search);
+  const listing = buildListingSql(merchantId, toListing(filters, orderBy, direction));
+  const text = `select count(*) as total from recovery_actions where ${conditionsSql(listing)}`;
+  return (await db.run<CountedListing>(prepared("", text), listing.values)).rows[0]!;
 }
 
 /** Nobody has to walk a million actions to measure the page behind them: its token is made. */
-async function deep({ search, middle, total }: { search: string; middle: Date; total: number }): Promise<Deep> {
-  const { filters, orderBy = "created_at", direction = "desc" } = readQuery(search);
+async function deep({ search, middle, total }: { search: string; middle: Date; total: number }): Promise<DeepPage> {
+  const { filters, orderBy = "created_at", direction = "desc" } = parseListQuery(search);
   const walk = { filters, orderBy, direction, total };
   const listing = toListing(filters, orderBy, direction);
   const sign = (cursor: Cursor) =>
-    signPageToken(tokenKeys(settings.pageTokenKeys, secretKeys), merchantId, { ...walk, cursor }, new Date());
+    signPageToken(pageTokenKeys(settings.pageTokenKeys, secretKeys), merchantId, { ...walk, cursor }, new Date());
   const before = (DEEP_PAGE - 1) * PAGE_SIZE_MAX;
   if (Object.keys(filters).length > 0 || total <= before)
     return {
       token: sign({ at: middle.toISOString(), id: "00000000-0000-0000-0000-000000000000" }),
       page: `about ${Math.round(total / 2 / PAGE_SIZE_MAX)}`,
     };
-  const text = listingText(merchantId, listing);
-  const last = `select ${orderBy}::text as at, id from recovery_actions where ${conditions(text)}
+  const text = buildListingSql(merchantId, listing);
+  const last = `select ${orderBy}::text as at, id from recovery_actions where ${conditionsSql(text)}
     ${text.sorted(orderBy)} limit 1 offset ${text.value(before - 1)}`;
   const cursor = (await db.run<Cursor>(prepared("", last), text.values)).rows[0]!;
   return { token: sign(cursor), page: String(DEEP_PAGE) };
 }
 
-answer({ make, count, deep }, async () => {
+serveRequests({ make, count, deep }, async () => {
   await running.stop();
   await remove();
 });

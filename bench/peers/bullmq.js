@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
 import { eventBodies } from "../event-bodies.ts";
-import { answer } from "../part.ts";
+import { answer } from "../worker-process.ts";
 import { clock, createPosting, until } from "./posting.js";
 
 const QUEUE = "deliver";

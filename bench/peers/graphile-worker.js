@@ -2,7 +2,7 @@
 import { Logger, makeWorkerUtils, run } from "graphile-worker";
 import pg from "pg";
 import { eventBodies } from "../event-bodies.ts";
-import { answer } from "../part.ts";
+import { answer } from "../worker-process.ts";
 import { createBatches, createTable, lineOf, writeOne } from "./delivery-log.js";
 import { clock, createPosting, until } from "./posting.js";
 

@@ -2,7 +2,7 @@
 import pg from "pg";
 import { PgBoss } from "pg-boss";
 import { eventBodies } from "../event-bodies.ts";
-import { answer } from "../part.ts";
+import { answer } from "../worker-process.ts";
 import { clock, createPosting, until } from "./posting.js";
 
 const QUEUE = "deliver";

@@ -23,7 +23,7 @@ export function createPosting({ port, ca }, connections) {
 /** Milliseconds since 1970, with a fraction: the clock that all processes of a benchmark share. */
 export const clock = () => performance.timeOrigin + performance.now();
 
-/** Resolves once `isOver`, or when time is up. */
+/** Resolves once `isFinalDecline`, or when time is up. */
 export async function until(limitMs, isOver, everyMs = 5) {
   for (const deadline = clock() + limitMs; !(await isOver()) && clock() < deadline; )
     await new Promise((resolve) => setTimeout(resolve, everyMs));

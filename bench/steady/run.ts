@@ -4,14 +4,14 @@ import { availableParallelism, cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createApiKey } from "../../src/auth/api-keys.ts";
-import { createMerchant } from "../../src/recovery/merchants.ts";
+import { createMerchant } from "../../src/recovery/merchant-settings.ts";
 import { prepared } from "../../src/store/database.ts";
-import { measured } from "../cpu.ts";
-import { openStage } from "../delivery/stage.ts";
+import { measureCpu } from "../cpu-time.ts";
+import { startBenchService } from "../delivery/bench-service.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
 import { BATCH } from "../invoice-batches.ts";
-import { startPart } from "../part.ts";
-import type { Steady, SteadyResult, Took } from "./load.ts";
+import { startBenchProcess } from "../worker-process.ts";
+import type { LatencySeries, SteadyOptions, SteadyResult } from "./steady-load.ts";
 
 const P99_MS = 250;
 const PER_SECOND = 100;
@@ -29,7 +29,7 @@ const STORED = prepared(
      (select count(*) from recovery_actions) as actions, (select count(*) from delivery_attempts where ends = 'delivered') as delivered`,
 );
 const ms = (value: number) => `${value.toFixed(0)} ms`;
-const line = (name: string, { requests, errors, p50, p99, most }: Took) =>
+const line = (name: string, { requests, errors, p50, p99, most }: LatencySeries) =>
   console.log(
     `${name}  ${requests.toLocaleString("en")} requests, ${errors.length} errors${errors.map((error) => `; ${error}`).join("")}; p50 ${ms(p50)}, p99 ${ms(p99)}, most ${ms(most)}`,
   );
@@ -37,11 +37,11 @@ const line = (name: string, { requests, errors, p50, p99, most }: Took) =>
 console.log(
   `${availableParallelism()} cores (${cpus()[0]?.model}), load ${loadavg()[0]!.toFixed(1)}, Node ${process.version}`,
 );
-const receiver = await startPart("delivery-receiver.ts");
-const load = await startPart("steady/load.ts");
+const receiver = await startBenchProcess("delivery-receiver.ts");
+const load = await startBenchProcess("steady/load.ts");
 try {
   const endpoint = await receiver.ask<Endpoint>("endpoint");
-  const stage = await openStage(endpoint, {}, "api,decide,deliver");
+  const stage = await startBenchService(endpoint, {}, "api,decide,deliver");
   try {
     const { db, secretKeys, ports } = stage.store;
     const webhookUrl = `https://127.0.0.1:${endpoint.port}/hooks`;
@@ -57,7 +57,7 @@ try {
     console.log(
       `${PER_SECOND} requests a second with ${BATCH} invoices each, 1 % of them unpaid, for ${seconds} s; ${stage.facts.server}`,
     );
-    const given: Steady = { port: stage.port, ca, apiKey, seconds, perSecond: PER_SECOND };
+    const given: SteadyOptions = { port: stage.port, ca, apiKey, seconds, perSecond: PER_SECOND };
     const pids = {
       service: stage.service.pid(),
       PostgreSQL: stage.facts.postmaster,
@@ -65,7 +65,7 @@ try {
       receiver: receiver.pid,
     };
     await load.ask("prepare", given);
-    const { result, cpuMs, otherCores } = await measured(pids, () =>
+    const { result, cpuMs, otherCores } = await measureCpu(pids, () =>
       load.ask<SteadyResult>("run", given, (seconds + 120) * 1_000),
     );
     line("ingest", result.ingest);

@@ -9,9 +9,9 @@ import { DatabaseSync } from "node:sqlite";
 import { after, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { testDatabase } from "../../test/database.ts";
+import { createTestDatabase } from "../../test/database.ts";
 import { type EventStore, memoryEventStore, type WebhookEvent } from "../src/index.ts";
-import { postgresEventStore, TABLE } from "./postgres-event-store.ts";
+import { CREATE_TABLE, postgresEventStore } from "./postgres-event-store.ts";
 import { type RedisClient, redisEventStore } from "./redis-event-store.ts";
 import { sqliteEventStore } from "./sqlite-event-store.ts";
 
@@ -25,7 +25,7 @@ const event = (id: string): WebhookEvent => ({
 });
 
 /** What every store must do. */
-async function holds<Context>(store: EventStore<Context>) {
+async function testStorage<Context>(store: EventStore<Context>) {
   const ids = async (limit: number, now: Date, until: Date) =>
     (await store.claim(limit, now, until)).map(({ event: { id } }) => id);
   assert.equal(await store.keep(event("a"), at(0)), true);
@@ -63,7 +63,7 @@ async function holds<Context>(store: EventStore<Context>) {
 }
 
 /** Who lost an event to another must not end it, nor put it off. */
-async function fences<Context>(store: EventStore<Context>) {
+async function testFencing<Context>(store: EventStore<Context>) {
   await store.keep(event("f"), at(0));
   const [slow] = await store.claim(1, at(0), at(1));
   const [quick] = await store.claim(1, at(1), at(100));
@@ -75,8 +75,8 @@ async function fences<Context>(store: EventStore<Context>) {
 }
 
 test("the store in memory keeps, lends, takes back and remembers", async () => {
-  await holds(memoryEventStore());
-  await fences(memoryEventStore());
+  await testStorage(memoryEventStore());
+  await testFencing(memoryEventStore());
 });
 
 test("the store in memory is full at its limit, and forgets only what is handled, oldest first", async () => {
@@ -92,7 +92,7 @@ test("the store in memory is full at its limit, and forgets only what is handled
 });
 
 test("the PostgreSQL example does the same, and the work and its end are one transaction", async (t) => {
-  const database = await testDatabase();
+  const database = await createTestDatabase();
   const { socketDir, user, database: name } = database.address as { socketDir: string; user: string; database: string };
   const pool = new pg.Pool({ host: socketDir, user, database: name });
   // The server may end a connection that the pool is closing, or has closed already, and then nobody else listens.
@@ -102,10 +102,10 @@ test("the PostgreSQL example does the same, and the work and its end are one tra
     await pool.end();
     await database.drop();
   });
-  await pool.query(`${TABLE}; create table handled (id text)`);
+  await pool.query(`${CREATE_TABLE}; create table handled (id text)`);
   const store = postgresEventStore(pool);
-  await holds(store);
-  await fences(store);
+  await testStorage(store);
+  await testFencing(store);
   await store.keep(event("t"), at(0));
   const [slow] = await store.claim(1, at(0), at(1));
   const insert = "insert into handled values ('t')";
@@ -132,8 +132,8 @@ test("the PostgreSQL example does the same, and the work and its end are one tra
 test("the SQLite example does the same, and the work and its end are one transaction", async () => {
   const db = new DatabaseSync(":memory:");
   const store = sqliteEventStore(db);
-  await holds(store);
-  await fences(store);
+  await testStorage(store);
+  await testFencing(store);
   db.exec("create table handled (id text)");
   await store.keep(event("t"), at(0));
   const [claimed] = await store.claim(1, at(0), at(1));
@@ -151,8 +151,8 @@ const noRedis = spawnSync("redis-server", ["--version"]).error && "redis-server 
 test("the Redis example does the same", { skip: noRedis ?? false }, async (t) => {
   const redis = await startRedis(t);
   const store = redisEventStore(redis);
-  await holds(store);
-  await fences(store);
+  await testStorage(store);
+  await testFencing(store);
 });
 
 const redisFolders: string[] = [];
@@ -166,7 +166,7 @@ async function startRedis(t: TestContext): Promise<RedisClient> {
   redisFolders.push(folder);
   const path = join(folder, "socket");
   const server: ChildProcess = spawn("redis-server", ["--port", "0", "--unixsocket", path, "--dir", folder]);
-  const socket = await connected(path);
+  const socket = await openSocket(path);
   t.after(async () => {
     socket.destroy();
     server.kill();
@@ -192,7 +192,7 @@ function read(lines: string[]): unknown {
   return lines.shift();
 }
 
-async function connected(path: string): Promise<Socket> {
+async function openSocket(path: string): Promise<Socket> {
   for (let tries = 1; ; tries++) {
     const socket = connect(path);
     try {

@@ -2,7 +2,7 @@ import type pg from "pg";
 // In your program: from "@dunlin/sdk".
 import type { ClaimedEvent, EventStore } from "../src/index.ts";
 
-export const TABLE = `create table if not exists dunlin_events (
+export const CREATE_TABLE = `create table if not exists dunlin_events (
     id text primary key,
     event jsonb not null,
     tries int not null default 0,

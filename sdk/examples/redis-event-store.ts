@@ -7,15 +7,15 @@ export interface RedisClient {
 }
 
 /** Far longer than Dunlin sends an event, replays included. */
-const REMEMBERED_S = 90 * 86_400;
-const EVENTS = "dunlin:event:";
-const DUE = "dunlin:due";
+const RETENTION_S = 90 * 86_400;
+const EVENT_KEY_PREFIX = "dunlin:event:";
+const DUE_KEY = "dunlin:due";
 
-const KEEP = `if redis.call("exists", KEYS[1]) == 1 then return 0 end
+const STORE_SCRIPT = `if redis.call("exists", KEYS[1]) == 1 then return 0 end
   redis.call("hset", KEYS[1], "event", ARGV[2], "tries", 0)
   redis.call("zadd", KEYS[2], ARGV[3], ARGV[1])
   return 1`;
-const CLAIM = `local claimed = {}
+const CLAIM_SCRIPT = `local claimed = {}
   for _, id in ipairs(redis.call("zrangebyscore", KEYS[1], "-inf", ARGV[2], "limit", 0, ARGV[1])) do
     local key = ARGV[4] .. id
     redis.call("zadd", KEYS[1], ARGV[3], id)
@@ -25,7 +25,7 @@ const CLAIM = `local claimed = {}
   end
   return claimed`;
 /** An empty moment ends the event. */
-const SET_DUE = `if redis.call("hget", KEYS[1], "tries") ~= ARGV[2] or not redis.call("zscore", KEYS[2], ARGV[1]) then return 0 end
+const SET_DUE_SCRIPT = `if redis.call("hget", KEYS[1], "tries") ~= ARGV[2] or not redis.call("zscore", KEYS[2], ARGV[1]) then return 0 end
   if ARGV[3] == "" then
     redis.call("zrem", KEYS[2], ARGV[1])
     redis.call("expire", KEYS[1], ARGV[4])
@@ -42,18 +42,20 @@ const SET_DUE = `if redis.call("hget", KEYS[1], "tries") ~= ARGV[2] or not redis
  */
 export function redisEventStore(redis: RedisClient): EventStore {
   const setDue = ({ event, tries }: ClaimedEvent, due: string) =>
-    redis.eval(SET_DUE, {
-      keys: [EVENTS + event.id, DUE],
-      arguments: [event.id, String(tries), due, String(REMEMBERED_S)],
+    redis.eval(SET_DUE_SCRIPT, {
+      keys: [EVENT_KEY_PREFIX + event.id, DUE_KEY],
+      arguments: [event.id, String(tries), due, String(RETENTION_S)],
     });
   return {
     async keep(event, now) {
       const values = [event.id, JSON.stringify(event), String(now.getTime())];
-      return (await redis.eval(KEEP, { keys: [EVENTS + event.id, DUE], arguments: values })) === 1;
+      return (
+        (await redis.eval(STORE_SCRIPT, { keys: [EVENT_KEY_PREFIX + event.id, DUE_KEY], arguments: values })) === 1
+      );
     },
     async claim(limit, now, until) {
-      const values = [String(limit), String(now.getTime()), String(until.getTime()), EVENTS];
-      const flat = (await redis.eval(CLAIM, { keys: [DUE], arguments: values })) as string[];
+      const values = [String(limit), String(now.getTime()), String(until.getTime()), EVENT_KEY_PREFIX];
+      const flat = (await redis.eval(CLAIM_SCRIPT, { keys: [DUE_KEY], arguments: values })) as string[];
       return Array.from({ length: flat.length / 2 }, (_, n) => ({
         event: JSON.parse(flat[n * 2]!),
         tries: Number(flat[n * 2 + 1]),

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { selfSigned } from "../../test/certificate.ts";
+import { createSelfSignedCertificate } from "../../test/self-signed-certificate.ts";
 
 /** A real HTTPS server on a free local port, trusted by whoever gets `ca`. */
-export async function httpsServer(listener: (request: IncomingMessage, response: ServerResponse) => void) {
-  const { cert, key } = await selfSigned();
+export async function startHttpsServer(listener: (request: IncomingMessage, response: ServerResponse) => void) {
+  const { cert, key } = await createSelfSignedCertificate();
   const server = createServer({ cert, key }, listener);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

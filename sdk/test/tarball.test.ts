@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { selfSigned } from "../../test/certificate.ts";
+import { createSelfSignedCertificate } from "../../test/self-signed-certificate.ts";
 import { oldestNode, packedSdk, projectWith, run } from "./packed.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -76,7 +76,7 @@ test("the types check in a strict project of somebody else's, and none of them i
 });
 
 test("client and receiver run on Node 20, if the machine has one", async () => {
-  const { cert, key } = await selfSigned();
+  const { cert, key } = await createSelfSignedCertificate();
   writeFileSync(join(project, "cert.pem"), cert);
   writeFileSync(join(project, "key.pem"), key);
   copyFileSync(join(import.meta.dirname, "consumer.js"), join(project, "consumer.js"));

@@ -1,31 +1,38 @@
-import { type Episode, estimate, isSaid } from "../../src/backtest/estimate.ts";
-import { GAPS, STOP } from "../../src/backtest/gaps.ts";
-import { type LogOptions, type MerchantLog, merchantLog, USUAL_GAPS, type Way } from "./merchant-log.ts";
+import { type Episode, estimateStrategy, isEstimate } from "../../src/backtest/estimate.ts";
+import { RETRY_GAPS, STOP_CHOICE } from "../../src/backtest/retry-gaps.ts";
+import {
+  createMerchantLog,
+  type LogOptions,
+  type MerchantLog,
+  type RetryStrategy,
+  USUAL_GAPS,
+} from "./merchant-log.ts";
 
 /** Ways to be judged: one that is sooner than the merchant's own, one that waits longer, and one that does what it does most often. */
-export const WAYS: Readonly<Record<string, Way>> = {
-  sooner: (k, kind, dayOf) => within(k, dayOf, USUAL_GAPS[kind]! - 1),
-  later: (k, kind, dayOf) => within(k, dayOf, USUAL_GAPS[kind]! + 1),
-  usual: (k, kind, dayOf) => within(k, dayOf, USUAL_GAPS[kind]! + Math.floor(k / 2)),
+export const STRATEGIES: Readonly<Record<string, RetryStrategy>> = {
+  sooner: (k, kind, dayOf) => limitGap(k, dayOf, USUAL_GAPS[kind]! - 1),
+  later: (k, kind, dayOf) => limitGap(k, dayOf, USUAL_GAPS[kind]! + 1),
+  usual: (k, kind, dayOf) => limitGap(k, dayOf, USUAL_GAPS[kind]! + Math.floor(k / 2)),
 };
 
-const within = (k: number, dayOf: number, gap: number) => (k < 4 && dayOf + GAPS[gap]!.from <= 24 ? gap : STOP);
+const limitGap = (k: number, dayOf: number, gap: number) =>
+  k < 4 && dayOf + RETRY_GAPS[gap]!.from <= 24 ? gap : STOP_CHOICE;
 
 const TRUTH_CUSTOMERS = 300_000;
 const TRUTH_SEED = 1_000_003;
 
 /** What is measured of a way, and what is known for it. */
-export interface Task {
+export interface CoverageTask {
   money: boolean;
   /** Whether the history says with which chance each choice was made. */
   chancesKnown: boolean;
 }
 
 /** What is backtested: so many first decisions are the ways' own. */
-type Histories = LogOptions;
+type HistoryOptions = LogOptions;
 
 /** How often the truth was inside. */
-export interface Coverage extends Task {
+export interface Coverage extends CoverageTask {
   way: string;
   /** What it recovers in truth. */
   truth: number;
@@ -39,12 +46,17 @@ export interface Coverage extends Task {
 }
 
 /** Backtests of ways on `runs` stretches of history, judged by what they do in truth. */
-export function coverage(runs: number, ways: readonly string[], tasks: readonly Task[], of: Histories): Coverage[] {
+export function measureCoverage(
+  runs: number,
+  ways: readonly string[],
+  tasks: readonly CoverageTask[],
+  of: HistoryOptions,
+): Coverage[] {
   const { depth } = of;
-  const judged = ways.map((way) => WAYS[way]!);
-  const own = truthOf(judged[0]!, { ...of, depth: 0 });
+  const judged = ways.map((way) => STRATEGIES[way]!);
+  const own = trueValueOf(judged[0]!, { ...of, depth: 0 });
   const found = ways.flatMap((way) => {
-    const truth = truthOf(WAYS[way]!, of);
+    const truth = trueValueOf(STRATEGIES[way]!, of);
     return tasks.map((task) => {
       const measure = task.money ? ("money" as const) : ("count" as const);
       const none = { said: 0, covered: 0, differences: 0, half: 0, bias: 0 };
@@ -52,13 +64,13 @@ export function coverage(runs: number, ways: readonly string[], tasks: readonly 
     });
   });
   for (let run = 0; run < runs; run++) {
-    const log = merchantLog({ ...of, depth: 0 }, judged, run);
-    const hidden = log.episodes.map(withoutChances);
+    const log = createMerchantLog({ ...of, depth: 0 }, judged, run);
+    const hidden = log.episodes.map(removeChances);
     for (const each of found) {
       const episodes = each.chancesKnown ? log.episodes : hidden;
       const chosen = log.chosen[ways.indexOf(each.way)]!;
-      const answer = estimate(episodes, chosen, depth, each.money ? ({ amount }) => amount : () => 1);
-      if (!isSaid(answer)) continue;
+      const answer = estimateStrategy(episodes, chosen, depth, each.money ? ({ amount }) => amount : () => 1);
+      if (!isEstimate(answer)) continue;
       each.said++;
       if (answer.low <= each.truth && each.truth <= answer.high) each.covered++;
       if (answer.differenceLow <= each.difference && each.difference <= answer.differenceHigh) each.differences++;
@@ -70,8 +82,8 @@ export function coverage(runs: number, ways: readonly string[], tasks: readonly 
 }
 
 /** What a way recovers in truth, as a share of invoices and of money. */
-function truthOf(way: Way, of: Histories): { count: number; money: number } {
-  const { episodes }: MerchantLog = merchantLog({ ...of, customers: TRUTH_CUSTOMERS }, [way], TRUTH_SEED);
+function trueValueOf(way: RetryStrategy, of: HistoryOptions): { count: number; money: number } {
+  const { episodes }: MerchantLog = createMerchantLog({ ...of, customers: TRUTH_CUSTOMERS }, [way], TRUTH_SEED);
   let [recovered, amount, money] = [0, 0, 0];
   for (const episode of episodes) {
     amount += episode.amount;
@@ -82,7 +94,7 @@ function truthOf(way: Way, of: Histories): { count: number; money: number } {
   return { count: recovered / episodes.length, money: money / amount };
 }
 
-const withoutChances = (episode: Episode): Episode => ({
+const removeChances = (episode: Episode): Episode => ({
   ...episode,
   decisions: episode.decisions.map((decided) => ({ ...decided, chance: null })),
 });

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, httpsTransport, type Invoice, type Transaction } from "#sdk";
-import { httpsServer } from "../../sdk/test/https-server.ts";
-import { selfSigned } from "../../test/certificate.ts";
+import { startHttpsServer } from "../../sdk/test/https-server.ts";
+import { createSelfSignedCertificate } from "../../test/self-signed-certificate.ts";
 import { startDemoMerchant } from "./start-demo-merchant.ts";
 
 const START_MS = Date.parse("2026-03-02T08:00:00Z");
@@ -19,7 +19,7 @@ test("the demo merchant bills, pushes and retries over real HTTPS, and journals 
       { id: "b", executedAt: "2026-03-02T09:00:00.000Z", invoiceId, transactionId: "txn_of_nobody" },
     ]);
   const paths = new Set<string>();
-  const dunlin = await httpsServer(async (request, response) => {
+  const dunlin = await startHttpsServer(async (request, response) => {
     let text = "";
     for await (const chunk of request) text += chunk;
     paths.add(request.url!.split("?")[0]!);
@@ -35,7 +35,7 @@ test("the demo merchant bills, pushes and retries over real HTTPS, and journals 
   });
   const began = performance.now();
   const lines: string[] = [];
-  const tls = await selfSigned();
+  const tls = await createSelfSignedCertificate();
   const demo = await startDemoMerchant({
     seed: 4,
     now: () => new Date(START_MS + (performance.now() - began) * RATE),
@@ -53,7 +53,7 @@ test("the demo merchant bills, pushes and retries over real HTTPS, and journals 
     await dunlin.close();
   });
   demo.start(client);
-  const unpaid = await until(() => pushed.findLast(({ state }) => state === "INVOICE_STATE_UNPAID"));
+  const unpaid = await waitUntil(() => pushed.findLast(({ state }) => state === "INVOICE_STATE_UNPAID"));
 
   const send = (authorization: string) =>
     webhooks.send({
@@ -79,7 +79,7 @@ test("the demo merchant bills, pushes and retries over real HTTPS, and journals 
       ["evt_1", 2, 200, true],
     ],
   );
-  await until(() => lines.find((line) => line.includes("summary up to")));
+  await waitUntil(() => lines.find((line) => line.includes("summary up to")));
   assert.deepEqual([...paths].sort(), [
     "/ingest/v1/invoices",
     "/ingest/v1/subscriptions",
@@ -93,7 +93,7 @@ test("the demo merchant bills, pushes and retries over real HTTPS, and journals 
   assert.ok(lines.every((line) => line.length <= 100));
 });
 
-async function until<T>(look: () => T | undefined) {
+async function waitUntil<T>(look: () => T | undefined) {
   for (let tries = 0; tries < 500; tries++) {
     const found = look();
     if (found !== undefined) return found;

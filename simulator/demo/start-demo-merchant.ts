@@ -4,13 +4,13 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type Client, createWebhookReceiver, nodeListener, type RecoveryAction } from "#sdk";
 import { createDemoMerchant, type DemoMerchant } from "../merchant/demo-merchant.ts";
-import { dayOf, invoiceLine } from "../merchant/lines.ts";
-import { type Summary, summarize, summaryLines } from "../merchant/summary.ts";
-import { DAY_MS } from "../world/chance.ts";
-import { type ActionsCopy, startCopying } from "./copying.ts";
+import { formatSummary, type Summary, summarize } from "../merchant/demo-summary.ts";
+import { formatDay, formatInvoiceLine } from "../merchant/terminal-lines.ts";
+import { DAY_MS } from "../world/keyed-random.ts";
+import { type ActionCopy, startCopyingActions } from "./copy-actions.ts";
 import { createJournal, type JournalEntry } from "./journal.ts";
-import { watchPlans } from "./plan-watch.ts";
-import { startPushing } from "./pushing.ts";
+import { startPushingRecords } from "./push-records.ts";
+import { watchPlans } from "./watch-plans.ts";
 
 export interface DemoOptions {
   seed: number;
@@ -67,7 +67,7 @@ export async function startDemoMerchant(options: DemoOptions): Promise<DemoMerch
   const { now, print } = options;
   const journal = createJournal();
   let merchant: DemoMerchant | null = null;
-  let copy: ActionsCopy | null = null;
+  let copy: ActionCopy | null = null;
   let stops: (() => unknown)[] = [];
 
   const receiver = createWebhookReceiver({
@@ -100,10 +100,14 @@ export async function startDemoMerchant(options: DemoOptions): Promise<DemoMerch
     const timer = setInterval(step, Math.min(1000, Math.max(20, STEP_MS / options.rate)));
     const tellPlan = (invoiceId: string, what: string) => {
       const invoice = started.invoice(invoiceId);
-      if (invoice?.state === "UNPAID") print(invoiceLine(now(), invoice, what));
+      if (invoice?.state === "UNPAID") print(formatInvoiceLine(now(), invoice, what));
     };
-    copy = startCopying(client);
-    stops = [() => clearInterval(timer), startPushing(client, started.takeOutbox, print), watchPlans(client, tellPlan)];
+    copy = startCopyingActions(client);
+    stops = [
+      () => clearInterval(timer),
+      startPushingRecords(client, started.takeOutbox, print),
+      watchPlans(client, tellPlan),
+    ];
   }
 
   async function stopBilling() {
@@ -127,7 +131,7 @@ export async function startDemoMerchant(options: DemoOptions): Promise<DemoMerch
   }
 
   const summary = () => merchant?.summary() ?? summarize([]);
-  const lines = () => summaryLines(summary(), `summary up to ${dayOf(now())} UTC`);
+  const lines = () => formatSummary(summary(), `summary up to ${formatDay(now())} UTC`);
   return {
     webhookUrl: `https://${host}:${(server.address() as AddressInfo).port}/dunlin`,
     start,

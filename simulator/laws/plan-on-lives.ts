@@ -10,7 +10,7 @@ export interface Slot {
 }
 
 /** Moving each try of a plan to where it is best, so many times over. */
-const ROUNDS = 2;
+const ROUND_COUNT = 2;
 
 /**
  * The slots that bring most in all lives together, in order of time; none where nothing brings what it costs. A try in vain
@@ -50,7 +50,7 @@ export function planOnLives(slots: readonly Slot[], tries: number, cost: number,
       if (kept.some(({ at }) => at === slot.at || Math.abs(at - slot.at) < restMs)) continue;
       const tried = [...kept, slot].sort((a, b) => a.at - b.at);
       const value = worthOf(tried);
-      if (value <= most + LEAST) continue;
+      if (value <= most + MIN_GAIN) continue;
       most = value;
       plan = tried;
     }
@@ -58,9 +58,10 @@ export function planOnLives(slots: readonly Slot[], tries: number, cost: number,
   }
 
   while (plan.length < tries && extend(plan));
-  for (let round = 0; round < ROUNDS; round++) for (const slot of plan) extend(plan.filter((each) => each !== slot));
+  for (let round = 0; round < ROUND_COUNT; round++)
+    for (const slot of plan) extend(plan.filter((each) => each !== slot));
   return plan;
 }
 
 /** Less is no gain, but rounding. */
-const LEAST = 1e-9;
+const MIN_GAIN = 1e-9;

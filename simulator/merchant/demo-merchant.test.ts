@@ -1,27 +1,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Invoice, Subscription, Transaction, WebhookEvent } from "#sdk";
-import { DAY_MS, HOUR_MS } from "../world/chance.ts";
-import { DECLINES } from "../world/declines.ts";
+import { DECLINES } from "../world/decline-reasons.ts";
+import { DAY_MS, HOUR_MS } from "../world/keyed-random.ts";
 import { createDemoMerchant, type DemoMerchant } from "./demo-merchant.ts";
-import type { BookedInvoice } from "./ledger.ts";
+import type { BookedInvoice } from "./merchant-books.ts";
 
 const START = new Date("2026-03-02T08:00:00Z");
-const later = (at: Date, ms: number) => new Date(at.getTime() + ms);
+const addMs = (at: Date, ms: number) => new Date(at.getTime() + ms);
 let events = 0;
 
-const retryEvent = (invoiceId: string, ideal: Date): WebhookEvent => ({
+const buildRetryEvent = (invoiceId: string, ideal: Date): WebhookEvent => ({
   id: `evt_${++events}`,
   type: "recovery_action",
   created: START.toISOString(),
   data: { invoiceId, actionSuggestion: "ACTION_SUGGESTION_RETRY", idealRetryTime: ideal.toISOString() },
 });
-const cardChangeEvent = (invoiceId: string, ideal: Date): WebhookEvent => ({
-  ...retryEvent(invoiceId, ideal),
+const buildCardChangeEvent = (invoiceId: string, ideal: Date): WebhookEvent => ({
+  ...buildRetryEvent(invoiceId, ideal),
   type: "recovery_action",
   data: { invoiceId, actionSuggestion: "ACTION_SUGGESTION_CARD_CHANGE", idealRetryTime: ideal.toISOString() },
 });
-const invoiceEvent = (type: "pause_collection" | "complete_dunning", invoiceId: string): WebhookEvent => ({
+const buildInvoiceEvent = (type: "pause_collection" | "complete_dunning", invoiceId: string): WebhookEvent => ({
   id: `evt_${++events}`,
   type,
   created: START.toISOString(),
@@ -38,7 +38,7 @@ const isHard = ({ attempts }: BookedInvoice) => {
 };
 
 /** Steps on until an invoice has just failed, and gives the moment too. */
-function failure(merchant: DemoMerchant, wanted: (invoice: BookedInvoice) => boolean = (it) => !isHard(it)) {
+function runUntilFailure(merchant: DemoMerchant, wanted: (invoice: BookedInvoice) => boolean = (it) => !isHard(it)) {
   const old = new Set(merchant.invoices().map(({ id }) => id));
   for (;;) {
     const now = merchant.nextAt()!;
@@ -50,17 +50,17 @@ function failure(merchant: DemoMerchant, wanted: (invoice: BookedInvoice) => boo
 
 test("a retry is made once at its ideal time, although its event arrives twice", () => {
   const merchant = merchantOf();
-  const { invoice, now } = failure(merchant);
-  const ideal = later(now, 6 * HOUR_MS);
-  const event = retryEvent(invoice.id, ideal);
+  const { invoice, now } = runUntilFailure(merchant);
+  const ideal = addMs(now, 6 * HOUR_MS);
+  const event = buildRetryEvent(invoice.id, ideal);
   assert.deepEqual(merchant.receive(event, now), { success: true });
-  merchant.step(later(now, 5 * HOUR_MS));
+  merchant.step(addMs(now, 5 * HOUR_MS));
   assert.equal(invoice.attempts.length, 1);
-  merchant.receive(event, later(now, 5 * HOUR_MS));
-  merchant.step(later(now, 7 * HOUR_MS));
-  merchant.receive(event, later(now, 7 * HOUR_MS));
+  merchant.receive(event, addMs(now, 5 * HOUR_MS));
+  merchant.step(addMs(now, 7 * HOUR_MS));
+  merchant.receive(event, addMs(now, 7 * HOUR_MS));
   merchant.takeOutbox();
-  merchant.step(later(now, 8 * HOUR_MS));
+  merchant.step(addMs(now, 8 * HOUR_MS));
   const asked = invoice.attempts.filter(({ recoveryActionId }) => recoveryActionId === event.id);
   assert.deepEqual(
     asked.map(({ at }) => at),
@@ -70,9 +70,9 @@ test("a retry is made once at its ideal time, although its event arrives twice",
 
 test("a retry whose ideal time is past is made at once, and its transaction names the event", () => {
   const merchant = merchantOf();
-  const { invoice, now } = failure(merchant);
+  const { invoice, now } = runUntilFailure(merchant);
   merchant.takeOutbox();
-  const event = retryEvent(invoice.id, later(now, -HOUR_MS));
+  const event = buildRetryEvent(invoice.id, addMs(now, -HOUR_MS));
   merchant.receive(event, now);
   merchant.step(now);
   const { transactions, invoices } = merchant.takeOutbox();
@@ -85,9 +85,9 @@ test("a retry whose ideal time is past is made at once, and its transaction name
 
 test("a card that was declined for good is not charged again, until there is a new one", () => {
   const merchant = merchantOf();
-  const { invoice, now } = failure(merchant, isHard);
-  merchant.receive(retryEvent(invoice.id, now), now);
-  merchant.step(later(now, HOUR_MS));
+  const { invoice, now } = runUntilFailure(merchant, isHard);
+  merchant.receive(buildRetryEvent(invoice.id, now), now);
+  merchant.step(addMs(now, HOUR_MS));
   assert.equal(invoice.attempts.length, 1);
   assert.equal(invoice.refused, 1);
 });
@@ -95,19 +95,19 @@ test("a card that was declined for good is not charged again, until there is a n
 test("pause_collection ends the merchant's own retries", () => {
   const paused = merchantOf();
   const free = merchantOf();
-  const { invoice, now } = failure(paused, ({ attempts }) => attempts[0]?.reason === "insufficient_funds");
-  paused.receive(invoiceEvent("pause_collection", invoice.id), now);
-  for (const merchant of [paused, free]) merchant.step(later(now, 25 * HOUR_MS));
+  const { invoice, now } = runUntilFailure(paused, ({ attempts }) => attempts[0]?.reason === "insufficient_funds");
+  paused.receive(buildInvoiceEvent("pause_collection", invoice.id), now);
+  for (const merchant of [paused, free]) merchant.step(addMs(now, 25 * HOUR_MS));
   assert.equal(invoice.attempts.length, 1);
   assert.equal(free.invoice(invoice.id)?.attempts.length, 2);
 });
 
 test("complete_dunning writes the invoice off and cancels the subscription, and a new customer comes", () => {
   const merchant = merchantOf();
-  const { invoice, now } = failure(merchant);
+  const { invoice, now } = runUntilFailure(merchant);
   merchant.takeOutbox();
-  merchant.receive(invoiceEvent("complete_dunning", invoice.id), now);
-  merchant.step(later(now, 5 * DAY_MS));
+  merchant.receive(buildInvoiceEvent("complete_dunning", invoice.id), now);
+  merchant.step(addMs(now, 5 * DAY_MS));
   const { subscriptions, invoices } = merchant.takeOutbox();
   assert.equal(invoices.findLast(({ id }) => id === invoice.id)?.state, "INVOICE_STATE_UNCOLLECTIBLE");
   const canceled = subscriptions.find(({ id }) => id === invoice.subscription.id);
@@ -120,11 +120,11 @@ test("some customers who are asked for a new card enter one, and Dunlin sees its
   const merchant = merchantOf();
   const asked: { id: string; subscription: BookedInvoice["subscription"]; before: number }[] = [];
   for (let n = 0; n < 12; n++) {
-    const { invoice, now } = failure(merchant, isHard);
-    merchant.receive(cardChangeEvent(invoice.id, now), now);
+    const { invoice, now } = runUntilFailure(merchant, isHard);
+    merchant.receive(buildCardChangeEvent(invoice.id, now), now);
     asked.push({ ...invoice, before: invoice.subscription.card.generation });
   }
-  merchant.step(later(merchant.nextAt()!, 10 * DAY_MS));
+  merchant.step(addMs(merchant.nextAt()!, 10 * DAY_MS));
   const { transactions } = merchant.takeOutbox();
   const changed = asked.filter(({ subscription, before }) => subscription.card.generation > before);
   assert.ok(changed.length >= 2 && changed.length < asked.length, `${changed.length}`);
@@ -135,16 +135,16 @@ test("some customers who are asked for a new card enter one, and Dunlin sees its
 });
 
 /** A quarter in which somebody asks for a retry of every open invoice every day, and for a new card once a week. */
-function quarter(options: Parameters<typeof merchantOf>[0] = {}) {
+function runQuarter(options: Parameters<typeof merchantOf>[0] = {}) {
   const merchant = merchantOf(options);
   const pushed = { subscriptions: [] as Subscription[], transactions: [] as Transaction[], invoices: [] as Invoice[] };
   for (let day = 0; day < 90; day++) {
-    const now = later(START, day * DAY_MS);
+    const now = addMs(START, day * DAY_MS);
     merchant.step(now);
     for (const { id, state } of merchant.invoices()) {
       if (state !== "UNPAID") continue;
-      merchant.receive(retryEvent(id, later(now, HOUR_MS)), now);
-      if (day % 7 === 0) merchant.receive(cardChangeEvent(id, now), now);
+      merchant.receive(buildRetryEvent(id, addMs(now, HOUR_MS)), now);
+      if (day % 7 === 0) merchant.receive(buildCardChangeEvent(id, now), now);
     }
     const taken = merchant.takeOutbox();
     pushed.subscriptions.push(...taken.subscriptions);
@@ -155,7 +155,7 @@ function quarter(options: Parameters<typeof merchantOf>[0] = {}) {
 }
 
 test("a paid invoice is never charged again, and no card after it was declined for good", () => {
-  const { merchant } = quarter();
+  const { merchant } = runQuarter();
   const invoices = merchant.invoices();
   assert.ok(invoices.some(({ attempts }) => attempts.length > 3));
   for (const { attempts, state } of invoices) {
@@ -168,7 +168,7 @@ test("a paid invoice is never charged again, and no card after it was declined f
 });
 
 test("every copy of a record is newer than the one before", () => {
-  const { pushed } = quarter();
+  const { pushed } = runQuarter();
   for (const records of [pushed.invoices, pushed.subscriptions]) {
     const newest = new Map<string, string>();
     for (const { id, updatedAt } of records) {
@@ -180,20 +180,20 @@ test("every copy of a record is newer than the one before", () => {
 
 test("the same seed and the same instructions give the same records", () => {
   const events0 = events;
-  const first = quarter().pushed;
+  const first = runQuarter().pushed;
   events = events0;
-  assert.deepEqual(quarter().pushed, first);
+  assert.deepEqual(runQuarter().pushed, first);
 });
 
 test("without transactions Dunlin gets subscriptions and invoices only", () => {
-  const { pushed } = quarter({ pushTransactions: false });
+  const { pushed } = runQuarter({ pushTransactions: false });
   assert.equal(pushed.transactions.length, 0);
   assert.ok(pushed.invoices.some(({ state }) => state === "INVOICE_STATE_UNPAID"));
 });
 
 test("the first failures come within a day, lines fit 100 columns, and recovered is what was paid", () => {
   const lines: string[] = [];
-  const { merchant } = quarter({ print: (line) => lines.push(line) });
+  const { merchant } = runQuarter({ print: (line) => lines.push(line) });
   assert.match(lines[0]!, /^2026-03-02 \d\d:\d\d {2}inv_\d{6} {2}.* declined: /);
   assert.ok(lines.every((line) => line.length <= 100));
   const { total, byCurrency, byReason, byWay } = merchant.summary();
@@ -208,7 +208,7 @@ test("a record is pushed when it exists, and none is dated ahead", () => {
   const merchant = merchantOf();
   const pushed = new Set<string>();
   for (let days = 0; days < 90; days += 0.25) {
-    const now = later(START, days * DAY_MS);
+    const now = addMs(START, days * DAY_MS);
     merchant.step(now);
     const { subscriptions, invoices, transactions } = merchant.takeOutbox();
     for (const { id, createdAt, updatedAt } of [...subscriptions, ...invoices, ...transactions])

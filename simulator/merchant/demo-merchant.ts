@@ -1,15 +1,15 @@
 import type { WebhookEvent } from "#sdk";
-import { chance, DAY_MS, HOUR_MS } from "../world/chance.ts";
-import { customerOf } from "../world/customer.ts";
-import { troubleOf } from "../world/troubles.ts";
-import { join } from "./billing.ts";
-import type { BookedInvoice } from "./ledger.ts";
-import { obey } from "./obeying.ts";
-import { type OfficeOptions, openOffice } from "./office.ts";
-import { emptyOutbox, type Outbox } from "./outbox.ts";
-import { type Summary, summarize } from "./summary.ts";
+import { createCustomer } from "../world/customer.ts";
+import { findDeclineCause } from "../world/decline-causes.ts";
+import { DAY_MS, HOUR_MS, keyedRandom } from "../world/keyed-random.ts";
+import { addSubscription } from "./bill-subscriptions.ts";
+import { type Summary, summarize } from "./demo-summary.ts";
+import { followEvent } from "./follow-events.ts";
+import type { BookedInvoice } from "./merchant-books.ts";
+import { createMerchantState, type MerchantStateOptions } from "./merchant-state.ts";
+import { createPushQueue, type PushQueue } from "./push-queue.ts";
 
-export interface DemoMerchantOptions extends OfficeOptions {
+export interface DemoMerchantOptions extends MerchantStateOptions {
   /** Customers at any time: whoever leaves is followed by a new one. */
   customers: number;
   /** The first bills are due right after this moment. */
@@ -25,7 +25,7 @@ export interface DemoMerchant {
   /** Takes a webhook event, which the following steps obey. One that came before changes nothing. */
   receive(event: WebhookEvent, now: Date): { success: true };
   /** Takes the records that were not taken yet. */
-  takeOutbox(): Outbox;
+  takeOutbox(): PushQueue;
   invoice(id: string): BookedInvoice | undefined;
   invoices(): BookedInvoice[];
   summary(): Summary;
@@ -36,33 +36,33 @@ const FIRST_BILLS_WITHIN_DAYS = 15;
 /** Whoever watches the demo sees the first failures after two, four and six seconds, whatever the seed. */
 const EARLY_FAILURES = 3;
 const EARLY_FAILURE_EVERY_MS = 5 * HOUR_MS;
-const AGE_DAYS_MAX = 400;
+const MAX_AGE_DAYS = 400;
 
 /** A merchant with customers whose cards fail for different reasons, who does what Dunlin says. */
 export function createDemoMerchant(options: DemoMerchantOptions): DemoMerchant {
-  const office = openOffice(options);
+  const office = createMerchantState(options);
   const seenEvents = new Set<string>();
   const startMs = options.startAt.getTime();
   let early = 0;
   for (let number = 1; number <= options.customers; number++) {
-    const fails = troubleOf(customerOf(office.seed, number, startMs), 0) !== null;
+    const fails = findDeclineCause(createCustomer(office.seed, number, startMs), 0) !== null;
     const afterMs =
       fails && early < EARLY_FAILURES
         ? ++early * EARLY_FAILURE_EVERY_MS
-        : chance(office.seed, "first bill", number) ** 1.5 * FIRST_BILLS_WITHIN_DAYS * DAY_MS;
-    join(office, startMs + afterMs, chance(office.seed, "age", number) * AGE_DAYS_MAX * DAY_MS);
+        : keyedRandom(office.seed, "first bill", number) ** 1.5 * FIRST_BILLS_WITHIN_DAYS * DAY_MS;
+    addSubscription(office, startMs + afterMs, keyedRandom(office.seed, "age", number) * MAX_AGE_DAYS * DAY_MS);
   }
   return {
     step: (now) => office.agenda.run(now),
     nextAt: () => office.agenda.nextAt(),
     receive(event, now) {
-      if (!seenEvents.has(event.id)) office.agenda.add(now.getTime(), (at) => obey(office, event, at));
+      if (!seenEvents.has(event.id)) office.agenda.add(now.getTime(), (at) => followEvent(office, event, at));
       seenEvents.add(event.id);
       return { success: true };
     },
     takeOutbox() {
       const taken = office.outbox;
-      office.outbox = emptyOutbox();
+      office.outbox = createPushQueue();
       return taken;
     },
     invoice: (id) => office.invoices.get(id),

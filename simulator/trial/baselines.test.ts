@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../../src/domain/durations.ts";
 import type { Bill, Charge, World } from "../worlds/world.ts";
-import { figuresOf } from "./figures.ts";
 import type { Policy } from "./policy.ts";
-import { hourCounts } from "./rule-policies.ts";
+import { createHourCountsPolicy } from "./rule-policies.ts";
 import { runTrial } from "./run-trial.ts";
-import { even, fixed, ladder } from "./schedules.ts";
+import { even, fixed, ladder } from "./scheduled-policies.ts";
+import { computeFigures } from "./trial-figures.ts";
 
 const START = Date.UTC(2026, 0, 5, 10);
 
 /** A world of one bill of 100 dollars that is approved from that day on; each decline comes with `advice`. */
-function oneBill(paysFrom: number, advice?: string): World {
+function createOneInvoiceWorld(paysFrom: number, advice?: string): World {
   const answer = (at: Date): Charge => ({
     at,
     approved: +at >= START + paysFrom * DAY_MS,
@@ -44,7 +44,7 @@ const daysOf = (policy: Policy, world: World) =>
   runTrial(world, policy, 1, 1).tries.map(({ charge }) => (+charge.at - START) / DAY_MS);
 
 test("each schedule tries on the days that it is named for, and six tries are even to an hour before the end", () => {
-  const never = oneBill(99);
+  const never = createOneInvoiceWorld(99);
   assert.deepEqual(daysOf(fixed(), never), [1, 3, 5, 7]);
   assert.deepEqual(daysOf(ladder(), never), [1, 3, 8, 10, 12]);
   const days = daysOf(even(), never).map((day) => day.toFixed(2));
@@ -52,14 +52,14 @@ test("each schedule tries on the days that it is named for, and six tries are ev
 });
 
 test("value is recovered money less 0.4 % a day, and less 0.12 dollars and 0.3 % for each try", () => {
-  const { recovered, value, attempts } = figuresOf(runTrial(oneBill(3), fixed(), 1, 1));
+  const { recovered, value, attempts } = computeFigures(runTrial(createOneInvoiceWorld(3), fixed(), 1, 1));
   assert.deepEqual([recovered, attempts], [1, 2]);
   assert.ok(Math.abs(value - (1 - 3 * 0.004 - 2 * (0.0012 + 0.003))) < 1e-9, `${value}`);
-  assert.equal(figuresOf(runTrial(oneBill(99), fixed(), 1, 1)).value.toFixed(4), "-0.0168");
+  assert.equal(computeFigures(runTrial(createOneInvoiceWorld(99), fixed(), 1, 1)).value.toFixed(4), "-0.0168");
 });
 
 test("hours by counts wait as long as a bank's advice says, and do not give up for it", () => {
-  const [first] = daysOf(hourCounts(), oneBill(99, "28"));
+  const [first] = daysOf(createHourCountsPolicy(), createOneInvoiceWorld(99, "28"));
   assert.ok(first! >= 6 && first! <= 7, `day ${first}`);
-  assert.ok(daysOf(hourCounts(), oneBill(99))[0]! <= 1);
+  assert.ok(daysOf(createHourCountsPolicy(), createOneInvoiceWorld(99))[0]! <= 1);
 });

@@ -7,7 +7,7 @@ import { countBrokenRules } from "./broken-rules.ts";
 const START = Date.UTC(2026, 0, 1);
 
 /** How many rules the later charges of a bill broke, each of which was declined, so many hours after the first one. */
-function broken(of: Omit<Charge, "at" | "approved">, hours: readonly number[]): number {
+function countBroken(of: Omit<Charge, "at" | "approved">, hours: readonly number[]): number {
   const charges = hours.map(
     (hour): Charge => ({ ...of, at: new Date(START + hour * HOUR_MS), approved: false, cardFingerprint: "f" }),
   );
@@ -19,7 +19,7 @@ function broken(of: Omit<Charge, "at" | "approved">, hours: readonly number[]): 
   return countBrokenRules(tries.map((charge) => ({ open, charge, choice: { at: +charge.at, chance: null } })));
 }
 
-const card = (cardBrand: string, networkAdviceCode?: string) => ({
+const buildCard = (cardBrand: string, networkAdviceCode?: string) => ({
   paymentMethodType: "card",
   cardBrand,
   networkDeclineCode: "51",
@@ -28,16 +28,22 @@ const card = (cardBrand: string, networkAdviceCode?: string) => ({
 
 test("the 36th declined try of a Mastercard in 30 days, and the 21st of a Visa, break a rule, and none before", () => {
   const every = (hours: number, tries: number) => Array.from({ length: tries }, (_, n) => n * hours);
-  assert.deepEqual([broken(card("mastercard"), every(20, 35)), broken(card("mastercard"), every(20, 36))], [0, 1]);
-  assert.deepEqual([broken(card("visa"), every(30, 20)), broken(card("visa"), every(30, 21))], [0, 1]);
-  assert.equal(broken(card("visa"), every(37, 40)), 0);
+  assert.deepEqual(
+    [countBroken(buildCard("mastercard"), every(20, 35)), countBroken(buildCard("mastercard"), every(20, 36))],
+    [0, 1],
+  );
+  assert.deepEqual(
+    [countBroken(buildCard("visa"), every(30, 20)), countBroken(buildCard("visa"), every(30, 21))],
+    [0, 1],
+  );
+  assert.equal(countBroken(buildCard("visa"), every(37, 40)), 0);
 });
 
 test("each wait that Mastercard advises is broken by a try before its end, and by none at it", () => {
   const hoursOf = { "02": 72, 24: 1, 25: 24, 26: 48, 27: 96, 28: 144, 29: 192, 30: 240 };
   for (const [advice, hours] of Object.entries(hoursOf))
     assert.deepEqual(
-      [hours - 0.1, hours].map((hour) => broken(card("mastercard", advice), [0, hour])),
+      [hours - 0.1, hours].map((hour) => countBroken(buildCard("mastercard", advice), [0, hour])),
       [1, 0],
       advice,
     );
@@ -51,7 +57,7 @@ test("a debit that is presented after its scheme's days, or again after a code t
   ] as const;
   for (const [paymentMethodType, code, final, days] of schemes) {
     const after = (networkDeclineCode: string, day: number) =>
-      broken({ paymentMethodType, networkDeclineCode }, [0, day * 24]);
+      countBroken({ paymentMethodType, networkDeclineCode }, [0, day * 24]);
     const found = [after(code, days), after(code, days + 0.1), after(final, 1)];
     assert.deepEqual(found, [0, 1, 1], paymentMethodType);
   }

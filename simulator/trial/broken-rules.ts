@@ -1,9 +1,9 @@
 import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
 import type { Charge } from "../worlds/world.ts";
 import type { Attempt } from "./policy.ts";
-import type { Try } from "./run-trial.ts";
+import type { TrialRetry } from "./run-trial.ts";
 
-const momentOf = ({ charge }: Attempt) => charge.at.getTime();
+const timeOf = ({ charge }: Attempt) => charge.at.getTime();
 
 // Written down a second time, straight from the published rules, so that a slip in src/rules shows.
 const VISA_NEVER = "04 07 12 14 15 41 43 46 57 R0 R1 R3".split(" ");
@@ -11,7 +11,7 @@ const REVOKED = "R0 R1 R3".split(" ");
 const NEVER_ON_ANY_CARD = ["03", "21"];
 const MASTERCARD_NEVER = [...NEVER_ON_ANY_CARD, "05", "22", "41", "42"];
 /** A prepaid card that cannot be topped up: three declines with this advice are "few". */
-const FEW = { advice: "40", declines: 3 };
+const LIMITED_ADVICE = { advice: "40", declines: 3 };
 /** Brands whose programmes are known, or that are said to follow Visa's; any other may have Mastercard's rules as well. */
 const LIKE_VISA = ["visa", "amex", "americanexpress", "discover", "diners", "dinersclub"];
 const MASTERCARD_WAIT_HOURS: Readonly<Record<string, number>> = {
@@ -50,31 +50,31 @@ const DEBIT_NAMES: Readonly<Record<string, string>> = {
   bacs_direct_debit: "bacs_debit",
   directdebit_gb: "bacs_debit",
 };
-const debitOf = ({ paymentMethodType: type }: Charge) => DEBIT_NAMES[type.toLowerCase()] ?? type.toLowerCase();
+const debitSchemeOf = ({ paymentMethodType: type }: Charge) => DEBIT_NAMES[type.toLowerCase()] ?? type.toLowerCase();
 const DEBIT_DAYS: Readonly<Record<string, number>> = { sepa_debit: 42, ach_debit: 180, bacs_debit: 31 };
 
 /**
  * Tries that broke a rule, counted over the charges themselves and not by the guard that chose them. Each try is looked
  * at once, with everything that was charged before it on the same card or for the same bill.
  */
-export function countBrokenRules(tries: readonly Try[]): number {
+export function countBrokenRules(tries: readonly TrialRetry[]): number {
   let broken = 0;
   for (const { open, charge } of tries) {
     const at = charge.at.getTime();
-    const earlier = everybodysAttempts(open, charge).filter((attempt) => momentOf(attempt) < at);
+    const earlier = listAttemptsOfAll(open, charge).filter((attempt) => timeOf(attempt) < at);
     const onCard = earlier.filter((attempt) => isSameCard(attempt.charge, charge));
     const sameAmount = onCard.filter(({ bill }) => bill.amount === open.bill.amount).map((attempt) => attempt.charge);
     const onBill = earlier.filter(({ bill }) => bill.id === open.bill.id).map((attempt) => attempt.charge);
     const { cardFingerprint } = charge;
     const approvedAt = Math.max(
       0,
-      ...onCard.filter((attempt) => cardFingerprint !== undefined && attempt.charge.approved).map(momentOf),
+      ...onCard.filter((attempt) => cardFingerprint !== undefined && attempt.charge.approved).map(timeOf),
     );
     // What another bill was told of the card itself is over a month later, if the card was approved since.
     const isOver = (attempt: Attempt) =>
       attempt.bill.id !== open.bill.id &&
-      momentOf(attempt) < approvedAt &&
-      momentOf(attempt) <= at - 30 * DAY_MS &&
+      timeOf(attempt) < approvedAt &&
+      timeOf(attempt) <= at - 30 * DAY_MS &&
       !REVOKED.includes(codeOf(attempt.charge)) &&
       adviceOf(attempt.charge) !== "21";
     const barring = onCard.filter((attempt) => !isOver(attempt)).map((attempt) => attempt.charge);
@@ -94,7 +94,7 @@ export function countBrokenRules(tries: readonly Try[]): number {
 }
 
 /** Those of the customer, and of whoever else pays with the card. */
-const everybodysAttempts = ({ bill, attempts, byCard }: Try["open"], { cardFingerprint = "" }: Charge) => [
+const listAttemptsOfAll = ({ bill, attempts, byCard }: TrialRetry["open"], { cardFingerprint = "" }: Charge) => [
   ...attempts,
   ...(byCard.get(cardFingerprint) ?? []).filter((attempt) => attempt.bill.customerId !== bill.customerId),
 ];
@@ -109,7 +109,7 @@ function isSameCard(one: Charge, other: Charge): boolean {
 /** A card behind a wallet is one. */
 const isCard = (charge: Charge) => {
   const { paymentMethodType: type, cardBrand } = charge;
-  return type === "card" || (Boolean(cardBrand) && type !== "paypal" && !REPRESENTABLE[debitOf(charge)]);
+  return type === "card" || (Boolean(cardBrand) && type !== "paypal" && !REPRESENTABLE[debitSchemeOf(charge)]);
 };
 const brandOf = ({ cardBrand }: Charge) =>
   (cardBrand ?? "")
@@ -140,12 +140,13 @@ function breaksCardRule(
   if (within(sameAmount, 30 * DAY_MS) >= (isMastercard ? 35 : 20)) return true;
   if (!takesAdvice) return false;
   if (within(onCard, DAY_MS) >= 10) return true;
-  if (declined.filter((other) => adviceOf(other) === FEW.advice).length >= FEW.declines) return true;
+  if (declined.filter((other) => adviceOf(other) === LIMITED_ADVICE.advice).length >= LIMITED_ADVICE.declines)
+    return true;
   return declined.some((other) => at - other.at.getTime() < (MASTERCARD_WAIT_HOURS[adviceOf(other)] ?? 0) * HOUR_MS);
 }
 
 function breaksDebitRule(charge: Charge, onBill: readonly Charge[]): boolean {
-  const type = debitOf(charge);
+  const type = debitSchemeOf(charge);
   const codes = REPRESENTABLE[type];
   if (!codes) return false;
   if (onBill.map(codeOf).some((code) => SCHEME_CODE[type]!.test(code) && !codes.includes(code))) return true;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Bill, Charge, World } from "../worlds/world.ts";
-import { checkedWorld } from "./checked-world.ts";
-import { compare } from "./compare.ts";
-import { shippedPrior, WORLDS } from "./worlds.ts";
+import { createCheckedWorld } from "./checked-world.ts";
+import { comparePolicies } from "./compare-policies.ts";
+import { readPretrainedModel, WORLDS } from "./open-world.ts";
 
 const AT = new Date("2026-03-02T09:00:00Z");
 const CHARGE: Charge = { at: AT, approved: false, paymentMethodType: "card", networkDeclineCode: "51" };
@@ -23,14 +23,14 @@ const BILL: Bill = {
   first: CHARGE,
 };
 const worldOf = (over: Record<string, unknown>): World =>
-  checkedWorld({ name: "w", bills: () => [BILL], charge: () => CHARGE, approval: () => 0.5, ...over });
-const throwing = (message: string) => () => {
+  createCheckedWorld({ name: "w", bills: () => [BILL], charge: () => CHARGE, approval: () => 0.5, ...over });
+const throwError = (message: string) => () => {
   throw new Error(message);
 };
 const throwsText = () => {
   throw "a text";
 };
-function* afterOne() {
+function* generateOneThenThrow() {
   yield BILL;
   yield (undefined as unknown as Bill[])[0];
 }
@@ -39,28 +39,28 @@ const billsOf = (...bills: unknown[]) => [...worldOf({ bills: () => bills }).bil
 test("a world that keeps to its interface gives what it gave before", () => {
   const names = ["even"];
   const world = WORLDS.balances!();
-  const before = compare(world, 5, 40, shippedPrior(), names);
-  assert.deepEqual(compare(checkedWorld(world), 5, 40, shippedPrior(), names), before);
+  const before = comparePolicies(world, 5, 40, readPretrainedModel(), names);
+  assert.deepEqual(comparePolicies(createCheckedWorld(world), 5, 40, readPretrainedModel(), names), before);
 });
 
 test("a bill of nothing that was paid at once is heard like any other", () => {
   const paid = ({ first }: Bill, n: number) => first.approved && n % 3 === 0;
   const world = WORLDS.balances!();
-  const some = checkedWorld({
+  const some = createCheckedWorld({
     ...world,
     bills: (seed: number, customers: number) =>
       [...world.bills(seed, customers)].map((bill, n) => (paid(bill, n) ? { ...bill, amount: 0 } : bill)),
     charge: (bill: Bill, at: Date) => world.charge(bill, at),
     approval: (bill: Bill, at: Date, tried?: readonly Date[]) => world.approval(bill, at, tried),
   });
-  const { policies, cases } = compare(some, 5, 60, shippedPrior(), ["even"]);
+  const { policies, cases } = comparePolicies(some, 5, 60, readPretrainedModel(), ["even"]);
   assert.ok(cases > 20);
   assert.ok(policies.warm!.value > 0.3 && policies.warm!.brokenRules === 0, JSON.stringify(policies.warm));
 });
 
 test("a fault of a world is named with its place", () => {
   const faults: [() => unknown, RegExp][] = [
-    [() => checkedWorld(undefined), /gave undefined, not a world/],
+    [() => createCheckedWorld(undefined), /gave undefined, not a world/],
     [() => worldOf({ approval: 1 }), /no method approval/],
     [
       () => billsOf({ ...BILL, amount: 19.5 }),
@@ -86,19 +86,19 @@ test("a fault of a world is named with its place", () => {
       /^bill b1: billingPeriod must be a number above 0/,
     ],
     [
-      () => [...worldOf({ bills: throwing("no bills") }).bills(1, 1)],
+      () => [...worldOf({ bills: throwError("no bills") }).bills(1, 1)],
       /^bills\(\) threw Error: no bills, at .*checked-world/,
     ],
     [
-      () => [...worldOf({ bills: afterOne }).bills(1, 1)],
-      /^bills\(\), after 1 of them, threw TypeError: .*, at .*afterOne.*checked-world/,
+      () => [...worldOf({ bills: generateOneThenThrow }).bills(1, 1)],
+      /^bills\(\), after 1 of them, threw TypeError: .*, at .*generateOneThenThrow.*checked-world/,
     ],
     [
-      () => worldOf({ charge: throwing("no charge") }).charge(BILL, AT),
+      () => worldOf({ charge: throwError("no charge") }).charge(BILL, AT),
       /^charge\(\) of bill b1 at 2026-03-02T09:00:00.000Z threw Error: no charge, at /,
     ],
     [
-      () => worldOf({ approval: throwing("none") }).approval(BILL, AT),
+      () => worldOf({ approval: throwError("none") }).approval(BILL, AT),
       /^approval\(\) of bill b1 at 2026-03-02T09:00:00.000Z threw Error: none, at /,
     ],
     [

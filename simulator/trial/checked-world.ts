@@ -7,9 +7,9 @@ export class WorldFault extends Error {
   override name = "WorldFault";
 }
 
-const WINDOW_DAYS_MAX = 366;
+const MAX_WINDOW_DAYS = 366;
 /** Moments may be this much off, as where a world keeps whole hours. */
-const SLACK_MS = HOUR_MS;
+const TIME_TOLERANCE_MS = HOUR_MS;
 const UNITS: ReadonlySet<unknown> = new Set(["DAY", "WEEK", "MONTH", "YEAR"]);
 const METHODS = ["bills", "charge", "approval"] as const;
 const BILL_TEXTS = ["id", "customerId", "subscriptionId", "merchantKey", "planId"] as const;
@@ -23,7 +23,7 @@ const CHARGE_TEXTS = [
   "cardFingerprint",
 ] as const;
 /** What chances may miss 0 and 1 by, when they were added up. */
-const ROUNDING = 1e-6;
+const ROUNDING_TOLERANCE = 1e-6;
 
 /**
  * The same world, whose answers are looked at: a wrong one would end in figures that mean nothing, or in an error far from its cause.
@@ -31,11 +31,12 @@ const ROUNDING = 1e-6;
  * @param said  what a module gave as its world
  * @throws {WorldFault}  here when it is none, and from its methods when they answer what no world may
  */
-export function checkedWorld(said: unknown): World {
+export function createCheckedWorld(said: unknown): World {
   const world = said as World;
-  if (typeof world !== "object" || world === null) throw new WorldFault(`world() gave ${shown(world)}, not a world`);
+  if (typeof world !== "object" || world === null)
+    throw new WorldFault(`world() gave ${formatValue(world)}, not a world`);
   if (typeof world.name !== "string" || world.name === "")
-    throw new WorldFault(`the world's name must be a text, not ${shown(world.name)}`);
+    throw new WorldFault(`the world's name must be a text, not ${formatValue(world.name)}`);
   for (const method of METHODS)
     if (typeof world[method] !== "function") throw new WorldFault(`the world has no method ${method}`);
   let latest: Iterable<Bill> | null = null;
@@ -45,12 +46,12 @@ export function checkedWorld(said: unknown): World {
   return {
     name: world.name,
     *bills(seed, customers) {
-      const bills = asked(
+      const bills = callWorld(
         () => "bills()",
         () => world.bills(seed, customers),
       );
       if (typeof bills?.[Symbol.iterator] !== "function")
-        throw new WorldFault(`bills() gave ${shown(bills)}, nothing that can be iterated`);
+        throw new WorldFault(`bills() gave ${formatValue(bills)}, nothing that can be iterated`);
       // A list may be given again, a generator that has ended not.
       if (bills === latest && (bills as unknown) === bills[Symbol.iterator]())
         throw new WorldFault("bills() gave the same iterator again, where it must start the world anew");
@@ -62,78 +63,79 @@ export function checkedWorld(said: unknown): World {
           checkBill(bill, ids.size);
           if (ids.has(bill.id)) throw new WorldFault(`bill ${bill.id}: its id is that of an earlier bill`);
           ids.add(bill.id);
-          if (newest && bill.createdAt.getTime() < newest.createdAt.getTime() - SLACK_MS)
+          if (newest && bill.createdAt.getTime() < newest.createdAt.getTime() - TIME_TOLERANCE_MS)
             throw new WorldFault(
               `bill ${bill.id}: createdAt, ${bill.createdAt.toISOString()}, is before ${newest.createdAt.toISOString()}, that of bill ${newest.id}, which came earlier; bills come in time order`,
             );
           if (!newest || bill.createdAt > newest.createdAt) newest = bill;
-          const first = withoutBlanks(bill.first);
+          const first = removeBlanks(bill.first);
           const told = first === bill.first ? bill : { ...bill, first };
           if (told !== bill) own.set(told, bill);
           yield told;
         }
       } catch (error) {
-        throw error instanceof WorldFault ? error : thrown(`bills(), after ${ids.size} of them,`, error);
+        throw error instanceof WorldFault ? error : toWorldFault(`bills(), after ${ids.size} of them,`, error);
       }
     },
     charge(bill, at) {
-      const charge = asked(
-        () => placeOf("charge", bill, at),
+      const charge = callWorld(
+        () => describeCall("charge", bill, at),
         () => world.charge(ownOf(bill), at),
       );
       checkCharge(`charge() of bill ${bill.id}`, charge, at);
-      return withoutBlanks(charge);
+      return removeBlanks(charge);
     },
     approval(bill, at, tried) {
-      const place = () => placeOf("approval", bill, at);
-      const chance = asked(place, () => world.approval(ownOf(bill), at, tried));
-      if (typeof chance !== "number" || !(chance >= -ROUNDING && chance <= 1 + ROUNDING))
-        throw new WorldFault(`${place()}: must be from 0 to 1, not ${shown(chance)}`);
+      const place = () => describeCall("approval", bill, at);
+      const chance = callWorld(place, () => world.approval(ownOf(bill), at, tried));
+      if (typeof chance !== "number" || !(chance >= -ROUNDING_TOLERANCE && chance <= 1 + ROUNDING_TOLERANCE))
+        throw new WorldFault(`${place()}: must be from 0 to 1, not ${formatValue(chance)}`);
       return Math.min(1, Math.max(0, chance));
     },
-    ...(world.payDays === undefined ? {} : { payDays: (bill: Bill) => payDaysOf(world, ownOf(bill)) }),
+    ...(world.payDays === undefined ? {} : { payDays: (bill: Bill) => callPayDays(world, ownOf(bill)) }),
   };
 }
 
-const placeOf = (method: "charge" | "approval", { id }: Bill, at: Date) =>
+const describeCall = (method: "charge" | "approval", { id }: Bill, at: Date) =>
   `${method}() of bill ${id} at ${at.toISOString()}`;
 
 /** What the world answers. It is asked millions of times, so the place is made for a fault alone. */
-function asked<Answer>(place: () => string, ask: () => Answer): Answer {
+function callWorld<Answer>(place: () => string, ask: () => Answer): Answer {
   try {
     return ask();
   } catch (error) {
-    throw thrown(place(), error);
+    throw toWorldFault(place(), error);
   }
 }
 
 /** What a world throws is a fault of the world: with the place, and where in its module that was. */
-function thrown(place: string, error: unknown): WorldFault {
-  if (!(error instanceof Error)) return new WorldFault(`${place} threw ${shown(error)}`);
+function toWorldFault(place: string, error: unknown): WorldFault {
+  if (!(error instanceof Error)) return new WorldFault(`${place} threw ${formatValue(error)}`);
   // Inside a call of the language or of Node itself there is no line of the module's.
   const lines = error.stack?.match(/^ +at .*:\d+:\d+\)?$/gm) ?? [];
   const line = lines.find((each) => !/\(?node:/.test(each)) ?? "";
   return new WorldFault(`${place} threw ${error.name}: ${error.message}${line.replace(/^ +at/, ", at")}`);
 }
 
-function payDaysOf(world: World, bill: Bill) {
+function callPayDays(world: World, bill: Bill) {
   if (typeof world.payDays !== "function")
-    throw new WorldFault(`payDays must be a method, not ${shown(world.payDays)}`);
-  const isPayDay = asked(
+    throw new WorldFault(`payDays must be a method, not ${formatValue(world.payDays)}`);
+  const isPayDay = callWorld(
     () => `payDays() of bill ${bill.id}`,
     () => world.payDays!(bill),
   );
   if (isPayDay !== null && typeof isPayDay !== "function")
-    throw new WorldFault(`payDays() of bill ${bill.id}: must be a function or null, not ${shown(isPayDay)}`);
+    throw new WorldFault(`payDays() of bill ${bill.id}: must be a function or null, not ${formatValue(isPayDay)}`);
   return isPayDay;
 }
 
 /** @param number  of the bill, from 0, to name it by where its id is what is wrong */
 function checkBill(bill: Bill, number: number) {
-  if (typeof bill !== "object" || bill === null) throw new WorldFault(`bill number ${number + 1} is ${shown(bill)}`);
+  if (typeof bill !== "object" || bill === null)
+    throw new WorldFault(`bill number ${number + 1} is ${formatValue(bill)}`);
   const place = typeof bill.id === "string" && bill.id !== "" ? `bill ${bill.id}` : `bill number ${number + 1}`;
   const must = (isSo: boolean, name: keyof Bill, what: string) => {
-    if (!isSo) throw new WorldFault(`${place}: ${name} must be ${what}, not ${shown(bill[name])}`);
+    if (!isSo) throw new WorldFault(`${place}: ${name} must be ${what}, not ${formatValue(bill[name])}`);
   };
   must(bill.id !== "", "id", "a text");
   for (const name of BILL_TEXTS) must(typeof bill[name] === "string", name, "a text");
@@ -142,22 +144,27 @@ function checkBill(bill: Bill, number: number) {
   const isMinor = Number.isSafeInteger(bill.amount) && bill.amount >= least;
   must(isMinor, "amount", `a whole number of minor units, ${least} or more`);
   must(typeof bill.currency === "string" && /^[A-Za-z]{3}$/.test(bill.currency), "currency", "three letters");
-  must(isAbove0(bill.billingPeriod), "billingPeriod", "a number above 0");
+  must(isPositive(bill.billingPeriod), "billingPeriod", "a number above 0");
   must(UNITS.has(bill.billingPeriodUnit), "billingPeriodUnit", [...UNITS].join(", "));
-  must(isMoment(bill.createdAt), "createdAt", "a date");
-  must(isMoment(bill.subscriptionCreatedAt), "subscriptionCreatedAt", "a date");
+  must(isValidDate(bill.createdAt), "createdAt", "a date");
+  must(isValidDate(bill.subscriptionCreatedAt), "subscriptionCreatedAt", "a date");
   const { windowDays } = bill;
-  must(isAbove0(windowDays) && windowDays <= WINDOW_DAYS_MAX, "windowDays", `above 0 and at most ${WINDOW_DAYS_MAX}`);
+  must(isPositive(windowDays) && windowDays <= MAX_WINDOW_DAYS, "windowDays", `above 0 and at most ${MAX_WINDOW_DAYS}`);
   checkCharge(`${place}: first`, bill.first, bill.createdAt);
 }
 
 function checkCharge(place: string, charge: Charge, at: Date) {
-  if (typeof charge !== "object" || charge === null) throw new WorldFault(`${place} is ${shown(charge)}, not a charge`);
+  if (typeof charge !== "object" || charge === null)
+    throw new WorldFault(`${place} is ${formatValue(charge)}, not a charge`);
   const must = (isSo: boolean, name: keyof Charge, what: string) => {
-    if (!isSo) throw new WorldFault(`${place}: ${name} must be ${what}, not ${shown(charge[name])}`);
+    if (!isSo) throw new WorldFault(`${place}: ${name} must be ${what}, not ${formatValue(charge[name])}`);
   };
-  must(isMoment(charge.at), "at", "a date");
-  must(Math.abs(charge.at.getTime() - at.getTime()) <= SLACK_MS, "at", `the moment of the charge, ${at.toISOString()}`);
+  must(isValidDate(charge.at), "at", "a date");
+  must(
+    Math.abs(charge.at.getTime() - at.getTime()) <= TIME_TOLERANCE_MS,
+    "at",
+    `the moment of the charge, ${at.toISOString()}`,
+  );
   must(typeof charge.approved === "boolean", "approved", "true or false");
   must(
     typeof charge.paymentMethodType === "string" && charge.paymentMethodType !== "",
@@ -173,7 +180,7 @@ function checkCharge(place: string, charge: Charge, at: Date) {
  * Null and an empty text say that a thing is not known, as leaving it out does. Taken for a fingerprint, they would make one card of all that have none, on
  * which next to nothing may be tried.
  */
-function withoutBlanks(charge: Charge): Charge {
+function removeBlanks(charge: Charge): Charge {
   const isBlank = (name: (typeof CHARGE_TEXTS)[number]) => charge[name] === null || charge[name] === "";
   if (!CHARGE_TEXTS.some(isBlank)) return charge;
   const known = { ...charge };
@@ -181,9 +188,9 @@ function withoutBlanks(charge: Charge): Charge {
   return known;
 }
 
-const isAbove0 = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;
-const isMoment = (value: unknown) => value instanceof Date && Number.isFinite(value.getTime());
+const isPositive = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;
+const isValidDate = (value: unknown) => value instanceof Date && Number.isFinite(value.getTime());
 
 /** A value in a message: short, on one line, whatever it is. */
-const shown = (value: unknown): string =>
+const formatValue = (value: unknown): string =>
   inspect(value, { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 60 });

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newLearned } from "../../src/model/learned.ts";
-import { DAY_MS } from "../worlds/coin.ts";
+import { newLearnedModel } from "../../src/model/learned-model.ts";
+import { DAY_MS } from "../worlds/keyed-uniform.ts";
 import type { Bill } from "../worlds/world.ts";
-import { dunlin } from "./dunlin.ts";
+import { createDunlinPolicy } from "./dunlin-policy.ts";
 
 const AT = new Date(Date.UTC(2026, 0, 5));
 
 /** The names under which a trial looks at a declined bill. */
-function namesOf(networkDeclineCode: string, networkAdviceCode: string, paymentMethodType = "card"): string[] {
+function featuresOf(networkDeclineCode: string, networkAdviceCode: string, paymentMethodType = "card"): string[] {
   const names: string[] = [];
-  const policy = dunlin(newLearned(), { named: (name) => names.push(name) });
+  const policy = createDunlinPolicy(newLearnedModel(), { named: (name) => names.push(name) });
   const first = { at: AT, approved: false, paymentMethodType, networkDeclineCode, networkAdviceCode };
   const bill: Bill = {
     id: "bill",
@@ -35,13 +35,13 @@ function namesOf(networkDeclineCode: string, networkAdviceCode: string, paymentM
 }
 
 test("a trial learns a card's code under the name that the service has for it, and of a debit each as it came", () => {
-  const bare = namesOf("51", "02");
+  const bare = featuresOf("51", "02");
   assert.ok(bare.includes("rcode:51:02"));
   for (const [code, advice] of [
     ["051", "2"],
     [" 51", "002"],
     ["51 : Insufficient funds", "02 : Try again later"],
   ] as const)
-    assert.deepEqual(namesOf(code, advice), bare, code);
-  assert.ok(namesOf("01", "", "bacs_debit").includes("rcode:01:?"));
+    assert.deepEqual(featuresOf(code, advice), bare, code);
+  assert.ok(featuresOf("01", "", "bacs_debit").includes("rcode:01:?"));
 });

@@ -1,18 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
-import { coin } from "../worlds/coin.ts";
+import { keyedUniform } from "../worlds/keyed-uniform.ts";
 import type { Bill, World } from "../worlds/world.ts";
-import { stakesOfBill } from "./money.ts";
 import { oracle } from "./oracle.ts";
+import { retryValueOfInvoice } from "./trial-money.ts";
 
 const START = Date.UTC(2026, 0, 5);
 /** Slots come every four hours, and the best of each day's is looked at: the first of them, where a day is all alike. */
-const SLOT = 4 * HOUR_MS;
+const SLOT_MS = 4 * HOUR_MS;
 const BILL = { id: "b", subscriptionId: "s", amount: 2000, currency: "USD", createdAt: new Date(START) } as Bill;
 
 /** The moment that the oracle chooses after a first decline, in days. `chanceOn`: by day, and by the days that were tried in vain. */
-function chosen(days: number, triesLeft: number, chanceOn: (day: number, tried: number[]) => number): number | null {
+function chooseFirst(
+  days: number,
+  triesLeft: number,
+  chanceOn: (day: number, tried: number[]) => number,
+): number | null {
   const dayOf = (at: Date) => Math.floor((+at - START - 1) / DAY_MS);
   const declined = { at: new Date(START), approved: false, paymentMethodType: "card", networkDeclineCode: "51" };
   const bill = { ...BILL, windowDays: days, first: declined };
@@ -36,18 +40,18 @@ const setsOf = (days: number, size: number): number[][] =>
   );
 
 test("where tries tell nothing of each other, the oracle's next try begins the best of all plans", () => {
-  const { cost, worthAt } = stakesOfBill(BILL);
+  const { cost, worthAt } = retryValueOfInvoice(BILL);
   for (let seed = 0; seed < 60; seed++) {
     const days = 7;
-    const chances = Array.from({ length: days }, (_, day) => 0.6 * coin(seed, day, 0, 1) ** 3);
+    const chances = Array.from({ length: days }, (_, day) => 0.6 * keyedUniform(seed, day, 0, 1) ** 3);
     const worthOf = (plan: readonly number[]) =>
       plan.reduceRight((rest, day) => {
         const chance = chances[day]!;
-        return chance * worthAt(START + day * DAY_MS + SLOT) - cost + (1 - chance) * rest;
+        return chance * worthAt(START + day * DAY_MS + SLOT_MS) - cost + (1 - chance) * rest;
       }, 0);
     const best = setsOf(days, 3).reduce((most, plan) => (worthOf(plan) > worthOf(most) ? plan : most), []);
     assert.equal(
-      chosen(days, 3, (day) => chances[day]!),
+      chooseFirst(days, 3, (day) => chances[day]!),
       best[0] ?? null,
       `seed ${seed}`,
     );
@@ -56,10 +60,10 @@ test("where tries tell nothing of each other, the oracle's next try begins the b
 
 test("the oracle heeds what a try in vain says of later ones", () => {
   const later = (day: number) => (day === 3 ? 0.6 : day >= 19 ? 0.55 : 0);
-  assert.equal(chosen(28, 2, later), 3);
+  assert.equal(chooseFirst(28, 2, later), 3);
   // After a try on the fourth day nothing else has much of a chance.
   assert.equal(
-    chosen(28, 2, (day, tried) => (tried.includes(3) ? 0.05 : later(day))),
+    chooseFirst(28, 2, (day, tried) => (tried.includes(3) ? 0.05 : later(day))),
     19,
   );
 });

@@ -1,12 +1,12 @@
 import { HOUR_MS } from "../../src/domain/durations.ts";
 import type { Bill, World } from "../worlds/world.ts";
-import { stakesOfBill } from "./money.ts";
-import { type Choice, type OpenCase, type Policy, type Rules, rulesFor } from "./policy.ts";
+import { type Choice, findRules, type OpenCase, type Policy, type Rules } from "./policy.ts";
+import { retryValueOfInvoice } from "./trial-money.ts";
 
 const SLOT_MS = 4 * HOUR_MS;
-const SLOTS_A_DAY = 6;
+const SLOTS_PER_DAY = 6;
 /** In windows of so many days each slot is looked at: six tries may have to be made in one. */
-const SHORT_DAYS = 4;
+const MAX_FULL_SEARCH_DAYS = 4;
 
 /**
  * Plans on the true chances. At the first failure and after each further one it asks the world for the chance at every
@@ -16,28 +16,28 @@ const SHORT_DAYS = 4;
 export function oracle(world: World): Policy {
   return {
     next(open, now) {
-      const rules = rulesFor(open);
-      const slots = slotsOf(open, rules, now);
+      const rules = findRules(open);
+      const slots = listAllowedSlots(open, rules, now);
       if (slots.length === 0) return null;
       const chances = slots.map((at) => world.approval(open.bill, new Date(at)));
-      return plan(
+      return planRetry(
         world,
         open.bill,
-        best(slots, chances, open.bill.windowDays <= SHORT_DAYS ? 1 : SLOTS_A_DAY),
+        bestSlots(slots, chances, open.bill.windowDays <= MAX_FULL_SEARCH_DAYS ? 1 : SLOTS_PER_DAY),
         Math.min(open.triesLeft, rules.triesMax),
       );
     },
   };
 }
 
-function slotsOf(open: OpenCase, rules: Rules, now: number): number[] {
+function listAllowedSlots(open: OpenCase, rules: Rules, now: number): number[] {
   const slots: number[] = [];
   for (let at = now + SLOT_MS; at < open.endsAt; at += SLOT_MS) if (rules.allow(at)) slots.push(at);
   return slots;
 }
 
 /** The best slot of each day, or of so many slots, so that every pair of them can be looked at. */
-function best(slots: readonly number[], chances: readonly number[], together: number) {
+function bestSlots(slots: readonly number[], chances: readonly number[], together: number) {
   const found: { at: number; chance: number }[] = [];
   for (let n = 0; n < slots.length; n += together) {
     let top = n;
@@ -48,14 +48,19 @@ function best(slots: readonly number[], chances: readonly number[], together: nu
 }
 
 /** @param left  tries that may still be made */
-function plan(world: World, bill: Bill, days: readonly { at: number; chance: number }[], left: number): Choice | null {
-  const { cost, worthAt } = stakesOfBill(bill);
+function planRetry(
+  world: World,
+  bill: Bill,
+  days: readonly { at: number; chance: number }[],
+  left: number,
+): Choice | null {
+  const { cost, worthAt } = retryValueOfInvoice(bill);
   const worth = days.map(({ at }) => worthAt(at));
   const worthOf = (day: number, rest: number) =>
     days[day]!.chance * worth[day]! - cost + (1 - days[day]!.chance) * rest;
   const tries = left - 1;
   // A try in vain is bad news, so the chances without it bound the value; most days need no closer look.
-  const hopeful = restValues(
+  const hopeful = computeRestValues(
     worth,
     days.map(({ chance }) => chance),
     tries,
@@ -70,7 +75,7 @@ function plan(world: World, bill: Bill, days: readonly { at: number; chance: num
     const { at, chance } = days[day]!;
     const failed = [new Date(at)];
     const later = days.slice(day + 1).map((other) => world.approval(bill, new Date(other.at), failed));
-    const value = worthOf(day, restValues(worth.slice(day + 1), later, tries, cost)[0]!);
+    const value = worthOf(day, computeRestValues(worth.slice(day + 1), later, tries, cost)[0]!);
     if (value <= most) continue;
     most = value;
     found = { at, chance };
@@ -79,7 +84,12 @@ function plan(world: World, bill: Bill, days: readonly { at: number; chance: num
 }
 
 /** Values of the best plans with so many tries from each day on, each try independent of the others. */
-function restValues(worth: readonly number[], chances: readonly number[], tries: number, cost: number): Float64Array {
+function computeRestValues(
+  worth: readonly number[],
+  chances: readonly number[],
+  tries: number,
+  cost: number,
+): Float64Array {
   let now = new Float64Array(worth.length + 1);
   for (let left = 1; left <= tries; left++) {
     const value = new Float64Array(worth.length + 1);

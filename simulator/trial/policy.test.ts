@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { DAY_MS } from "../../src/domain/durations.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { countBrokenRules } from "./broken-rules.ts";
-import { type Attempt, type OpenCase, rulesFor } from "./policy.ts";
+import { type Attempt, findRules, type OpenCase } from "./policy.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const BILL = { id: "b", subscriptionId: "own", amount: 100, createdAt: new Date(START) } as Bill;
 const OTHER: Bill = { ...BILL, id: "other", subscriptionId: "another" };
 
 /** An attempt that names no card. `code`: null is approved. */
-const attempt = (bill: Bill, day: number, cardBrand: string, code: string | null, rest: Partial<Charge> = {}) => {
+const buildAttempt = (bill: Bill, day: number, cardBrand: string, code: string | null, rest: Partial<Charge> = {}) => {
   const at = new Date(START + day * DAY_MS);
   const answer = code === null ? { approved: true } : { approved: false, networkDeclineCode: code };
   return { bill, charge: { at, paymentMethodType: "card", cardBrand, ...answer, ...rest } };
@@ -21,25 +21,25 @@ const openAfter = (attempts: Attempt[]): OpenCase => {
   const endsAt = START + 28 * DAY_MS;
   return { bill: BILL, charges, triesLeft: 1, endsAt, attempts, byCard: new Map(), byCustomer: new Map() };
 };
-const allowed = (...attempts: Attempt[]) => rulesFor(openAfter(attempts)).allow(START + 9 * DAY_MS);
+const isRetryAllowed = (...attempts: Attempt[]) => findRules(openAfter(attempts)).allow(START + 9 * DAY_MS);
 
-const paidByMastercard = attempt(OTHER, 2, "mastercard", null);
+const paidByMastercard = buildAttempt(OTHER, 2, "mastercard", null);
 
 test("without fingerprints an approval on another network lifts nothing that bars the subscription's own card", () => {
-  const closed = attempt(BILL, 0, "visa", "46");
-  assert.deepEqual([allowed(closed), allowed(closed, paidByMastercard)], [false, false]);
+  const closed = buildAttempt(BILL, 0, "visa", "46");
+  assert.deepEqual([isRetryAllowed(closed), isRetryAllowed(closed, paidByMastercard)], [false, false]);
   // The subscription itself was charged on another card since.
-  const renewed = attempt(BILL, 1, "mastercard", "51");
-  assert.deepEqual([allowed(closed, renewed), allowed(closed, renewed, paidByMastercard)], [true, true]);
+  const renewed = buildAttempt(BILL, 1, "mastercard", "51");
+  assert.deepEqual([isRetryAllowed(closed, renewed), isRetryAllowed(closed, renewed, paidByMastercard)], [true, true]);
 });
 
 test("without fingerprints what a card of another network was told holds for that one, and in doubt for both", () => {
-  const short = attempt(BILL, 1, "Visa", "51");
-  const again = attempt(BILL, 9, "Visa", "51");
+  const short = buildAttempt(BILL, 1, "Visa", "51");
+  const again = buildAttempt(BILL, 9, "Visa", "51");
   const tried = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
   const results = ["Mastercard", "visa", ""].map((brand) => {
-    const before = [attempt(OTHER, 0, brand, "41"), short, paidByMastercard];
-    return [allowed(...before), countBrokenRules([{ ...tried, open: openAfter([...before, again]) }])];
+    const before = [buildAttempt(OTHER, 0, brand, "41"), short, paidByMastercard];
+    return [isRetryAllowed(...before), countBrokenRules([{ ...tried, open: openAfter([...before, again]) }])];
   });
   assert.deepEqual(results, [
     [true, 0],
@@ -50,15 +50,15 @@ test("without fingerprints what a card of another network was told holds for tha
 
 test("what another bill was told is over a month later where the card was approved since, and not before", () => {
   const told = (day: number, code: string, advice = "", brand = "visa") =>
-    attempt(OTHER, day, brand, code, { networkAdviceCode: advice, cardFingerprint: "f" });
+    buildAttempt(OTHER, day, brand, code, { networkAdviceCode: advice, cardFingerprint: "f" });
   const results = (barred: Attempt, ...paid: Attempt[]) => {
-    const short = attempt(BILL, 1, barred.charge.cardBrand!, "51", { cardFingerprint: "f" });
-    const again = attempt(BILL, 9, barred.charge.cardBrand!, "51", { cardFingerprint: "f" });
+    const short = buildAttempt(BILL, 1, barred.charge.cardBrand!, "51", { cardFingerprint: "f" });
+    const again = buildAttempt(BILL, 9, barred.charge.cardBrand!, "51", { cardFingerprint: "f" });
     const tried = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
     const before = [barred, ...paid, short];
-    return [allowed(...before), countBrokenRules([{ ...tried, open: openAfter([...before, again]) }])];
+    return [isRetryAllowed(...before), countBrokenRules([{ ...tried, open: openAfter([...before, again]) }])];
   };
-  const paid = attempt(OTHER, -5, "visa", null, { cardFingerprint: "f" });
+  const paid = buildAttempt(OTHER, -5, "visa", null, { cardFingerprint: "f" });
   assert.deepEqual(results(told(-21, "57"), paid), [true, 0]);
   assert.deepEqual(results(told(-21, "05", "03", "mastercard"), paid), [true, 0]);
   assert.deepEqual(results(told(-20.9, "57"), paid), [false, 1]);
@@ -70,15 +70,15 @@ test("what a card was told of another customer's bill holds for everybody who pa
   const card = { cardFingerprint: "shared" };
   const others: Bill = { ...OTHER, customerId: "somebody else" };
   const results = (...onCard: Attempt[]) => {
-    const short = attempt(BILL, 1, "mastercard", "51", card);
-    const again = attempt(BILL, 9, "mastercard", "51", card);
+    const short = buildAttempt(BILL, 1, "mastercard", "51", card);
+    const again = buildAttempt(BILL, 9, "mastercard", "51", card);
     const byCustomer = new Map([[others.customerId, onCard]]);
     const before = { ...openAfter([short]), byCard: new Map([["shared", [...onCard, short]]]), byCustomer };
     const tried = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
-    return [rulesFor(before).allow(START + 9 * DAY_MS), countBrokenRules([{ ...tried, open: before }])];
+    return [findRules(before).allow(START + 9 * DAY_MS), countBrokenRules([{ ...tried, open: before }])];
   };
-  const advised = attempt(others, 8.5, "mastercard", "51", { ...card, networkAdviceCode: "25" });
-  const crowd = Array.from({ length: 10 }, (_, n) => attempt(others, 8.2 + n / 100, "mastercard", "51", card));
+  const advised = buildAttempt(others, 8.5, "mastercard", "51", { ...card, networkAdviceCode: "25" });
+  const crowd = Array.from({ length: 10 }, (_, n) => buildAttempt(others, 8.2 + n / 100, "mastercard", "51", card));
   assert.deepEqual(results(), [true, 0]);
   assert.deepEqual(results(advised), [false, 1]);
   assert.deepEqual(results(...crowd), [false, 1]);
@@ -87,11 +87,11 @@ test("what a card was told of another customer's bill holds for everybody who pa
 test("who shares a card shares what has replaced it, and nothing that was in use before or beside it", () => {
   const others: Bill = { ...OTHER, customerId: "somebody else" };
   const on = (bill: Bill, day: number, card: string, networkAdviceCode = "") =>
-    attempt(bill, day, "mastercard", "51", { cardFingerprint: card, networkAdviceCode });
+    buildAttempt(bill, day, "mastercard", "51", { cardFingerprint: card, networkAdviceCode });
   const isAllowed = (...attempts: Attempt[]) => {
     const byCard = Map.groupBy(attempts, ({ charge }) => charge.cardFingerprint!);
     const byCustomer = Map.groupBy(attempts, ({ bill }) => bill.customerId);
-    return rulesFor({ ...openAfter(byCustomer.get(BILL.customerId)!), byCard, byCustomer }).allow(START + 9 * DAY_MS);
+    return findRules({ ...openAfter(byCustomer.get(BILL.customerId)!), byCard, byCustomer }).allow(START + 9 * DAY_MS);
   };
   const [shared, own] = [on(others, 0, "a"), on(BILL, 1, "a")];
   assert.equal(isAllowed(shared, own, on(others, 8.5, "b", "25")), false, "replaced");
@@ -102,17 +102,17 @@ test("who shares a card shares what has replaced it, and nothing that was in use
 
 test("a card of another network that stands in for one that is charged again brings what its own network says", () => {
   const tries = (brand: string, other: string, code: string, networkAdviceCode = "") => [
-    attempt(BILL, 0, brand, "51"),
-    attempt(BILL, 1, other, code, { networkAdviceCode }),
-    attempt(BILL, 2, brand, "51"),
+    buildAttempt(BILL, 0, brand, "51"),
+    buildAttempt(BILL, 1, other, code, { networkAdviceCode }),
+    buildAttempt(BILL, 2, brand, "51"),
   ];
-  assert.equal(allowed(...tries("visa", "mastercard", "51", "03")), false);
-  assert.equal(allowed(...tries("visa", "mastercard", "57")), true);
-  assert.equal(allowed(...tries("mastercard", "visa", "57")), false);
+  assert.equal(isRetryAllowed(...tries("visa", "mastercard", "51", "03")), false);
+  assert.equal(isRetryAllowed(...tries("visa", "mastercard", "57")), true);
+  assert.equal(isRetryAllowed(...tries("mastercard", "visa", "57")), false);
 });
 
 test("a debit keeps the count of its scheme, though another subscription is paid by card and nothing names either", () => {
-  const presented = [0, 0.5, 1].map((day) => attempt(BILL, day, "", "AM04", { paymentMethodType: "sepa_debit" }));
-  assert.equal(allowed(...presented.slice(1), paidByMastercard), true);
-  assert.equal(allowed(...presented, paidByMastercard), false);
+  const presented = [0, 0.5, 1].map((day) => buildAttempt(BILL, day, "", "AM04", { paymentMethodType: "sepa_debit" }));
+  assert.equal(isRetryAllowed(...presented.slice(1), paidByMastercard), true);
+  assert.equal(isRetryAllowed(...presented, paidByMastercard), false);
 });

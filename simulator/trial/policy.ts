@@ -1,20 +1,20 @@
-import { whereabouts } from "../../src/decisions/whereabouts.ts";
-import { bankDebit } from "../../src/rules/bank-debits.ts";
-import { cardNetwork, UNKNOWN_NETWORK } from "../../src/rules/card-networks.ts";
-import { declineGroup } from "../../src/rules/decline-group.ts";
+import { findCustomerLocale } from "../../src/decisions/customer-locale.ts";
+import type { LedgerEntry } from "../../src/rules/attempt-ledger.ts";
+import { findBankDebit } from "../../src/rules/bank-debits.ts";
+import { findCardNetwork, UNKNOWN_NETWORK } from "../../src/rules/card-networks.ts";
 import { endsRetries } from "../../src/rules/decline-groups.ts";
-import { forbiddenAt, type Guard, guardOf } from "../../src/rules/guard.ts";
-import type { LedgerEntry } from "../../src/rules/ledger.ts";
-import { fillable, type PlanLimit } from "../../src/rules/plan-limits.ts";
-import { standIns } from "../../src/rules/stand-ins.ts";
+import { buildGuard, findForbiddingRule, type Guard } from "../../src/rules/guard.ts";
+import { findDeclineGroup } from "../../src/rules/interpret-decline.ts";
+import { findFillableLimits, type PlanLimit } from "../../src/rules/plan-limits.ts";
+import { findSubstituteCards } from "../../src/rules/substitute-cards.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 
 /** Tries that every policy has for a case, beside the first charge. */
-export const TRIES = 6;
+export const MAX_RETRIES = 6;
 
 /** Tries for a bill: a bank debit has fewer where its scheme allows fewer presentations. */
-export const triesFor = (bill: Bill) =>
-  Math.min(TRIES, (bankDebit(bill.first.paymentMethodType)?.presentationsMax ?? TRIES + 1) - 1);
+export const maxRetriesFor = (bill: Bill) =>
+  Math.min(MAX_RETRIES, (findBankDebit(bill.first.paymentMethodType)?.presentationsMax ?? MAX_RETRIES + 1) - 1);
 
 /** An attempt with the bill it was made for. */
 export interface Attempt {
@@ -72,17 +72,18 @@ export interface Rules {
 }
 
 /** What the rules say about another try of the case now, by the same guard that the service uses. */
-export function rulesFor(open: OpenCase): Rules {
+export function findRules(open: OpenCase): Rules {
   const last = open.charges.at(-1)!;
-  const isDebit = bankDebit(last.paymentMethodType) !== undefined;
+  const isDebit = findBankDebit(last.paymentMethodType) !== undefined;
   // A return that may not be presented again; of cards the guard knows by itself.
-  if (isDebit && endsRetries(groupOf(last))) return { notBefore: 0, allow: () => false, triesMax: 0, limits: () => [] };
-  const guards = presentCharges(open).map((charge) => guardFor(open, charge));
+  if (isDebit && endsRetries(declineGroupOf(last)))
+    return { notBefore: 0, allow: () => false, triesMax: 0, limits: () => [] };
+  const guards = findCurrentCardCharges(open).map((charge) => buildGuardFor(open, charge));
   return {
     notBefore: Math.max(...guards.map(({ notBefore }) => notBefore?.at ?? 0)),
-    allow: (at) => guards.every((guard) => forbiddenAt(guard, at) === null),
+    allow: (at) => guards.every((guard) => findForbiddingRule(guard, at) === null),
     triesMax: Math.min(...guards.map(({ triesLeft }) => triesLeft?.count ?? Number.POSITIVE_INFINITY)),
-    limits: (from, tries) => guards.flatMap((guard) => fillable(guard, from, tries)),
+    limits: (from, tries) => guards.flatMap((guard) => findFillableLimits(guard, from, tries)),
   };
 }
 
@@ -91,18 +92,18 @@ export function rulesFor(open: OpenCase): Rules {
  * whether it has replaced this one or is a second one: the rules have to hold for both. Without
  * a fingerprint any later attempt may show another card. Who shares a card shares what has replaced it.
  */
-function presentCharges(open: OpenCase): Charge[] {
+function findCurrentCardCharges(open: OpenCase): Charge[] {
   const { bill, attempts } = open;
   const own = attempts.findLast((attempt) => attempt.bill.subscriptionId === bill.subscriptionId)!.charge;
   const latest = attempts.at(-1)!.charge;
   const isOne =
     latest === own || (latest.cardFingerprint !== undefined && latest.cardFingerprint === own.cardFingerprint);
   const shown = isOne ? [latest] : [own, latest];
-  return [...shown, ...shown.flatMap((charge) => replacedFor(open, charge))];
+  return [...shown, ...shown.flatMap((charge) => findReplacementCharges(open, charge))];
 }
 
 /** On the cards that others who paid with this one are charged on now, where nobody was before the last charge on this one: it was replaced for them, and so it was for all. */
-function replacedFor({ bill, byCard, byCustomer }: OpenCase, { cardFingerprint = "" }: Charge): Charge[] {
+function findReplacementCharges({ bill, byCard, byCustomer }: OpenCase, { cardFingerprint = "" }: Charge): Charge[] {
   const onCard = byCard.get(cardFingerprint) ?? [];
   const others = new Set(onCard.map((attempt) => attempt.bill.customerId).filter((id) => id !== bill.customerId));
   return [...others].flatMap((id) => {
@@ -116,12 +117,13 @@ function replacedFor({ bill, byCard, byCustomer }: OpenCase, { cardFingerprint =
 function mayBeOneCard(a: Charge, b: Charge): boolean {
   if (a.cardFingerprint !== undefined || b.cardFingerprint !== undefined)
     return a.cardFingerprint === b.cardFingerprint;
-  const [one, other] = [a, b].map(({ cardBrand }) => cardNetwork(cardBrand ?? null));
+  const [one, other] = [a, b].map(({ cardBrand }) => findCardNetwork(cardBrand ?? null));
   return one === other || one === UNKNOWN_NETWORK || other === UNKNOWN_NETWORK;
 }
 
 /** What stands in for a card is told apart by the same. */
-const keyOf = ({ cardFingerprint, cardBrand }: Charge) => cardFingerprint ?? cardNetwork(cardBrand ?? null).name;
+const cardKeyOf = ({ cardFingerprint, cardBrand }: Charge) =>
+  cardFingerprint ?? findCardNetwork(cardBrand ?? null).name;
 
 /** The customer's attempts, and those of others on the same card, oldest first. */
 function attemptsWith({ bill, attempts, byCard }: OpenCase, { cardFingerprint }: Charge): readonly Attempt[] {
@@ -131,16 +133,18 @@ function attemptsWith({ bill, attempts, byCard }: OpenCase, { cardFingerprint }:
   return [...attempts, ...others].sort((one, other) => one.charge.at.getTime() - other.charge.at.getTime());
 }
 
-function guardFor(open: OpenCase, present: Charge): Guard {
+function buildGuardFor(open: OpenCase, present: Charge): Guard {
   const { bill, attempts } = open;
   const { paymentMethodType, cardBrand, cardCountry } = present;
-  const alsoCharged = standIns(attempts.map(({ bill, charge }) => ({ invoiceId: bill.id, card: keyOf(charge) })));
+  const alsoCharged = findSubstituteCards(
+    attempts.map(({ bill, charge }) => ({ invoiceId: bill.id, card: cardKeyOf(charge) })),
+  );
   const ledger: LedgerEntry[] = [];
   for (const attempt of attemptsWith(open, present)) {
     const { charge } = attempt;
     const onThisInvoice = attempt.bill.id === bill.id;
     const isOnCard = mayBeOneCard(charge, present);
-    const isStandIn = !isOnCard && alsoCharged.has(keyOf(charge));
+    const isStandIn = !isOnCard && alsoCharged.has(cardKeyOf(charge));
     ledger.push({
       at: charge.at,
       amount: attempt.bill.amount,
@@ -152,7 +156,7 @@ function guardFor(open: OpenCase, present: Charge): Guard {
       ...(isStandIn && { standIn: instrumentOf(charge) }),
     });
   }
-  return guardOf({
+  return buildGuard({
     instrument: { paymentMethodType, network: cardBrand ?? null, cardCountry: cardCountry ?? null },
     amount: bill.amount,
     ledger,
@@ -162,11 +166,11 @@ function guardFor(open: OpenCase, present: Charge): Guard {
 }
 
 /** Why a charge failed. */
-export const groupOf = (charge: Charge) => declineGroup(codesOf(charge), instrumentOf(charge));
+export const declineGroupOf = (charge: Charge) => findDeclineGroup(codesOf(charge), instrumentOf(charge));
 
 /** Where a bill's customer is, as far as the bill shows. */
-export const placeOf = ({ first, currency }: Bill) =>
-  whereabouts({ customerTimezone: null, cardCountry: first.cardCountry ?? null, currency });
+export const customerLocaleOf = ({ first, currency }: Bill) =>
+  findCustomerLocale({ customerTimezone: null, cardCountry: first.cardCountry ?? null, currency });
 
 export const codesOf = (charge: Charge) => ({
   networkDeclineCode: charge.networkDeclineCode ?? null,

@@ -1,8 +1,8 @@
 import { addDays, atLocalTime, localDay } from "../../src/decisions/local-time.ts";
-import { payDay } from "../../src/decisions/pay-days.ts";
+import { findPayDay } from "../../src/decisions/pay-days.ts";
 import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
 import type { Charge } from "../worlds/world.ts";
-import { groupOf, type Policy, placeOf, rulesFor } from "./policy.ts";
+import { customerLocaleOf, declineGroupOf, findRules, type Policy } from "./policy.ts";
 
 /**
  * What a careful expert would write down: missing money waits for the next likely pay day of the country, an outage for
@@ -11,10 +11,10 @@ import { groupOf, type Policy, placeOf, rulesFor } from "./policy.ts";
  */
 export const expert = (): Policy => ({
   next(open, now) {
-    const group = groupOf(open.charges.at(-1)!);
+    const group = declineGroupOf(open.charges.at(-1)!);
     if (group === "HARD_CARD" || group === "REVOKED" || group === "FRAUD" || group === "AUTH_REQUIRED") return null;
-    const { zone, country } = placeOf(open.bill);
-    const rules = rulesFor(open);
+    const { zone, country } = customerLocaleOf(open.bill);
+    const rules = findRules(open);
     const gap = (open.endsAt - now) / (open.triesLeft + 0.5);
     const morning = (days: number) => atLocalTime(zone, addDays(localDay(zone, now), days), 9);
     let at = now + gap;
@@ -22,7 +22,7 @@ export const expert = (): Policy => ({
     else if (group === "LIMIT") at = morning(1) - 8 * HOUR_MS;
     else if (group === "FUNDS") {
       for (let days = 1; days * DAY_MS <= Math.max(gap, 3 * DAY_MS) * 1.5; days++)
-        if (payDay(addDays(localDay(zone, now), days), country)) {
+        if (findPayDay(addDays(localDay(zone, now), days), country)) {
           at = morning(days);
           break;
         }
@@ -33,14 +33,14 @@ export const expert = (): Policy => ({
 });
 
 /** Days after which each try comes at the latest. */
-const LADDER = [1, 3, 8, 10, 12, 16];
+const LATEST_DAYS = [1, 3, 8, 10, 12, 16];
 
 /**
  * Counts of successes by hour, weekday and date in UTC for each decline code, as Hyperswitch's open model keeps them: the
  * next try goes to the best day and hour that the counts show, no later than the ladder would try, or as soon as a rule
  * allows one.
  */
-export function hourCounts(): Policy {
+export function createHourCountsPolicy(): Policy {
   const counts = new Map<string, { tried: number; paid: number }>();
   const keysOf = (code: string, at: number) => {
     const date = new Date(at);
@@ -53,9 +53,9 @@ export function hourCounts(): Policy {
   };
   return {
     next(open, now) {
-      const rules = rulesFor(open);
+      const rules = findRules(open);
       const code = codeOf(open.charges.at(-1)!);
-      const day = LADDER[open.charges.length - 1];
+      const day = LATEST_DAYS[open.charges.length - 1];
       if (day === undefined) return null;
       const latest = Math.max(open.bill.createdAt.getTime() + day * DAY_MS, now + DAY_MS);
       let best = 0;

@@ -1,10 +1,10 @@
 import { DAY_MS } from "../../src/domain/durations.ts";
 import type { Bill, Charge, World } from "../worlds/world.ts";
-import { type Attempt, type Choice, type OpenCase, type Policy, rulesFor, triesFor } from "./policy.ts";
-import { createQueue } from "./queue.ts";
+import { type Attempt, type Choice, findRules, maxRetriesFor, type OpenCase, type Policy } from "./policy.ts";
+import { createTimeQueue } from "./time-queue.ts";
 
 /** A try that a policy chose, with what came of it. */
-export interface Try {
+export interface TrialRetry {
   open: OpenCase;
   choice: Choice;
   charge: Charge;
@@ -13,7 +13,7 @@ export interface Try {
 /** Everything that happened in one run. */
 export interface Trial {
   cases: OpenCase[];
-  tries: Try[];
+  tries: TrialRetry[];
 }
 
 /**
@@ -24,7 +24,7 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
   const trial: Trial = { cases: [], tries: [] };
   const attempts = new Map<string, Attempt[]>();
   const byCard = new Map<string, Attempt[]>();
-  const waiting = createQueue<{ open: OpenCase; choice: Choice }>();
+  const waiting = createTimeQueue<{ open: OpenCase; choice: Choice }>();
   /** The open cases of each customer, and the try that each waits for; null: none, by what is known now. */
   const planned = new Map<string, Map<OpenCase, Choice | null>>();
   const wait = (open: OpenCase, choice: Choice | null) => {
@@ -48,7 +48,7 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
   };
   const attempt = (open: OpenCase, chosen: Choice) => {
     // Another bill's try on the same card may have changed what is allowed.
-    if (!rulesFor(open).allow(chosen.at)) {
+    if (!findRules(open).allow(chosen.at)) {
       plan(open, chosen.at);
       return;
     }
@@ -104,7 +104,7 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
     const createdAt = bill.createdAt.getTime();
     const endsAt = createdAt + bill.windowDays * DAY_MS;
     const charges = [bill.first];
-    const triesLeft = triesFor(bill);
+    const triesLeft = maxRetriesFor(bill);
     const open: OpenCase = { bill, charges, triesLeft, endsAt, attempts: known, byCard, byCustomer: attempts };
     trial.cases.push(open);
     plan(open, createdAt);

@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../../src/domain/durations.ts";
-import { newLearned } from "../../src/model/learned.ts";
-import { fromPrior } from "../../src/model/prior.ts";
+import { newLearnedModel } from "../../src/model/learned-model.ts";
+import { fromPretrained } from "../../src/model/pretrained-model.ts";
 import { setWallet, WALLETS } from "../../src/rules/wallets.ts";
-import { coin } from "../worlds/coin.ts";
-import { silent } from "../worlds/silent.ts";
+import { keyedUniform } from "../worlds/keyed-uniform.ts";
+import { createSilentWorld } from "../worlds/silent-world.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { countBrokenRules } from "./broken-rules.ts";
-import { compare } from "./compare.ts";
-import { dunlin } from "./dunlin.ts";
-import { calibrationError, errorIfTrue, figuresOf } from "./figures.ts";
+import { comparePolicies } from "./compare-policies.ts";
+import { createDunlinPolicy } from "./dunlin-policy.ts";
+import { openWorld, readPretrainedModel } from "./open-world.ts";
 import { oracle } from "./oracle.ts";
-import { type OpenCase, type Policy, rulesFor } from "./policy.ts";
+import { findRules, type OpenCase, type Policy } from "./policy.ts";
 import { runTrial } from "./run-trial.ts";
-import { even } from "./schedules.ts";
-import { openWorld, shippedPrior } from "./worlds.ts";
+import { even } from "./scheduled-policies.ts";
+import { calibrationError, computeFigures, expectedErrorIfTrue } from "./trial-figures.ts";
 
 test("in the world of balances Dunlin beats six even tries, with fewer tries and no rule broken", async () => {
   const names = ["fixed", "even", "warm", "oracle"];
-  const { policies, gapClosed } = compare(await openWorld("balances"), 71, 300, shippedPrior(), names);
+  const { policies, gapClosed } = comparePolicies(await openWorld("balances"), 71, 300, readPretrainedModel(), names);
   const { even: spread, warm } = policies as { even: typeof policies.even; warm: typeof policies.warm };
   assert.ok(gapClosed.fromEven! > 0.25, `${gapClosed.fromEven} of the gap from even tries`);
   assert.ok(gapClosed.fromFixed! > 0.75, `${gapClosed.fromFixed} of the gap from fixed tries`);
@@ -29,32 +29,36 @@ test("in the world of balances Dunlin beats six even tries, with fewer tries and
 });
 
 test("bank debits are presented no more often than their scheme allows, and well", async () => {
-  const { policies, gapClosed } = compare(await openWorld("debits"), 72, 300, shippedPrior(), ["even", "warm"]);
+  const { policies, gapClosed } = comparePolicies(await openWorld("debits"), 72, 300, readPretrainedModel(), [
+    "even",
+    "warm",
+  ]);
   assert.ok(gapClosed.fromEven! > 0.35, `${gapClosed.fromEven}`);
   assert.ok(policies.warm!.attempts <= 6 && policies.warm!.brokenRules === 0);
 });
 
 test("without codes, cards and countries Dunlin still beats six even tries", async () => {
-  const world = silent(await openWorld("balances"));
-  const spread = figuresOf(runTrial(world, even(), 73, 350));
-  const warm = figuresOf(runTrial(world, dunlin(fromPrior(shippedPrior())), 73, 350));
+  const world = createSilentWorld(await openWorld("balances"));
+  const spread = computeFigures(runTrial(world, even(), 73, 350));
+  const warm = computeFigures(runTrial(world, createDunlinPolicy(fromPretrained(readPretrainedModel())), 73, 350));
   assert.ok(warm.value > spread.value, `${warm.value} against ${spread.value}`);
 });
 
 test("a model that knows nothing yet is no worse than six even tries by more than a point", async () => {
   const world = await openWorld("balances");
-  const worth = (policy: Policy, seed: number) => figuresOf(runTrial(world, policy, seed, 250)).value;
-  const ahead = [74, 75].map((seed) => worth(dunlin(newLearned()), seed) - worth(even(), seed));
+  const worth = (policy: Policy, seed: number) => computeFigures(runTrial(world, policy, seed, 250)).value;
+  const ahead = [74, 75].map((seed) => worth(createDunlinPolicy(newLearnedModel()), seed) - worth(even(), seed));
   assert.ok(ahead[0]! + ahead[1]! > -0.02, `${ahead}`);
 });
 
 test("the same seed gives the same figures", async () => {
-  const run = async () => figuresOf(runTrial(await openWorld("issuers"), dunlin(newLearned()), 4, 80));
+  const run = async () =>
+    computeFigures(runTrial(await openWorld("issuers"), createDunlinPolicy(newLearnedModel()), 4, 80));
   assert.deepEqual(await run(), await run());
 });
 
 /** A case of one card with charges at those hours. */
-function caseOf(cardBrand: string, type: string, charges: [hour: number, code?: string, advice?: string][]) {
+function buildCase(cardBrand: string, type: string, charges: [hour: number, code?: string, advice?: string][]) {
   const start = Date.UTC(2026, 0, 1);
   const made = charges.map(
     ([hour, code, advice]): Charge => ({
@@ -84,27 +88,28 @@ function caseOf(cardBrand: string, type: string, charges: [hour: number, code?: 
 test("the second count of rules sees what the guard is there to prevent", () => {
   const often = (count: number, hours: number) =>
     Array.from({ length: count }, (_, n): [number, string] => [n * hours, "51"]);
-  assert.equal(countBrokenRules(caseOf("visa", "card", [[0, "41"], [48]])), 1);
-  assert.equal(countBrokenRules(caseOf("visa", "apple_pay", [[0, "41"], [48]])), 1);
-  assert.equal(countBrokenRules(caseOf("visa", "card", [[0, "51"], [48]])), 0);
-  assert.equal(countBrokenRules(caseOf("mastercard", "card", [[0, "51", "03"], [48]])), 1);
-  assert.equal(countBrokenRules(caseOf("mastercard", "card", [[0, "51", "26"], [47]])), 1);
-  assert.equal(countBrokenRules(caseOf("mastercard", "card", [[0, "51", "26"], [48]])), 0);
-  const told = (brand: string, advice: string) => countBrokenRules(caseOf(brand, "card", [[0, "51", advice], [999]]));
+  assert.equal(countBrokenRules(buildCase("visa", "card", [[0, "41"], [48]])), 1);
+  assert.equal(countBrokenRules(buildCase("visa", "apple_pay", [[0, "41"], [48]])), 1);
+  assert.equal(countBrokenRules(buildCase("visa", "card", [[0, "51"], [48]])), 0);
+  assert.equal(countBrokenRules(buildCase("mastercard", "card", [[0, "51", "03"], [48]])), 1);
+  assert.equal(countBrokenRules(buildCase("mastercard", "card", [[0, "51", "26"], [47]])), 1);
+  assert.equal(countBrokenRules(buildCase("mastercard", "card", [[0, "51", "26"], [48]])), 0);
+  const told = (brand: string, advice: string) =>
+    countBrokenRules(buildCase(brand, "card", [[0, "51", advice], [999]]));
   for (const advice of ["05", "22", "41", "42"])
     assert.deepEqual([told("mastercard", advice), told("jcb", advice), told("visa", advice)], [1, 1, 0], advice);
-  assert.equal(countBrokenRules(caseOf("elo", "card", [[0, "51", "26"], [47]])), 1);
-  assert.equal(countBrokenRules(caseOf("", "card", often(11, 2))), 1);
+  assert.equal(countBrokenRules(buildCase("elo", "card", [[0, "51", "26"], [47]])), 1);
+  assert.equal(countBrokenRules(buildCase("", "card", often(11, 2))), 1);
   for (const brand of ["amex", "American Express", "discover", "Diners", "diners_club"])
-    assert.equal(countBrokenRules(caseOf(brand, "card", often(11, 2))), 0, brand);
+    assert.equal(countBrokenRules(buildCase(brand, "card", often(11, 2))), 0, brand);
   const prepaid = [0, 48, 96, 144].map((hour): [number, string, string] => [hour, "51", "40"]);
-  assert.equal(countBrokenRules(caseOf("mastercard", "card", prepaid)), 1);
-  assert.equal(countBrokenRules(caseOf("mastercard", "card", prepaid.slice(1))), 0);
-  assert.equal(countBrokenRules(caseOf("visa", "card", often(21, 30))), 1);
-  assert.equal(countBrokenRules(caseOf("mastercard", "card", often(11, 2))), 1);
+  assert.equal(countBrokenRules(buildCase("mastercard", "card", prepaid)), 1);
+  assert.equal(countBrokenRules(buildCase("mastercard", "card", prepaid.slice(1))), 0);
+  assert.equal(countBrokenRules(buildCase("visa", "card", often(21, 30))), 1);
+  assert.equal(countBrokenRules(buildCase("mastercard", "card", often(11, 2))), 1);
   assert.equal(
     countBrokenRules(
-      caseOf("", "sepa_debit", [
+      buildCase("", "sepa_debit", [
         [0, "AM04"],
         [24, "AM04"],
         [48, "AM04"],
@@ -115,7 +120,7 @@ test("the second count of rules sees what the guard is there to prevent", () => 
   );
   assert.equal(
     countBrokenRules(
-      caseOf("", "ach_debit", [
+      buildCase("", "ach_debit", [
         [0, "R02"],
         [24, "R01"],
       ]),
@@ -125,19 +130,19 @@ test("the second count of rules sees what the guard is there to prevent", () => 
 });
 
 test("what a bank said of a new card holds for a bill that was tried on the old one", () => {
-  const { open } = caseOf("mastercard", "card", [
+  const { open } = buildCase("mastercard", "card", [
     [0, "54"],
     [24, "54"],
   ])[0]!;
   const at = open.charges[1]!.at.getTime() + 3_600_000;
   const charge: Charge = { ...open.charges[0]!, at: new Date(at), cardFingerprint: "new", networkAdviceCode: "25" };
-  const rules = rulesFor({ ...open, attempts: [...open.attempts, { bill: { ...open.bill, id: "other" }, charge }] });
-  assert.equal(rulesFor(open).allow(at + 1), true);
+  const rules = findRules({ ...open, attempts: [...open.attempts, { bill: { ...open.bill, id: "other" }, charge }] });
+  assert.equal(findRules(open).allow(at + 1), true);
   assert.deepEqual([rules.allow(at + 23 * 3_600_000), rules.allow(at + 25 * 3_600_000)], [false, true]);
 });
 
 test("another subscription's card may be a second one, so what was said of either card holds", () => {
-  const { open } = caseOf("visa", "card", [
+  const { open } = buildCase("visa", "card", [
     [0, "51"],
     [24, "51"],
   ])[0]!;
@@ -149,12 +154,12 @@ test("another subscription's card may be a second one, so what was said of eithe
   const lost = other(25, { networkDeclineCode: "41" });
   const good = other(26, { approved: true, cardFingerprint: "g" });
   const allowed = (...attempts: (typeof good)[]) =>
-    rulesFor({ ...open, attempts: [...open.attempts, ...attempts] }).allow(+open.bill.createdAt + 3 * DAY_MS);
+    findRules({ ...open, attempts: [...open.attempts, ...attempts] }).allow(+open.bill.createdAt + 3 * DAY_MS);
   assert.deepEqual([allowed(good), allowed(lost), allowed(lost, good)], [true, false, false]);
 });
 
 test("a subscription's own later card is the one that is charged, whatever another subscription shows after it", () => {
-  const { open } = caseOf("visa", "card", [
+  const { open } = buildCase("visa", "card", [
     [0, "51"],
     [24, "51"],
   ])[0]!;
@@ -166,15 +171,15 @@ test("a subscription's own later card is the one that is charged, whatever anoth
   const lost = later(25, "s", { cardFingerprint: "y", networkDeclineCode: "41" });
   const other = later(26, "another", { approved: true });
   const attempts = [...open.attempts.map(({ charge }) => ({ bill, charge })), lost, other];
-  assert.equal(rulesFor({ ...open, bill, attempts }).allow(+open.bill.createdAt + 3 * DAY_MS), false);
+  assert.equal(findRules({ ...open, bill, attempts }).allow(+open.bill.createdAt + 3 * DAY_MS), false);
 });
 
 test("what the rules leave of tries is known to the policy: of a prepaid card, and on PayPal", () => {
-  const prepaid = caseOf("mastercard", "card", [
+  const prepaid = buildCase("mastercard", "card", [
     [0, "51", "40"],
     [24, "51", "40"],
   ])[0]!.open;
-  assert.equal(rulesFor(prepaid).triesMax, 1);
+  assert.equal(findRules(prepaid).triesMax, 1);
   // The later, the likelier: of one try it waits for the end, of several it makes some before.
   const chance = (at: Date) => (+at - +prepaid.bill.createdAt) / (40 * DAY_MS);
   const world = {
@@ -191,9 +196,9 @@ test("what the rules leave of tries is known to the policy: of a prepaid card, a
   const daysAhead = (open: OpenCase) =>
     (oracle(world).next(open, +prepaid.charges[1]!.at)!.at - +prepaid.bill.createdAt) / DAY_MS;
   assert.ok(daysAhead(asked) > 26 && daysAhead(other) < 26, `${daysAhead(asked)}, ${daysAhead(other)}`);
-  const paypal = caseOf("", "paypal", [[0], [24]])[0]!.open;
-  assert.equal(rulesFor(paypal).limits(+paypal.bill.createdAt, 6).length, 1);
-  const engine = dunlin(newLearned());
+  const paypal = buildCase("", "paypal", [[0], [24]])[0]!.open;
+  assert.equal(findRules(paypal).limits(+paypal.bill.createdAt, 6).length, 1);
+  const engine = createDunlinPolicy(newLearnedModel());
   const planned = (open: OpenCase) => {
     const bill = { ...open.bill, customerId: "c", currency: "USD", subscriptionCreatedAt: open.bill.createdAt };
     engine.billed?.({ ...bill, id: "earlier", first: open.charges[0]! });
@@ -212,7 +217,7 @@ test("what the rules leave of tries is known to the policy: of a prepaid card, a
 
 test("codes are counted however they are written, and a gateway's word is no code of a scheme", () => {
   const debit = (code: string) =>
-    caseOf("", "sepa_debit", [
+    buildCase("", "sepa_debit", [
       [0, code],
       [24, code],
     ]);
@@ -220,16 +225,16 @@ test("codes are counted however they are written, and a gateway's word is no cod
     ["am04", " AM04", "insufficient_funds", "ac04"].map((code) => countBrokenRules(debit(code))),
     [0, 0, 0, 1],
   );
-  assert.equal(countBrokenRules(caseOf("Mastercard", "card", [[0, "57"], [48]])), 0);
-  assert.equal(countBrokenRules(caseOf("Visa", "card", [[0, "r1"], [48]])), 1);
-  assert.equal(countBrokenRules(caseOf("Master Card", "card", [[0, "51", "3"], [48]])), 1);
-  assert.equal(countBrokenRules(caseOf("mc", "card", [[0, "57"], [48]])), 0);
-  assert.equal(countBrokenRules(caseOf("", "paypal", [[0], [24], [48]])), 0);
-  assert.equal(countBrokenRules(caseOf("", "paypal", [[0], [24], [48], [72], [40 * 24]])), 2);
+  assert.equal(countBrokenRules(buildCase("Mastercard", "card", [[0, "57"], [48]])), 0);
+  assert.equal(countBrokenRules(buildCase("Visa", "card", [[0, "r1"], [48]])), 1);
+  assert.equal(countBrokenRules(buildCase("Master Card", "card", [[0, "51", "3"], [48]])), 1);
+  assert.equal(countBrokenRules(buildCase("mc", "card", [[0, "57"], [48]])), 0);
+  assert.equal(countBrokenRules(buildCase("", "paypal", [[0], [24], [48]])), 0);
+  assert.equal(countBrokenRules(buildCase("", "paypal", [[0], [24], [48], [72], [40 * 24]])), 2);
 });
 
 /** A way of paying with three tries in any 28 days. */
-function limited(type: string) {
+function runLimited(type: string) {
   const { limits: _, ...paypal } = WALLETS.get("paypal")!;
   const limit = { attemptsMax: 3, windowMs: 28 * DAY_MS, counts: "card", words: "3", source: paypal.source } as const;
   setWallet(type, { ...paypal, limits: [limit] });
@@ -237,9 +242,9 @@ function limited(type: string) {
 }
 
 test("a static policy's try that a limit forbids for now is put off until it is allowed", () => {
-  const type = limited("voucher");
+  const type = runLimited("voucher");
   const voucher = (days: number[]) => {
-    const { open } = caseOf("", type, [...days.map((day): [number, string] => [24 * day, "x"]), [24 * 9]])[0]!;
+    const { open } = buildCase("", type, [...days.map((day): [number, string] => [24 * day, "x"]), [24 * 9]])[0]!;
     return even().next(
       {
         ...open,
@@ -259,10 +264,10 @@ test("a static policy's try that a limit forbids for now is put off until it is 
 
 test("the rules are asked about the millisecond in which a try is charged, whatever fraction of it a policy says", () => {
   const createdAt = new Date("2026-01-01T09:00:00Z");
-  const type = limited("coupon");
+  const type = runLimited("coupon");
   const declined = (at: Date): Charge => ({ at, approved: false, paymentMethodType: type });
   const bill: Bill = {
-    ...caseOf("", type, [[0], [24]])[0]!.open.bill,
+    ...buildCase("", type, [[0], [24]])[0]!.open.bill,
     createdAt,
     windowDays: 40,
     first: declined(createdAt),
@@ -289,11 +294,11 @@ test("calibration error is the mean distance between what was said and what came
 test("chances that are all true miss by chance what is expected of so many tries", () => {
   const runs = Array.from({ length: 200 }, (_, run) =>
     Array.from({ length: 400 }, (_, n) => {
-      const chance = coin(run, n, 0, 1);
-      return { chance, came: Number(coin(run, n, 1, 1) < chance) };
+      const chance = keyedUniform(run, n, 0, 1);
+      return { chance, came: Number(keyedUniform(run, n, 1, 1) < chance) };
     }),
   );
   const mean = (of: (run: { chance: number; came: number }[]) => number) =>
     runs.reduce((sum, run) => sum + of(run), 0) / runs.length;
-  assert.ok(Math.abs(mean(calibrationError) / mean(errorIfTrue) - 1) < 0.1);
+  assert.ok(Math.abs(mean(calibrationError) / mean(expectedErrorIfTrue) - 1) < 0.1);
 });

@@ -1,6 +1,6 @@
-import { between, chance, DAY_MS, pick, type Weighted } from "./chance.ts";
+import { CUSTOMER_COUNTRIES, type PaymentMethodType } from "./customer-countries.ts";
+import { DAY_MS, integerBetween, keyedRandom, pickWeighted, type Weighted } from "./keyed-random.ts";
 import type { PayRhythm } from "./paydays.ts";
-import { type PaymentMethodType, PLACES } from "./places.ts";
 
 export type Period = "WEEK" | "MONTH" | "YEAR";
 
@@ -56,9 +56,9 @@ const BINS = {
 } as const;
 
 /** The customer of a number: the same seed and number always give the same one, apart from the moment of the first bill. */
-export function customerOf(seed: number, number: number, firstBillAtMs: number): Customer {
-  const draw = (what: string) => chance(seed, "customer", number, what);
-  const place = pick(draw("place"), PLACES);
+export function createCustomer(seed: number, number: number, firstBillAtMs: number): Customer {
+  const draw = (what: string) => keyedRandom(seed, "customer", number, what);
+  const place = pickWeighted(draw("place"), CUSTOMER_COUNTRIES);
   return {
     seed,
     number,
@@ -67,38 +67,38 @@ export function customerOf(seed: number, number: number, firstBillAtMs: number):
     currency: place.currency,
     timezone: place.timezone,
     utcOffsetHours: place.utcOffsetHours,
-    method: pick(draw("method"), place.methods),
+    method: pickWeighted(draw("method"), place.methods),
     issuer: place.issuers[Math.floor(draw("issuer") * place.issuers.length)]!,
-    rhythm: pick(draw("rhythm"), place.rhythms),
-    postingHour: between(draw("posting"), 0, 9),
-    plan: pick(draw("plan"), PLANS),
+    rhythm: pickWeighted(draw("rhythm"), place.rhythms),
+    postingHour: integerBetween(draw("posting"), 0, 9),
+    plan: pickWeighted(draw("plan"), PLANS),
     firstBillAtMs,
   };
 }
 
 /** The customer's card after `generation` changes; null for those who pay by direct debit. */
-export function cardOf(customer: Customer, generation: number): Card | null {
+export function createCard(customer: Customer, generation: number): Card | null {
   if (customer.method !== "card") return null;
-  const draw = (what: string) => chance(customer.seed, "card", customer.number, generation, what);
-  const brand = pick(draw("brand"), [
+  const draw = (what: string) => keyedRandom(customer.seed, "card", customer.number, generation, what);
+  const brand = pickWeighted(draw("brand"), [
     ["visa", 55] as const,
     ["mastercard", 38] as const,
     ["amex", customer.country === "US" ? 7 : 0] as const,
   ]);
-  const expiry = new Date(customer.firstBillAtMs + between(draw("expiry"), 400, 1500) * DAY_MS);
+  const expiry = new Date(customer.firstBillAtMs + integerBetween(draw("expiry"), 400, 1500) * DAY_MS);
   return {
     brand,
     bin: BINS[brand][Math.floor(draw("bin") * BINS[brand].length)]!,
-    last4: String(between(draw("last4"), 0, 9999)).padStart(4, "0"),
+    last4: String(integerBetween(draw("last4"), 0, 9999)).padStart(4, "0"),
     fingerprint: `fp_${draw("fingerprint").toString(36).slice(2, 12)}`,
-    funding: pick(draw("funding"), [["DEBIT", 55] as const, ["CREDIT", 40] as const, ["PREPAID", 5] as const]),
+    funding: pickWeighted(draw("funding"), [["DEBIT", 55] as const, ["CREDIT", 40] as const, ["PREPAID", 5] as const]),
     expiryMonth: expiry.getUTCMonth() + 1,
     expiryYear: expiry.getUTCFullYear(),
   };
 }
 
 /** When the bill of a cycle (0 is the first one) is due; months that are too short take their last day. */
-export function dueAtMs(customer: Customer, cycle: number) {
+export function dueTimeMs(customer: Customer, cycle: number) {
   if (customer.plan.period === "WEEK") return customer.firstBillAtMs + cycle * 7 * DAY_MS;
   const first = new Date(customer.firstBillAtMs);
   const months = cycle * (customer.plan.period === "YEAR" ? 12 : 1);

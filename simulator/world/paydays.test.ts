@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nextPaydays, type PayRhythm } from "./paydays.ts";
+import { findNextPaydays, type PayRhythm } from "./paydays.ts";
 
 const paydays = (rhythm: PayRhythm, after: string, utcOffsetHours = 0) =>
-  nextPaydays({ rhythm, utcOffsetHours, postingHour: 6 }, Date.parse(after), 3).map((at) => new Date(at).toISOString());
+  findNextPaydays({ rhythm, utcOffsetHours, postingHour: 6 }, Date.parse(after), 3).map((at) =>
+    new Date(at).toISOString(),
+  );
 
 test("dated pay of a weekend is posted on the Friday before, of a short month on its last day", () => {
   assert.deepEqual(paydays({ kind: "monthly", day: 31 }, "2026-01-01T00:00:00Z"), [

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from "./chance.ts";
+import { DAY_MS, HOUR_MS } from "./keyed-random.ts";
 
 /** When somebody is paid, in local days. A monthly `day` past the month's end means its last day. */
 export type PayRhythm =
@@ -7,7 +7,7 @@ export type PayRhythm =
   | { kind: "monthly"; day: number }
   | { kind: "twice_monthly"; days: readonly [number, number] };
 
-export interface Paid {
+export interface PaySchedule {
   rhythm: PayRhythm;
   utcOffsetHours: number;
   /** Local hour at which the bank posts the pay. */
@@ -19,7 +19,7 @@ export interface Paid {
  *
  * Dated pay that falls on a weekend is posted on the Friday before, as banks do.
  */
-export function nextPaydays(paid: Paid, afterMs: number, count: number): number[] {
+export function findNextPaydays(paid: PaySchedule, afterMs: number, count: number): number[] {
   const offsetMs = paid.utcOffsetHours * HOUR_MS;
   const found: number[] = [];
   for (let day = Math.floor((afterMs + offsetMs) / DAY_MS); found.length < count; day++) {
@@ -38,14 +38,14 @@ function isPayday(rhythm: PayRhythm, day: number) {
     case "fortnightly":
       return weekday === rhythm.weekday && Math.floor((day + 4) / 7) % 2 === rhythm.phase;
     case "monthly":
-      return isPostedOn(rhythm.day, day, weekday);
+      return isPostedOnDay(rhythm.day, day, weekday);
     case "twice_monthly":
-      return rhythm.days.some((date) => isPostedOn(date, day, weekday));
+      return rhythm.days.some((date) => isPostedOnDay(date, day, weekday));
   }
 }
 
 /** Whether pay dated `date` of a month is posted on `day`: that day itself, or the Friday before its weekend. */
-function isPostedOn(date: number, day: number, weekday: number) {
+function isPostedOnDay(date: number, day: number, weekday: number) {
   if (weekday === 0 || weekday === 6) return false;
   const nominalDays = weekday === 5 ? [day, day + 1, day + 2] : [day];
   return nominalDays.some((nominal) => {

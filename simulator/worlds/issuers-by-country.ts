@@ -4,7 +4,7 @@
  * @param each  how many a country has
  * @param issuerOf  makes one: `number` differs for all issuers, `rank` within the country
  */
-export const issuersByCountry = <Country, Issuer>(
+export const createIssuersByCountry = <Country, Issuer>(
   countries: readonly (readonly [Country, number])[],
   each: number,
   issuerOf: (country: Country, number: number, rank: number) => Issuer,

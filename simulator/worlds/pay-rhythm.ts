@@ -10,28 +10,28 @@ export type PayRhythm =
   | { kind: "irregular"; perDay: number };
 
 /** Worlds ask for the same days of the same few rhythms again and again. */
-const remembered = new WeakMap<PayRhythm, Map<number, number>>();
+const daysByRhythm = new WeakMap<PayRhythm, Map<number, number>>();
 
 /** The chance that pay is due on `day`, local days since 1 January 1970: 0 or 1, or a share for irregular pay. */
-export function payDue(rhythm: PayRhythm, day: number): number {
-  let days = remembered.get(rhythm);
+export function payDueChance(rhythm: PayRhythm, day: number): number {
+  let days = daysByRhythm.get(rhythm);
   if (!days) {
     days = new Map();
-    remembered.set(rhythm, days);
+    daysByRhythm.set(rhythm, days);
   }
   let due = days.get(day);
   if (due === undefined) {
-    due = dueOn(rhythm, day);
+    due = computeDueChance(rhythm, day);
     days.set(day, due);
   }
   return due;
 }
 
 /** The days of a rhythm that somebody could be told; null: it has none, or there is no rhythm. */
-export const knownPayDays = (rhythm: PayRhythm | undefined) =>
-  rhythm === undefined || rhythm.kind === "irregular" ? null : (day: number) => payDue(rhythm, day) > 0;
+export const buildIsPayDay = (rhythm: PayRhythm | undefined) =>
+  rhythm === undefined || rhythm.kind === "irregular" ? null : (day: number) => payDueChance(rhythm, day) > 0;
 
-function dueOn(rhythm: PayRhythm, day: number): number {
+function computeDueChance(rhythm: PayRhythm, day: number): number {
   const weekday = (day + 4) % 7;
   switch (rhythm.kind) {
     case "weekly":

@@ -51,7 +51,7 @@ export interface World {
 export type CreateWorld = (options?: Record<string, unknown>) => World;
 
 /** Throws a RangeError when a world is given an option that it does not have. */
-export function refuseStrangers(options: Record<string, unknown>, known: readonly string[]) {
+export function refuseUnknownOptions(options: Record<string, unknown>, known: readonly string[]) {
   const stranger = Object.keys(options).find((name) => !known.includes(name));
   if (stranger !== undefined) throw new RangeError(`no option is named ${stranger}: there are ${known.join(", ")}`);
 }
@@ -62,13 +62,13 @@ export function refuseStrangers(options: Record<string, unknown>, known: readonl
  * @param shares  those that are shares of something; the others have no upper end
  * @throws RangeError  of an option that the world does not have, or that is no such number
  */
-export function numberOptions<Name extends string>(
+export function parseNumberOptions<Name extends string>(
   options: Record<string, unknown> | undefined,
   usual: Readonly<Record<Name, number>>,
   shares: readonly NoInfer<Name>[] = [],
 ): Record<Name, number> {
   const given = options ?? {};
-  refuseStrangers(given, Object.keys(usual));
+  refuseUnknownOptions(given, Object.keys(usual));
   for (const [name, value] of Object.entries(given)) {
     if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError(`option ${name} takes a number`);
     if (value < 0) throw new RangeError(`option ${name} takes a number from 0 on, not ${value}`);

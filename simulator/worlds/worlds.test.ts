@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CRUDE_WORLDS, openWorld, WORLDS } from "../trial/worlds.ts";
-import { type Account, advance, coverage } from "./balance.ts";
+import { openWorld, SIMPLE_WORLDS, WORLDS } from "../trial/open-world.ts";
+import { type Account, advanceAccount, coverageChances } from "./account-balance.ts";
 
 const DAY_MS = 86_400_000;
-const NAMES = [...Object.keys(WORLDS), ...Object.keys(CRUDE_WORLDS)];
+const NAMES = [...Object.keys(WORLDS), ...Object.keys(SIMPLE_WORLDS)];
 
 test("in every world, 10 to 15 % of first charges are declined, bills come in order, and a seed is a world", async () => {
   for (const name of NAMES) {
@@ -48,16 +48,16 @@ test("a balance's chances are what happens: over many lives of an account, and a
   });
   const later = 20_550 * 3 + 45;
   const vain = 20_550 * 3 + 20;
-  const foreseen = coverage(account(0), 4, later, []).at(-1)!;
-  const afterVain = coverage(account(0), 4, later, [{ step: vain, works: 1 }]).at(-1)!;
+  const foreseen = coverageChances(account(0), 4, later, []).at(-1)!;
+  const afterVain = coverageChances(account(0), 4, later, [{ step: vain, works: 1 }]).at(-1)!;
   let enough = 0;
   let vainCount = 0;
   let vainEnough = 0;
   for (let key = 0; key < 4000; key++) {
     const life = account(key);
-    advance(life, vain);
+    advanceAccount(life, vain);
     const wasVain = life.level < 4;
-    advance(life, later);
+    advanceAccount(life, later);
     enough += Number(life.level >= 4);
     vainCount += Number(wasVain);
     vainEnough += Number(wasVain && life.level >= 4);
@@ -111,8 +111,11 @@ test("a crude world whose law tells countries and banks apart says them, and the
 });
 
 test("a world of one's own is opened from its module, with options, and one without a world is refused", async () => {
-  const path = new URL("./issuers.ts", import.meta.url).pathname;
+  const path = new URL("./issuer-risk-world.ts", import.meta.url).pathname;
   assert.equal((await openWorld(path, { memory: 2 })).name, "issuers");
   await assert.rejects(openWorld(path, { memory: "much" }), /memory takes a number/);
-  await assert.rejects(openWorld(new URL("./coin.ts", import.meta.url).pathname), /exports no function named world/);
+  await assert.rejects(
+    openWorld(new URL("./keyed-uniform.ts", import.meta.url).pathname),
+    /exports no function named world/,
+  );
 });

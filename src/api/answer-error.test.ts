@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import type { Database } from "../store/database.ts";
 import { INVOICE, testApi, testClock, testKey, testMerchant, testPorts } from "./api.fixture.ts";
 
@@ -11,7 +11,7 @@ let database: TestDatabase;
 let key: string;
 
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
   const ports = testPorts(clock);
   key = (await testKey(database.db, ports, await testMerchant(database.db, ports))).apiKey;
 });

@@ -77,7 +77,7 @@ export const testKey = (
 ) => createApiKey(db, { merchantId: merchant.id, permissions }, ports);
 
 /** A batch that the API handed on. */
-export interface Ingested {
+export interface IngestedBatch {
   kind: string;
   merchantId: string;
   records: unknown[];
@@ -86,7 +86,7 @@ export interface Ingested {
 /** An API whose ingest only takes notes, and whose log lines are kept. */
 export async function testApi(db: Database, clock: TestClock, options: Partial<ApiOptions> = {}) {
   const ports = testPorts(clock);
-  const ingested: Ingested[] = [];
+  const ingested: IngestedBatch[] = [];
   const lines: string[] = [];
   const ingest =
     (kind: string) =>

@@ -5,17 +5,17 @@ import type { Permission } from "../domain/permission.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import type { Ingest } from "../recovery/join-flushes.ts";
+import type { Ingest } from "../recovery/group-commit.ts";
 import type { Database } from "../store/database.ts";
-import type { Walled } from "../store/walled.ts";
-import type { requires } from "./caller.ts";
+import type { TenantDatabase } from "../store/tenant-database.ts";
+import type { requirePermission } from "./caller.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import type { Tls } from "./listener.ts";
 
 export interface ApiOptions {
   /** For all merchants: keys, and the log of requests. What a request asks of its merchant goes through `walled`. */
   everyone: Database;
-  walled: Walled;
+  walled: TenantDatabase;
   /** Makes and drops the partitions of the request log. */
   owner: Database;
   ports: Ports;
@@ -64,5 +64,5 @@ export interface ApiMetrics {
 export interface Api extends ApiOptions {
   http: FastifyInstance;
   /** A hook that lets in keys with this permission. */
-  requires(permission: Permission): ReturnType<typeof requires>;
+  requires(permission: Permission): ReturnType<typeof requirePermission>;
 }

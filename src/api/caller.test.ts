@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { revokeApiKey } from "../store/api-keys.ts";
 import { type TestClock, testApi, testClock, testKey, testMerchant } from "./api.fixture.ts";
 
@@ -8,7 +8,7 @@ let database: TestDatabase;
 let api: Awaited<ReturnType<typeof testApi>>;
 let clock: TestClock;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
   clock = testClock();
   api = await testApi(database.db, clock);
 });

@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Caller, Keyring } from "../auth/keyring.ts";
 import type { Permission } from "../domain/permission.ts";
 import { ApiError } from "./errors.ts";
-import { type InFlight, inFlightMax, SOON } from "./in-flight.ts";
+import { type InFlightRequests, maxInFlight, RETRY_SOON_HEADERS } from "./in-flight.ts";
+import type { InvalidKeyThrottle } from "./invalid-key-throttle.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import type { Strangers } from "./strangers.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -17,19 +17,19 @@ const BEARER = /^Bearer +([^\s]+) *$/i;
 const UNAUTHORIZED = { headers: { "www-authenticate": 'Bearer realm="dunlin"' } };
 
 /** What stands between a request and its operation. */
-export interface Door {
+export interface CallerChecks {
   keyring: Keyring;
   rateLimit: RateLimit;
-  strangers: Strangers;
-  inFlight: InFlight;
+  strangers: InvalidKeyThrottle;
+  inFlight: InFlightRequests;
   /** The network that a request comes from; null: it can't be told. */
   networkOf(request: FastifyRequest): string | null;
 }
 
 /** A hook for operations that need a key with this permission: 401, then 429, then 403, before anything of the body is read. */
-export function requires(permission: Permission, door: Door) {
+export function requirePermission(permission: Permission, door: CallerChecks) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const caller = await callerOf(request, door);
+    const caller = await authenticateCaller(request, door);
     request.caller = caller;
     const { id: keyId, merchantId } = caller.key;
     const { ratePerSecond: perSecond, rateBurst: burst } = caller.merchant;
@@ -39,13 +39,16 @@ export function requires(permission: Permission, door: Door) {
     // Behind the limit: who asks for what it may not have counts as everybody else.
     if (!caller.key.permissions.includes(permission))
       throw new ApiError(403, `the API key lacks the permission ${permission}`);
-    const most = inFlightMax(perSecond);
+    const most = maxInFlight(perSecond);
     if (!door.inFlight.enter(keyId, most, reply.raw))
-      throw new ApiError(429, `more than ${most} requests of this key at once`, { headers: SOON });
+      throw new ApiError(429, `more than ${most} requests of this key at once`, { headers: RETRY_SOON_HEADERS });
   };
 }
 
-async function callerOf(request: FastifyRequest, { keyring, strangers, networkOf }: Door): Promise<Caller> {
+async function authenticateCaller(
+  request: FastifyRequest,
+  { keyring, strangers, networkOf }: CallerChecks,
+): Promise<Caller> {
   const { authorization } = request.headers;
   if (authorization === undefined)
     throw new ApiError(401, "the header Authorization: Bearer <API_KEY> is missing", UNAUTHORIZED);

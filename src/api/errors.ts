@@ -3,12 +3,12 @@ export class ApiError extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** The fields or parameters at fault, if there are any: the first ones of them, in order. */
-  readonly problems: readonly Problem[];
+  readonly problems: readonly FieldProblem[];
 
   constructor(
     status: number,
     message: string,
-    extra: { headers?: Record<string, string>; problems?: readonly Problem[] } = {},
+    extra: { headers?: Record<string, string>; problems?: readonly FieldProblem[] } = {},
   ) {
     super(message);
     this.status = status;
@@ -18,20 +18,20 @@ export class ApiError extends Error {
 }
 
 /** A field or parameter that is not as it must be. */
-export interface Problem {
+export interface FieldProblem {
   field: string;
   /** What it must be, as in "must be an integer". */
   says: string;
 }
 
-const wordsOf = ({ field, says }: Problem) => `${field} ${says}`;
+const formatProblem = ({ field, says }: FieldProblem) => `${field} ${says}`;
 
 /** A 400 about one field or parameter. */
-export const badField = (field: string, says: string) => badFields([{ field, says }], 0);
+export const badFieldError = (field: string, says: string) => badFieldsError([{ field, says }], 0);
 
 /** The longest message that lists problems. A path into unknown fields may be long. */
 export const MESSAGE_CHARS_MAX = 8000;
-const MORE_CHARS = 40;
+const OMITTED_NOTE_CHARS = 40;
 
 /**
  * Returns a 400 that lists problems, joined by semicolons, and says how many more there are.
@@ -39,12 +39,12 @@ const MORE_CHARS = 40;
  * @param problems  at least one
  * @param more  how many problems are not among them
  */
-export function badFields(problems: readonly Problem[], more: number): ApiError {
-  let message = wordsOf(problems[0]!);
+export function badFieldsError(problems: readonly FieldProblem[], more: number): ApiError {
+  let message = formatProblem(problems[0]!);
   let listed = 1;
   for (; listed < problems.length; listed++) {
-    const words = wordsOf(problems[listed]!);
-    if (message.length + words.length + MORE_CHARS > MESSAGE_CHARS_MAX) break;
+    const words = formatProblem(problems[listed]!);
+    if (message.length + words.length + OMITTED_NOTE_CHARS > MESSAGE_CHARS_MAX) break;
     message += `; ${words}`;
   }
   const left = problems.length - listed + more;
@@ -55,10 +55,15 @@ export function badFields(problems: readonly Problem[], more: number): ApiError 
 export const LIST_PATH = "/v1/recovery_actions";
 
 /** The operation's family decides what `details` holds: ingest errors keep it empty. */
-export type Family = "ingest" | "list" | "other";
+export type OperationFamily = "ingest" | "list" | "other";
 
 /** `{code, message, details}`; `code` is the HTTP status. */
-export function errorBody(family: Family, status: number, message: string, problems: readonly Problem[] = []) {
+export function errorBody(
+  family: OperationFamily,
+  status: number,
+  message: string,
+  problems: readonly FieldProblem[] = [],
+) {
   return { code: status, message, details: family === "list" ? [detailOf(status, problems)] : [] };
 }
 
@@ -66,7 +71,7 @@ export function errorBody(family: Family, status: number, message: string, probl
 export const ERROR_DOMAIN = "dunlin";
 
 /** The words for programs, by status. */
-const REASONS: Readonly<Record<number, string>> = {
+const REASONS_BY_STATUS: Readonly<Record<number, string>> = {
   401: "UNAUTHENTICATED",
   403: "PERMISSION_DENIED",
   404: "NOT_FOUND",
@@ -76,12 +81,12 @@ const REASONS: Readonly<Record<number, string>> = {
   500: "INTERNAL",
   503: "UNAVAILABLE",
 };
-const reasonOf = (status: number) => REASONS[status] ?? (status < 500 ? "REFUSED" : "INTERNAL");
+const reasonOf = (status: number) => REASONS_BY_STATUS[status] ?? (status < 500 ? "REFUSED" : "INTERNAL");
 
-const detailOf = (status: number, problems: readonly Problem[]) =>
+const detailOf = (status: number, problems: readonly FieldProblem[]) =>
   status === 400
     ? {
         "@type": "type.googleapis.com/google.rpc.BadRequest",
-        fieldViolations: problems.map((each) => ({ field: each.field, description: wordsOf(each) })),
+        fieldViolations: problems.map((each) => ({ field: each.field, description: formatProblem(each) })),
       }
     : { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: reasonOf(status), domain: ERROR_DOMAIN };

@@ -5,7 +5,7 @@ import { ApiError } from "./errors.ts";
 export const BODY_BYTES_MAX = 2 * 1024 * 1024;
 
 // Node keeps the first of these and drops the others; a proxy in front may keep another.
-const ONCE = new Map([
+const SINGLE_VALUE_HEADERS = new Map([
   ["host", 400],
   ["authorization", 401],
   ["content-type", 400],
@@ -13,25 +13,25 @@ const ONCE = new Map([
   ["transfer-encoding", 400],
 ]);
 
-const CLOSE = { headers: { connection: "close" } };
+const CLOSE_CONNECTION = { headers: { connection: "close" } };
 
 /**
  * Refuses versions that Node reads but Dunlin does not speak, and bodies of HTTP/1.0 whose end two programs on the way may
  * see in different places.
  */
-export function refuseOtherVersions({ httpVersion, headers }: Pick<IncomingMessage, "httpVersion" | "headers">) {
+export function refuseUnsupportedVersion({ httpVersion, headers }: Pick<IncomingMessage, "httpVersion" | "headers">) {
   if (httpVersion !== "1.1" && httpVersion !== "1.0")
-    throw new ApiError(400, "the request is not valid HTTP/1.1", CLOSE);
+    throw new ApiError(400, "the request is not valid HTTP/1.1", CLOSE_CONNECTION);
   if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined)
-    throw new ApiError(400, "HTTP/1.0 knows no Transfer-Encoding: send Content-Length", CLOSE);
+    throw new ApiError(400, "HTTP/1.0 knows no Transfer-Encoding: send Content-Length", CLOSE_CONNECTION);
 }
 
 /** Refuse requests that two programs on the way could read differently. */
-export function refuseAmbiguous({ rawHeaders, headers }: IncomingMessage) {
+export function refuseAmbiguousFraming({ rawHeaders, headers }: IncomingMessage) {
   let seen = "";
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!.toLowerCase();
-    const status = ONCE.get(name);
+    const status = SINGLE_VALUE_HEADERS.get(name);
     if (status === undefined) continue;
     if (seen.includes(`,${name},`)) throw new ApiError(status, `the header ${name} stands more than once`);
     seen += `,${name},`;
@@ -47,7 +47,7 @@ export function refuseAmbiguous({ rawHeaders, headers }: IncomingMessage) {
 const JSON_TYPE = /^application\/json *(?:; *charset *= *"?utf-8"? *)?;? *$/i;
 
 /** 415 and 413, from the headers alone. */
-export function refuseOtherBodies({ headers }: IncomingMessage) {
+export function refuseUnsupportedBody({ headers }: IncomingMessage) {
   if (!JSON_TYPE.test(headers["content-type"] ?? ""))
     throw new ApiError(415, "Content-Type must be application/json, in UTF-8");
   const encoding = headers["content-encoding"];
@@ -55,10 +55,10 @@ export function refuseOtherBodies({ headers }: IncomingMessage) {
     throw new ApiError(415, "Content-Encoding must be absent: compressed bodies are not accepted", {
       headers: { "accept-encoding": "identity" },
     });
-  if (Number(headers["content-length"]) > BODY_BYTES_MAX) throw tooLarge();
+  if (Number(headers["content-length"]) > BODY_BYTES_MAX) throw bodyTooLargeError();
 }
 
-export const tooLarge = () => new ApiError(413, `the body must not be larger than ${BODY_BYTES_MAX} bytes`);
+export const bodyTooLargeError = () => new ApiError(413, `the body must not be larger than ${BODY_BYTES_MAX} bytes`);
 
 /** The origin-form of a request's target: absolute-form (http://host/path) names the same operation. */
-export const pathOf = (url: string) => url.replace(/^https?:\/\/[^/?#]*(?=[/?#]|$)/i, "") || "/";
+export const originFormOf = (url: string) => url.replace(/^https?:\/\/[^/?#]*(?=[/?#]|$)/i, "") || "/";

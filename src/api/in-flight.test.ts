@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
-import { createInFlight, inFlightMax } from "./in-flight.ts";
+import { createInFlightRequests, maxInFlight } from "./in-flight.ts";
 
 test("a key has so many requests in flight and no more; each that ends or is given up makes room for one", () => {
-  const inFlight = createInFlight();
+  const inFlight = createInFlightRequests();
   const replies = Array.from({ length: 3 }, () => new EventEmitter());
   const enter = (reply: EventEmitter, key = "key") => inFlight.enter(key, 2, reply);
   assert.equal(enter(replies[0]!), true);
@@ -20,6 +20,6 @@ test("a key has so many requests in flight and no more; each that ends or is giv
 });
 
 test("at the usual limit a burst of twice the rate is served at once", () => {
-  assert.equal(inFlightMax(100), 200);
-  assert.equal(inFlightMax(1), 10);
+  assert.equal(maxInFlight(100), 200);
+  assert.equal(maxInFlight(1), 10);
 });

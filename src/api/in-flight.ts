@@ -1,25 +1,25 @@
 /** A reply: one of the two comes when it ends. */
-interface Ending {
+interface ReplyEvents {
   once(event: "finish" | "close", listener: () => void): unknown;
 }
 
 /** Requests that are being answered, by key, in this process. */
-export interface InFlight {
+export interface InFlightRequests {
   /** Counts a request until its reply ends, however it does; false when there are `most` already. */
-  enter(keyId: string, most: number, reply: Ending): boolean;
+  enter(keyId: string, most: number, reply: ReplyEvents): boolean;
 }
 
 /**
  * As many as a key may send in two seconds, and a few when that is little: with more, its requests take longer than two seconds each, and one more only makes
  * the others of all merchants wait.
  */
-export const inFlightMax = (perSecond: number) => Math.max(10, 2 * perSecond);
+export const maxInFlight = (perSecond: number) => Math.max(10, 2 * perSecond);
 
 /** The header of the refusal: a second later some of them have ended. */
-export const SOON = { "retry-after": "1" };
+export const RETRY_SOON_HEADERS = { "retry-after": "1" };
 
 /** Counts for one process. Keys with nothing under way take no memory. */
-export function createInFlight(): InFlight {
+export function createInFlightRequests(): InFlightRequests {
   const counts = new Map<string, number>();
   return {
     enter(keyId, most, reply) {

@@ -8,9 +8,9 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { connect as connectTls } from "node:tls";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { INVOICE, testApi, testClock, testKey, testMerchant } from "./api.fixture.ts";
-import { localCertificate } from "./certificate.ts";
+import { ensureLocalCertificate } from "./local-certificate.ts";
 
 const BATCH = JSON.stringify({ invoices: [INVOICE] });
 const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
@@ -24,9 +24,9 @@ let port: number;
 let key: string;
 
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
   folder = await mkdtemp(join(tmpdir(), "dunlin-tls-"));
-  const { cert, key: tlsKey, caFile } = await localCertificate(folder, "localhost", new Date());
+  const { cert, key: tlsKey, caFile } = await ensureLocalCertificate(folder, "localhost", new Date());
   ca = await readFile(caFile, "utf8");
   api = await testApi(database.db, testClock(), { tls: { cert, key: tlsKey } });
   ({ port } = await api.listen({ host: "localhost", port: 0 }));

@@ -73,11 +73,11 @@ function sniffConnections(server: Server) {
   });
 }
 
-const PLAIN_HTTP = `${JSON.stringify(errorBody("other", 400, "This port speaks HTTPS only: use https:// in the address"))}\n`;
+const PLAIN_HTTP_BODY = `${JSON.stringify(errorBody("other", 400, "This port speaks HTTPS only: use https:// in the address"))}\n`;
 
 function refusePlainHttp(socket: Socket) {
   socket.resume();
-  socket.end(rawReply(400, "Bad Request", PLAIN_HTTP));
+  socket.end(rawReply(400, "Bad Request", PLAIN_HTTP_BODY));
   // If bytes are unread when a socket closes, the kernel resets it and the answer is lost.
   setTimeout(() => socket.destroy(), 1_000).unref();
 }
@@ -104,14 +104,14 @@ export async function listen(server: Server, host: string, port: number): Promis
   };
   server.prependListener("connection", track);
   const [first, ...others] = await addressesOf(host);
-  await listening(server, first!, port);
+  await startListening(server, first!, port);
   const bound = (server.address() as AddressInfo).port;
   const servers: NetServer[] = [server];
   for (const address of others) {
     const another = createNetServer((socket) => server.emit("connection", socket));
     another.maxConnections = CONNECTIONS_MAX;
     try {
-      await listening(another, address, bound);
+      await startListening(another, address, bound);
       servers.push(another);
     } catch (error) {
       // A name may have addresses that this machine has not.
@@ -125,10 +125,10 @@ export async function listen(server: Server, host: string, port: number): Promis
  * Throws what `listen` would throw, where another process has the port. It is let go again at once: nobody who connects
  * before there is a service finds an open port.
  */
-export async function tryPort(host: string, port: number) {
+export async function checkPortIsFree(host: string, port: number) {
   const [first] = await addressesOf(host);
   const server = createNetServer();
-  await listening(server, first!, port);
+  await startListening(server, first!, port);
   server.close();
   await once(server, "close");
 }
@@ -140,7 +140,7 @@ async function addressesOf(host: string): Promise<string[]> {
   return [...new Set(found.map(({ address }) => address))];
 }
 
-async function listening(server: NetServer, host: string, port: number) {
+async function startListening(server: NetServer, host: string, port: number) {
   server.listen(port, host);
   await once(server, "listening");
 }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import type { Database } from "../store/database.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
 });
 after(() => database.drop());
 
@@ -21,7 +21,7 @@ const newKey = (perSecond = 100, burst = 100) => ({
   burst,
 });
 /** How many of so many at once pass. */
-const passed = async (limits: readonly RateLimit[], key: ReturnType<typeof newKey>, count: number) => {
+const countPassed = async (limits: readonly RateLimit[], key: ReturnType<typeof newKey>, count: number) => {
   const replies = await Promise.all(Array.from({ length: count }, (_, i) => limits[i % limits.length]!.take(key)));
   return replies.filter(({ allowed }) => allowed).length;
 };
@@ -32,29 +32,29 @@ test("a burst passes, then exactly as many requests as flow in, however many pro
     const limits = replicas(count);
     const key = newKey();
     // What one holds for its own next requests the others miss.
-    const first = await passed(limits, key, 450);
+    const first = await countPassed(limits, key, 450);
     assert.ok(first <= 100 && first >= 100 - 5 * (count - 1), `${first} of 100 in ${count}`);
     let total = first;
     for (let step = 0; step < 100; step++) {
       ms += 100;
-      total += await passed(limits, key, 20 * count);
+      total += await countPassed(limits, key, 20 * count);
     }
     assert.ok(total <= 1_100 && total >= 1_090, `${total} of 1100 in ${count}`);
     ms += 3_600_000;
     for (const limit of limits) await limit.settle();
-    assert.ok((await passed(limits, key, 450)) <= 100, "a bucket holds no more than its burst");
+    assert.ok((await countPassed(limits, key, 450)) <= 100, "a bucket holds no more than its burst");
   }
 });
 
 test("what a process took ahead and does not need it gives back", async () => {
   const [one, two] = replicas(2) as [RateLimit, RateLimit];
   const key = newKey(1, 100);
-  assert.equal(await passed([one], key, 50), 50);
+  assert.equal(await countPassed([one], key, 50), 50);
   ms += 1; // nothing flows in that is worth a request
   await one.settle();
   await one.settle();
-  assert.equal(await passed([two], key, 70), 50);
-  assert.equal(await passed([one], key, 20), 0, "what was given back is gone here");
+  assert.equal(await countPassed([two], key, 70), 50);
+  assert.equal(await countPassed([one], key, 20), 0, "what was given back is gone here");
   await two.close();
 });
 
@@ -103,11 +103,11 @@ test("a refusal says in whole seconds when a request will pass", async () => {
 test("a clock that is set back by hours holds nobody up", async () => {
   const [limit] = replicas(1) as [RateLimit];
   const key = newKey(10, 10);
-  assert.equal(await passed([limit], key, 20), 10);
+  assert.equal(await countPassed([limit], key, 20), 10);
   const behind = createRateLimit(database.db, { ...ports, realNow: () => new Date(ms - 7_200_000) });
-  assert.equal(await passed([behind], key, 20), 0);
+  assert.equal(await countPassed([behind], key, 20), 0);
   const later = createRateLimit(database.db, { ...ports, realNow: () => new Date(ms - 7_199_000) });
-  assert.equal(await passed([later], key, 20), 10);
+  assert.equal(await countPassed([later], key, 20), 10);
 });
 
 test("while the database is away the error is the caller's, and nothing is let in unseen", async () => {

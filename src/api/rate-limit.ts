@@ -1,16 +1,16 @@
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
-import { type Asked, takeFromRateBuckets } from "../store/rate-buckets.ts";
+import { type TokenRequest, takeTokens } from "../store/rate-buckets.ts";
 
 /** What a request was told of its limit. */
-export interface Allowance {
+export interface RateLimitDecision {
   allowed: boolean;
   /** Fields of the IETF draft "RateLimit header fields for HTTP", and Retry-After when refused. */
   headers: Record<string, string>;
 }
 
 /** The limit of a key: `perSecond` requests flow into its bucket, `burst` fit in. */
-export interface Limit {
+export interface KeyLimit {
   merchantId: string;
   keyId: string;
   perSecond: number;
@@ -19,7 +19,7 @@ export interface Limit {
 
 export interface RateLimit {
   /** Let a request in, or not. It waits for the database only when nothing was taken ahead. */
-  take(limit: Limit): Promise<Allowance>;
+  take(limit: KeyLimit): Promise<RateLimitDecision>;
   /** Give back what was taken ahead and is not needed. Call it every second or so. */
   settle(): Promise<void>;
   /** Give back everything. */
@@ -27,8 +27,8 @@ export interface RateLimit {
 }
 
 /** What this process took ahead of the bucket that all processes share. */
-interface Purse {
-  limit: Limit;
+interface PrefetchedTokens {
+  limit: KeyLimit;
   /** Requests that may pass. */
   held: number;
   /** Requests that passed, and since when. */
@@ -44,11 +44,11 @@ interface Purse {
 }
 
 /** So much of a burst may lie with a process that does not need it, for a second: all others miss it. */
-const AHEAD_SHARE = 0.05;
+const PREFETCHED_BURST_SHARE = 0.05;
 /** For so long a process takes ahead what it needs at its present rate. */
-const AHEAD_MS = 100;
+const PREFETCH_MS = 100;
 /** An empty bucket is not asked more often than this by one process, whatever the rate. */
-const EMPTY_MIN_MS = 20;
+const EMPTY_BUCKET_RETRY_MS = 20;
 const ALMOST_ONE = 0.999;
 
 /**
@@ -56,20 +56,20 @@ const ALMOST_ONE = 0.999;
  * some ahead by one statement for all keys, as many as it needs in a tenth of a second, so that few requests wait for one.
  */
 export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "monotonicMs">): RateLimit {
-  const purses = new Map<string, Purse>();
+  const purses = new Map<string, PrefetchedTokens>();
   let asking: Promise<void> | undefined;
 
-  async function take(limit: Limit): Promise<Allowance> {
+  async function take(limit: KeyLimit): Promise<RateLimitDecision> {
     const purse = purseOf(limit);
     const allowed = purse.held > purse.waiting ? pass(purse) : await waitFor(purse);
     // Ahead of need. Who needs it and finds nothing gets the error.
     if (allowed && purse.held < ahead(purse) / 2 && !isEmpty(purse)) ask().catch(() => {});
     // What seems to be in the bucket, another process may have taken.
     const left = allowed ? present(purse) : Math.min(present(purse), ALMOST_ONE);
-    return { allowed, headers: headersOf(allowed, left, limit) };
+    return { allowed, headers: rateLimitHeaders(allowed, left, limit) };
   }
 
-  function pass(purse: Purse): boolean {
+  function pass(purse: PrefetchedTokens): boolean {
     if (purse.held < 1) return false;
     purse.held--;
     purse.passed++;
@@ -77,7 +77,7 @@ export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "mo
   }
 
   /** Whether it may pass: once something is held, or not, once the bucket is known to be empty. */
-  async function waitFor(purse: Purse): Promise<boolean> {
+  async function waitFor(purse: PrefetchedTokens): Promise<boolean> {
     purse.waiting++;
     try {
       while (!pass(purse)) {
@@ -90,9 +90,9 @@ export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "mo
     }
   }
 
-  const isEmpty = ({ emptyUntil }: Purse) => ports.monotonicMs() < emptyUntil;
+  const isEmpty = ({ emptyUntil }: PrefetchedTokens) => ports.monotonicMs() < emptyUntil;
 
-  function purseOf(limit: Limit): Purse {
+  function purseOf(limit: KeyLimit): PrefetchedTokens {
     const now = ports.monotonicMs();
     const known = purses.get(limit.keyId);
     if (known) {
@@ -106,13 +106,13 @@ export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "mo
   }
 
   /** What is taken ahead at the present rate. */
-  function ahead({ limit, passed, since }: Purse): number {
-    const perMs = passed / Math.max(AHEAD_MS, ports.monotonicMs() - since);
-    return Math.min(Math.ceil(perMs * AHEAD_MS), Math.floor(limit.burst * AHEAD_SHARE));
+  function ahead({ limit, passed, since }: PrefetchedTokens): number {
+    const perMs = passed / Math.max(PREFETCH_MS, ports.monotonicMs() - since);
+    return Math.min(Math.ceil(perMs * PREFETCH_MS), Math.floor(limit.burst * PREFETCHED_BURST_SHARE));
   }
 
   /** What may pass right now, in whole and parts: held here, and by now in the bucket. */
-  function present({ limit, held, leftOver, at }: Purse): number {
+  function present({ limit, held, leftOver, at }: PrefetchedTokens): number {
     const refilled = leftOver + ((ports.monotonicMs() - at) * limit.perSecond) / 1000;
     return Math.min(limit.burst, held + refilled);
   }
@@ -123,25 +123,26 @@ export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "mo
     return exchange(askOf);
   }
 
-  const askOf = (purse: Purse) => (isEmpty(purse) ? 0 : Math.max(0, purse.waiting + ahead(purse) - purse.held));
+  const askOf = (purse: PrefetchedTokens) =>
+    isEmpty(purse) ? 0 : Math.max(0, purse.waiting + ahead(purse) - purse.held);
 
   /** @param of  how many more a purse wants; below zero: gives back */
-  function exchange(of: (purse: Purse) => number): Promise<void> {
-    const asks: Asked[] = [];
+  function exchange(of: (purse: PrefetchedTokens) => number): Promise<void> {
+    const asks: TokenRequest[] = [];
     for (const purse of purses.values()) {
       const asked = of(purse);
       if (asked < 0) purse.held += asked;
       if (asked !== 0) asks.push({ ...purse.limit, asked });
     }
     if (asks.length === 0) return Promise.resolve();
-    asking = settleAsks(asks.sort(inOrder)).finally(() => {
+    asking = settleAsks(asks.sort(compareRequests)).finally(() => {
       asking = undefined;
     });
     return asking;
   }
 
-  async function settleAsks(asks: readonly Asked[]) {
-    const granted = new Map((await takeFromRateBuckets(db, asks, ports.realNow())).map((each) => [each.keyId, each]));
+  async function settleAsks(asks: readonly TokenRequest[]) {
+    const granted = new Map((await takeTokens(db, asks, ports.realNow())).map((each) => [each.keyId, each]));
     const now = ports.monotonicMs();
     for (const { keyId, asked } of asks) {
       const purse = purses.get(keyId);
@@ -152,7 +153,7 @@ export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "mo
       if (asked <= 0) continue;
       purse.held += got.granted;
       const nextMs = ((1 - got.leftOver) * 1000) / purse.limit.perSecond;
-      if (got.granted < asked) purse.emptyUntil = now + Math.max(EMPTY_MIN_MS, nextMs);
+      if (got.granted < asked) purse.emptyUntil = now + Math.max(EMPTY_BUCKET_RETRY_MS, nextMs);
     }
   }
 
@@ -176,10 +177,10 @@ export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "mo
   return { take, settle, close };
 }
 
-const inOrder = (a: Asked, b: Asked) =>
+const compareRequests = (a: TokenRequest, b: TokenRequest) =>
   a.merchantId < b.merchantId || (a.merchantId === b.merchantId && a.keyId < b.keyId) ? -1 : 1;
 
-function headersOf(allowed: boolean, left: number, { perSecond, burst }: Limit): Record<string, string> {
+function rateLimitHeaders(allowed: boolean, left: number, { perSecond, burst }: KeyLimit): Record<string, string> {
   const fullInSeconds = Math.ceil((burst - left) / perSecond);
   const headers: Record<string, string> = {
     "ratelimit-policy": `"default";q=${burst};w=${Math.max(1, Math.ceil(burst / perSecond))}`,

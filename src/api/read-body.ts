@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { ApiError } from "./errors.ts";
-import { BODY_BYTES_MAX, tooLarge } from "./framing.ts";
+import { BODY_BYTES_MAX, bodyTooLargeError } from "./framing.ts";
 
-const wrongLength = () => new ApiError(400, "the body is not as long as its Content-Length says");
+const wrongLengthError = () => new ApiError(400, "the body is not as long as its Content-Length says");
 
 /**
  * Reads the body of a request. A client that announces a long body gets no memory before the bytes arrive.
@@ -12,7 +12,7 @@ const wrongLength = () => new ApiError(400, "the body is not as long as its Cont
 export function readBody(request: IncomingMessage, done: (error: Error | null, body?: Buffer) => void) {
   const header = request.headers["content-length"];
   const expected = header === undefined ? undefined : Number(header);
-  if (expected !== undefined && expected > BODY_BYTES_MAX) return done(tooLarge());
+  if (expected !== undefined && expected > BODY_BYTES_MAX) return done(bodyTooLargeError());
   const chunks: Buffer[] = [];
   let length = 0;
 
@@ -32,13 +32,13 @@ export function readBody(request: IncomingMessage, done: (error: Error | null, b
   }
   function onData(chunk: Buffer) {
     length += chunk.length;
-    if (length > BODY_BYTES_MAX) return end(tooLarge());
+    if (length > BODY_BYTES_MAX) return end(bodyTooLargeError());
     chunks.push(chunk);
   }
   function onEnd() {
-    end(expected === undefined || expected === length ? null : wrongLength());
+    end(expected === undefined || expected === length ? null : wrongLengthError());
   }
   function onError() {
-    end(wrongLength());
+    end(wrongLengthError());
   }
 }

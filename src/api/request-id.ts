@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { holdsCardNumber } from "./json/card-number.ts";
 
-const SANE = /^[A-Za-z0-9._:-]{1,128}$/;
+const SAFE_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 /** What only we hand out: a request's id, and an API key that somebody put into the wrong field. */
-const OURS = /^req_|dln_/i;
+const RESERVED_PREFIX = /^req_|dln_/i;
 
 /** The field that repeats to a caller the id that it gave to its request. */
 export const CALLER_REQUEST_ID = "x-caller-request-id";
@@ -15,7 +15,7 @@ export const CALLER_REQUEST_ID = "x-caller-request-id";
  */
 export function callerRequestId({ headers }: Pick<IncomingMessage, "headers">): string | null {
   const given = headers["x-request-id"];
-  if (typeof given !== "string" || !SANE.test(given) || OURS.test(given)) return null;
+  if (typeof given !== "string" || !SAFE_ID.test(given) || RESERVED_PREFIX.test(given)) return null;
   // Points, colons and underscores set groups apart as well as hyphens do.
   return holdsCardNumber(given.replace(/[._:]/g, "-"), 1) ? null : given;
 }

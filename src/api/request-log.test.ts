@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Database } from "../store/database.ts";
-import { findRequest, listRequests, NOBODY } from "../store/request-log.ts";
+import { findRequest, listRequests, UNAUTHENTICATED_MERCHANT_ID } from "../store/request-log.ts";
 import { INVOICE, testApi, testClock, testKey, testMerchant, testPorts, uuidv7 } from "./api.fixture.ts";
-import { createRequestLog, noteOfUnreadable } from "./request-log.ts";
+import { createRequestLog, malformedLogEntryOf } from "./request-log.ts";
 
 const VISA = "4111111111111111";
 const clock = testClock();
@@ -15,7 +15,7 @@ let keyId: string;
 let key: string;
 
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
   const ports = testPorts(clock);
   merchant = await testMerchant(database.db, ports);
   ({ apiKey: key, keyId } = await testKey(database.db, ports, merchant));
@@ -104,9 +104,9 @@ test("requests without a valid key, to unknown paths and with paths that can't b
   assert.deepEqual(
     rows.map((row) => [row!.merchantId, row!.route, row!.status, row!.keyId]),
     [
-      [NOBODY, "/v1/recovery_actions", 401, null],
-      [NOBODY, "unknown", 404, null],
-      [NOBODY, "unknown", 400, null],
+      [UNAUTHENTICATED_MERCHANT_ID, "/v1/recovery_actions", 401, null],
+      [UNAUTHENTICATED_MERCHANT_ID, "unknown", 404, null],
+      [UNAUTHENTICATED_MERCHANT_ID, "unknown", 400, null],
     ],
   );
 });
@@ -133,15 +133,15 @@ test("what never became a request is in the log as well", async () => {
     () => {},
   );
   const id = uuidv7(clock.serviceMs);
-  log.add(noteOfUnreadable(`req_${id}`, 431, "the headers are too large", new Date(clock.serviceMs)));
+  log.add(malformedLogEntryOf(`req_${id}`, 431, "the headers are too large", new Date(clock.serviceMs)));
   await log.flush();
   const row = await findRequest(db, id);
   assert.deepEqual([row?.method, row?.status, row?.error], [null, 431, "the headers are too large"]);
 });
 
 const silent = () => ({ info() {}, warn() {}, error() {} }) as never;
-const note = () => ({
-  ...noteOfUnreadable(`req_${uuidv7(clock.serviceMs)}`, 400, "wrong", new Date(clock.serviceMs)),
+const logEntry = () => ({
+  ...malformedLogEntryOf(`req_${uuidv7(clock.serviceMs)}`, 400, "wrong", new Date(clock.serviceMs)),
   merchantId: merchant.id,
 });
 
@@ -163,7 +163,7 @@ test("while the database is away notes wait, up to a bound; what is beyond it is
     },
     () => {},
   );
-  const [first, ...others] = Array.from({ length: 50_010 }, note);
+  const [first, ...others] = Array.from({ length: 50_010 }, logEntry);
   log.add(first!);
   await log.flush();
   for (const each of others) log.add(each);
@@ -188,10 +188,10 @@ test("a batch that the database will never take is dropped and counted, and keep
     },
     () => {},
   );
-  log.add({ ...note(), status: 70_000 });
+  log.add({ ...logEntry(), status: 70_000 });
   await log.flush();
   assert.equal(dropped, 1);
-  const good = note();
+  const good = logEntry();
   log.add(good);
   await log.flush();
   assert.ok(await findRequest(database.db, good.id));
@@ -211,7 +211,7 @@ test("a list holds one merchant's requests, newest first, of the statuses that a
   );
   const rows = [200, 400, 429, 500].map((status) => {
     clock.serviceMs++;
-    return { ...note(), merchantId: other.id, status };
+    return { ...logEntry(), merchantId: other.id, status };
   });
   for (const row of rows) log.add(row);
   await log.flush();
@@ -247,14 +247,14 @@ test("of a flood of requests without a good key some rows are kept, and the othe
     },
     ...{ status: 401, durationUs: 1, records: null, stored: null, older: null, error: null },
   });
-  for (let n = 0; n < 1_000; n++) log.add(request(NOBODY));
+  for (let n = 0; n < 1_000; n++) log.add(request(UNAUTHENTICATED_MERCHANT_ID));
   assert.equal(counted, 800);
   for (let n = 0; n < 5; n++) log.add(request(merchant.id));
   clock.monotonicMs += 10_000;
-  for (let n = 0; n < 5; n++) log.add(request(NOBODY));
+  for (let n = 0; n < 5; n++) log.add(request(UNAUTHENTICATED_MERCHANT_ID));
   assert.equal(counted, 803, "two more in ten seconds");
   await log.flush();
   const rows = async (merchantId: string) =>
     (await listRequests(db, merchantId, { limit: 2_000 })).filter(({ route }) => route === "flood").length;
-  assert.deepEqual([await rows(NOBODY), await rows(merchant.id)], [202, 5]);
+  assert.deepEqual([await rows(UNAUTHENTICATED_MERCHANT_ID), await rows(merchant.id)], [202, 5]);
 });

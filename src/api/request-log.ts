@@ -4,7 +4,12 @@ import { DAY_MS } from "../domain/durations.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
 import { errorFields, isOutage } from "../store/database-errors.ts";
-import { keepRequestLog, type LoggedRequest, logRequests, NOBODY } from "../store/request-log.ts";
+import {
+  type LoggedRequest,
+  logRequests,
+  maintainRequestLogPartitions,
+  UNAUTHENTICATED_MERCHANT_ID,
+} from "../store/request-log.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -34,14 +39,14 @@ export interface RequestLog {
   flush(): Promise<void>;
 }
 
-const KEPT_DAYS = 30;
+const RETENTION_DAYS = 30;
 /** A second of what one process answers at its best, in a statement of about 20 ms. */
-const BATCH_MAX = 2_000;
+const BATCH_REQUESTS_MAX = 2_000;
 /** Requests without a good key: so many at once are somebody's first steps, and more than so many a second are nobody's. The others are counted. */
-const STRANGE_BURST = 200;
-const STRANGE_PER_SECOND = 0.2;
+const UNAUTHENTICATED_BURST = 200;
+const UNAUTHENTICATED_PER_SECOND = 0.2;
 /** Some ten megabytes: minutes of an outage under usual load, and no more memory than that under any. */
-const WAITING_MAX = 50_000;
+const QUEUED_REQUESTS_MAX = 50_000;
 
 /**
  * The log of requests: notes in memory, written in batches beside the requests. While the database is away they wait; what finds no
@@ -59,7 +64,7 @@ export function createRequestLog(
   onDropped: (count: number) => void,
   onStrange: () => void,
 ): RequestLog {
-  const strange = { room: STRANGE_BURST, at: ports.monotonicMs() };
+  const strange = { room: UNAUTHENTICATED_BURST, at: ports.monotonicMs() };
   let waiting: LoggedRequest[] = [];
   let dropped = 0;
   let keptDay = Number.NaN;
@@ -73,7 +78,10 @@ export function createRequestLog(
   /** Whether there is room for one more request of nobody's. */
   function isTold(): boolean {
     const now = ports.monotonicMs();
-    strange.room = Math.min(STRANGE_BURST, strange.room + ((now - strange.at) * STRANGE_PER_SECOND) / 1_000);
+    strange.room = Math.min(
+      UNAUTHENTICATED_BURST,
+      strange.room + ((now - strange.at) * UNAUTHENTICATED_PER_SECOND) / 1_000,
+    );
     strange.at = now;
     if (strange.room < 1) return false;
     strange.room--;
@@ -82,7 +90,7 @@ export function createRequestLog(
 
   async function write() {
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, BATCH_MAX);
+      const batch = waiting.slice(0, BATCH_REQUESTS_MAX);
       try {
         await logRequests(db, batch);
       } catch (error) {
@@ -105,15 +113,15 @@ export function createRequestLog(
     const now = ports.now();
     const day = Math.floor(now.getTime() / DAY_MS);
     if (day === keptDay) return;
-    const changes = await keepRequestLog(owner, now, new Date(now.getTime() - KEPT_DAYS * DAY_MS));
+    const changes = await maintainRequestLogPartitions(owner, now, new Date(now.getTime() - RETENTION_DAYS * DAY_MS));
     if (changes.made.length + changes.dropped.length > 0) log.info(changes, "request_log.kept");
     keptDay = day;
   }
 
   return {
     add(request) {
-      if (request.merchantId === NOBODY && !isTold()) return onStrange();
-      if (waiting.length < WAITING_MAX) waiting.push(request);
+      if (request.merchantId === UNAUTHENTICATED_MERCHANT_ID && !isTold()) return onStrange();
+      if (waiting.length < QUEUED_REQUESTS_MAX) waiting.push(request);
       else drop(1);
     },
     flush() {
@@ -130,21 +138,21 @@ export function createRequestLog(
 }
 
 /** A requestId is `req_` and a UUIDv7. */
-const bareId = (requestId: string) => requestId.slice(4);
+const toUuid = (requestId: string) => requestId.slice(4);
 
 /** Whether a request is noted. Of pages only what went wrong: whoever reads the log looks for calls of programs. */
-export const isNoted = ({ page }: FastifyRequest, { statusCode }: FastifyReply) => page === null || statusCode >= 400;
+export const isLogged = ({ page }: FastifyRequest, { statusCode }: FastifyReply) => page === null || statusCode >= 400;
 
 /** What is noted of a request that was answered. */
-export const noteOf = (
+export const logEntryOf = (
   request: FastifyRequest,
   reply: FastifyReply,
   route: string,
   ms: number,
   at: Date,
 ): LoggedRequest => ({
-  merchantId: request.caller?.merchant.id ?? request.page?.merchantId ?? NOBODY,
-  id: bareId(request.id),
+  merchantId: request.caller?.merchant.id ?? request.page?.merchantId ?? UNAUTHENTICATED_MERCHANT_ID,
+  id: toUuid(request.id),
   at,
   callerRequestId: request.callerRequestId,
   keyId: request.caller?.key.id ?? null,
@@ -159,9 +167,9 @@ export const noteOf = (
 });
 
 /** What is noted of what never became a request. */
-export const noteOfUnreadable = (requestId: string, status: number, error: string, at: Date): LoggedRequest => ({
-  merchantId: NOBODY,
-  id: bareId(requestId),
+export const malformedLogEntryOf = (requestId: string, status: number, error: string, at: Date): LoggedRequest => ({
+  merchantId: UNAUTHENTICATED_MERCHANT_ID,
+  id: toUuid(requestId),
   at,
   callerRequestId: null,
   keyId: null,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { INVOICE, testApi, testClock, testKey, testMerchant } from "./api.fixture.ts";
 
@@ -13,7 +13,7 @@ let merchant: Merchant;
 let key: string;
 
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
   api = await testApi(database.db, clock);
   merchant = await testMerchant(database.db, api.ports);
   key = (await testKey(database.db, api.ports, merchant)).apiKey;
@@ -24,8 +24,8 @@ after(async () => {
 });
 
 const bearer = (apiKey = key) => ({ authorization: `Bearer ${apiKey}` });
-const json = (apiKey = key) => ({ ...bearer(apiKey), "content-type": "application/json" });
-const post = (path: string, body: unknown, headers: Record<string, string> = json()) =>
+const jsonHeaders = (apiKey = key) => ({ ...bearer(apiKey), "content-type": "application/json" });
+const post = (path: string, body: unknown, headers: Record<string, string> = jsonHeaders()) =>
   api.http.inject({
     method: "POST",
     url: path,
@@ -98,10 +98,10 @@ test("a caller without a good key gets a 401 before anything else is looked at",
 
 test("a key without the permission gets a 403", async () => {
   const { apiKey } = await testKey(database.db, api.ports, merchant, ["ingest:invoices"]);
-  assert.equal((await ingest(BATCH, json(apiKey))).statusCode, 200);
+  assert.equal((await ingest(BATCH, jsonHeaders(apiKey))).statusCode, 200);
   const replies = [
-    await post("/ingest/v1/subscriptions", "garbage", json(apiKey)),
-    await post("/ingest/v1/transactions", "garbage", json(apiKey)),
+    await post("/ingest/v1/subscriptions", "garbage", jsonHeaders(apiKey)),
+    await post("/ingest/v1/transactions", "garbage", jsonHeaders(apiKey)),
     await api.http.inject({ url: "/v1/recovery_actions?garbage=1", headers: bearer(apiKey) }),
   ];
   for (const reply of replies) {
@@ -116,20 +116,20 @@ test("a key without the permission gets a 403", async () => {
 test("the limit of a merchant refuses what is beyond it, and says when to come again", async () => {
   const slow = await testMerchant(database.db, api.ports, { ratePerSecond: 2, rateBurst: 3 });
   const { apiKey } = await testKey(database.db, api.ports, slow);
-  const first = await ingest(BATCH, json(apiKey));
+  const first = await ingest(BATCH, jsonHeaders(apiKey));
   assert.equal(first.headers["ratelimit-policy"], '"default";q=3;w=2');
   assert.equal(first.headers.ratelimit, '"default";r=2;t=1');
-  await ingest(BATCH, json(apiKey));
-  await ingest(BATCH, json(apiKey));
-  const refused = await ingest("{ not json", json(apiKey));
+  await ingest(BATCH, jsonHeaders(apiKey));
+  await ingest(BATCH, jsonHeaders(apiKey));
+  const refused = await ingest("{ not json", jsonHeaders(apiKey));
   assert.equal(refused.statusCode, 429);
   assert.equal(refused.headers["retry-after"], "1");
   assert.equal(refused.headers.ratelimit, '"default";r=0;t=2');
   assert.deepEqual(refused.json(), { code: 429, message: "rate limit of 2 requests per second exceeded", details: [] });
   clock.monotonicMs += 500;
   clock.realMs += 500;
-  assert.equal((await ingest(BATCH, json(apiKey))).statusCode, 200);
-  assert.equal((await ingest(BATCH, json(apiKey))).statusCode, 429);
+  assert.equal((await ingest(BATCH, jsonHeaders(apiKey))).statusCode, 200);
+  assert.equal((await ingest(BATCH, jsonHeaders(apiKey))).statusCode, 429);
   assert.equal((await ingest(BATCH)).statusCode, 200, "other merchants do not notice");
 });
 
@@ -169,7 +169,7 @@ test("other content types and encodings are a 415, before the body is looked at"
     assert.equal(reply.json().code, 415);
   }
   assert.equal((await ingest("", bearer())).statusCode, 415);
-  assert.equal((await ingest("x", { ...json(), "content-encoding": "gzip" })).statusCode, 415);
+  assert.equal((await ingest("x", { ...jsonHeaders(), "content-encoding": "gzip" })).statusCode, 415);
   for (const type of ["application/json; charset=utf-8", 'Application/JSON;charset="UTF-8"'])
     assert.equal((await ingest(BATCH, { ...bearer(), "content-type": type })).statusCode, 200);
 });
@@ -238,10 +238,10 @@ test("health, readiness and address ranges need no key", async () => {
 });
 
 test("behind a proxy a request that came to it by http is a 400, also with a good key", async () => {
-  const reply = await ingest(BATCH, { ...json(), "x-forwarded-proto": "http" });
+  const reply = await ingest(BATCH, { ...jsonHeaders(), "x-forwarded-proto": "http" });
   assert.equal(reply.statusCode, 400);
   assert.match(reply.json().message, /^this service takes HTTPS only/);
-  assert.equal((await ingest(BATCH, { ...json(), "x-forwarded-proto": "https" })).statusCode, 200);
+  assert.equal((await ingest(BATCH, { ...jsonHeaders(), "x-forwarded-proto": "https" })).statusCode, 200);
 });
 
 test("what is not ready says why, and when to ask again", async () => {

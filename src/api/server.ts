@@ -1,34 +1,34 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Logger as Log } from "pino";
+import { networkOf } from "../auth/client-network.ts";
 import { createKeyring, type Keyring } from "../auth/keyring.ts";
-import { networkOf } from "../auth/network.ts";
 import { errorFields } from "../store/database-errors.ts";
 import { answerError } from "./answer-error.ts";
-import { answerUnreadable, TOO_SLOW } from "./answer-unreadable.ts";
+import { answerMalformed, REQUEST_TIMEOUT_CODE } from "./answer-malformed.ts";
 import type { Api, ApiOptions } from "./api.ts";
-import { type Door, requires } from "./caller.ts";
+import { type CallerChecks, requirePermission } from "./caller.ts";
 import { clientAddress } from "./client-address.ts";
-import { shareConnections } from "./connection-share.ts";
-import { docsRoutes } from "./docs/docs.ts";
+import { limitConnections } from "./connection-limits.ts";
+import { docsRoutes } from "./docs/docs-routes.ts";
 import { ApiError } from "./errors.ts";
-import { refuseForwardedHttp } from "./forwarded.ts";
-import { BODY_BYTES_MAX, pathOf, refuseAmbiguous, refuseOtherVersions } from "./framing.ts";
+import { refuseForwardedHttp } from "./forwarded-proto.ts";
+import { BODY_BYTES_MAX, originFormOf, refuseAmbiguousFraming, refuseUnsupportedVersion } from "./framing.ts";
 import { healthzRoute } from "./healthz.ts";
-import { createInFlight } from "./in-flight.ts";
-import { ingestInvoicesRoute } from "./ingest/ingest-invoices.ts";
-import { ingestSubscriptionsRoute } from "./ingest/ingest-subscriptions.ts";
-import { ingestTransactionsRoute } from "./ingest/ingest-transactions.ts";
+import { createInFlightRequests } from "./in-flight.ts";
+import { ingestInvoicesRoute } from "./ingest/ingest-invoices-route.ts";
+import { ingestSubscriptionsRoute } from "./ingest/ingest-subscriptions-route.ts";
+import { ingestTransactionsRoute } from "./ingest/ingest-transactions-route.ts";
+import { createInvalidKeyThrottle } from "./invalid-key-throttle.ts";
 import { listRecoveryActionsRoute } from "./list/list-recovery-actions.ts";
 import { createListener, type Listening, listen } from "./listener.ts";
-import { networkRoute } from "./network.ts";
-import { answerNothing } from "./nothing.ts";
+import { networkRoute } from "./network-route.ts";
+import { answerNotFound } from "./not-found.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 import { readBody } from "./read-body.ts";
 import { readyzRoute } from "./readyz.ts";
 import { CALLER_REQUEST_ID, callerRequestId } from "./request-id.ts";
-import { createRequestLog, isNoted, noteOf, noteOfUnreadable, type RequestLog } from "./request-log.ts";
-import { mayBeSlow } from "./slow-body.ts";
-import { createStrangers } from "./strangers.ts";
+import { createRequestLog, isLogged, logEntryOf, malformedLogEntryOf, type RequestLog } from "./request-log.ts";
+import { isSlowBodyAllowed } from "./slow-body.ts";
 
 export interface RunningApi {
   http: FastifyInstance;
@@ -37,22 +37,22 @@ export interface RunningApi {
   close(): Promise<void>;
 }
 
-const FLUSH_MS = 10_000;
+const KEYRING_FLUSH_MS = 10_000;
 /** For so long others may miss what a process took ahead of its rate limits. */
-const SETTLE_MS = 1_000;
+const RATE_LIMIT_SETTLE_MS = 1_000;
 /** A request is in the log within about so long. */
-const LOG_MS = 1_000;
+const REQUEST_LOG_FLUSH_MS = 1_000;
 
 /** The inbound API, ready for `inject` and `listen`. */
 export async function createApi(options: ApiOptions): Promise<RunningApi> {
   const { everyone, owner, ports, log } = options;
   const keyring = createKeyring(everyone, ports);
   const rateLimit = createRateLimit(everyone, ports);
-  const door: Door = {
+  const door: CallerChecks = {
     keyring,
     rateLimit,
-    strangers: createStrangers(ports.monotonicMs),
-    inFlight: createInFlight(),
+    strangers: createInvalidKeyThrottle(ports.monotonicMs),
+    inFlight: createInFlightRequests(),
     networkOf({ raw }) {
       const address = clientAddress(raw, options.trustedProxies, options.tls === "proxy");
       return address === null ? null : networkOf(address);
@@ -67,17 +67,17 @@ export async function createApi(options: ApiOptions): Promise<RunningApi> {
     (count) => options.metrics.requestsUnlogged(count),
     () => options.metrics.requestOfNobody(),
   );
-  const http = createHttp(options, requestLog, () => closing);
-  const api: Api = { ...options, http, requires: (permission) => requires(permission, door) };
-  for (const route of options.operations === false ? OPEN_ROUTES : ROUTES) route(api);
+  const http = createHttpServer(options, requestLog, () => closing);
+  const api: Api = { ...options, http, requires: (permission) => requirePermission(permission, door) };
+  for (const route of options.operations === false ? UNAUTHENTICATED_ROUTES : ROUTES) route(api);
   if (options.pages) await http.register(options.pages.routes);
   await http.ready();
 
-  const flushing = setInterval(() => flush(keyring, log), FLUSH_MS);
+  const flushing = setInterval(() => flushKeyring(keyring, log), KEYRING_FLUSH_MS);
   flushing.unref();
-  const settling = setInterval(() => settle(rateLimit, log), SETTLE_MS);
+  const settling = setInterval(() => settleRateLimit(rateLimit, log), RATE_LIMIT_SETTLE_MS);
   settling.unref();
-  const logging = setInterval(() => requestLog.flush(), LOG_MS);
+  const logging = setInterval(() => requestLog.flush(), REQUEST_LOG_FLUSH_MS);
   logging.unref();
   let listening: Listening | undefined;
   return {
@@ -93,34 +93,34 @@ export async function createApi(options: ApiOptions): Promise<RunningApi> {
       clearInterval(logging);
       await listening?.close();
       await http.close();
-      await flush(keyring, log);
+      await flushKeyring(keyring, log);
       await rateLimit.close().catch(() => {}); // what is not given back now flows in again within a second
       await requestLog.flush();
     },
   };
 }
 
-async function flush(keyring: Keyring, log: Log) {
+async function flushKeyring(keyring: Keyring, log: Log) {
   await keyring.flush().catch((error) => log.warn(errorFields(error), "api_keys.touch_failed"));
 }
 
-async function settle(rateLimit: RateLimit, log: Log) {
+async function settleRateLimit(rateLimit: RateLimit, log: Log) {
   await rateLimit.settle().catch((error) => log.warn(errorFields(error), "rate_limit.settle_failed"));
 }
 
-const OPEN_ROUTES = [healthzRoute, readyzRoute, networkRoute, docsRoutes];
+const UNAUTHENTICATED_ROUTES = [healthzRoute, readyzRoute, networkRoute, docsRoutes];
 const ROUTES = [
   ingestSubscriptionsRoute,
   ingestInvoicesRoute,
   ingestTransactionsRoute,
   listRecoveryActionsRoute,
-  ...OPEN_ROUTES,
+  ...UNAUTHENTICATED_ROUTES,
 ];
 
 /** Routes that only ask whether the service lives. */
-const PROBES: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
+const PROBE_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
-function createHttp(
+function createHttpServer(
   { ports, log, tls, trustedProxies, connectionsPerAddress, metrics, pages }: ApiOptions,
   requestLog: RequestLog,
   isClosing: () => boolean,
@@ -132,7 +132,7 @@ function createHttp(
     genReqId: () => `req_${ports.newId()}`,
     bodyLimit: BODY_BYTES_MAX,
     serverFactory: (handler) =>
-      shareConnections(createListener(tls, handler), {
+      limitConnections(createListener(tls, handler), {
         max: connectionsPerAddress,
         trustedProxies,
         proxied: tls === "proxy",
@@ -140,13 +140,13 @@ function createHttp(
         onRefused: metrics.connectionRefused,
       }),
     return503OnClosing: false,
-    rewriteUrl: (request) => pathOf(request.url ?? "/"),
+    rewriteUrl: (request) => originFormOf(request.url ?? "/"),
     routerOptions: { querystringParser: () => ({}) },
     clientErrorHandler(error, socket) {
-      if (error.code === TOO_SLOW && mayBeSlow(socket)) return;
+      if (error.code === REQUEST_TIMEOUT_CODE && isSlowBodyAllowed(socket)) return;
       const requestId = `req_${ports.newId()}`;
-      answerUnreadable(error, socket, requestId, (status, message) =>
-        requestLog.add(noteOfUnreadable(requestId, status, message, ports.now())),
+      answerMalformed(error, socket, requestId, (status, message) =>
+        requestLog.add(malformedLogEntryOf(requestId, status, message, ports.now())),
       );
     },
     frameworkErrors(_error, request, reply) {
@@ -161,9 +161,9 @@ function createHttp(
     const ms = ports.monotonicMs() - monotonicMs;
     const route = request.routeOptions.url ?? "unknown";
     metrics.requestFinished(route, request.method, reply.statusCode, ms);
-    if (isNoted(request, reply)) requestLog.add(noteOf(request, reply, route, ms, now));
+    if (isLogged(request, reply)) requestLog.add(logEntryOf(request, reply, route, ms, now));
     // A balancer asks each second, and its lines would hide all others.
-    const level = PROBES.has(route) && reply.statusCode < 500 ? "debug" : "info";
+    const level = PROBE_PATHS.has(route) && reply.statusCode < 500 ? "debug" : "info";
     request.log[level](
       {
         method: request.method,
@@ -196,8 +196,8 @@ function createHttp(
     reply.header("x-request-id", request.id);
     request.callerRequestId = callerRequestId(request);
     if (request.callerRequestId !== null) reply.header(CALLER_REQUEST_ID, request.callerRequestId);
-    refuseOtherVersions(request.raw);
-    refuseAmbiguous(request.raw);
+    refuseUnsupportedVersion(request.raw);
+    refuseAmbiguousFraming(request.raw);
     if (tls === "proxy") refuseForwardedHttp(request.raw);
     done();
   });
@@ -218,14 +218,14 @@ function createHttp(
     done();
   });
   http.setErrorHandler(answerError);
-  http.setNotFoundHandler((request, reply) => answerUnknown(http, request, reply, pages));
+  http.setNotFoundHandler((request, reply) => answerUnknownRoute(http, request, reply, pages));
   return http;
 }
 
 const METHODS = ["GET", "HEAD", "POST"] as const;
 
 /** 404, or 405 with the methods that the path knows. */
-function answerUnknown(
+function answerUnknownRoute(
   http: FastifyInstance,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -233,7 +233,7 @@ function answerUnknown(
 ) {
   const path = request.url.split("?", 1)[0]!;
   const allowed = METHODS.filter((method) => http.findRoute({ method, url: path }) !== null);
-  if (allowed.length === 0) return answerNothing(pages, request, reply);
+  if (allowed.length === 0) return answerNotFound(pages, request, reply);
   const allow = [...allowed, "OPTIONS"].join(", ");
   if (request.method === "OPTIONS") return reply.code(204).header("allow", allow).send();
   throw new ApiError(405, `this path takes ${allow} only`, { headers: { allow } });

@@ -2,17 +2,17 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
 // Node has one limit for all requests of a server.
-const slow = new WeakSet<Socket>();
+const slowBodySockets = new WeakSet<Socket>();
 
 /** For so long nothing may come, nor go: storing what came takes a part of it. */
-const IDLE_MS = 60_000;
+const BODY_IDLE_MS = 60_000;
 
 /** From here on this body may take longer than the listener allows, as long as there is always more of it. */
 export function allowSlowBody(request: IncomingMessage) {
   const { socket } = request;
-  slow.add(socket);
-  request.once("close", () => slow.delete(socket));
-  socket.setTimeout(IDLE_MS);
+  slowBodySockets.add(socket);
+  request.once("close", () => slowBodySockets.delete(socket));
+  socket.setTimeout(BODY_IDLE_MS);
 }
 
-export const mayBeSlow = (socket: Socket) => slow.has(socket);
+export const isSlowBodyAllowed = (socket: Socket) => slowBodySockets.has(socket);

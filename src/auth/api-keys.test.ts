@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { testDatabase } from "../../test/database.ts";
+import { createTestDatabase } from "../../test/database.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import { HOUR_MS } from "../domain/durations.ts";
-import { holdApiKey } from "../store/api-keys.ts";
+import { lockApiKey } from "../store/api-keys.ts";
 import { createApiKey, rotateApiKey } from "./api-keys.ts";
 
-const database = await testDatabase();
+const database = await createTestDatabase();
 after(() => database.drop());
 const { db } = database;
 const clock = testClock();
@@ -24,7 +24,7 @@ const newKey = (lifeMs?: number) =>
   );
 const rotate = (keyId: string, overlapMs: number) =>
   db.transaction(async (tx) => {
-    const former = (await holdApiKey(tx, merchant.id, keyId))!;
+    const former = (await lockApiKey(tx, merchant.id, keyId))!;
     return rotateApiKey(tx, former, overlapMs, { madeBy: "ada@example.com" }, ports);
   });
 
@@ -39,7 +39,7 @@ test("a rotation tells when the former key ends: never later than it would have,
     const rotated = await rotate(keyId, overlapMs);
     assert.ok(typeof rotated === "object");
     assert.equal(rotated.formerEndsAt.getTime() - clock.serviceMs, endsMs);
-    const stored = (await holdApiKey(db, merchant.id, keyId))!;
+    const stored = (await lockApiKey(db, merchant.id, keyId))!;
     assert.equal(stored.revokedAt !== null, overlapMs === 0);
     assert.equal((stored.revokedAt ?? stored.expiresAt)!.getTime() - clock.serviceMs, endsMs);
   }

@@ -39,7 +39,7 @@ export async function createApiKey(tx: Tx, key: NewApiKey, ports: Ports): Promis
 }
 
 /** The next key, and when the former one ends: at once, or at this moment of service time. */
-export interface Rotated {
+export interface RotatedKey {
   keyId: string;
   apiKey: string;
   formerEndsAt: Date;
@@ -59,10 +59,10 @@ export async function rotateApiKey(
   overlapMs: number,
   made: Pick<NewApiKey, "id" | "madeBy">,
   ports: Ports,
-): Promise<Rotated | string> {
+): Promise<RotatedKey | string> {
   const { merchantId, id, permissions, note, createdAt, expiresAt } = former;
   const now = ports.now();
-  if (!isInForce(former, now)) return "This key does not work any more.";
+  if (!isValidAt(former, now)) return "This key does not work any more.";
   const successor = await findSuccessor(tx, merchantId, id);
   if (successor) return `This key was rotated already. Rotate the one in its place, …${successor.lastFour}.`;
   const until = new Date(now.getTime() + overlapMs);
@@ -80,5 +80,5 @@ export async function rotateApiKey(
 }
 
 /** Whether a key is taken at this moment of service time. */
-export const isInForce = ({ revokedAt, expiresAt }: ApiKey, now: Date) =>
+export const isValidAt = ({ revokedAt, expiresAt }: ApiKey, now: Date) =>
   revokedAt === null && (expiresAt === null || expiresAt > now);

@@ -2,7 +2,7 @@ import type { Role } from "../domain/role.ts";
 import type { Mail } from "./mail.ts";
 
 /** What somebody gets who is invited. `by`: who invites, as the audit log names people; `link`: with the token. */
-export function inviteMail(to: string, merchant: string, role: Role, by: string, link: string): Mail {
+export function buildInviteMail(to: string, merchant: string, role: Role, by: string, link: string): Mail {
   return {
     to,
     subject: `Join ${merchant} on Dunlin`,

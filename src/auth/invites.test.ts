@@ -1,17 +1,23 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { testDatabase } from "../../test/database.ts";
+import { createTestDatabase } from "../../test/database.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import type { Person } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
-import { listAudited } from "../store/audit-log.ts";
+import { listAuditEntries } from "../store/audit-log.ts";
 import { revokeInvite } from "../store/invites.ts";
 import { membersOf } from "../store/members.ts";
 import { findPersonByEmail } from "../store/people.ts";
-import { acceptInvite, createInvite, INVITE_MS, openInvite, SETUP_MS } from "./invites.ts";
+import {
+  acceptInvite,
+  createInvite,
+  findValidInvite,
+  INVITE_LIFETIME_MS,
+  SETUP_INVITE_LIFETIME_MS,
+} from "./invites.ts";
 
-const database = await testDatabase();
+const database = await createTestDatabase();
 after(() => database.drop());
 const { db } = database;
 const clock = testClock();
@@ -24,22 +30,22 @@ const aPerson = (email: string): Person => ({
 });
 
 /** An invite of a merchant of its own, and its link's token. */
-async function invited(over: { role?: Role; email?: string | null; lifeMs?: number } = {}) {
+async function createTestInvite(over: { role?: Role; email?: string | null; lifeMs?: number } = {}) {
   const merchant = await testMerchant(db, ports);
-  const asked = { role: "viewer" as const, email: null, lifeMs: INVITE_MS, madeBy: null, ...over };
+  const asked = { role: "viewer" as const, email: null, lifeMs: INVITE_LIFETIME_MS, madeBy: null, ...over };
   const { id, token } = await createInvite(db, merchant.id, asked, ports);
-  const invite = (await openInvite(db, token, ports))!;
+  const invite = (await findValidInvite(db, token, ports))!;
   const members = async () => (await membersOf(db, merchant.id)).map(({ email, role }) => `${email} ${role}`);
   return { merchant, id, token, invite, members };
 }
 
 test("a new person joins in the role of the invite, and the audit log says who, from where, and as what", async () => {
-  const { merchant, invite, token, members } = await invited({ role: "developer" });
+  const { merchant, invite, token, members } = await createTestInvite({ role: "developer" });
   const ada = aPerson("ada@example.com");
   assert.equal(await acceptInvite(db, invite, ada, true, FROM, ports), null);
   assert.deepEqual(await members(), ["ada@example.com developer"]);
-  assert.equal(await openInvite(db, token, ports), null, "a link works once");
-  const [entry, ...others] = await listAudited(db, merchant.id, {}, 10);
+  assert.equal(await findValidInvite(db, token, ports), null, "a link works once");
+  const [entry, ...others] = await listAuditEntries(db, merchant.id, {}, 10);
   assert.deepEqual(others, []);
   assert.partialDeepStrictEqual(entry, {
     ...{ deed: "member.joined", object: "ada@example.com", details: { role: "developer" } },
@@ -48,32 +54,32 @@ test("a new person joins in the role of the invite, and the audit log says who, 
 });
 
 test("an invite for an address is over for anybody else, who is not made, and works for its owner afterwards", async () => {
-  const { invite, token, members } = await invited({ email: "grace@example.com" });
+  const { invite, token, members } = await createTestInvite({ email: "grace@example.com" });
   assert.equal(await acceptInvite(db, invite, aPerson("eve@example.com"), true, FROM, ports), "over");
   assert.equal(await findPersonByEmail(db, "eve@example.com"), null);
   assert.deepEqual(await members(), []);
-  assert.ok(await openInvite(db, token, ports));
+  assert.ok(await findValidInvite(db, token, ports));
   assert.equal(await acceptInvite(db, invite, aPerson("grace@example.com"), true, FROM, ports), null);
   assert.deepEqual(await members(), ["grace@example.com viewer"]);
 });
 
 test("an invite that was used or taken back meanwhile is over", async () => {
-  const used = await invited();
+  const used = await createTestInvite();
   await acceptInvite(db, used.invite, aPerson("first@example.com"), true, FROM, ports);
   assert.equal(await acceptInvite(db, used.invite, aPerson("second@example.com"), true, FROM, ports), "over");
   assert.deepEqual(await used.members(), ["first@example.com viewer"]);
-  const revoked = await invited();
+  const revoked = await createTestInvite();
   await revokeInvite(db, revoked.merchant.id, revoked.id, ports.now());
-  assert.equal(await openInvite(db, revoked.token, ports), null);
+  assert.equal(await findValidInvite(db, revoked.token, ports), null);
   assert.equal(await acceptInvite(db, revoked.invite, aPerson("third@example.com"), true, FROM, ports), "over");
   assert.deepEqual(await revoked.members(), []);
 });
 
 test("nobody joins as a new person under the address of somebody else, and nobody joins twice", async () => {
-  const first = await invited();
+  const first = await createTestInvite();
   const mary = aPerson("mary@example.com");
   assert.equal(await acceptInvite(db, first.invite, mary, true, FROM, ports), null);
-  const second = await invited();
+  const second = await createTestInvite();
   assert.equal(await acceptInvite(db, second.invite, aPerson("mary@example.com"), true, FROM, ports), "taken");
   assert.deepEqual(await second.members(), []);
   assert.equal(await acceptInvite(db, second.invite, mary, false, FROM, ports), null);
@@ -81,28 +87,28 @@ test("nobody joins as a new person under the address of somebody else, and nobod
   const { token } = await createInvite(
     db,
     second.merchant.id,
-    { role: "owner", email: null, lifeMs: SETUP_MS, madeBy: null },
+    { role: "owner", email: null, lifeMs: SETUP_INVITE_LIFETIME_MS, madeBy: null },
     ports,
   );
-  const third = (await openInvite(db, token, ports))!;
+  const third = (await findValidInvite(db, token, ports))!;
   assert.equal(await acceptInvite(db, third, mary, false, FROM, ports), "member");
-  assert.ok(await openInvite(db, token, ports), "who is a member already uses up no link");
+  assert.ok(await findValidInvite(db, token, ports), "who is a member already uses up no link");
   assert.deepEqual(await second.members(), ["mary@example.com viewer"]);
 });
 
 test("a link works until its time is over: seven days, or an hour for the first user", async () => {
-  assert.deepEqual([INVITE_MS, SETUP_MS], [7 * DAY_MS, DAY_MS / 24]);
-  const { invite, token } = await invited();
-  clock.realMs += INVITE_MS - 1;
-  assert.ok(await openInvite(db, token, ports));
+  assert.deepEqual([INVITE_LIFETIME_MS, SETUP_INVITE_LIFETIME_MS], [7 * DAY_MS, DAY_MS / 24]);
+  const { invite, token } = await createTestInvite();
+  clock.realMs += INVITE_LIFETIME_MS - 1;
+  assert.ok(await findValidInvite(db, token, ports));
   clock.realMs += 1;
-  assert.equal(await openInvite(db, token, ports), null);
+  assert.equal(await findValidInvite(db, token, ports), null);
   assert.equal(await acceptInvite(db, invite, aPerson("late@example.com"), true, FROM, ports), "over");
-  assert.equal(await openInvite(db, "no token", ports), null);
+  assert.equal(await findValidInvite(db, "no token", ports), null);
 });
 
 test("a database that fails while somebody joins is not taken for a refusal", async () => {
-  const { invite } = await invited();
+  const { invite } = await createTestInvite();
   const broken = { ...db, transaction: () => Promise.reject(new Error("the database is gone")) };
   await assert.rejects(acceptInvite(broken, invite, aPerson("x@example.com"), true, FROM, ports), /is gone/);
 });

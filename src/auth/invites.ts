@@ -2,18 +2,18 @@ import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Person } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Role } from "../domain/role.ts";
-import { audit } from "../store/audit-log.ts";
+import { writeAuditEntry } from "../store/audit-log.ts";
 import type { Database, Tx } from "../store/database.ts";
 import { findInvite, type Invite, insertInvite, useInvite } from "../store/invites.ts";
 import { addMember } from "../store/members.ts";
 import { insertPerson } from "../store/people.ts";
-import { countSignIn } from "../store/sign-in-counts.ts";
-import { subject, TRIES_MS } from "./sign-in.ts";
+import { countSignInAttempt } from "../store/sign-in-counts.ts";
+import { ATTEMPT_WINDOW_MS, hashSubject } from "./sign-in.ts";
 import { hashOfToken, newToken } from "./token.ts";
 
 /** The link that is printed when nobody can sign in yet. */
-export const SETUP_MS = HOUR_MS;
-export const INVITE_MS = 7 * DAY_MS;
+export const SETUP_INVITE_LIFETIME_MS = HOUR_MS;
+export const INVITE_LIFETIME_MS = 7 * DAY_MS;
 
 /** Make a link to become a member. The token is seen here and never again. */
 export async function createInvite(
@@ -35,7 +35,7 @@ export async function createInvite(
 }
 
 /** The invite behind a token while it works. */
-export async function openInvite(tx: Tx, token: string, ports: Ports): Promise<Invite | null> {
+export async function findValidInvite(tx: Tx, token: string, ports: Ports): Promise<Invite | null> {
   const hash = hashOfToken(token);
   const invite = hash && (await findInvite(tx, hash));
   const isOpen = invite && !invite.usedAt && !invite.revokedAt && invite.expiresAt > ports.realNow();
@@ -43,38 +43,38 @@ export async function openInvite(tx: Tx, token: string, ports: Ports): Promise<I
 }
 
 /** Nobody mistypes more often than this within a quarter of an hour; each try costs as much as a sign-in. */
-const JOINS_MAX = 20;
+const MAX_JOIN_ATTEMPTS = 20;
 
 /** Counts one more try to join by an invite, before a password is looked at or made; false when there were too many. */
-export async function mayTryToJoin(db: Database, { id }: Invite, ports: Ports): Promise<boolean> {
+export async function countJoinAttempt(db: Database, { id }: Invite, ports: Ports): Promise<boolean> {
   const realNow = ports.realNow();
-  const from = new Date(realNow.getTime() - TRIES_MS);
-  return (await countSignIn(db, subject("join", id), realNow, from)) <= JOINS_MAX;
+  const from = new Date(realNow.getTime() - ATTEMPT_WINDOW_MS);
+  return (await countSignInAttempt(db, hashSubject("join", id), realNow, from)) <= MAX_JOIN_ATTEMPTS;
 }
 
 /** Why somebody does not become a member by an invite. */
-export type NotJoined = "over" | "member";
+export type JoinRefusal = "over" | "member";
 
 /**
  * Make a person a member, as an invite says; or say why not, and let the caller end the transaction.
  *
  * @param how  what the audit log is told beside the role
  */
-export async function join(
+export async function joinMerchant(
   tx: Tx,
   invite: Invite,
   person: Person,
   address: string,
   ports: Ports,
   how: Record<string, string> = {},
-): Promise<NotJoined | null> {
+): Promise<JoinRefusal | null> {
   if (invite.email !== null && invite.email !== person.email) return "over";
   const { merchantId, role } = invite;
   if (!(await useInvite(tx, invite, ports.now(), ports.realNow()))) return "over";
   if (!(await addMember(tx, merchantId, person.id, role, ports.now()))) return "member";
   const actor = { personId: person.id, name: person.email, address };
   const details = { role, ...how };
-  await audit(tx, merchantId, actor, { deed: "member.joined", object: person.email, details }, ports);
+  await writeAuditEntry(tx, merchantId, actor, { deed: "member.joined", object: person.email, details }, ports);
   return null;
 }
 
@@ -90,19 +90,19 @@ export async function acceptInvite(
   isNew: boolean,
   address: string,
   ports: Ports,
-): Promise<"taken" | NotJoined | null> {
-  const outcome = { reason: null as "taken" | NotJoined | null };
+): Promise<"taken" | JoinRefusal | null> {
+  const outcome = { reason: null as "taken" | JoinRefusal | null };
   await db
     .transaction(async (tx) => {
       const isTaken = isNew && !(await insertPerson(tx, person));
-      outcome.reason = isTaken ? "taken" : await join(tx, invite, person, address, ports);
-      if (outcome.reason !== null) throw new Refused();
+      outcome.reason = isTaken ? "taken" : await joinMerchant(tx, invite, person, address, ports);
+      if (outcome.reason !== null) throw new InviteRefused();
     })
     .catch((error) => {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof InviteRefused)) throw error;
     });
   return outcome.reason;
 }
 
 /** Ends the transaction, so that the invite and the people are as they were. */
-class Refused extends Error {}
+class InviteRefused extends Error {}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { MERCHANT_DEFAULTS } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { apiKeysOfMerchant, revokeApiKey } from "../store/api-keys.ts";
@@ -26,7 +26,7 @@ const ports: Ports = {
 };
 
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
   await insertMerchant(database.db, {
     ...MERCHANT_DEFAULTS,
     id: MERCHANT,
@@ -39,7 +39,7 @@ before(async () => {
 after(() => database.drop());
 
 /** The database, which statements it was asked for, and a way to hold back what it says of keys that are read again. */
-function counted() {
+function createCountingDatabase() {
   const statements: string[] = [];
   let held: { hasRead: PromiseWithResolvers<void>; released: PromiseWithResolvers<void> } | undefined;
   const db: Database = {
@@ -79,7 +79,7 @@ test("a key is found with its merchant, and only its hash, prefix and last four 
 });
 
 test("what has no right checksum never reaches the database", async () => {
-  const { db, statements } = counted();
+  const { db, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   assert.equal(await keyring.find(`dln_live_${"a".repeat(36)}`), null);
   assert.deepEqual(statements, []);
@@ -88,7 +88,7 @@ test("what has no right checksum never reaches the database", async () => {
 });
 
 test("requests are served from memory, and one statement reads all keys again", async () => {
-  const { db, statements } = counted();
+  const { db, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   const keys = [(await newKey()).apiKey, (await newKey()).apiKey];
   for (let count = 0; count < 50; count++) for (const key of keys) assert.ok(await keyring.find(key));
@@ -114,7 +114,7 @@ test("a revocation holds in every replica within a second, however often the key
 
 test("what a slow read brings is not trusted longer than what a fast one brings", async () => {
   const { keyId, apiKey } = await newKey();
-  const { db, hold } = counted();
+  const { db, hold } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   await keyring.find(apiKey);
   monotonicMs += 450;
@@ -129,7 +129,7 @@ test("what a slow read brings is not trusted longer than what a fast one brings"
 });
 
 test("a key that is found while the others are read again stays in memory", async () => {
-  const { db, hold, statements } = counted();
+  const { db, hold, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   const [one, two] = [await newKey(), await newKey()];
   await keyring.find(one.apiKey);
@@ -157,7 +157,7 @@ test("a key that the database has lost is refused within a second", async () => 
 
 test("keys in use are read again ahead of time, so that no request waits", async () => {
   const { apiKey } = await newKey();
-  const { db, statements } = counted();
+  const { db, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   await keyring.find(apiKey);
   statements.length = 0;
@@ -170,7 +170,7 @@ test("keys in use are read again ahead of time, so that no request waits", async
 });
 
 test("settings of a merchant hold after 5 seconds, and are read once for all its keys", async () => {
-  const { db, statements } = counted();
+  const { db, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   const keys = [(await newKey()).apiKey, (await newKey()).apiKey];
   const rates = async () => {
@@ -214,7 +214,7 @@ test("a key that nobody used for long is not trusted from memory", async () => {
 
 test("a key that nobody used for half a minute is forgotten, though no other one is used", async () => {
   const { apiKey } = await newKey();
-  const { db, statements } = counted();
+  const { db, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   await keyring.find(apiKey);
   await keyring.flush();
@@ -275,7 +275,7 @@ test("last uses are written in the order of ids, so that replicas lock keys in o
 });
 
 test("last use is written in one statement, and never goes back", async () => {
-  const { db, statements } = counted();
+  const { db, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   const one = await newKey();
   const two = await newKey();

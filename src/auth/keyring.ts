@@ -4,7 +4,7 @@ import { type ApiKey, apiKeysByIds, findApiKey, touchApiKeys } from "../store/ap
 import type { Database } from "../store/database.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { hashOfApiKey, isApiKeyText } from "./api-key-text.ts";
-import { isInForce } from "./api-keys.ts";
+import { isValidAt } from "./api-keys.ts";
 
 /** Who calls, and what the key may do. */
 export interface Caller {
@@ -22,14 +22,14 @@ export interface Keyring {
 }
 
 // A revocation holds everywhere within a second: what was read longer ago than this is not trusted.
-const TRUSTED_MS = 900;
+const MAX_KEY_AGE_MS = 900;
 // Read again ahead of that, so that requests seldom wait for it.
 const REFRESH_MS = 450;
 const IDLE_MS = 30_000;
 // Settings of a merchant may take this long to be seen.
-const MERCHANT_MS = 5_000;
+const MAX_MERCHANT_AGE_MS = 5_000;
 
-interface Entry {
+interface KeyEntry {
   caller: Caller;
   /** Monotonic moments at which the reads began. */
   keyReadAt: number;
@@ -43,7 +43,7 @@ interface Entry {
  */
 export function createKeyring(db: Database, ports: Ports): Keyring {
   /** By the key itself: to hash it anew takes a twenty-fifth of a request. */
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, KeyEntry>();
   const used = new Map<string, Date>();
   /** Hashes: these stay. */
   const found = new Set<string>();
@@ -52,7 +52,7 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
   async function find(apiKey: string): Promise<Caller | null> {
     const caller = (await known(apiKey)) ?? (await load(apiKey));
     const now = ports.now();
-    if (!caller || !isInForce(caller.key, now)) return null;
+    if (!caller || !isValidAt(caller.key, now)) return null;
     used.set(caller.key.id, now);
     return caller;
   }
@@ -63,11 +63,11 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
     if (!entry) return undefined;
     const now = ports.monotonicMs();
     entry.usedAt = now;
-    if (now - entry.keyReadAt >= TRUSTED_MS) await refresh();
+    if (now - entry.keyReadAt >= MAX_KEY_AGE_MS) await refresh();
     else if (now - entry.keyReadAt >= REFRESH_MS) refresh().catch(() => {}); // whoever waits for it gets the error
     const fresh = entries.get(apiKey);
     // A refresh that began before this key was needed again may not have been recent enough.
-    return fresh && ports.monotonicMs() - fresh.keyReadAt < TRUSTED_MS ? fresh.caller : undefined;
+    return fresh && ports.monotonicMs() - fresh.keyReadAt < MAX_KEY_AGE_MS ? fresh.caller : undefined;
   }
 
   async function load(apiKey: string): Promise<Caller | null> {
@@ -121,7 +121,7 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
   }
 
   async function merchantsAgain(readAt: number) {
-    const stale = [...entries.values()].filter(({ merchantReadAt }) => readAt - merchantReadAt >= MERCHANT_MS);
+    const stale = [...entries.values()].filter(({ merchantReadAt }) => readAt - merchantReadAt >= MAX_MERCHANT_AGE_MS);
     const ids = [...new Set(stale.map(({ caller }) => caller.merchant.id))];
     const merchants = new Map<string, Merchant | null>();
     for (const id of ids) merchants.set(id, await findMerchant(db, id));

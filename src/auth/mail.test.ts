@@ -4,8 +4,8 @@ import { createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { test } from "node:test";
 import { setDefaultCACertificates } from "node:tls";
-import { selfSigned } from "../../test/certificate.ts";
 import { startMailServer } from "../../test/mail-server.ts";
+import { createSelfSignedCertificate } from "../../test/self-signed-certificate.ts";
 import { createMailer } from "./mail.ts";
 
 const FROM = "dunlin@example.com";
@@ -27,7 +27,7 @@ test("a mail arrives with its address, its subject and its text, and nothing typ
 });
 
 test("user and password go over TLS, from the first byte or by STARTTLS, to a server whose certificate is trusted", async () => {
-  const tls = await selfSigned();
+  const tls = await createSelfSignedCertificate();
   for (const secure of [true, false]) {
     setDefaultCACertificates([]);
     const server = await startMailServer({ tls, secure, login: { user: "dun:lin", password: "p@ss/word" } });

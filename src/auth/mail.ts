@@ -32,19 +32,19 @@ export interface Mailer {
 }
 
 /** A page waits for it. */
-const PATIENCE_MS = 10_000;
+const SMTP_TIMEOUT_MS = 10_000;
 /** In the clear only where nobody is in between. */
-const LOCAL = ["localhost", "127.0.0.1", "[::1]"];
+const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
 
 /** Mail by SMTP: over TLS from the first byte, or from STARTTLS on, without which nothing is said to a server elsewhere. */
-export function createMailer({ url, from }: MailSettings, patienceMs = PATIENCE_MS): Mailer {
+export function createMailer({ url, from }: MailSettings, patienceMs = SMTP_TIMEOUT_MS): Mailer {
   const { protocol, hostname, port, username, password } = new URL(url);
   const secure = protocol === "smtps:";
   const transport = createTransport({
     host: hostname.replace(/^\[|\]$/g, ""),
     port: Number(port) || (secure ? 465 : 587),
     secure,
-    requireTLS: !LOCAL.includes(hostname),
+    requireTLS: !LOCAL_HOSTS.includes(hostname),
     ...(username !== "" && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     dnsTimeout: patienceMs,
     connectionTimeout: patienceMs,
@@ -56,33 +56,33 @@ export function createMailer({ url, from }: MailSettings, patienceMs = PATIENCE_
   return {
     send: ({ to, subject, text }) =>
       // As an object an address is one address, whatever stands in it.
-      inWords(
+      toErrorMessage(
         transport.sendMail({ from: { name: "Dunlin", address: from }, to: { name: "", address: to }, subject, text }),
       ),
-    check: () => inWords(transport.verify()),
+    check: () => toErrorMessage(transport.verify()),
   };
 }
 
-const WORDS: Record<string, string> = {
+const ERROR_MESSAGES: Record<string, string> = {
   EAUTH: "the mail server refuses our user and password",
   ETLS: "the mail server offers no TLS that can be trusted",
   EENVELOPE: "the mail server refuses the address",
   EMESSAGE: "the mail server refuses the text",
 };
 
-async function inWords(done: Promise<unknown>): Promise<string | null> {
+async function toErrorMessage(done: Promise<unknown>): Promise<string | null> {
   try {
     await done;
     return null;
   } catch (error) {
     const { code = "", response } = error as { code?: string; response?: string };
-    const words = WORDS[code] ?? "the mail server does not answer as it should";
-    return response === undefined ? words : `${words} (it says: ${plain(response)})`;
+    const words = ERROR_MESSAGES[code] ?? "the mail server does not answer as it should";
+    return response === undefined ? words : `${words} (it says: ${plainAnswer(response)})`;
   }
 }
 
 const ANSWER_LENGTH_MAX = 200;
-const plain = (answer: string) =>
+const plainAnswer = (answer: string) =>
   answer
     .replace(/\p{Cc}+/gu, " ")
     .trim()

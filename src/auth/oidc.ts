@@ -24,7 +24,7 @@ export interface Claims {
 }
 
 /** Why there are no claims: the provider is out of reach, the person did not go through with it, or what came back is not to be believed. */
-export interface Trouble {
+export interface OidcFailure {
   trouble: "unreachable" | "denied" | "invalid";
   error: unknown;
 }
@@ -32,11 +32,11 @@ export interface Trouble {
 export interface Oidc {
   name: string;
   /** Where to send the browser that keeps this token. */
-  authorizationUrl(token: string): Promise<{ url: string } | Trouble>;
+  authorizationUrl(token: string): Promise<{ url: string } | OidcFailure>;
   /** Whether this address is one that the provider sent the browser with this token to. */
   isOfVisit(callback: URL, token: string): boolean;
   /** Who came back. */
-  claims(callback: URL, token: string): Promise<Claims | Trouble>;
+  claims(callback: URL, token: string): Promise<Claims | OidcFailure>;
 }
 
 export const OIDC_CALLBACK = "/sign-in/oidc/callback";
@@ -44,7 +44,7 @@ const TIMEOUT_S = 10;
 /** Clocks may differ by so much. */
 const CLOCK_TOLERANCE_S = 30;
 /** A provider that moved its end points is believed within this long. */
-const DISCOVERED_MS = HOUR_MS;
+const DISCOVERY_CACHE_MS = HOUR_MS;
 
 /**
  * Signing in by the authorization code flow with PKCE. State, nonce and verifier all follow from a token that only the browser
@@ -57,7 +57,7 @@ export function createOidc(settings: OidcSettings, origin: string, monotonicMs: 
   let known: { config: Promise<client.Configuration>; at: number } | null = null;
 
   function discovered(): Promise<client.Configuration> {
-    if (known !== null && monotonicMs() - known.at < DISCOVERED_MS) return known.config;
+    if (known !== null && monotonicMs() - known.at < DISCOVERY_CACHE_MS) return known.config;
     const metadata = { [client.clockTolerance]: CLOCK_TOLERANCE_S };
     const config = client.discovery(new URL(settings.issuer), settings.clientId, metadata, clientAuth(settings), {
       timeout: TIMEOUT_S,
@@ -79,24 +79,24 @@ export function createOidc(settings: OidcSettings, origin: string, monotonicMs: 
         const url = client.buildAuthorizationUrl(await discovered(), {
           redirect_uri: redirectUri,
           scope: "openid email profile",
-          state: derived(token, "state"),
-          nonce: derived(token, "nonce"),
-          code_challenge: await client.calculatePKCECodeChallenge(derived(token, "verifier")),
+          state: deriveFromToken(token, "state"),
+          nonce: deriveFromToken(token, "nonce"),
+          code_challenge: await client.calculatePKCECodeChallenge(deriveFromToken(token, "verifier")),
           code_challenge_method: "S256",
         });
         return { url: url.href };
       } catch (error) {
-        return { trouble: troubleOf(error), error };
+        return { trouble: classifyOidcError(error), error };
       }
     },
-    isOfVisit: (callback, token) => callback.searchParams.get("state") === derived(token, "state"),
+    isOfVisit: (callback, token) => callback.searchParams.get("state") === deriveFromToken(token, "state"),
     async claims(callback, token) {
       try {
         const config = await discovered();
         const tokens = await client.authorizationCodeGrant(config, new URL(redirectUri + callback.search), {
-          expectedState: derived(token, "state"),
-          expectedNonce: derived(token, "nonce"),
-          pkceCodeVerifier: derived(token, "verifier"),
+          expectedState: deriveFromToken(token, "state"),
+          expectedNonce: deriveFromToken(token, "nonce"),
+          pkceCodeVerifier: deriveFromToken(token, "verifier"),
         });
         const idToken = tokens.claims()!;
         // Many providers put the address only where the access token leads.
@@ -112,13 +112,14 @@ export function createOidc(settings: OidcSettings, origin: string, monotonicMs: 
           name: typeof name === "string" ? name : null,
         };
       } catch (error) {
-        return { trouble: troubleOf(error), error };
+        return { trouble: classifyOidcError(error), error };
       }
     },
   };
 }
 
-const derived = (token: string, use: string) => createHash("sha256").update(`${use}\n${token}`).digest("base64url");
+const deriveFromToken = (token: string, use: string) =>
+  createHash("sha256").update(`${use}\n${token}`).digest("base64url");
 
 /** The secret goes as the provider wants it: by Basic, which each has to know, unless it says that it only reads forms. */
 const clientAuth =
@@ -130,7 +131,7 @@ const clientAuth =
     authenticate(server, ...rest);
   };
 
-function troubleOf(error: unknown): Trouble["trouble"] {
+function classifyOidcError(error: unknown): OidcFailure["trouble"] {
   if (error instanceof client.AuthorizationResponseError) return "denied";
   const { code, cause } = error as { code?: string; cause?: unknown };
   const isSilent = code === "OAUTH_TIMEOUT" || code === "OAUTH_RESPONSE_IS_NOT_CONFORM";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { createPasswords, passwordProblem } from "./password.ts";
+import { createPasswords, findPasswordProblem } from "./password.ts";
 
-const WORDS = "sails and sealing wax";
+const PASSPHRASE = "sails and sealing wax";
 
 test("a password is told from every other one, however its letters are typed, and two people with one have two hashes", async () => {
   const passwords = createPasswords(randomBytes, 4);
@@ -15,14 +15,14 @@ test("a password is told from every other one, however its letters are typed, an
 });
 
 test("what was hashed at another cost is still checked at that one", async () => {
-  const stored = await createPasswords(randomBytes, 5).hash(WORDS);
+  const stored = await createPasswords(randomBytes, 5).hash(PASSPHRASE);
   assert.match(stored, /^scrypt\$32\$8\$1\$/);
-  assert.equal(await createPasswords(randomBytes, 4).check(WORDS, stored), true);
+  assert.equal(await createPasswords(randomBytes, 4).check(PASSPHRASE, stored), true);
 });
 
 test("nobody gets in without a password, and that is found out by the same work as a wrong one", async () => {
   const passwords = createPasswords(randomBytes, 14);
-  const stored = await passwords.hash(WORDS);
+  const stored = await passwords.hash(PASSPHRASE);
   // Of the processor: what else runs here does not count.
   const workOf = async (typed: string, of: string | null) => {
     const began = process.cpuUsage();
@@ -32,7 +32,7 @@ test("nobody gets in without a password, and that is found out by the same work 
   };
   const work = { nobody: [] as number[], wrong: [] as number[] };
   for (let round = 0; round < 9; round++) {
-    work.nobody.push(await workOf(WORDS, null));
+    work.nobody.push(await workOf(PASSPHRASE, null));
     work.wrong.push(await workOf("other words", stored));
   }
   // Without the work it would be a thousandth.
@@ -42,9 +42,9 @@ test("nobody gets in without a password, and that is found out by the same work 
 
 test("where more passwords wait than are looked at in a quarter of a minute it is busy, until they are done", async () => {
   const passwords = createPasswords(randomBytes, 4);
-  const all = Array.from({ length: 101 }, () => passwords.check(WORDS, null));
+  const all = Array.from({ length: 101 }, () => passwords.check(PASSPHRASE, null));
   assert.equal(passwords.isBusy(), false);
-  all.push(passwords.check(WORDS, null));
+  all.push(passwords.check(PASSPHRASE, null));
   assert.equal(passwords.isBusy(), true);
   assert.deepEqual(new Set(await Promise.all(all)), new Set([false]));
   assert.equal(passwords.isBusy(), false);
@@ -52,25 +52,25 @@ test("where more passwords wait than are looked at in a quarter of a minute it i
 
 test("a password is long, is not one letter, and is not the address", () => {
   const email = "grace@example.com";
-  assert.equal(passwordProblem(WORDS, email), null);
+  assert.equal(findPasswordProblem(PASSPHRASE, email), null);
   for (const [password, says] of [
     ["short", /at least 12/],
     ["x".repeat(257), /at most 256/],
     ["abababababab", /5 different/],
     ["Grace-Grace-1", /around your address/],
   ] as const)
-    assert.match(passwordProblem(password, email)!, says);
+    assert.match(findPasswordProblem(password, email)!, says);
 });
 
 test("a password passes at each limit, and may hold the address when it is twice as long as it must be", () => {
   const email = "grace@example.com";
-  for (const fine of ["abcdeabcdeab", WORDS.repeat(20).slice(0, 256), "grace and a hopper of it"])
-    assert.equal(passwordProblem(fine, email), null, fine);
+  for (const fine of ["abcdeabcdeab", PASSPHRASE.repeat(20).slice(0, 256), "grace and a hopper of it"])
+    assert.equal(findPasswordProblem(fine, email), null, fine);
   for (const [password, says] of [
     ["abcdeabcdea", /at least 12/],
-    [WORDS.repeat(20).slice(0, 257), /at most 256/],
+    [PASSPHRASE.repeat(20).slice(0, 257), /at most 256/],
     ["abcdabcdabcd", /5 different/],
     ["grace and a hopper of i", /around your address/],
   ] as const)
-    assert.match(passwordProblem(password, email)!, says);
+    assert.match(findPasswordProblem(password, email)!, says);
 });

@@ -4,9 +4,9 @@ const PASSWORD_LENGTH_MIN = 12;
 /** Longer ones only cost time. */
 export const PASSWORD_LENGTH_MAX = 256;
 /** Each takes 128 MB and a core for a third of a second at the usual cost. */
-const AT_ONCE = 2;
+const CONCURRENT_HASH_COUNT = 2;
 /** Who comes after so many waits for a quarter of a minute already. */
-const WAITING_MAX = 100;
+const MAX_WAITING_HASHES = 100;
 const BLOCK_SIZE = 8;
 const PARALLEL = 1;
 const HASH_BYTES = 32;
@@ -27,7 +27,7 @@ export interface Passwords {
  * @param logN  the base-2 logarithm of the cost: 17 in service, less in tests
  */
 export function createPasswords(randomBytes: (size: number) => Buffer, logN = 17): Passwords {
-  const turns = limited(AT_ONCE);
+  const turns = createLimiter(CONCURRENT_HASH_COUNT);
   const nobody = `scrypt$${2 ** logN}$${BLOCK_SIZE}$${PARALLEL}$${Buffer.alloc(SALT_BYTES).toString("base64")}$${Buffer.alloc(HASH_BYTES).toString("base64")}`;
   const derive = (password: string, salt: Buffer, cost: Required<Pick<ScryptOptions, "N" | "r" | "p">>) =>
     turns.take(
@@ -52,12 +52,12 @@ export function createPasswords(randomBytes: (size: number) => Buffer, logN = 17
       const derived = await derive(password, Buffer.from(salt, "base64"), cost);
       return timingSafeEqual(derived, Buffer.from(key, "base64")) && stored !== null;
     },
-    isBusy: () => turns.waiting() >= WAITING_MAX,
+    isBusy: () => turns.waiting() >= MAX_WAITING_HASHES,
   };
 }
 
 /** What is wrong with a new password, or null. Length is what counts; rules on letters only make people write them down. */
-export function passwordProblem(password: string, email: string): string | null {
+export function findPasswordProblem(password: string, email: string): string | null {
   if (password.length < PASSWORD_LENGTH_MIN) return `must have at least ${PASSWORD_LENGTH_MIN} characters`;
   if (password.length > PASSWORD_LENGTH_MAX) return `must have at most ${PASSWORD_LENGTH_MAX} characters`;
   if (password.toLowerCase().includes(email.split("@")[0]!.toLowerCase()) && password.length < 2 * PASSWORD_LENGTH_MIN)
@@ -67,7 +67,7 @@ export function passwordProblem(password: string, email: string): string | null 
 }
 
 /** Runs at most `count` at once; who comes later waits. */
-function limited(count: number) {
+function createLimiter(count: number) {
   let running = 0;
   const waiting: (() => void)[] = [];
   return {

@@ -1,20 +1,22 @@
 import type { Person } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import { audit } from "../store/audit-log.ts";
+import { writeAuditEntry } from "../store/audit-log.ts";
 import type { Database, Tx } from "../store/database.ts";
 import { findPersonByIdentity, insertIdentity } from "../store/identities.ts";
 import { type Invite, invitesForAddress } from "../store/invites.ts";
 import { dropPassword, findPersonByEmail, insertPerson, membershipsOf } from "../store/people.ts";
 import { deleteSessionsOf } from "../store/sessions.ts";
-import { join } from "./invites.ts";
+import { joinMerchant } from "./invites.ts";
 import type { Claims } from "./oidc.ts";
-import { isEmail, normalEmail } from "./sign-in.ts";
+import { isEmail, normalizeEmail } from "./sign-in.ts";
 
 const NAME_LENGTH_MAX = 100;
 
 /** Why nobody signs in: the address is not verified, nobody invited it, or it was somebody else's at the provider before. */
-export type Refusal = "unverified" | "unknown" | "another";
-export type ProviderSignIn = { person: Person; lostPassword: boolean } | { refused: Refusal; email: string | null };
+export type ProviderRefusal = "unverified" | "unknown" | "another";
+export type ProviderSignIn =
+  | { person: Person; lostPassword: boolean }
+  | { refused: ProviderRefusal; email: string | null };
 
 /**
  * The person behind what a provider says. The first time, the person is found by the verified address: one who is here, or one
@@ -34,7 +36,7 @@ export function signInByProvider(
     const known = await findPersonByIdentity(tx, claims.issuer, claims.subject);
     const found: ProviderSignIn = known
       ? { person: known, lostPassword: false }
-      : await firstSignIn(tx, claims, invite, address, ports);
+      : await signInFirstTime(tx, claims, invite, address, ports);
     if ("person" in found && invite) await joinUnlessMember(tx, invite, found.person, claims, address, ports);
     return found;
   });
@@ -47,7 +49,7 @@ export function signInByProvider(
 /** The last invite was used a moment ago: ends the transaction, so that the person is not made. */
 class Uninvited extends Error {}
 
-async function firstSignIn(
+async function signInFirstTime(
   tx: Tx,
   claims: Claims,
   invite: Invite | null,
@@ -56,9 +58,9 @@ async function firstSignIn(
 ): Promise<ProviderSignIn> {
   if (claims.email === null || !claims.isVerified || !isEmail(claims.email))
     return { refused: "unverified", email: claims.email };
-  const email = normalEmail(claims.email);
+  const email = normalizeEmail(claims.email);
   const existing = await findPersonByEmail(tx, email);
-  const person = existing ?? (await newPerson(tx, email, claims, invite, address, ports));
+  const person = existing ?? (await createInvitedPerson(tx, email, claims, invite, address, ports));
   if (!person) return { refused: "unknown", email };
   if (!(await insertIdentity(tx, claims.issuer, claims.subject, person.id, ports.now()))) {
     const linked = await findPersonByIdentity(tx, claims.issuer, claims.subject); // a moment ago, by a second window
@@ -70,12 +72,13 @@ async function firstSignIn(
   await deleteSessionsOf(tx, person.id);
   const actor = { personId: person.id, name: email, address };
   const change = { deed: "member.linked", object: email, details: { provider: claims.issuer } };
-  for (const { merchantId } of await membershipsOf(tx, person.id)) await audit(tx, merchantId, actor, change, ports);
+  for (const { merchantId } of await membershipsOf(tx, person.id))
+    await writeAuditEntry(tx, merchantId, actor, change, ports);
   return { person: { ...person, password: null }, lostPassword: person.password !== null };
 }
 
 /** Make the person whom somebody invited: by the link that was followed, or under this address. */
-async function newPerson(
+async function createInvitedPerson(
   tx: Tx,
   email: string,
   claims: Claims,
@@ -112,5 +115,5 @@ async function joinUnlessMember(
 ) {
   const memberships = await membershipsOf(tx, person.id);
   if (memberships.some(({ merchantId }) => merchantId === invite.merchantId)) return;
-  await join(tx, invite, person, address, ports, { provider: issuer });
+  await joinMerchant(tx, invite, person, address, ports, { provider: issuer });
 }

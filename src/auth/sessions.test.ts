@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { testDatabase } from "../../test/database.ts";
+import { createTestDatabase } from "../../test/database.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Person } from "../domain/person.ts";
 import { addMember } from "../store/members.ts";
 import { insertPerson } from "../store/people.ts";
-import { beginSession, endSession, sessionOf } from "./sessions.ts";
+import { beginSession, endSession, findValidSession } from "./sessions.ts";
 
-const database = await testDatabase();
+const database = await createTestDatabase();
 after(() => database.drop());
 const { db } = database;
 const clock = testClock();
@@ -21,16 +21,16 @@ await insertPerson(db, person);
 
 test("a session begins at a merchant of the person, and ends the one before it", async () => {
   const homeless = await beginSession(db, person, undefined, ports);
-  assert.equal((await sessionOf(db, homeless, ports))?.merchantId, null);
+  assert.equal((await findValidSession(db, homeless, ports))?.merchantId, null);
   const merchant = await testMerchant(db, ports);
   await addMember(db, merchant.id, person.id, "owner", ports.now());
   const next = await beginSession(db, person, homeless, ports);
-  assert.equal((await sessionOf(db, next, ports))?.merchantId, merchant.id);
-  assert.equal(await sessionOf(db, homeless, ports), null);
+  assert.equal((await findValidSession(db, next, ports))?.merchantId, merchant.id);
+  assert.equal(await findValidSession(db, homeless, ports), null);
   await endSession(db, "no token");
-  assert.ok(await sessionOf(db, next, ports));
+  assert.ok(await findValidSession(db, next, ports));
   await endSession(db, next);
-  assert.equal(await sessionOf(db, next, ports), null);
+  assert.equal(await findValidSession(db, next, ports), null);
 });
 
 test("a session that is used ends after exactly 14 days", async () => {
@@ -38,18 +38,18 @@ test("a session that is used ends after exactly 14 days", async () => {
   const beganMs = clock.realMs;
   for (let hours = 8; hours < 14 * 24; hours += 8) {
     clock.realMs = beganMs + hours * HOUR_MS;
-    assert.ok(await sessionOf(db, token, ports), `after ${hours} h`);
+    assert.ok(await findValidSession(db, token, ports), `after ${hours} h`);
   }
   clock.realMs = beganMs + 14 * DAY_MS - 1;
-  assert.ok(await sessionOf(db, token, ports));
+  assert.ok(await findValidSession(db, token, ports));
   clock.realMs += 1;
-  assert.equal(await sessionOf(db, token, ports), null);
+  assert.equal(await findValidSession(db, token, ports), null);
 });
 
 test("pages within a minute write nothing, and a later one is noted", async () => {
   const token = await beginSession(db, person, undefined, ports);
   const beganMs = clock.realMs;
-  const seenMs = async () => (await sessionOf(db, token, ports))!.seenAt.getTime();
+  const seenMs = async () => (await findValidSession(db, token, ports))!.seenAt.getTime();
   clock.realMs += 59_999;
   await seenMs();
   assert.equal(await seenMs(), beganMs);

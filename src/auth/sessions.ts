@@ -14,11 +14,11 @@ import {
 import { hashOfToken, newToken } from "./token.ts";
 
 /** Who was away for so long signs in again. */
-const IDLE_MS = 12 * HOUR_MS;
+const SESSION_IDLE_MS = 12 * HOUR_MS;
 /** And so does everybody after this. */
-export const SESSION_MS = 14 * DAY_MS;
+export const SESSION_LIFETIME_MS = 14 * DAY_MS;
 /** A page more or less within a minute changes nothing, so it need not be written. */
-const TOUCH_MS = 60_000;
+const TOUCH_INTERVAL_MS = 60_000;
 
 /**
  * Begin a session under a token that was never seen before: what a browser brought along is not used.
@@ -30,7 +30,11 @@ export async function beginSession(tx: Tx, person: Person, former: string | unde
   const formerHash = former === undefined ? null : hashOfToken(former);
   if (formerHash) await deleteSession(tx, formerHash);
   const realNow = ports.realNow();
-  await deleteOldSessions(tx, new Date(realNow.getTime() - IDLE_MS), new Date(realNow.getTime() - SESSION_MS));
+  await deleteOldSessions(
+    tx,
+    new Date(realNow.getTime() - SESSION_IDLE_MS),
+    new Date(realNow.getTime() - SESSION_LIFETIME_MS),
+  );
   const token = newToken(ports.randomBytes);
   const [first] = await membershipsOf(tx, person.id);
   await insertSession(tx, hashOfToken(token)!, person.id, first?.merchantId ?? null, realNow);
@@ -38,14 +42,14 @@ export async function beginSession(tx: Tx, person: Person, former: string | unde
 }
 
 /** The session behind a token, or null when there is none or it is over. */
-export async function sessionOf(db: Database, token: string, ports: Ports): Promise<Session | null> {
+export async function findValidSession(db: Database, token: string, ports: Ports): Promise<Session | null> {
   const hash = hashOfToken(token);
   const session = hash && (await findSession(db, hash));
   if (!hash || !session) return null;
   const realNow = ports.realNow();
   const idleMs = realNow.getTime() - session.seenAt.getTime();
-  if (idleMs >= IDLE_MS || realNow.getTime() - session.createdAt.getTime() >= SESSION_MS) return null;
-  if (idleMs >= TOUCH_MS) await touchSession(db, hash, realNow);
+  if (idleMs >= SESSION_IDLE_MS || realNow.getTime() - session.createdAt.getTime() >= SESSION_LIFETIME_MS) return null;
+  if (idleMs >= TOUCH_INTERVAL_MS) await touchSession(db, hash, realNow);
   return session;
 }
 

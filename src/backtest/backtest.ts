@@ -1,36 +1,43 @@
-import type { Learned } from "../model/learned.ts";
+import type { LearnedModel } from "../model/learned-model.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
-import type { History } from "./attempts.ts";
-import { type Episode, type Estimate, estimate, isRecovered, isSaid, type NotSaid } from "./estimate.ts";
-import { type FailedInvoice, failuresOf, givenUpOf, groupOf } from "./failed-invoices.ts";
-import { CHOICES, gapWords, STOP } from "./gaps.ts";
-import { choiceOf, type Way, waysOf } from "./ways.ts";
+import {
+  type Episode,
+  type Estimate,
+  estimateStrategy,
+  isEstimate,
+  isRecovered,
+  type NotEstimable,
+} from "./estimate.ts";
+import { declineGroupOf, type FailedInvoice, findAbandonedGroups, findFailedInvoices } from "./failed-invoices.ts";
+import type { PaymentHistory } from "./parse-history.ts";
+import { CHOICE_COUNT, gapText, STOP_CHOICE } from "./retry-gaps.ts";
+import { buildStrategies, choiceOf, type RetryStrategy } from "./strategies.ts";
 
 /** Later decisions of a way can hardly be told from any history. */
-const DEPTH_MAX = 4;
+const MAX_COMPARED_RETRIES = 4;
 
 /** What a history says of one way of trying again. */
-export interface Judged {
+export interface JudgedStrategy {
   name: string;
   words: string;
   /** For as many of its first decisions as the history can tell, else why not even for one. */
-  count: Estimate | NotSaid;
-  money: Estimate | NotSaid;
+  count: Estimate | NotEstimable;
+  money: Estimate | NotEstimable;
   /** Invoices for which it asks for another card right after their first failure. */
-  asked?: Recovered;
+  asked?: RecoveryTotals;
   /** Where nothing is said of its money: what the history lacks most. */
-  missing?: Missing | null;
+  missing?: UnseenChoice | null;
 }
 
 /** A first retry, and the shares of the invoices for which a way and the merchant's own system make it. */
-interface Missing {
+interface UnseenChoice {
   choice: number;
   wanted: number;
   made: number;
 }
 
 /** Some failed invoices, and what the merchant's own system recovered of them. */
-interface Recovered {
+interface RecoveryTotals {
   invoices: number;
   recovered: number;
   /** Minor units. */
@@ -39,13 +46,13 @@ interface Recovered {
 }
 
 /** Failed invoices in one currency. */
-export interface Book extends Recovered {
+export interface CurrencyResult extends RecoveryTotals {
   currency: string;
-  ways: Judged[];
+  ways: JudgedStrategy[];
 }
 
 /** What a merchant's history says. What is optional, here and in its parts, is not in results that were kept from before it was told. */
-export interface Backtest {
+export interface BacktestResult {
   from: Date;
   to: Date;
   attempts: number;
@@ -72,7 +79,7 @@ export interface Backtest {
   /** Where it said so of some retries only, of how many: then it is not gone by. */
   chancesGiven?: { retries: number; of: number } | null;
   /** The largest first. */
-  books: Book[];
+  books: CurrencyResult[];
   /** Share of the first retries by gap, and of them that succeeded. */
   firstGaps: { words: string; share: number; succeeded: number | null }[];
   /** Failed invoices by why they failed first, and the recovered share. */
@@ -86,14 +93,14 @@ export interface Backtest {
  *
  * @param learned  what Dunlin ships knowing; is not changed
  */
-export function backtest(history: History, learned: Learned, now: Date): Backtest {
+export function runBacktest(history: PaymentHistory, learned: LearnedModel, now: Date): BacktestResult {
   const { attempts, problems, leftOut, passedOver, unmet, repeated } = history;
-  const failures = failuresOf(attempts, now);
-  const { invoices, ...chances } = withChances(failures.invoices);
-  const givenUp = givenUpOf(invoices);
-  const ways = waysOf(failures, learned, givenUp);
+  const failures = findFailedInvoices(attempts, now);
+  const { invoices, ...chances } = withPropensities(failures.invoices);
+  const givenUp = findAbandonedGroups(invoices);
+  const ways = buildStrategies(failures, learned, givenUp);
   const books = [...Map.groupBy(invoices, ({ currency }) => currency)]
-    .map(([currency, invoices]) => bookOf(currency, invoices, ways))
+    .map(([currency, invoices]) => buildCurrencyResult(currency, invoices, ways))
     .sort((a, b) => b.invoices - a.invoices);
   return {
     from: failures.from,
@@ -112,15 +119,15 @@ export function backtest(history: History, learned: Learned, now: Date): Backtes
     initiatorKnown: attempts.some(({ initiator }) => initiator !== null),
     ...chances,
     books,
-    firstGaps: firstGapsOf(invoices),
-    groups: groupsOf(invoices),
+    firstGaps: summarizeFirstGaps(invoices),
+    groups: summarizeGroups(invoices),
     givenUp,
   };
 }
 
 /** The chances that a history states are gone by where it states all: of two kinds of chances in one sum nobody knows what it means. */
-function withChances(invoices: readonly FailedInvoice[]) {
-  const retries = invoices.flatMap(({ decisions }) => decisions.filter(({ choice }) => choice !== STOP));
+function withPropensities(invoices: readonly FailedInvoice[]) {
+  const retries = invoices.flatMap(({ decisions }) => decisions.filter(({ choice }) => choice !== STOP_CHOICE));
   const stated = retries.filter(({ chance }) => chance !== null).length;
   if (stated > 0 && stated === retries.length) return { invoices, chancesKnown: true, chancesGiven: null };
   const without = ({ decisions, ...invoice }: FailedInvoice) => ({
@@ -131,13 +138,17 @@ function withChances(invoices: readonly FailedInvoice[]) {
   return { invoices: invoices.map(without), chancesKnown: false, chancesGiven };
 }
 
-const bookOf = (currency: string, invoices: readonly FailedInvoice[], ways: readonly Way[]): Book => ({
+const buildCurrencyResult = (
+  currency: string,
+  invoices: readonly FailedInvoice[],
+  ways: readonly RetryStrategy[],
+): CurrencyResult => ({
   currency,
-  ...recoveredOf(invoices),
-  ways: ways.map((way) => judged(way, invoices)),
+  ...recoveryTotalsOf(invoices),
+  ways: ways.map((way) => judgeStrategy(way, invoices)),
 });
 
-function recoveredOf(invoices: readonly FailedInvoice[]): Recovered {
+function recoveryTotalsOf(invoices: readonly FailedInvoice[]): RecoveryTotals {
   const recovered = invoices.filter(isRecovered);
   const sumOf = (some: readonly FailedInvoice[]) => some.reduce((sum, { amount }) => sum + amount, 0);
   return {
@@ -152,13 +163,13 @@ function recoveredOf(invoices: readonly FailedInvoice[]): Recovered {
  * A way, for as many own decisions as the history can tell. How many that are is told by what was done, never by what came of it. What
  * the way would have chosen is asked for no further than that: it is the dear part.
  */
-function judged(way: Way, invoices: readonly FailedInvoice[]): Judged {
+function judgeStrategy(way: RetryStrategy, invoices: readonly FailedInvoice[]): JudgedStrategy {
   const chosen = invoices.map((): number[] => []);
   const asked: FailedInvoice[] = [];
-  const told: { count?: Estimate | NotSaid; money?: Estimate | NotSaid } = {};
+  const told: { count?: Estimate | NotEstimable; money?: Estimate | NotEstimable } = {};
   const measures = { count: () => 1, money: ({ amount }: Episode) => amount };
   const open = new Set(["count", "money"] as const);
-  for (let depth = 1; depth <= DEPTH_MAX && open.size > 0; depth++) {
+  for (let depth = 1; depth <= MAX_COMPARED_RETRIES && open.size > 0; depth++) {
     for (const [i, invoice] of invoices.entries()) {
       if (depth > invoice.decisions.length) continue;
       const next = way.next(invoice, depth - 1);
@@ -166,46 +177,49 @@ function judged(way: Way, invoices: readonly FailedInvoice[]): Judged {
       if (depth === 1 && next === "card") asked.push(invoice);
     }
     for (const measure of open) {
-      const answer = estimate(invoices, chosen, depth, measures[measure]);
-      if (isSaid(answer) || depth === 1) told[measure] = answer;
-      if (!isSaid(answer)) open.delete(measure);
+      const answer = estimateStrategy(invoices, chosen, depth, measures[measure]);
+      if (isEstimate(answer) || depth === 1) told[measure] = answer;
+      if (!isEstimate(answer)) open.delete(measure);
     }
   }
   const { count, money } = told;
-  const missing = isSaid(money!) || money!.why === "chances" ? null : missingOf(invoices, chosen);
-  return { name: way.name, words: way.words, count: count!, money: money!, asked: recoveredOf(asked), missing };
+  const missing = isEstimate(money!) || money!.why === "chances" ? null : findUnseenChoice(invoices, chosen);
+  return { name: way.name, words: way.words, count: count!, money: money!, asked: recoveryTotalsOf(asked), missing };
 }
 
 /** A way's first retries of one kind that are fewer than this among its invoices hardly matter. */
-const WANTED_MIN = 0.05;
+const MIN_WANTED_SHARE = 0.05;
 /** The merchant's own system made something seldom when it made it less than this share of what a way makes of it. */
-const SELDOM = 1 / 4;
+const RARE_CHOICE_RATIO = 1 / 4;
 
 /** What a way does most often of what the merchant's system did seldom, right after the first failure; null where there is nothing. */
-function missingOf(invoices: readonly FailedInvoice[], chosen: readonly (readonly number[])[]): Missing | null {
-  const retries = Array.from({ length: STOP }, (_, choice) => ({
+function findUnseenChoice(
+  invoices: readonly FailedInvoice[],
+  chosen: readonly (readonly number[])[],
+): UnseenChoice | null {
+  const retries = Array.from({ length: STOP_CHOICE }, (_, choice) => ({
     choice,
     wanted: chosen.filter(([first]) => first === choice).length / invoices.length,
     made: invoices.filter(({ decisions }) => decisions[0]!.choice === choice).length / invoices.length,
   }));
-  const seldom = retries.filter(({ wanted, made }) => wanted >= WANTED_MIN && made < SELDOM * wanted);
+  const seldom = retries.filter(({ wanted, made }) => wanted >= MIN_WANTED_SHARE && made < RARE_CHOICE_RATIO * wanted);
   return seldom.sort((a, b) => b.wanted - a.wanted)[0] ?? null;
 }
 
-function firstGapsOf(invoices: readonly FailedInvoice[]): Backtest["firstGaps"] {
-  return Array.from({ length: CHOICES }, (_, choice) => {
+function summarizeFirstGaps(invoices: readonly FailedInvoice[]): BacktestResult["firstGaps"] {
+  return Array.from({ length: CHOICE_COUNT }, (_, choice) => {
     const made = invoices.filter(({ decisions }) => decisions[0]!.choice === choice);
     const succeeded = made.filter(({ decisions }) => decisions[0]!.succeeded).length;
     return {
-      words: gapWords(choice),
+      words: gapText(choice),
       share: made.length / Math.max(1, invoices.length),
-      succeeded: made.length === 0 || choice === STOP ? null : succeeded / made.length,
+      succeeded: made.length === 0 || choice === STOP_CHOICE ? null : succeeded / made.length,
     };
   });
 }
 
-function groupsOf(invoices: readonly FailedInvoice[]): Backtest["groups"] {
-  return [...Map.groupBy(invoices, ({ attempts }) => groupOf(attempts[0]!))]
+function summarizeGroups(invoices: readonly FailedInvoice[]): BacktestResult["groups"] {
+  return [...Map.groupBy(invoices, ({ attempts }) => declineGroupOf(attempts[0]!))]
     .map(([group, some]) => ({
       group,
       share: some.length / invoices.length,

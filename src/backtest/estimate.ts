@@ -1,11 +1,16 @@
-import { habitsOf, newWorths, type Situation, type Worths } from "./fit.ts";
-import { STOP } from "./gaps.ts";
-import { type Estimated, type Range, rangeOfDifference, rangeOfShare } from "./ranges.ts";
-import { sum, UNSEEN_MAX, type Weighed, weigh } from "./weigh.ts";
+import { type ChoiceValues, createChoiceValues, type DecisionContext, fitBehaviorModel } from "./behavior-model.ts";
+import {
+  type ConfidenceInterval,
+  differenceInterval,
+  type EstimatedShare,
+  shareInterval,
+} from "./confidence-intervals.ts";
+import { type EpisodeWeights, MAX_UNSEEN_SHARE, sum, weighEpisodes } from "./importance-weights.ts";
+import { STOP_CHOICE } from "./retry-gaps.ts";
 
 /** One decision of a failed invoice, after one of its failures. */
-export interface Decided {
-  situation: Situation;
+export interface EpisodeDecision {
+  situation: DecisionContext;
   /** What the merchant's own system did. */
   choice: number;
   /** With which chance it did so, where that is known. */
@@ -20,7 +25,7 @@ export interface Episode {
   customerId: string;
   /** Minor units. */
   amount: number;
-  decisions: readonly Decided[];
+  decisions: readonly EpisodeDecision[];
 }
 
 /** What a way of trying again would have recovered, and how sure that is. */
@@ -42,7 +47,7 @@ export interface Estimate {
 }
 
 /** Why nothing is said. */
-export interface NotSaid {
+export interface NotEstimable {
   depth: number;
   /** `chances`: those that the history states are not those of what it shows. */
   why: "few" | "unseen" | "chances";
@@ -53,7 +58,7 @@ export interface NotSaid {
 }
 
 /** Below this the intervals are not what they say. */
-export const EFFECTIVE_MIN = 200;
+export const MIN_EFFECTIVE_SAMPLE = 200;
 const FOLDS = 5;
 
 /**
@@ -65,21 +70,21 @@ const FOLDS = 5;
  * @param depth  how many decisions are its own
  * @param weightOf  1 for invoices, the amount for money
  */
-export function estimate(
+export function estimateStrategy(
   episodes: readonly Episode[],
   chosen: readonly (readonly number[])[],
   depth: number,
   weightOf: (episode: Episode) => number,
-): Estimate | NotSaid {
+): Estimate | NotEstimable {
   const groups = 1 + episodes.reduce((most, { decisions }) => Math.max(most, highestGroup(decisions)), 0);
-  const habits = habitsOf(decisionsOf(episodes), groups);
-  const weighed = weigh(episodes, chosen, depth, weightOf, habits);
-  const isOwn = choseAlike(episodes, chosen, depth);
+  const habits = fitBehaviorModel(allDecisions(episodes), groups);
+  const weighed = weighEpisodes(episodes, chosen, depth, weightOf, habits);
+  const isOwn = isSameChoices(episodes, chosen, depth);
   const { effective } = weighed;
   // What the merchant's system did itself was seen, however seldom.
   const unseen = isOwn ? 0 : weighed.unseen;
-  if (effective < EFFECTIVE_MIN) return { depth, why: "few", effective, unseen };
-  if (unseen > UNSEEN_MAX) return { depth, why: "unseen", effective, unseen };
+  if (effective < MIN_EFFECTIVE_SAMPLE) return { depth, why: "few", effective, unseen };
+  if (unseen > MAX_UNSEEN_SHARE) return { depth, why: "unseen", effective, unseen };
   const { standsFor } = weighed;
   if (!isOwn && standsFor !== null) return { depth, why: "chances", effective, unseen, standsFor };
 
@@ -88,16 +93,25 @@ export function estimate(
   // How far each episode moved what was recovered, and how far it moves the estimate.
   const own = new Float64Array(episodes.length);
   const recovered = Float64Array.from(episodes, (episode) => Number(isRecovered(episode)));
-  const recoveredShare = addStep(own, base, recovered, total);
+  const recoveredShare = addWeightedMean(own, base, recovered, total);
   const { share, moves } = isOwn
     ? { share: recoveredShare, moves: own }
-    : stepByStep(episodes, chosen, depth, base, weighed, groups);
-  const owns = { share: recoveredShare, error: errorOf(clustered(episodes, own, own), total), effective: kish(base) };
-  const known = isOwn ? owns : { share, error: errorOf(clustered(episodes, moves, moves), total), effective };
-  const ranges: [Range, Range] = [rangeOfAsked(known, weighed.asked), rangeOfShare(owns)];
+    : estimateDoublyRobust(episodes, chosen, depth, base, weighed, groups);
+  const owns = {
+    share: recoveredShare,
+    error: standardErrorOf(clusteredCovariance(episodes, own, own), total),
+    effective: effectiveSampleSize(base),
+  };
+  const known = isOwn
+    ? owns
+    : { share, error: standardErrorOf(clusteredCovariance(episodes, moves, moves), total), effective };
+  const ranges: [ConfidenceInterval, ConfidenceInterval] = [
+    rangeOfRequested(known, weighed.asked),
+    shareInterval(owns),
+  ];
   const difference = isOwn
     ? { low: 0, high: 0 }
-    : rangeOfDifference(known, owns, ranges, correlationOf(episodes, moves, own));
+    : differenceInterval(known, owns, ranges, correlationOf(episodes, moves, own));
   return {
     depth,
     share,
@@ -113,78 +127,78 @@ export function estimate(
 }
 
 /** Of what is given up at once it is known that nothing comes, so only the rest has a range. */
-function rangeOfAsked({ share, error, effective }: Estimated, asked: number): Range {
+function rangeOfRequested({ share, error, effective }: EstimatedShare, asked: number): ConfidenceInterval {
   if (asked === 0) return { low: 0, high: 0 };
-  const { low, high } = rangeOfShare({ share: share / asked, error: error / asked, effective });
+  const { low, high } = shareInterval({ share: share / asked, error: error / asked, effective });
   return { low: low * asked, high: high * asked };
 }
 
 /** Whether a way chose as the merchant's system did, everywhere. Then what it recovers is known, and nothing is to be weighed. */
-const choseAlike = (episodes: readonly Episode[], chosen: readonly (readonly number[])[], depth: number) =>
+const isSameChoices = (episodes: readonly Episode[], chosen: readonly (readonly number[])[], depth: number) =>
   episodes.every(({ decisions }, i) => decisions.slice(0, depth).every(({ choice }, k) => choice === chosen[i]![k]));
 
 /** The recovered share, and how far each episode moves it. */
-function stepByStep(
+function estimateDoublyRobust(
   episodes: readonly Episode[],
   chosen: readonly (readonly number[])[],
   depth: number,
   base: Float64Array,
-  { weights, stopped }: Weighed,
+  { weights, stopped }: EpisodeWeights,
   groups: number,
 ) {
-  const models = modelsOf(episodes, chosen, depth, groups);
+  const models = crossFitModels(episodes, chosen, depth, groups);
   const total = sum(base);
   const moves = new Float64Array(episodes.length);
   let share = 0;
   const expected = episodes.map(({ decisions }, i) => models[i]!.worth(decisions, chosen[i]!, 0));
-  share += addStep(moves, base, expected, total);
+  share += addWeightedMean(moves, base, expected, total);
   for (let k = 0; k < depth; k++) {
     const residuals = episodes.map(({ decisions }, i) => {
       const decided = decisions[k];
       if (!decided || stopped[i]! <= k || weights[k]![i] === 0) return 0;
-      const then = k + 1 < depth ? models[i]!.worth(decisions, chosen[i]!, k + 1) : later(decisions, k + 1);
+      const then = k + 1 < depth ? models[i]!.worth(decisions, chosen[i]!, k + 1) : isRecoveredFrom(decisions, k + 1);
       return Number(decided.succeeded) + then - models[i]!.expected(k, decided);
     });
-    share += addStep(moves, weights[k]!, residuals, total);
+    share += addWeightedMean(moves, weights[k]!, residuals, total);
   }
   return { share, moves };
 }
 
-export const isSaid = (answer: Estimate | NotSaid): answer is Estimate => "share" in answer;
+export const isEstimate = (answer: Estimate | NotEstimable): answer is Estimate => "share" in answer;
 
-function* decisionsOf(episodes: readonly Episode[]) {
+function* allDecisions(episodes: readonly Episode[]) {
   for (const { decisions } of episodes) yield* decisions;
 }
 
-const highestGroup = (decisions: readonly Decided[]) =>
+const highestGroup = (decisions: readonly EpisodeDecision[]) =>
   decisions.reduce((most, { situation }) => Math.max(most, ...situation), 0);
 
 export const isRecovered = ({ decisions }: Episode) => decisions.some(({ succeeded }) => succeeded);
 
 /** Whether an invoice is recovered by its decision `from` or a later one, as it was. */
-function later(decisions: readonly Decided[], from: number): number {
+function isRecoveredFrom(decisions: readonly EpisodeDecision[], from: number): number {
   for (let k = from; k < decisions.length; k++) if (decisions[k]!.succeeded) return 1;
   return 0;
 }
 
 /** What decisions are worth, for one part of the episodes learned from the other parts. */
-interface Model {
-  expected(k: number, decided: Pick<Decided, "situation" | "choice">): number;
+interface OutcomeModel {
+  expected(k: number, decided: Pick<EpisodeDecision, "situation" | "choice">): number;
   /** What the judged way expects at decision `k` of an episode; 0 when it was over before. */
-  worth(decisions: readonly Decided[], chosen: readonly number[], k: number): number;
+  worth(decisions: readonly EpisodeDecision[], chosen: readonly number[], k: number): number;
 }
 
 /** For each episode a model that has seen none of its customer. */
-function modelsOf(
+function crossFitModels(
   episodes: readonly Episode[],
   chosen: readonly (readonly number[])[],
   depth: number,
   groups: number,
-): Model[] {
+): OutcomeModel[] {
   const folds = episodes.map(({ customerId }) => foldOf(customerId));
   const seen = episodes.map(({ decisions }, i) => ({ decisions, chosen: chosen[i]! }));
   const models = Array.from({ length: FOLDS }, (_, fold) =>
-    modelOf(
+    fitOutcomeModel(
       seen.filter((_, i) => folds[i] !== fold),
       depth,
       groups,
@@ -194,24 +208,24 @@ function modelsOf(
 }
 
 /** Backwards: what a choice is worth is what follows when the judged way goes on. */
-function modelOf(
-  seen: readonly { decisions: readonly Decided[]; chosen: readonly number[] }[],
+function fitOutcomeModel(
+  seen: readonly { decisions: readonly EpisodeDecision[]; chosen: readonly number[] }[],
   depth: number,
   groups: number,
-): Model {
-  const worths: Worths[] = [];
-  const expected: Model["expected"] = (k, { situation, choice }) =>
-    choice === STOP ? 0 : worths[k]!.expected(situation, choice);
-  const worth: Model["worth"] = (decisions, chosen, k) => {
+): OutcomeModel {
+  const worths: ChoiceValues[] = [];
+  const expected: OutcomeModel["expected"] = (k, { situation, choice }) =>
+    choice === STOP_CHOICE ? 0 : worths[k]!.expected(situation, choice);
+  const worth: OutcomeModel["worth"] = (decisions, chosen, k) => {
     const decided = decisions[k];
     return decided ? expected(k, { situation: decided.situation, choice: chosen[k]! }) : 0;
   };
   for (let k = depth - 1; k >= 0; k--) {
-    const fitted = newWorths(groups);
+    const fitted = createChoiceValues(groups);
     for (const { decisions, chosen } of seen) {
       const decided = decisions[k];
-      if (!decided || decided.choice === STOP) continue;
-      const then = k + 1 < depth ? worth(decisions, chosen, k + 1) : later(decisions, k + 1);
+      if (!decided || decided.choice === STOP_CHOICE) continue;
+      const then = k + 1 < depth ? worth(decisions, chosen, k + 1) : isRecoveredFrom(decisions, k + 1);
       fitted.add(decided.situation, decided.choice, Number(decided.succeeded) + then);
     }
     worths[k] = fitted;
@@ -226,7 +240,7 @@ function foldOf(customerId: string): number {
 }
 
 /** Adds a weighted mean's terms to `moves`, and returns the mean. */
-function addStep(moves: Float64Array, weights: Float64Array, values: ArrayLike<number>, total: number): number {
+function addWeightedMean(moves: Float64Array, weights: Float64Array, values: ArrayLike<number>, total: number): number {
   const weight = sum(weights);
   let mean = 0;
   for (let i = 0; i < moves.length; i++) mean += (weights[i]! * values[i]!) / weight;
@@ -235,7 +249,7 @@ function addStep(moves: Float64Array, weights: Float64Array, values: ArrayLike<n
 }
 
 /** How far customers move two means together, a sum of products: invoices of one customer go together. */
-function clustered(episodes: readonly Episode[], one: ArrayLike<number>, other: ArrayLike<number>): number {
+function clusteredCovariance(episodes: readonly Episode[], one: ArrayLike<number>, other: ArrayLike<number>): number {
   const byCustomer = new Map<string, [number, number]>();
   episodes.forEach(({ customerId }, i) => {
     const sums = byCustomer.get(customerId) ?? [0, 0];
@@ -247,12 +261,13 @@ function clustered(episodes: readonly Episode[], one: ArrayLike<number>, other: 
   return (products * customers) / Math.max(1, customers - 1);
 }
 
-const errorOf = (squares: number, total: number) => Math.sqrt(squares) / total;
+const standardErrorOf = (squares: number, total: number) => Math.sqrt(squares) / total;
 
 function correlationOf(episodes: readonly Episode[], one: ArrayLike<number>, other: ArrayLike<number>): number {
-  const scale = Math.sqrt(clustered(episodes, one, one) * clustered(episodes, other, other));
-  return scale > 0 ? clustered(episodes, one, other) / scale : 0;
+  const scale = Math.sqrt(clusteredCovariance(episodes, one, one) * clusteredCovariance(episodes, other, other));
+  return scale > 0 ? clusteredCovariance(episodes, one, other) / scale : 0;
 }
 
 /** So many equal weights would tell as much. */
-const kish = (weights: Float64Array) => sum(weights) ** 2 / weights.reduce((squares, each) => squares + each ** 2, 0);
+const effectiveSampleSize = (weights: Float64Array) =>
+  sum(weights) ** 2 / weights.reduce((squares, each) => squares + each ** 2, 0);

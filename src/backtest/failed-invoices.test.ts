@@ -1,60 +1,61 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readHistory } from "./attempts.ts";
-import { failuresOf } from "./failed-invoices.ts";
-import { GAPS, STOP } from "./gaps.ts";
+import { findFailedInvoices } from "./failed-invoices.ts";
+import { parseHistory } from "./parse-history.ts";
+import { RETRY_GAPS, STOP_CHOICE } from "./retry-gaps.ts";
 
 const NOW = new Date(Date.UTC(2026, 6, 1));
 
 /** Attempts of one invoice, each with its day, its state and who made it; and one that is new enough for the invoice's window to be over. */
-function failures(...attempts: [day: number, state: string, initiator?: string][]) {
+function findFailures(...attempts: [day: number, state: string, initiator?: string][]) {
   const row = (invoiceId: string, [day, state, initiator = ""]: [number, string, string?]) =>
     `${invoiceId},${new Date(Date.UTC(2026, 0, 1 + day)).toISOString()},${state},4900,EUR,${initiator}`;
   const rows = [...attempts.map((each) => row("in_1", each)), row("in_2", [60, "PAID"])];
-  return failuresOf(
-    readHistory(["invoiceId,createdAt,state,amount,currency,initiator", ...rows].join("\n")).attempts,
+  return findFailedInvoices(
+    parseHistory(["invoiceId,createdAt,state,amount,currency,initiator", ...rows].join("\n")).attempts,
     NOW,
   );
 }
 const CUSTOMER = "TRANSACTION_INITIATOR_CUSTOMER";
-const after = (days: number) => GAPS.findIndex(({ from }) => from === days);
+const gapFrom = (days: number) => RETRY_GAPS.findIndex(({ from }) => from === days);
 
 test("an invoice that its customer pays before the first retry says nothing of retries: it is left out, and counted", () => {
-  const paid = failures([0, "FAILED"], [0, "PAID", CUSTOMER]);
+  const paid = findFailures([0, "FAILED"], [0, "PAID", CUSTOMER]);
   assert.deepEqual([paid.invoices, paid.paidBefore], [[], 1]);
-  assert.equal(failures([0, "FAILED"], [3, "PAID", "BILLING_SYSTEM"]).paidBefore, 0);
+  assert.equal(findFailures([0, "FAILED"], [3, "PAID", "BILLING_SYSTEM"]).paidBefore, 0);
 });
 
 test("where a customer pays after a retry, that one was made, and what would have come next is not known", () => {
-  const { invoices, paidBefore } = failures([0, "FAILED"], [3, "FAILED"], [4, "PAID", "customer"]);
+  const { invoices, paidBefore } = findFailures([0, "FAILED"], [3, "FAILED"], [4, "PAID", "customer"]);
   assert.equal(paidBefore, 0);
   assert.deepEqual(
     invoices[0]!.decisions.map(({ choice, succeeded }) => [choice, succeeded]),
-    [[after(3), false]],
+    [[gapFrom(3), false]],
   );
 });
 
 test("a customer's own failed attempt is no retry, and one after the window changes nothing", () => {
-  const { invoices } = failures([0, "FAILED"], [1, "FAILED", CUSTOMER], [3, "FAILED"], [40, "PAID", CUSTOMER]);
+  const { invoices } = findFailures([0, "FAILED"], [1, "FAILED", CUSTOMER], [3, "FAILED"], [40, "PAID", CUSTOMER]);
   assert.deepEqual(
     invoices[0]!.decisions.map(({ choice }) => choice),
-    [after(3), STOP],
+    [gapFrom(3), STOP_CHOICE],
   );
-  const last = failures([0, "FAILED"], [3, "FAILED"], [5, "FAILED", CUSTOMER]).invoices[0]!;
-  assert.equal(last.decisions.at(-1)!.choice, STOP, "the merchant's system had its time, and tried no more");
+  const last = findFailures([0, "FAILED"], [3, "FAILED"], [5, "FAILED", CUSTOMER]).invoices[0]!;
+  assert.equal(last.decisions.at(-1)!.choice, STOP_CHOICE, "the merchant's system had its time, and tried no more");
 });
 
 test("an attempt that is dated in the future is left out, and does not end the history: what is too young stays so", () => {
   const heading = "invoiceId,createdAt,state,amount,currency";
   const row = (invoiceId: string, at: string, state: string) => `${invoiceId},${at},${state},4900,EUR`;
   const rows = [row("in_1", "2026-06-20", "FAILED"), row("in_2", "2026-06-21", "PAID")];
-  const of = (...more: string[]) => failuresOf(readHistory([heading, ...rows, ...more].join("\n")).attempts, NOW);
+  const of = (...more: string[]) =>
+    findFailedInvoices(parseHistory([heading, ...rows, ...more].join("\n")).attempts, NOW);
   const { ahead, ...rest } = of(row("in_1", "2099-02-01", "PAID"), row("in_3", "2099-01-01", "PAID"));
   assert.deepEqual([ahead, rest.aheadFrom], [2, new Date("2099-01-01")]);
   const plain = of();
   assert.equal(plain.tooYoung, 1);
   assert.deepEqual({ ...rest, aheadFrom: null, ahead: 0 }, { ...plain });
-  const { from, to, tooYoung } = failuresOf(
+  const { from, to, tooYoung } = findFailedInvoices(
     of().invoices.flatMap(({ attempts }) => attempts),
     NOW,
   );

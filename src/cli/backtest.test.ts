@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { variedHistory } from "../../test/varied-history.ts";
-import type { Backtest } from "../backtest/backtest.ts";
+import { createVariedHistory } from "../../test/varied-history.ts";
+import type { BacktestResult } from "../backtest/backtest.ts";
 import { backtestCommand } from "./backtest.ts";
-import { type Context, Failure } from "./command.ts";
+import { type CommandContext, CommandFailure } from "./command.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dunlin-backtest-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -16,7 +16,7 @@ async function run(path: string, values: Record<string, string | boolean> = {}) 
   const beside: string[] = [];
   const aside = { print: (line: string) => void beside.push(line) };
   const realNow = () => new Date("2026-12-01");
-  const context = { print: (line: string) => void lines.push(line), aside, realNow } as Context;
+  const context = { print: (line: string) => void lines.push(line), aside, realNow } as CommandContext;
   const code = await backtestCommand.run(context, values, [path]);
   return { code, out: lines.join("\n"), aside: beside.join("\n") };
 }
@@ -25,7 +25,7 @@ async function run(path: string, values: Record<string, string | boolean> = {}) 
 function history(invoices: number, days?: readonly number[], lost = 0, givesUp = false): string {
   const wasLost = (invoiceId: string) => lost > 0 && Number(invoiceId.slice(4)) % lost === 0;
   const tried = new Set<string>();
-  const rows = variedHistory(invoices, Date.UTC(2026, 0, 1), days).flatMap(
+  const rows = createVariedHistory(invoices, Date.UTC(2026, 0, 1), days).flatMap(
     ({ invoiceId, customerId, at, isPaid, amount }) => {
       if (givesUp && tried.has(invoiceId) && wasLost(invoiceId)) return [];
       tried.add(invoiceId);
@@ -57,7 +57,7 @@ test("a history in which tries varied is judged, as JSON and in a report that ne
     html,
     /Days 1, 3, 5 and 7, for the first retry, would have recovered less: EUR [\d,.]+ to EUR [\d,.]+\./,
   );
-  const json = JSON.parse(out) as Backtest;
+  const json = JSON.parse(out) as BacktestResult;
   const [book] = json.books;
   assert.equal(book!.currency, "EUR");
   const fixed = book!.ways.find(({ name }) => name === "fixed")!.count;
@@ -222,7 +222,7 @@ test("a file that speaks another way of states than is known is refused, not jud
   const known = history(300);
   writeFileSync(path, known.replaceAll(",PAID,", ",AUTHORISED,"));
   await assert.rejects(run(path), (error: Error) => {
-    assert.ok(error instanceof Failure);
+    assert.ok(error instanceof CommandFailure);
     assert.match(
       error.message,
       /state "AUTHORISED" is not known: write PAID, FAILED, .* --states says .*\(\d+ records, the first in line \d+\)/,
@@ -241,13 +241,13 @@ test("a file that is no history is refused with what is missing", async () => {
   writeFileSync(path, "a,b\n1,2\n");
   await assert.rejects(run(path), /no history of attempts\. The heading has no invoiceId/);
   const nothing = join(folder, "nothing.csv");
-  await assert.rejects(run(nothing), new Failure(`${nothing} can't be read: the file is not there.`));
+  await assert.rejects(run(nothing), new CommandFailure(`${nothing} can't be read: the file is not there.`));
   await assert.rejects(run(folder), /can't be read: EISDIR/);
 });
 
 test("a report that can't be written is refused in words, before anything is judged", async () => {
   const report = join(folder, "no", "report.html");
-  const refused = new Failure(`The report can't be written to ${report}: the folder is not there.`);
+  const refused = new CommandFailure(`The report can't be written to ${report}: the folder is not there.`);
   await assert.rejects(run(join(folder, "nothing.csv"), { report }), refused);
   const path = join(folder, "few.csv");
   writeFileSync(path, history(300));
@@ -267,7 +267,7 @@ test("a file that is too young says from when on its invoices count, and leaves 
   );
   assert.ok(!existsSync(report));
   const asJson = await run(path, { report, json: true });
-  assert.equal((JSON.parse(asJson.out) as Backtest).tooYoung, 2);
+  assert.equal((JSON.parse(asJson.out) as BacktestResult).tooYoung, 2);
   assert.equal(asJson.aside, "No report is written: there is nothing to judge.");
   assert.ok(!existsSync(report));
   writeFileSync(path, `${heading}\nin_1,2026-01-20T08:00:00Z,PAID,4900,EUR\n`);

@@ -1,10 +1,10 @@
 import { existsSync, statSync } from "node:fs";
+import { countOtherSessions, RestoreRefused, readDump, restoreDump } from "../store/database-dump.ts";
 import { UnknownMigration } from "../store/migrate.ts";
-import { NotCopied, readWhole, sessionsOf, writeWhole } from "../store/whole-database.ts";
-import { checkBackup, readBackup, type Totals, writeBackup } from "./backup-file.ts";
-import { type Command, type Context, EXIT, Failure, UsageError } from "./command.ts";
-import { growingLine } from "./growing-line.ts";
-import { secretOf, secretOptions } from "./secret-options.ts";
+import { type BackupTotals, checkBackup, readBackup, writeBackup } from "./backup-file.ts";
+import { type Command, type CommandContext, CommandFailure, EXIT_CODES, UsageError } from "./command.ts";
+import { createProgressLine } from "./progress-line.ts";
+import { readSecretOption, secretOptions } from "./secret-options.ts";
 
 /** `dunlin backup`: the whole database in one file. */
 export const backup: Command = {
@@ -16,19 +16,20 @@ export const backup: Command = {
   positionals: ["FILE"],
   examples: ["npx dunlin backup /var/backups/dunlin-2027-01-31.backup"],
   async run(context, values, [file]) {
-    if (existsSync(file!) && values.force !== true) throw new Failure(`${file} is there already; --force replaces it`);
+    if (existsSync(file!) && values.force !== true)
+      throw new CommandFailure(`${file} is there already; --force replaces it`);
     const server = await context.server();
     try {
       const begunMs = context.monotonicMs();
       const unfinished = `${file}.${context.randomBytes(4).toString("hex")}.new`;
-      const written = await writeBackup(file!, readWhole(server.address), unfinished);
+      const written = await writeBackup(file!, readDump(server.address), unfinished);
       const found = await checkBackup(file!);
-      if (found.rows !== written.rows) throw new Failure(`${file} holds ${found.rows} rows of ${written.rows}`);
+      if (found.rows !== written.rows) throw new CommandFailure(`${file} holds ${found.rows} rows of ${written.rows}`);
       context.print(
-        `${rowsWords(written)}, ${sizeWords(file!)}, ${secondsWords(context, begunMs)}; read again and whole`,
+        `${formatRowTotals(written)}, ${formatFileSize(file!)}, ${formatElapsed(context, begunMs)}; read again and whole`,
       );
       context.print("The secret key is not in it. Keep secret.key, or DUNLIN_SECRET_KEY, in another place.");
-      return EXIT.ok;
+      return EXIT_CODES.ok;
     } finally {
       await server.close();
     }
@@ -46,12 +47,12 @@ export const restore: Command = {
   begins: true,
   examples: ["DATABASE_URL=postgres://… npx dunlin restore /var/backups/dunlin-2027-01-31.backup"],
   async run(context, _values, [file]) {
-    if (!existsSync(file!)) throw new Failure(`there is no file ${file}`);
+    if (!existsSync(file!)) throw new CommandFailure(`there is no file ${file}`);
     const server = await context.server();
     try {
-      await copied(context, (onTable) => writeWhole(server.address, readBackup(file!), context.log, onTable));
+      await runCopy(context, (onTable) => restoreDump(server.address, readBackup(file!), context.log, onTable));
       context.print("Start the service with the secret key of the database that was backed up.");
-      return EXIT.ok;
+      return EXIT_CODES.ok;
     } finally {
       await server.close();
     }
@@ -69,19 +70,23 @@ export const move: Command = {
   positionals: [],
   examples: ["npx dunlin move --to postgres://dunlin@db.internal/dunlin"],
   async run(context, values) {
-    const url = await secretOf(context, values, "to", (value) => /:\/\/[^/@]*:[^/@]*@|[?&]password=/.test(value));
+    const url = await readSecretOption(context, values, "to", (value) =>
+      /:\/\/[^/@]*:[^/@]*@|[?&]password=/.test(value),
+    );
     if (!url || !/^postgres(ql)?:\/\//.test(url))
       throw new UsageError("--to and --to-file take the address of a database: postgres://USER@HOST/DATABASE.");
     const server = await context.server();
     try {
       // Its writes meanwhile would be left behind.
-      if ((await sessionsOf(server.address)) > server.sessions)
-        throw new Failure("the service is running. Stop it first: what it writes meanwhile would be left behind");
-      await copied(context, (onTable) => writeWhole({ url }, readWhole(server.address), context.log, onTable));
+      if ((await countOtherSessions(server.address)) > server.sessions)
+        throw new CommandFailure(
+          "the service is running. Stop it first: what it writes meanwhile would be left behind",
+        );
+      await runCopy(context, (onTable) => restoreDump({ url }, readDump(server.address), context.log, onTable));
       context.print(
         "Set DATABASE_URL to it, keep the secret key as it is, and start the service. What is here stays as it was.",
       );
-      return EXIT.ok;
+      return EXIT_CODES.ok;
     } finally {
       await server.close();
     }
@@ -89,25 +94,29 @@ export const move: Command = {
 };
 
 /** Runs a copy, and says what arrived. */
-async function copied(context: Context, copy: (onTable: (table: string, rows: number) => void) => Promise<void>) {
+async function runCopy(
+  context: CommandContext,
+  copy: (onTable: (table: string, rows: number) => void) => Promise<void>,
+) {
   const begunMs = context.monotonicMs();
-  const show = growingLine(context);
-  const totals: Totals = { tables: 0, rows: 0 };
+  const show = createProgressLine(context);
+  const totals: BackupTotals = { tables: 0, rows: 0 };
   const onTable = (table: string, rows: number) => {
     totals.tables++;
     totals.rows += rows;
-    show(`${rowsWords(totals)} so far, the last one ${table}`);
+    show(`${formatRowTotals(totals)} so far, the last one ${table}`);
   };
   try {
     await copy(onTable);
   } catch (error) {
-    const isSaid = error instanceof NotCopied || error instanceof UnknownMigration || error instanceof Failure;
-    throw isSaid ? new Failure(`nothing was written: ${error.message}`) : error;
+    const isSaid =
+      error instanceof RestoreRefused || error instanceof UnknownMigration || error instanceof CommandFailure;
+    throw isSaid ? new CommandFailure(`nothing was written: ${error.message}`) : error;
   }
-  context.print(`${rowsWords(totals)}, ${secondsWords(context, begunMs)}; all arrived as they were`);
+  context.print(`${formatRowTotals(totals)}, ${formatElapsed(context, begunMs)}; all arrived as they were`);
 }
 
-const rowsWords = ({ tables, rows }: Totals) => `${rows.toLocaleString("en-US")} rows of ${tables} tables`;
-const sizeWords = (file: string) => `${(statSync(file).size / 1e6).toFixed(1)} MB`;
-const secondsWords = ({ monotonicMs }: Context, begunMs: number) =>
+const formatRowTotals = ({ tables, rows }: BackupTotals) => `${rows.toLocaleString("en-US")} rows of ${tables} tables`;
+const formatFileSize = (file: string) => `${(statSync(file).size / 1e6).toFixed(1)} MB`;
+const formatElapsed = ({ monotonicMs }: CommandContext, begunMs: number) =>
   `${((monotonicMs() - begunMs) / 1_000).toFixed(1)} s`;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { moment } from "./command.ts";
+import { timeOption } from "./command.ts";
 
 test("an option takes a real date, of UTC, or a moment with its offset, and nothing that could be read in another way", () => {
-  const read = (from: string) => moment({ from }, "from")!.toISOString();
+  const read = (from: string) => timeOption({ from }, "from")!.toISOString();
   assert.equal(read("2027-01-31"), "2027-01-31T00:00:00.000Z");
   assert.equal(read("2027-01-31T12:00:00+02:00"), "2027-01-31T10:00:00.000Z");
   assert.equal(read("2027-01-31T12:00Z"), "2027-01-31T12:00:00.000Z");
@@ -12,5 +12,5 @@ test("an option takes a real date, of UTC, or a moment with its offset, and noth
       () => read(wrong),
       new RegExp(`--from takes a date from 1970 to 2199 such as 2027-01-31 or 2027-01-31T12:00:00Z, not "${wrong}"`),
     );
-  assert.equal(moment({}, "from"), undefined);
+  assert.equal(timeOption({}, "from"), undefined);
 });

@@ -3,24 +3,24 @@ import type { ParseArgsConfig } from "node:util";
 import type { Logger as Log } from "pino";
 import type { Settings } from "../config.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
-import { parseMoment } from "../domain/moment.ts";
 import type { Ports } from "../domain/ports.ts";
-import type { Server } from "../open.ts";
+import { parseTimestamp } from "../domain/timestamp.ts";
+import type { LoggedProblems } from "../logged-problems.ts";
+import type { DatabaseServer } from "../open-store.ts";
 import type { Database } from "../store/database.ts";
 import type { SecretKeys } from "../store/secret-box.ts";
-import type { Walled } from "../store/walled.ts";
-import type { Troubles } from "../troubles.ts";
+import type { TenantDatabase } from "../store/tenant-database.ts";
 import type { WallClock } from "../wall-clock.ts";
 
 /** As sysexits.h has them, but for 1 and 2. A unit of systemd starts the service again after 69, and not after 78. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, unreachable: 69, config: 78 } as const;
+export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, unreachable: 69, config: 78 } as const;
 
 /** The database that a running service uses, or one started for this command alone. */
-export interface Opened {
+export interface OpenedDatabase {
   /** For all merchants. */
   db: Database;
   /** For one merchant at a time. */
-  walled: Walled;
+  walled: TenantDatabase;
   /** The login, which owns the tables: for the few things that no role may do, and to see what its sessions do. */
   owner: Database;
   ports: Ports;
@@ -31,27 +31,27 @@ export interface Opened {
 }
 
 /** The target of printed lines. */
-export interface Lines {
+export interface LineOutput {
   /** Prints a line for people, or for the next program. */
   print(line: string): void;
   isTerminal: boolean;
 }
 
 /** The only ways in which a command reaches the outside, given by main.ts. Its own lines go to standard output. */
-export interface Context extends Lines {
+export interface CommandContext extends LineOutput {
   settings: Settings;
   log: Log;
   /** Warnings and errors of this process's log. */
-  troubles?: Troubles | undefined;
+  troubles?: LoggedProblems | undefined;
   /** Standard output, for whom lines are too little: whoever writes much waits until it is taken. */
   output: Writable;
   /** Standard input. */
   input(): Readable & { isTTY?: boolean };
   /** Standard error: for people, beside what is written to the output. */
-  aside: Lines;
-  open(): Promise<Opened>;
+  aside: LineOutput;
+  open(): Promise<OpenedDatabase>;
   /** The server of the database alone. The command `begins` where there need not be one. */
-  server(): Promise<Server>;
+  server(): Promise<DatabaseServer>;
   realNow(): Date;
   /** Real milliseconds since some moment, which no setting of the clock changes. */
   monotonicMs(): number;
@@ -60,8 +60,8 @@ export interface Context extends Lines {
   stopped: Promise<void>;
 }
 
-export type Options = NonNullable<ParseArgsConfig["options"]>;
-export type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
+export type CommandOptions = NonNullable<ParseArgsConfig["options"]>;
+export type OptionValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
 
 export interface Command {
   /** As typed: `merchant create`. */
@@ -69,7 +69,7 @@ export interface Command {
   /** The text after the name: `MERCHANT [--paused]`. */
   usage: string;
   summary: string;
-  options: Options;
+  options: CommandOptions;
   /** Names of the words that must follow, in order. */
   positionals: readonly string[];
   /** Any number of further words may follow. */
@@ -82,24 +82,24 @@ export interface Command {
   /** It computes all the while and could not hear a signal, so a signal ends it at once. */
   computes?: boolean;
   /** @returns the exit code */
-  run(context: Context, values: Values, positionals: readonly string[]): Promise<number>;
+  run(context: CommandContext, values: OptionValues, positionals: readonly string[]): Promise<number>;
 }
 
 /** A wrong call of a command: printed with its usage, exit code 2. */
 export class UsageError extends Error {}
 
 /** A failure that is no bug: printed as it is, exit code 1. */
-export class Failure extends Error {}
+export class CommandFailure extends Error {}
 
 /** The value of an option that takes text; undefined when it was not given. */
-export const text = (values: Values, name: string): string | undefined => {
+export const textOption = (values: OptionValues, name: string): string | undefined => {
   const value = values[name];
   return typeof value === "string" ? value : undefined;
 };
 
 /** The value of an option that takes a whole number. */
-export function wholeNumber(values: Values, name: string, min: number, max: number): number | undefined {
-  const value = text(values, name);
+export function integerOption(values: OptionValues, name: string, min: number, max: number): number | undefined {
+  const value = textOption(values, name);
   if (value === undefined) return undefined;
   const number = Number(value);
   if (!/^\d+$/.test(value) || number < min || number > max)
@@ -108,10 +108,10 @@ export function wholeNumber(values: Values, name: string, min: number, max: numb
 }
 
 /** The value of an option that takes a moment. */
-export function moment(values: Values, name: string): Date | undefined {
-  const value = text(values, name);
+export function timeOption(values: OptionValues, name: string): Date | undefined {
+  const value = textOption(values, name);
   if (value === undefined) return undefined;
-  const at = parseMoment(
+  const at = parseTimestamp(
     /^\d{4}-\d\d-\d\d$/.test(value) ? `${value}T00:00:00Z` : value.replace(/^(.{16})(Z|[+-])/, "$1:00$2"),
   );
   if (!at)
@@ -125,8 +125,8 @@ const UNITS_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS, d: D
 const DURATION_MAX_MS = 366 * DAY_MS;
 
 /** Milliseconds of an option such as `24h`. */
-export function duration(values: Values, name: string): number | undefined {
-  const value = text(values, name);
+export function durationOption(values: OptionValues, name: string): number | undefined {
+  const value = textOption(values, name);
   if (value === undefined) return undefined;
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
   const ms = value === "0" ? 0 : Number(count) * (UNITS_MS[unit ?? ""] ?? Number.NaN);
@@ -138,7 +138,10 @@ export function duration(values: Values, name: string): number | undefined {
 export const isUuid = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 
 /** Runs `work` with the database open, and closes it whatever happens. */
-export async function withDatabase<T>(context: Context, work: (opened: Opened) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  context: CommandContext,
+  work: (opened: OpenedDatabase) => Promise<T>,
+): Promise<T> {
   const opened = await context.open();
   try {
     return await work(opened);
@@ -148,7 +151,7 @@ export async function withDatabase<T>(context: Context, work: (opened: Opened) =
 }
 
 /** Rows under their headings, columns aligned. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map((row) => row[i]!.length)));
   const line = (cells: readonly string[]) =>
     cells

@@ -21,18 +21,20 @@ export async function compareLogs(
     const unseen = [...logged.keys()].filter((id) => !received.has(id));
     if (differing.length + unseen.length === 0 || tries === 10)
       return [
-        `Webhooks: the merchant received ${sum(received)}; Dunlin's delivery log has ${sum(logged)} attempts.`,
+        `Webhooks: the merchant received ${sumCounts(received)}; Dunlin's delivery log has ${sumCounts(logged)} attempts.`,
         differing.length + unseen.length === 0
           ? "Every webhook in the merchant's log is in the delivery log, and the other way round."
-          : `They differ on ${named([...differing, ...unseen])}. The delivery log goes back DUNLIN_DELIVERY_LOG_DAYS, 180 if nothing is set.`,
+          : `They differ on ${formatIds([...differing, ...unseen])}. The delivery log goes back DUNLIN_DELIVERY_LOG_DAYS, 180 if nothing is set.`,
       ];
     await sleep(200);
   }
 }
 
 /** After a long demo the log has dropped months of them. */
-const NAMED_MAX = 5;
-const named = (ids: readonly string[]) =>
-  ids.length <= NAMED_MAX ? ids.join(", ") : `${ids.slice(0, NAMED_MAX).join(", ")} and ${ids.length - NAMED_MAX} more`;
+const LISTED_IDS_MAX = 5;
+const formatIds = (ids: readonly string[]) =>
+  ids.length <= LISTED_IDS_MAX
+    ? ids.join(", ")
+    : `${ids.slice(0, LISTED_IDS_MAX).join(", ")} and ${ids.length - LISTED_IDS_MAX} more`;
 
-const sum = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);
+const sumCounts = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);

@@ -1,23 +1,23 @@
 import { PassThrough, Readable } from "node:stream";
 import pino from "pino";
-import { machineClock } from "../clock.ts";
+import { createMachineClock } from "../clock.ts";
 import type { Settings } from "../config.ts";
 import { realPorts, SECRET_KEYS } from "../delivery/deliverer.fixture.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../store/database.ts";
-import type { Walled } from "../store/walled.ts";
-import type { Command, Context, Values } from "./command.ts";
+import type { TenantDatabase } from "../store/tenant-database.ts";
+import type { Command, CommandContext, OptionValues } from "./command.ts";
 
 /** Returns the context of a command that uses this database, the lines that it prints, and its own writes to standard output. */
-export function testContext(
+export function createTestContext(
   db: Database,
   settings: Partial<Settings> = {},
   ports: Ports = realPorts,
-  walled: Walled = { of: () => db, close: async () => {} },
+  walled: TenantDatabase = { of: () => db, close: async () => {} },
 ) {
   const lines: string[] = [];
   const output = new PassThrough();
-  const context: Context = {
+  const context: CommandContext = {
     settings: settings as Settings,
     log: pino({ level: "silent" }),
     print: (line) => void lines.push(line),
@@ -30,7 +30,7 @@ export function testContext(
       walled,
       owner: db,
       ports,
-      clock: machineClock(),
+      clock: createMachineClock(),
       secretKeys: SECRET_KEYS,
       close: async () => {},
     }),
@@ -44,8 +44,8 @@ export function testContext(
 }
 
 /** Returns the lines of a command that uses this database. */
-export async function printed(db: Database, command: Command, values: Values, words: readonly string[]) {
-  const { context, lines } = testContext(db);
+export async function runAndCapture(db: Database, command: Command, values: OptionValues, words: readonly string[]) {
+  const { context, lines } = createTestContext(db);
   await command.run(context, values, [...words]);
   return lines.join("\n");
 }

@@ -3,27 +3,27 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "#sdk";
 import { type DemoMerchantRun, startDemoMerchant } from "../../simulator/demo/start-demo-merchant.ts";
-import { localCertificate } from "../api/certificate.ts";
+import { ensureLocalCertificate } from "../api/local-certificate.ts";
 import type { Settings } from "../config.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
-import { COMMAND_LINE } from "../domain/person.ts";
-import { demoFolder, type Store, writeSecret } from "../open.ts";
-import { explain } from "../recovery/explain.ts";
-import { explanationOf } from "../recovery/explanation.ts";
-import { createMerchant, setMerchant } from "../recovery/merchants.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
+import { demoFolderOf, type Store, writeSecretFile } from "../open-store.ts";
+import { buildExplanation } from "../recovery/answers.ts";
+import { loadExplainedCase } from "../recovery/load-explained-case.ts";
+import { changeMerchant, createMerchant } from "../recovery/merchant-settings.ts";
 import { auditCreation } from "../recovery/settings-audit.ts";
-import { ROLES, type Running, start } from "../start.ts";
-import { attemptCounts } from "../store/delivery-counts.ts";
-import { endEmbedded } from "../store/embedded/start.ts";
-import { findLearnedMerchant } from "../store/learned.ts";
-import { type Command, type Context, EXIT, Failure, wholeNumber } from "./command.ts";
+import { ROLES, type RunningService, start } from "../start.ts";
+import { countAttemptsByEvent } from "../store/delivery-counts.ts";
+import { stopEmbedded } from "../store/embedded/start.ts";
+import { findMerchantTrainingState } from "../store/learned-models.ts";
+import { type Command, type CommandContext, CommandFailure, EXIT_CODES, integerOption } from "./command.ts";
 import { compareLogs } from "./compare-logs.ts";
-import { makeKey } from "./key.ts";
-import { setupWords } from "./setup-link.ts";
+import { createKey } from "./key-commands.ts";
+import { setupInstructions } from "./setup-link.ts";
 
 const DAY_S = 86_400;
 /** After so long every loop has seen that the merchant is paused. */
-const PAUSED_MS = 1_500;
+const PAUSE_WAIT_MS = 1_500;
 
 /** `dunlin demo`: the service, and a merchant that uses only its public API and an HTTPS endpoint of its own. */
 export const demo: Command = {
@@ -42,13 +42,13 @@ export const demo: Command = {
   logsTo: "file",
   examples: ["npx dunlin demo", "npx dunlin demo --seconds 120 --seed 7"],
   async run(context, values) {
-    const rate = DAY_S / (wholeNumber(values, "day-seconds", 1, DAY_S) ?? 10);
-    const customers = wholeNumber(values, "customers", 1, 100_000) ?? 200;
-    const seed = wholeNumber(values, "seed", 0, 2 ** 31) ?? 1;
-    const seconds = wholeNumber(values, "seconds", 1, 1_000_000);
-    const own = await demoSettings(context, rate);
+    const rate = DAY_S / (integerOption(values, "day-seconds", 1, DAY_S) ?? 10);
+    const customers = integerOption(values, "customers", 1, 100_000) ?? 200;
+    const seed = integerOption(values, "seed", 0, 2 ** 31) ?? 1;
+    const seconds = integerOption(values, "seconds", 1, 1_000_000);
+    const own = await createDemoSettings(context, rate);
     const tlsDir = join(own.dataDir, "tls");
-    const tls = await localCertificate(tlsDir, new URL(own.baseUrl).hostname, context.realNow());
+    const tls = await ensureLocalCertificate(tlsDir, new URL(own.baseUrl).hostname, context.realNow());
     const webhookToken = context.randomBytes(24).toString("base64url");
     // The endpoint has to listen before the service can be told its address.
     let now = context.realNow;
@@ -68,7 +68,7 @@ export const demo: Command = {
     };
     let fatal: Error | null = null;
     const died = Promise.withResolvers<void>();
-    let running: Running | null = null;
+    let running: RunningService | null = null;
     try {
       running = await start({
         settings,
@@ -81,29 +81,29 @@ export const demo: Command = {
         },
       });
       now = running.store.ports.now;
-      const merchantId = await open(context, running, settings, shop, webhookToken);
+      const merchantId = await startMerchant(context, running, settings, shop, webhookToken);
       context.print(`Clock        one day takes ${Math.round((DAY_S / rate) * 10) / 10} s   Stop and sum up: Ctrl-C`);
       context.print("");
       await Promise.race([context.stopped, died.promise, ...(seconds ? [sleep(seconds * 1000)] : [])]);
-      await sumUp(context, running, shop, merchantId);
+      await printSummary(context, running, shop, merchantId);
     } finally {
       // Also when the service could not start: the process lives as long as something listens.
       await shop.stop();
       await running?.stop();
     }
-    if (fatal) throw new Failure(`the service stopped: ${(fatal as Error).message}`);
-    return EXIT.ok;
+    if (fatal) throw new CommandFailure(`the service stopped: ${(fatal as Error).message}`);
+    return EXIT_CODES.ok;
   },
 };
 
 /** The demo has a folder of its own, new each time, and a database of its own: it never touches real data. */
-async function demoSettings({ settings, print, log }: Context, rate: number): Promise<Settings> {
-  const dataDir = demoFolder(settings.dataDir);
+async function createDemoSettings({ settings, print, log }: CommandContext, rate: number): Promise<Settings> {
+  const dataDir = demoFolderOf(settings.dataDir);
   const mark = join(dataDir, "made-by-demo");
   if (existsSync(dataDir)) {
     if (!existsSync(mark))
-      throw new Failure(`${dataDir} was not made by the demo, which would empty it. Move it away.`);
-    await endEmbedded(join(dataDir, "postgres"), log);
+      throw new CommandFailure(`${dataDir} was not made by the demo, which would empty it. Move it away.`);
+    await stopEmbedded(join(dataDir, "postgres"), log);
     rmSync(dataDir, { recursive: true });
     print(`Discarded    what the demo before left in ${dataDir}`);
   }
@@ -113,11 +113,17 @@ async function demoSettings({ settings, print, log }: Context, rate: number): Pr
 }
 
 /** How commands are called that are to work on the demo's data, with the settings that the demo was started with. */
-const cliOf = ({ databaseUrl, dataDir }: Settings) =>
-  `${databaseUrl ? "DATABASE_URL= " : ""}DUNLIN_DATA="${demoFolder(dataDir)}" npx dunlin`;
+const commandPrefixOf = ({ databaseUrl, dataDir }: Settings) =>
+  `${databaseUrl ? "DATABASE_URL= " : ""}DUNLIN_DATA="${demoFolderOf(dataDir)}" npx dunlin`;
 
 /** Make the merchant in Dunlin, and let it begin to bill. */
-async function open(context: Context, running: Running, settings: Settings, shop: DemoMerchantRun, token: string) {
+async function startMerchant(
+  context: CommandContext,
+  running: RunningService,
+  settings: Settings,
+  shop: DemoMerchantRun,
+  token: string,
+) {
   const { store, caPath } = running;
   const { db, ports, secretKeys } = store;
   const merchant = await createMerchant(
@@ -127,16 +133,16 @@ async function open(context: Context, running: Running, settings: Settings, shop
     secretKeys,
     ports,
   );
-  await auditCreation(db, COMMAND_LINE, merchant, ports);
-  const { apiKey } = await makeKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
+  await auditCreation(db, COMMAND_LINE_ACTOR, merchant, ports);
+  const { apiKey } = await createKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
   const keyPath = join(settings.dataDir, "api-key");
-  writeSecret(keyPath, apiKey);
+  writeSecretFile(keyPath, apiKey);
   context.print(`Dunlin       ${settings.baseUrl}   data ${settings.dataDir}`);
   if (caPath) context.print(`CA file      ${caPath}`);
   context.print(`Key file     ${keyPath}`);
-  const setup = await setupWords(context, running, settings);
+  const setup = await setupInstructions(context, running, settings);
   if (setup && caPath)
-    context.print(`Browser      warns of the certificate; how to trust it: ${cliOf(context.settings)} trust`);
+    context.print(`Browser      warns of the certificate; how to trust it: ${commandPrefixOf(context.settings)} trust`);
   if (setup) context.print(`Console      ${setup}`);
   context.print(`Merchant     ${merchant.name}, webhooks to ${shop.webhookUrl}`);
   const ca = caPath ? readFileSync(caPath, "utf8") : undefined;
@@ -145,30 +151,35 @@ async function open(context: Context, running: Running, settings: Settings, shop
 }
 
 /** Deliveries pause, so that both logs stand still; then they are compared and the summary is printed. */
-async function sumUp({ print, settings }: Context, { store }: Running, shop: DemoMerchantRun, merchantId: string) {
+async function printSummary(
+  { print, settings }: CommandContext,
+  { store }: RunningService,
+  shop: DemoMerchantRun,
+  merchantId: string,
+) {
   const { db, ports, secretKeys } = store;
   await shop.stopBilling();
-  await setMerchant(db, merchantId, { webhookPaused: true }, secretKeys, ports);
-  await sleep(PAUSED_MS);
-  const comparison = await compareLogs(shop.journal, () => attemptCounts(db, merchantId));
+  await changeMerchant(db, merchantId, { webhookPaused: true }, secretKeys, ports);
+  await sleep(PAUSE_WAIT_MS);
+  const comparison = await compareLogs(shop.journal, () => countAttemptsByEvent(db, merchantId));
   await shop.stop();
   const learning = await learningLines(shop, store, merchantId, settings);
   for (const line of [...shop.summaryLines(), ...comparison, executedLine(shop), ...learning]) print(line);
 }
 
-const TOLD = ["What happened so far?", "What would six even tries have done?", "How was it chosen?"];
+const EXPLAINED_QUESTIONS = ["What happened so far?", "What would six even tries have done?", "How was it chosen?"];
 
 /** How many outcomes were learned, and what is kept of one of the decisions. */
 async function learningLines(shop: DemoMerchantRun, { db, ports }: Store, merchantId: string, settings: Settings) {
-  const learned = await findLearnedMerchant(db, merchantId);
+  const learned = await findMerchantTrainingState(db, merchantId);
   const lines = [`Learning: ${learned?.lessons ?? 0} outcomes have been learned so far.`];
   const invoiceId = shop.executed().actions.findLast(({ type }) => type === "RECOVERY_ACTION_TYPE_RETRY")?.invoiceId;
-  const explained = invoiceId === undefined ? null : await explain(db, merchantId, invoiceId, ports.now());
+  const explained = invoiceId === undefined ? null : await loadExplainedCase(db, merchantId, invoiceId, ports.now());
   if (!explained) return lines;
   // The demo leaves its data, so the whole of it can be asked for.
-  lines.push("From what this says:", `  ${cliOf(settings)} explain ${invoiceId}`);
-  for (const { question, answer } of explanationOf(explained))
-    if (TOLD.includes(question)) lines.push(`  ${question}`, ...answer.map((line) => `    ${line}`));
+  lines.push("From what this says:", `  ${commandPrefixOf(settings)} explain ${invoiceId}`);
+  for (const { question, answer } of buildExplanation(explained))
+    if (EXPLAINED_QUESTIONS.includes(question)) lines.push(`  ${question}`, ...answer.map((line) => `    ${line}`));
   return lines;
 }
 

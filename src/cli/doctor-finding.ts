@@ -1,10 +1,14 @@
-type Verdict = "ok" | "warn" | "fail";
+type FindingVerdict = "ok" | "warn" | "fail";
 
 /** The result of one check of `doctor`. */
 export interface Finding {
-  verdict: Verdict;
+  verdict: FindingVerdict;
   what: string;
   says: string;
 }
 
-export const finding = (verdict: Verdict, what: string, says: string): Finding => ({ verdict, what, says });
+export const createFinding = (verdict: FindingVerdict, what: string, says: string): Finding => ({
+  verdict,
+  what,
+  says,
+});

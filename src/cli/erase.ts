@@ -1,9 +1,9 @@
-import { COMMAND_LINE } from "../domain/person.ts";
-import { eraseCustomer as erase, erasedName } from "../recovery/erase-customer.ts";
-import { countCustomer } from "../store/erasure.ts";
-import { notify, withdrawnNotes } from "../store/hints.ts";
-import { type Command, type Context, EXIT, Failure, withDatabase } from "./command.ts";
-import { merchantOf } from "./whose.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
+import { eraseCustomer as erase, erasedCustomerHash } from "../recovery/erase-customer.ts";
+import { countCustomerRecords } from "../store/erasure.ts";
+import { notify, withdrawnMessages } from "../store/notifications.ts";
+import { type Command, type CommandContext, CommandFailure, EXIT_CODES, withDatabase } from "./command.ts";
+import { resolveMerchant } from "./resolve-merchant.ts";
 
 /** `dunlin erase customer`: erases all data of one customer of a merchant. */
 export const eraseCustomer: Command = {
@@ -20,22 +20,22 @@ export const eraseCustomer: Command = {
   ],
   async run(context, values, [customerId]) {
     return withDatabase(context, async ({ owner, ports }) => {
-      const merchantId = await merchantOf(owner, values);
-      const counts = await countCustomer(owner, merchantId, customerId!);
+      const merchantId = await resolveMerchant(owner, values);
+      const counts = await countCustomerRecords(owner, merchantId, customerId!);
       printCounts(context, counts);
       if (values.yes !== true)
-        throw new Failure("Nothing was erased. To erase it for good, repeat the command with --yes.");
-      const onWithdrawn = (...withdrawn: Parameters<typeof withdrawnNotes>) =>
-        notify(owner, withdrawnNotes(...withdrawn));
-      await erase({ owner, ports, actor: COMMAND_LINE, onWithdrawn }, merchantId, customerId!);
-      context.print(`Erased. The audit log calls the customer ${erasedName(merchantId, customerId!)}`);
-      return EXIT.ok;
+        throw new CommandFailure("Nothing was erased. To erase it for good, repeat the command with --yes.");
+      const onWithdrawn = (...withdrawn: Parameters<typeof withdrawnMessages>) =>
+        notify(owner, withdrawnMessages(...withdrawn));
+      await erase({ owner, ports, actor: COMMAND_LINE_ACTOR, onWithdrawn }, merchantId, customerId!);
+      context.print(`Erased. The audit log calls the customer ${erasedCustomerHash(merchantId, customerId!)}`);
+      return EXIT_CODES.ok;
     });
   },
 };
 
 /** Prints how many there are of what, each on a line. */
-export function printCounts(context: Context, counts: object) {
+export function printCounts(context: CommandContext, counts: object) {
   for (const [name, count] of Object.entries(counts))
     context.print(`${String(count).padStart(9)}  ${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`);
 }

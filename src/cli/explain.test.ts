@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
 import { ingestInvoices } from "../recovery/ingest-invoices.ts";
-import type { Values } from "./command.ts";
-import { printed } from "./context.fixture.ts";
+import type { OptionValues } from "./command.ts";
+import { runAndCapture } from "./context.fixture.ts";
 import { explain } from "./explain.ts";
 
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
 });
 after(() => database.drop());
 
-const run = (invoiceId: string, values: Values = {}) => printed(database.db, explain, values, [invoiceId]);
+const run = (invoiceId: string, values: OptionValues = {}) => runAndCapture(database.db, explain, values, [invoiceId]);
 
 test("an invoice is explained without saying whose it is, unless several merchants have one of that name", async () => {
   const { db } = database;

@@ -1,8 +1,8 @@
-import { explain as explainInvoice } from "../recovery/explain.ts";
-import { explanationOf } from "../recovery/explanation.ts";
-import { summaryOf } from "../recovery/summary.ts";
-import { type Command, EXIT, Failure, withDatabase } from "./command.ts";
-import { merchantWithInvoice } from "./whose.ts";
+import { buildExplanation } from "../recovery/answers.ts";
+import { buildSummary } from "../recovery/invoice-summary.ts";
+import { loadExplainedCase as explainInvoice } from "../recovery/load-explained-case.ts";
+import { type Command, CommandFailure, EXIT_CODES, withDatabase } from "./command.ts";
+import { resolveMerchantByInvoice } from "./resolve-merchant.ts";
 
 /** `dunlin explain`: why an invoice is treated as it is. */
 export const explain: Command = {
@@ -17,21 +17,21 @@ export const explain: Command = {
   examples: ["npx dunlin explain inv_1", "npx dunlin explain inv_1 --json"],
   async run(context, values, [invoiceId]) {
     return withDatabase(context, async ({ db, ports }) => {
-      const merchantId = await merchantWithInvoice(db, values, invoiceId!);
+      const merchantId = await resolveMerchantByInvoice(db, values, invoiceId!);
       const explained = await explainInvoice(db, merchantId, invoiceId!, ports.now());
-      if (!explained) throw new Failure(`There is no invoice ${invoiceId}.`);
-      const answers = explanationOf(explained);
+      if (!explained) throw new CommandFailure(`There is no invoice ${invoiceId}.`);
+      const answers = buildExplanation(explained);
       if (values.json) {
-        context.print(JSON.stringify({ summary: summaryOf(explained), answers, decisions: explained.decisions }));
-        return EXIT.ok;
+        context.print(JSON.stringify({ summary: buildSummary(explained), answers, decisions: explained.decisions }));
+        return EXIT_CODES.ok;
       }
-      for (const line of summaryOf(explained)) context.print(line);
+      for (const line of buildSummary(explained)) context.print(line);
       context.print("");
       for (const { question, answer } of answers.filter(({ applies }) => applies)) {
         context.print(question);
         for (const line of answer) context.print(`  ${line}`);
       }
-      return EXIT.ok;
+      return EXIT_CODES.ok;
     });
   },
 };

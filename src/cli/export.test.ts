@@ -4,36 +4,36 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import { live, portsOf, shop } from "../../test/wall/life.ts";
-import { insert, listFixture, newMerchant, second } from "../api/list/listing.fixture.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { createPorts, createShop, runMerchantLife } from "../../test/wall/merchant-life.ts";
+import { createListFixture, insertAction, newMerchant, secondsToTime } from "../api/list/list.fixture.ts";
 import { EXPORT_NAMES } from "../history/exports.ts";
-import { KIND_NAMES, type KindName } from "../history/kinds.ts";
-import { FULL, MOMENTS, recordsOf } from "../history/records.fixture.ts";
+import { KIND_NAMES, type KindName } from "../history/record-kinds.ts";
+import { FULL_RECORD_BY_KIND, makeRecords, TIMES } from "../history/records.fixture.ts";
 import { DAY, openStage } from "../recovery/stage.fixture.ts";
-import { listAudited } from "../store/audit-log.ts";
+import { listAuditEntries } from "../store/audit-log.ts";
 import { type Database, prepared } from "../store/database.ts";
-import { signedIn } from "../store/roles.ts";
-import { openWalled, type Walled } from "../store/walled.ts";
-import type { Context, Values } from "./command.ts";
-import { testContext } from "./context.fixture.ts";
+import { roleAddresses } from "../store/roles.ts";
+import { openTenantDatabase, type TenantDatabase } from "../store/tenant-database.ts";
+import type { CommandContext, OptionValues } from "./command.ts";
+import { createTestContext } from "./context.fixture.ts";
 import { explain } from "./explain.ts";
 import { exportHistory } from "./export.ts";
 import { importHistory } from "./import.ts";
 
-const ports = portsOf("ee");
+const ports = createPorts("ee");
 const folder = mkdtempSync(join(tmpdir(), "dunlin-export-"));
 let database: TestDatabase;
 let db: Database;
-let walled: Walled;
+let tenantPool: TenantDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
   db = database.db;
-  walled = openWalled(signedIn(database.address, true).api, 2, () => {});
+  tenantPool = openTenantDatabase(roleAddresses(database.address, true).api, 2, () => {});
 });
 after(async () => {
   rmSync(folder, { recursive: true });
-  await walled.close();
+  await tenantPool.close();
   await database.drop();
 });
 
@@ -41,17 +41,17 @@ after(async () => {
 async function run(
   command: typeof exportHistory,
   file: string,
-  values: Values,
-  over: Partial<Context> = {},
-  through = walled,
+  values: OptionValues,
+  over: Partial<CommandContext> = {},
+  through = tenantPool,
 ) {
-  const { context, lines } = testContext(db, { dataDir: folder }, ports, through);
+  const { context, lines } = createTestContext(db, { dataDir: folder }, ports, through);
   assert.equal(await command.run({ ...context, ...over }, values, [file]), 0, lines.join("\n"));
   return lines;
 }
 
-async function outputOf(on: Database, values: Values) {
-  const { context, output } = testContext(on, { dataDir: folder }, ports);
+async function outputOf(on: Database, values: OptionValues) {
+  const { context, output } = createTestContext(on, { dataDir: folder }, ports);
   await exportHistory.run(context, values, ["-"]);
   output.end();
   return (await textOf(output)).split("\n").slice(0, -1);
@@ -71,13 +71,13 @@ const stored = async (kind: KindName, merchantId: string) =>
 const lines = (records: readonly object[]) => `${records.map((record) => JSON.stringify(record)).join("\n")}\n`;
 
 test("what is exported is imported again as it was, every field of it, for another merchant beside one with the same ids", async () => {
-  const [first, other, next] = [await shop(db, ports), await shop(db, ports), await shop(db, ports)];
+  const [first, other, next] = [await createShop(db, ports), await createShop(db, ports), await createShop(db, ports)];
   for (const kind of KIND_NAMES) {
     const [given, foreign, out, again] = ["given", "foreign", "out", "again"].map((name) =>
       join(folder, `${kind}-${name}.jsonl`),
     ) as [string, string, string, string];
-    writeFileSync(given, lines(recordsOf(kind, 1_234)));
-    writeFileSync(foreign, lines(recordsOf(kind, 10).map((record) => ({ ...record, amount: 1 }))));
+    writeFileSync(given, lines(makeRecords(kind, 1_234)));
+    writeFileSync(foreign, lines(makeRecords(kind, 10).map((record) => ({ ...record, amount: 1 }))));
     await run(importHistory, given, { merchant: first.id, as: kind });
     await run(importHistory, foreign, { merchant: other.id, as: kind });
     assert.deepEqual(await run(exportHistory, out, { merchant: first.id, as: kind }), ["1,235 rows exported"]);
@@ -89,31 +89,31 @@ test("what is exported is imported again as it was, every field of it, for anoth
     assert.ok(readFileSync(again).equals(readFileSync(out)));
     // In the order of ids; what was not said is not said, but for the moment that stood in for another.
     const [full, least] = readFileSync(out, "utf8").split("\n");
-    assert.deepEqual(JSON.parse(full!), FULL[kind]);
-    assert.equal(JSON.parse(least!).updatedAt, MOMENTS.createdAt);
+    assert.deepEqual(JSON.parse(full!), FULL_RECORD_BY_KIND[kind]);
+    assert.equal(JSON.parse(least!).updatedAt, TIMES.createdAt);
   }
 });
 
 test("what is pushed while an export runs doubles no row and hides none that was there", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const [given, meanwhile, out] = ["given", "meanwhile", "moving"].map((name) => join(folder, `${name}.jsonl`)) as [
     string,
     string,
     string,
   ];
-  const there = recordsOf("invoices", 2_500);
+  const there = makeRecords("invoices", 2_500);
   writeFileSync(given, lines(there));
   const newer = there.map((record) => ({ ...record, amount: 1, updatedAt: "2026-03-01T00:00:00.000Z" }));
   writeFileSync(meanwhile, lines([...newer, { ...newer[0], id: "0" }, { ...newer[0], id: "z" }]));
   await run(importHistory, given, { merchant: id, as: "invoices" });
   let pages = 0;
-  const busy: Walled = {
-    ...walled,
+  const busy: TenantDatabase = {
+    ...tenantPool,
     of: (merchantId) => ({
-      ...walled.of(merchantId),
+      ...tenantPool.of(merchantId),
       async run(...asked) {
         if (++pages === 2) await run(importHistory, meanwhile, { merchant: id, as: "invoices" });
-        return walled.of(merchantId).run(...asked);
+        return tenantPool.of(merchantId).run(...asked);
       },
     }),
   };
@@ -129,13 +129,13 @@ test("what is pushed while an export runs doubles no row and hides none that was
 });
 
 test("recovery actions are written exactly as the API lists them, oldest first", async () => {
-  const fixture = await listFixture();
+  const fixture = await createListFixture();
   try {
     const { merchant, list } = await newMerchant(fixture);
     for (let n = 0; n < 7; n++)
-      await insert(fixture.database.db, merchant, {
-        createdAt: n === 3 ? "2026-01-10T00:00:02.0005Z" : second(n),
-        executedAt: n % 2 ? second(n + 5) : null,
+      await insertAction(fixture.database.db, merchant, {
+        createdAt: n === 3 ? "2026-01-10T00:00:02.0005Z" : secondsToTime(n),
+        executedAt: n % 2 ? secondsToTime(n + 5) : null,
         transactionId: n % 3 ? `tx_${n}` : null,
       });
     const { recoveryActions } = await list({ orderBy: "created_at", orderDirection: "asc" });
@@ -162,7 +162,7 @@ test("decisions are written as explain shows them, each with its invoice", async
     await stage.decide();
     const written = await outputOf(stage.db, { merchant: id, as: "decisions" });
     const { invoiceId } = JSON.parse(written[0]!);
-    const { context, lines } = testContext(stage.db, {}, ports);
+    const { context, lines } = createTestContext(stage.db, {}, ports);
     await explain.run(context, { json: true }, [invoiceId]);
     const { decisions } = JSON.parse(lines[0]!) as { decisions: object[] };
     assert.ok(decisions.length > 1);
@@ -176,7 +176,7 @@ test("decisions are written as explain shows them, each with its invoice", async
 });
 
 test("a file that is there stays as it is unless --force says so, and only its owner may read the new one", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const path = join(folder, "there.jsonl");
   writeFileSync(path, "mine");
   const values = { merchant: id, as: "invoices" };
@@ -188,20 +188,20 @@ test("a file that is there stays as it is unless --force says so, and only its o
 });
 
 test("an export that breaks, or is stopped, leaves no file and takes nothing from the one that it was to replace", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const given = join(folder, "given.jsonl");
-  writeFileSync(given, lines(recordsOf("invoices", 1_500)));
+  writeFileSync(given, lines(makeRecords("invoices", 1_500)));
   const values = { merchant: id, as: "invoices", force: true };
   await run(importHistory, given, values);
   const path = join(folder, "broken.jsonl");
   writeFileSync(path, "mine");
   const names = readdirSync(folder);
   let pages = 0;
-  const dying: Walled = {
-    ...walled,
+  const dying: TenantDatabase = {
+    ...tenantPool,
     of: (merchantId) => ({
-      ...walled.of(merchantId),
-      run: (...asked) => (++pages > 1 ? Promise.reject(new Error("killed")) : walled.of(merchantId).run(...asked)),
+      ...tenantPool.of(merchantId),
+      run: (...asked) => (++pages > 1 ? Promise.reject(new Error("killed")) : tenantPool.of(merchantId).run(...asked)),
     }),
   };
   await assert.rejects(run(exportHistory, path, values, {}, dying), /killed/);
@@ -215,12 +215,12 @@ test("an export that breaks, or is stopped, leaves no file and takes nothing fro
 });
 
 test("who exported what is written down before anything leaves", async () => {
-  const { id } = await shop(db, ports);
-  const dying: Walled = { ...walled, of: () => assert.fail("killed") };
+  const { id } = await createShop(db, ports);
+  const dying: TenantDatabase = { ...tenantPool, of: () => assert.fail("killed") };
   const path = join(folder, "written-down.jsonl");
   await assert.rejects(run(exportHistory, path, { merchant: id, as: "decisions" }, {}, dying), /killed/);
   await outputOf(db, { merchant: id, as: "actions" });
-  const audited = await listAudited(db, id, { noun: "export" }, 10);
+  const audited = await listAuditEntries(db, id, { noun: "export" }, 10);
   assert.deepEqual(
     audited.map(({ deed, object, actor, details }) => [deed, object, actor, details]),
     [
@@ -234,9 +234,9 @@ test("no export holds a secret or another merchant's record, though both lived w
   const secrets = ["hush-hush", "tell-nobody"] as const;
   const lives = await Promise.all(
     secrets.map(async (secret, n) => {
-      const own = portsOf(`e${n}`);
-      const merchant = await shop(db, own, { credential: { auth: "bearer", secret } });
-      await live(db, merchant, own, `cus_of_${secret}`);
+      const own = createPorts(`e${n}`);
+      const merchant = await createShop(db, own, { credential: { auth: "bearer", secret } });
+      await runMerchantLife(db, merchant, own, `cus_of_${secret}`);
       return merchant.id;
     }),
   );
@@ -252,8 +252,8 @@ test("no export holds a secret or another merchant's record, though both lived w
 });
 
 test("a wrong call says what it takes", async () => {
-  const { id } = await shop(db, ports);
-  const wrong: [string, Values, RegExp][] = [
+  const { id } = await createShop(db, ports);
+  const wrong: [string, OptionValues, RegExp][] = [
     ["x.jsonl", { as: "invoices" }, /--merchant takes the id/],
     ["x.jsonl", { merchant: id, as: "keys" }, /--as takes one of subscriptions, .*, actions, decisions\./],
     ["x.csv", { merchant: id, as: "invoices" }, /a name that ends in \.jsonl, or "-"/],

@@ -1,14 +1,14 @@
 import { basename } from "node:path";
-import { COMMAND_LINE } from "../domain/person.ts";
-import { EXPORT_NAMES, EXPORTS } from "../history/exports.ts";
-import { audit } from "../store/audit-log.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
+import { EXPORT_NAMES, PAGES_BY_EXPORT } from "../history/exports.ts";
+import { writeAuditEntry } from "../store/audit-log.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { type Command, EXIT, Failure, UsageError, withDatabase } from "./command.ts";
-import { growingLine } from "./growing-line.ts";
-import { asOption, merchantOption, rowsWords } from "./import.ts";
-import { fileSink, outputSink } from "./sink.ts";
+import { type Command, CommandFailure, EXIT_CODES, UsageError, withDatabase } from "./command.ts";
+import { createOutputSink, openFileSink } from "./export-sink.ts";
+import { formatRowCount, merchantOption, recordKindOption } from "./import.ts";
+import { createProgressLine } from "./progress-line.ts";
 
-const OUTPUT = "-";
+const STDOUT_PATH = "-";
 
 /** `dunlin export`: what is stored of a merchant, into a file that `dunlin import` takes, or that other programs read. */
 export const exportHistory: Command = {
@@ -27,39 +27,40 @@ export const exportHistory: Command = {
   ],
   async run(context, values, [file]) {
     const merchantId = merchantOption(values);
-    const name = asOption(values, EXPORT_NAMES);
-    if (file !== OUTPUT && !/\.(jsonl|ndjson)$/i.test(file!))
-      throw new UsageError(`FILE is JSONL, with a name that ends in .jsonl, or "${OUTPUT}" for standard output.`);
-    const lines = file === OUTPUT ? context.aside : context;
+    const name = recordKindOption(values, EXPORT_NAMES);
+    if (file !== STDOUT_PATH && !/\.(jsonl|ndjson)$/i.test(file!))
+      throw new UsageError(`FILE is JSONL, with a name that ends in .jsonl, or "${STDOUT_PATH}" for standard output.`);
+    const lines = file === STDOUT_PATH ? context.aside : context;
     let isStopped = false;
     context.stopped.then(() => {
       isStopped = true;
     });
     return withDatabase(context, async ({ db, walled, ports }) => {
-      if (!(await findMerchant(db, merchantId))) throw new Failure(`there is no merchant ${merchantId}`);
+      if (!(await findMerchant(db, merchantId))) throw new CommandFailure(`there is no merchant ${merchantId}`);
       const sink =
-        file === OUTPUT
-          ? outputSink(context.output)
-          : await fileSink(file!, values.force === true, context.randomBytes);
-      const show = growingLine(lines);
+        file === STDOUT_PATH
+          ? createOutputSink(context.output)
+          : await openFileSink(file!, values.force === true, context.randomBytes);
+      const show = createProgressLine(lines);
       let rows = 0;
       try {
         // Before anything leaves: one that is broken off is in the log, too.
         const exported = { deed: "export.made", object: name, details: { file: basename(sink.name) } };
-        await audit(db, merchantId, COMMAND_LINE, exported, ports);
-        for await (const page of EXPORTS[name](walled.of(merchantId), merchantId)) {
-          if (isStopped) throw new Failure(`stopped after ${rowsWords(rows)}, before ${sink.name} was whole`);
+        await writeAuditEntry(db, merchantId, COMMAND_LINE_ACTOR, exported, ports);
+        for await (const page of PAGES_BY_EXPORT[name](walled.of(merchantId), merchantId)) {
+          if (isStopped)
+            throw new CommandFailure(`stopped after ${formatRowCount(rows)}, before ${sink.name} was whole`);
           await sink.write(page.map((row) => `${JSON.stringify(row)}\n`).join(""));
           rows += page.length;
-          show(`${rowsWords(rows)} so far`);
+          show(`${formatRowCount(rows)} so far`);
         }
         await sink.finish();
       } catch (error) {
         await sink.abandon();
         throw error;
       }
-      lines.print(`${rowsWords(rows)} exported`);
-      return EXIT.ok;
+      lines.print(`${formatRowCount(rows)} exported`);
+      return EXIT_CODES.ok;
     });
   },
 };

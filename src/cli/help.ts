@@ -1,7 +1,7 @@
 import type { Command } from "./command.ts";
 
 /** The chapters of the help, and which commands are in each. */
-export const GROUPS: readonly [title: string, prefix: RegExp][] = [
+export const COMMAND_GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor|trust)$/],
   ["The database", /^(backup|restore|move)$|^(secret-key|erase) /],
   ["Merchants, people and keys", /^(merchant|key) |^invite$/],
@@ -11,9 +11,9 @@ export const GROUPS: readonly [title: string, prefix: RegExp][] = [
 ];
 
 /** `dunlin --help`. */
-export function help(commands: readonly Command[]): string {
+export function formatHelp(commands: readonly Command[]): string {
   const lines = ["dunlin: recovers failed subscription payments", "", "Usage: npx dunlin COMMAND [options]"];
-  for (const [title, prefix] of GROUPS) {
+  for (const [title, prefix] of COMMAND_GROUPS) {
     lines.push("", title);
     for (const { name, summary } of commands.filter((command) => prefix.test(command.name)))
       lines.push(`  ${name.padEnd(21)} ${summary}`);
@@ -27,7 +27,7 @@ export function help(commands: readonly Command[]): string {
 }
 
 /** `dunlin COMMAND --help`: examples first. */
-export const commandHelp = ({ name, usage, summary, examples }: Command): string =>
+export const formatCommandHelp = ({ name, usage, summary, examples }: Command): string =>
   [
     summary,
     "",

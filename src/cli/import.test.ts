@@ -3,26 +3,26 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { testDatabase } from "../../test/database.ts";
-import { waitingEvent } from "../../test/waiting-event.ts";
-import { portsOf, shop } from "../../test/wall/life.ts";
+import { createTestDatabase } from "../../test/database.ts";
+import { createWaitingEvent } from "../../test/waiting-event.ts";
+import { createPorts, createShop } from "../../test/wall/merchant-life.ts";
 import { prepared, type Statement } from "../store/database.ts";
-import { channelOf, listen } from "../store/hints.ts";
-import { signedIn } from "../store/roles.ts";
-import { openWalled, type Walled } from "../store/walled.ts";
-import type { Values } from "./command.ts";
-import { testContext } from "./context.fixture.ts";
+import { listenOn, parseChannel } from "../store/notifications.ts";
+import { roleAddresses } from "../store/roles.ts";
+import { openTenantDatabase, type TenantDatabase } from "../store/tenant-database.ts";
+import type { OptionValues } from "./command.ts";
+import { createTestContext } from "./context.fixture.ts";
 import { importHistory } from "./import.ts";
 
-const { db, address, drop } = await testDatabase();
-const walled = openWalled(signedIn(address, true).api, 2, () => {});
+const { db, address, drop } = await createTestDatabase();
+const tenantPool = openTenantDatabase(roleAddresses(address, true).api, 2, () => {});
 const folder = mkdtempSync(join(tmpdir(), "dunlin-import-"));
 after(async () => {
   rmSync(folder, { recursive: true });
-  await walled.close();
+  await tenantPool.close();
   await drop();
 });
-const ports = portsOf("aa");
+const ports = createPorts("aa");
 const text = (sql: string): Statement => prepared("", sql);
 const count = async (table: string, merchantId: string) =>
   (await db.run<{ n: number }>(text(`select count(*) as n from ${table} where merchant_id = $1`), [merchantId]))
@@ -34,8 +34,8 @@ function file(name: string, content: string) {
   return path;
 }
 
-async function run(path: string, values: Values, through: Walled = walled) {
-  const { context, lines } = testContext(db, { dataDir: folder }, ports, through);
+async function run(path: string, values: OptionValues, through: TenantDatabase = tenantPool) {
+  const { context, lines } = createTestContext(db, { dataDir: folder }, ports, through);
   const code = await importHistory.run(context, values, [path]);
   return { code, lines };
 }
@@ -44,17 +44,17 @@ const HEADER = "number,state,customerId,total,currency,createdAt,updatedAt,note\
 const MAP = "id=number,amount=total";
 const row = (id: number, state = "UNPAID", updatedAt = "2026-02-01T00:00:00Z") =>
   `inv_${id},INVOICE_STATE_${state},cus_${id},4900,EUR,2026-01-01T00:00:00Z,${updatedAt},"two\nlines, and ""quotes"""\n`;
-const OVER = "columns that hold no field, and are passed over: note";
+const IGNORED_COLUMNS_MESSAGE = "columns that hold no field, and are passed over: note";
 const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => row(from + index)).join("");
 
 test("a CSV with columns of other names is stored, and nothing unpaid in it opens a case", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const path = file("invoices.csv", `\ufeff${HEADER}${rows(0, 450)}`);
   const { code, lines } = await run(path, { merchant: id, as: "invoices", map: MAP });
   assert.equal(code, 0, lines.join("\n"));
   assert.deepEqual(lines, [
     "450 rows are right; the first is EUR 49.00 at 2026-01-01T00:00:00.000Z",
-    OVER,
+    IGNORED_COLUMNS_MESSAGE,
     "450 rows stored",
   ]);
   assert.equal(await count("invoices", id), 450);
@@ -63,7 +63,7 @@ test("a CSV with columns of other names is stored, and nothing unpaid in it open
 });
 
 test("an older copy steals nothing from what is known", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const values = { merchant: id, as: "invoices", map: MAP };
   await run(file("new.csv", HEADER + row(1, "PAID", "2026-03-01T00:00:00Z")), values);
   const { lines } = await run(file("old.csv", HEADER + row(1) + row(2)), values);
@@ -76,7 +76,7 @@ test("an older copy steals nothing from what is known", async () => {
 });
 
 test("wrong rows are named by line and column, and nothing of the file is stored", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const wrong = `${row(1)}${row(2).replace("4900", "49.00").replace("2026-01-01", "2026-02-30")}${row(3).replace("EUR", "euro")}${row(4).replace("cus_4", "")}`;
   const path = file("wrong.csv", HEADER + wrong + row(5, "LOST"));
   const errors = join(folder, "errors.csv");
@@ -106,12 +106,12 @@ test("wrong rows are named by line and column, and nothing of the file is stored
   const dry = await run(file("dry.csv", HEADER + row(1)), { merchant: id, as: "invoices", map: MAP, "dry-run": true });
   assert.deepEqual(
     [dry.code, dry.lines, await count("invoices", id)],
-    [0, ["1 row is right; the first is EUR 49.00 at 2026-01-01T00:00:00.000Z", OVER], 0],
+    [0, ["1 row is right; the first is EUR 49.00 at 2026-01-01T00:00:00.000Z", IGNORED_COLUMNS_MESSAGE], 0],
   );
 });
 
 test("what is wrong in every row is said once, with the first lines", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const content = HEADER + rows(0, 300).replaceAll("4900", "49.00");
   const { lines } = await run(file("decimals.csv", content), { merchant: id, as: "invoices", map: MAP });
   assert.equal(lines.length, 3, lines.join("\n"));
@@ -123,7 +123,7 @@ test("what is wrong in every row is said once, with the first lines", async () =
 });
 
 test("an export of payments goes in as it is, with a word for each thing that can be read in several ways", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const heading =
     "id,Created date (UTC),Amount,Amount Refunded,Currency,Decline Reason,Payment Source Type,Status,Card Brand,Card Funding,Card Issue Country,Customer ID,Customer Description,Invoice ID";
   const payments = [
@@ -158,7 +158,7 @@ test("an export of payments goes in as it is, with a word for each thing that ca
 });
 
 test("what is said of CSV is refused for JSONL, whose whole numbers would be another amount", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const path = file("decimals.jsonl", '{"amount":12}');
   await assert.rejects(
     run(path, { merchant: id, as: "invoices", decimals: "point" }),
@@ -169,7 +169,7 @@ test("what is said of CSV is refused for JSONL, whose whole numbers would be ano
 });
 
 test("of a file without rows it is said that there are none", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   for (const content of ["", HEADER])
     for (const values of [{ "dry-run": true }, {}]) {
       const { code, lines } = await run(file("empty.csv", content), {
@@ -184,7 +184,7 @@ test("of a file without rows it is said that there are none", async () => {
 });
 
 test("JSONL holds records as the API takes them, with the same rules", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const attempt = {
     id: "tx_1",
     state: "TRANSACTION_STATE_FAILED",
@@ -219,15 +219,15 @@ test("JSONL holds records as the API takes them, with the same rules", async () 
 });
 
 test("an import that is killed goes on where it stopped", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const path = file("long.csv", HEADER + rows(0, 1_000));
   const values = { merchant: id, as: "invoices", map: MAP };
   let batches = 0;
-  const dying: Walled = {
-    ...walled,
+  const dying: TenantDatabase = {
+    ...tenantPool,
     of(merchantId) {
       if (++batches > 3) throw new Error("killed");
-      return walled.of(merchantId);
+      return tenantPool.of(merchantId);
     },
   };
   await assert.rejects(run(path, values, dying), /killed/);
@@ -238,19 +238,19 @@ test("an import that is killed goes on where it stopped", async () => {
 });
 
 test("whole numbers that are read otherwise are another import, which says so, and does not go on behind rows that were not stored by it", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const path = file("whole.csv", HEADER + rows(0, 400));
   const values = { merchant: id, as: "invoices", map: MAP };
   let batches = 0;
-  const of: Walled["of"] = (merchantId) => {
+  const of: TenantDatabase["of"] = (merchantId) => {
     if (++batches > 1) throw new Error("killed");
-    return walled.of(merchantId);
+    return tenantPool.of(merchantId);
   };
-  await assert.rejects(run(path, values, { ...walled, of }), /killed/);
+  await assert.rejects(run(path, values, { ...tenantPool, of }), /killed/);
   const { lines } = await run(path, { ...values, decimals: "point" });
   assert.deepEqual(lines, [
     "400 rows are right; the first is EUR 4,900.00 at 2026-01-01T00:00:00.000Z",
-    OVER,
+    IGNORED_COLUMNS_MESSAGE,
     "400 rows stored",
   ]);
   const sums = "select amount, count(*)::int as n from invoices where merchant_id = $1 group by 1 order by 1";
@@ -258,15 +258,15 @@ test("whole numbers that are read otherwise are another import, which says so, a
 });
 
 test("words for states that mean something else are another import", async () => {
-  const { id } = await shop(db, ports);
+  const { id } = await createShop(db, ports);
   const path = file("meant.csv", HEADER + rows(0, 400).replaceAll("INVOICE_STATE_", ""));
   const values = { merchant: id, as: "invoices", map: MAP };
   let batches = 0;
-  const of: Walled["of"] = (merchantId) => {
+  const of: TenantDatabase["of"] = (merchantId) => {
     if (++batches > 1) throw new Error("killed");
-    return walled.of(merchantId);
+    return tenantPool.of(merchantId);
   };
-  await assert.rejects(run(path, { ...values, states: "unpaid=DRAFT" }, { ...walled, of }), /killed/);
+  await assert.rejects(run(path, { ...values, states: "unpaid=DRAFT" }, { ...tenantPool, of }), /killed/);
   const { lines } = await run(path, { ...values, states: "unpaid=VOIDED" });
   assert.match(lines[0]!, /^400 rows are right/);
   const states = "select state, count(*)::int as n from invoices where merchant_id = $1 group by 1 order by 1";
@@ -276,12 +276,12 @@ test("words for states that mean something else are another import", async () =>
 });
 
 test("what an imported payment takes back is told to whoever sends, so that not even what was read ahead goes out", async () => {
-  const merchant = await shop(db, ports);
-  const event = await waitingEvent(db, merchant, ports);
+  const merchant = await createShop(db, ports);
+  const event = await createWaitingEvent(db, merchant, ports);
   const heard: unknown[] = [];
   const connection = await db.connect();
-  connection.onNotified((name, payload) => heard.push([channelOf(name), payload]));
-  await listen(connection, "withdrawn");
+  connection.onNotified((name, payload) => heard.push([parseChannel(name), payload]));
+  await listenOn(connection, "withdrawn");
   const paid = HEADER + row(1, "PAID", "2026-03-03T00:00:00Z");
   const { code } = await run(file("paid.csv", paid), { merchant: merchant.id, as: "invoices", map: MAP });
   assert.equal(code, 0);

@@ -1,47 +1,47 @@
 import { createReadStream, existsSync, statSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
-import { moneyWords } from "../domain/currency.ts";
-import { COMMAND_LINE } from "../domain/person.ts";
-import { listedColumns } from "../domain/reading.ts";
+import { formatColumnList } from "../domain/csv-format.ts";
+import { formatMoneyText } from "../domain/currency.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { auditImport } from "../history/audit-import.ts";
-import { HISTORY_KINDS, KIND_NAMES } from "../history/kinds.ts";
-import type { HistoryFile } from "../history/rows.ts";
+import type { HistoryFile } from "../history/file-rows.ts";
 import {
-  absentWords,
-  alikeFaultsOf,
-  alikeWords,
-  copiesWords,
-  faultsOf,
-  passedOver,
-  type Taken,
-  takeRows,
-  WRONG_MAX,
-} from "../history/take-rows.ts";
-import type { OnWithdrawn } from "../recovery/stored.ts";
-import { notify, withdrawnNotes } from "../store/hints.ts";
+  absentCellsText,
+  duplicatesText,
+  type FileImportResult,
+  groupedFaultText,
+  groupFaults,
+  INVALID_ROWS_MAX,
+  ignoredColumns,
+  importFile,
+  listFaults,
+} from "../history/import-file.ts";
+import { HISTORY_KIND_BY_NAME, KIND_NAMES } from "../history/record-kinds.ts";
+import type { OnWithdrawn } from "../recovery/store-batches.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { bookmarkOf } from "./bookmark.ts";
+import { notify, withdrawnMessages } from "../store/notifications.ts";
 import {
   type Command,
-  type Context,
-  EXIT,
-  Failure,
+  type CommandContext,
+  CommandFailure,
+  EXIT_CODES,
   isUuid,
-  type Lines,
-  text,
+  type LineOutput,
+  type OptionValues,
+  textOption,
   UsageError,
-  type Values,
   withDatabase,
 } from "./command.ts";
-import { growingLine } from "./growing-line.ts";
-import { READING_OPTIONS, READING_USAGE, readingOption } from "./reading-options.ts";
+import { CSV_FORMAT_OPTIONS, CSV_FORMAT_USAGE, parseCsvFormatOptions } from "./csv-format-options.ts";
+import { openImportCheckpoint } from "./import-checkpoint.ts";
+import { createProgressLine } from "./progress-line.ts";
 
 /** `dunlin import`: a merchant's history from a file. It teaches, and opens no case. */
 export const importHistory: Command = {
   name: "import",
   usage: `FILE --merchant M --as subscriptions|invoices|transactions [options]
   --dry-run                checks every row and stores nothing
-  --errors FILE            where the wrong rows go, as CSV: line, column, error; a line for each field that is wrong${READING_USAGE}
+  --errors FILE            where the wrong rows go, as CSV: line, column, error; a line for each field that is wrong${CSV_FORMAT_USAGE}
 
   FILE is CSV with a first line of column names, JSONL (.jsonl, .ndjson) with a record of the API in each line, or
   JSON with a list of them (.json).
@@ -50,7 +50,7 @@ export const importHistory: Command = {
   options: {
     merchant: { type: "string" },
     as: { type: "string" },
-    ...READING_OPTIONS,
+    ...CSV_FORMAT_OPTIONS,
     "dry-run": { type: "boolean" },
     errors: { type: "string" },
   },
@@ -62,92 +62,100 @@ export const importHistory: Command = {
   ],
   async run(context, values, [file]) {
     const merchantId = merchantOption(values);
-    const name = asOption(values, KIND_NAMES);
-    const { kind, store } = HISTORY_KINDS[name];
-    const reading = readingOption(values, kind.fields, kind.fields.get("state")!.words!);
-    if (!existsSync(file!)) throw new Failure(`there is no file ${file}`);
+    const name = recordKindOption(values, KIND_NAMES);
+    const { kind, store } = HISTORY_KIND_BY_NAME[name];
+    const reading = parseCsvFormatOptions(values, kind.fields, kind.fields.get("state")!.words!);
+    if (!existsSync(file!)) throw new CommandFailure(`there is no file ${file}`);
     return withDatabase(context, async ({ db, walled, ports }) => {
       const merchant = await findMerchant(db, merchantId);
-      if (!merchant) throw new Failure(`there is no merchant ${merchantId}`);
+      if (!merchant) throw new CommandFailure(`there is no merchant ${merchantId}`);
       const what = [
         merchantId,
         name,
         JSON.stringify({ ...reading, columns: [...reading.columns], states: [...reading.states] }),
       ];
-      const bookmark = bookmarkOf(context.settings.dataDir, file!, what, ports.newId);
-      const bar = progressBar(context, statSync(file!).size);
+      const bookmark = openImportCheckpoint(context.settings.dataDir, file!, what, ports.newId);
+      const bar = createProgressBar(context, statSync(file!).size);
       if (bookmark.stored() === undefined || values["dry-run"]) {
-        const taken = await takeRows(opened(file!, "checked", bar), kind, reading, undefined, {
+        const taken = await importFile(openHistoryFile(file!, "checked", bar), kind, reading, undefined, {
           now: ports.now(),
           skewMs: context.settings.clockSkewMs,
         });
         const { header, rows, first, broken } = taken;
-        if (broken !== null) throw new Failure(broken);
-        if (taken.wrong.length > 0) return complain(context, taken, text(values, "errors"));
+        if (broken !== null) throw new CommandFailure(broken);
+        if (taken.wrong.length > 0) return printErrors(context, taken, textOption(values, "errors"));
         if (rows === 0) {
           context.print("there are no rows in the file");
-          return EXIT.ok;
+          return EXIT_CODES.ok;
         }
-        context.print(`${rowsWords(rows)} ${rows === 1 ? "is" : "are"} right; the first is ${readAs(first[0]!)}`);
+        context.print(
+          `${formatRowCount(rows)} ${rows === 1 ? "is" : "are"} right; the first is ${describeRow(first[0]!)}`,
+        );
         // A decline code in a column of another name would be missed by nobody.
-        const over = listedColumns(passedOver(header ?? []));
+        const over = formatColumnList(ignoredColumns(header ?? []));
         if (over !== "") context.print(`columns that hold no field, and are passed over: ${over}`);
-        tellWords(context, taken);
-        const copies = copiesWords(taken);
+        printStateWords(context, taken);
+        const copies = duplicatesText(taken);
         if (copies !== null) context.print(`${copies}; the newest copy of a record counts`);
-        if (values["dry-run"]) return EXIT.ok;
+        if (values["dry-run"]) return EXIT_CODES.ok;
         bookmark.set(0);
       }
       const skip = bookmark.stored()!;
-      if (skip > 0) context.print(`goes on after ${rowsWords(skip)} stored already`);
+      if (skip > 0) context.print(`goes on after ${formatRowCount(skip)} stored already`);
       let rows = 0;
       let known = 0;
-      const { wrong, broken } = await takeRows(opened(file!, "stored", bar), kind, reading, async (records) => {
-        rows += records.length;
-        if (rows <= skip) return;
-        let told: Promise<unknown> = Promise.resolve();
-        // The service may have read them ahead.
-        const tell: OnWithdrawn = (...withdrawn) => {
-          told = notify(db, withdrawnNotes(...withdrawn));
-        };
-        known += records.length - (await store(walled.of(merchantId), merchant, records, ports, tell)).stored;
-        await told;
-        bookmark.set(rows);
-      });
-      if (broken !== null) throw new Failure(broken);
-      if (wrong.length > 0) throw new Failure(`the file was changed: line ${wrong[0]!.line} is not right any more`);
+      const { wrong, broken } = await importFile(
+        openHistoryFile(file!, "stored", bar),
+        kind,
+        reading,
+        async (records) => {
+          rows += records.length;
+          if (rows <= skip) return;
+          let told: Promise<unknown> = Promise.resolve();
+          // The service may have read them ahead.
+          const tell: OnWithdrawn = (...withdrawn) => {
+            told = notify(db, withdrawnMessages(...withdrawn));
+          };
+          known += records.length - (await store(walled.of(merchantId), merchant, records, ports, tell)).stored;
+          await told;
+          bookmark.set(rows);
+        },
+      );
+      if (broken !== null) throw new CommandFailure(broken);
+      if (wrong.length > 0)
+        throw new CommandFailure(`the file was changed: line ${wrong[0]!.line} is not right any more`);
       const done = { kind: name, file: basename(file!), rows, known, whole: true };
-      await auditImport(db, merchantId, COMMAND_LINE, done, ports);
+      await auditImport(db, merchantId, COMMAND_LINE_ACTOR, done, ports);
       bookmark.remove();
-      const there = `; of ${rowsWords(known)} the same or a newer copy was there, and stays`;
-      context.print(`${rowsWords(rows - skip - known)} stored${known > 0 ? there : ""}`);
-      return EXIT.ok;
+      const there = `; of ${formatRowCount(known)} the same or a newer copy was there, and stays`;
+      context.print(`${formatRowCount(rows - skip - known)} stored${known > 0 ? there : ""}`);
+      return EXIT_CODES.ok;
     });
   },
 };
 
 /** Whose the rows of a file are. */
-export function merchantOption(values: Values): string {
-  const merchantId = text(values, "merchant");
+export function merchantOption(values: OptionValues): string {
+  const merchantId = textOption(values, "merchant");
   if (merchantId === undefined || !isUuid(merchantId)) throw new UsageError("--merchant takes the id of a merchant.");
   return merchantId;
 }
 
 /** What the rows of a file are. */
-export function asOption<Name extends string>(values: Values, names: readonly Name[]): Name {
-  const name = names.find((each) => each === text(values, "as"));
+export function recordKindOption<Name extends string>(values: OptionValues, names: readonly Name[]): Name {
+  const name = names.find((each) => each === textOption(values, "as"));
   if (!name) throw new UsageError(`--as takes one of ${names.join(", ")}.`);
   return name;
 }
 
-export const rowsWords = (n: number) => `${n.toLocaleString("en")} ${n === 1 ? "row" : "rows"}`;
+export const formatRowCount = (n: number) => `${n.toLocaleString("en")} ${n === 1 ? "row" : "rows"}`;
 
 /** "EUR 49.00 at 2026-01-31T12:00:00.000Z": whole numbers are amounts with and without --decimals, and a person sees here which they were taken for. */
-const readAs = ({ amount, currency, createdAt }: Record<string, unknown>) =>
-  `${moneyWords(amount as number, currency as string)} at ${(createdAt as Date).toISOString()}`;
+const describeRow = ({ amount, currency, createdAt }: Record<string, unknown>) =>
+  `${formatMoneyText(amount as number, currency as string)} at ${(createdAt as Date).toISOString()}`;
 
 /** The file, with a line that grows as it is read. */
-function opened(path: string, doing: string, bar: Bar): HistoryFile {
+function openHistoryFile(path: string, doing: string, bar: ProgressBar): HistoryFile {
   async function* bytes(): AsyncGenerator<Buffer> {
     let read = 0;
     for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
@@ -159,44 +167,47 @@ function opened(path: string, doing: string, bar: Bar): HistoryFile {
   return { name: path, bytes: bytes() };
 }
 
-const SHOWN = 10;
+const SHOWN_ERRORS_MAX = 10;
 
-type Bar = (doing: string, bytes: number) => void;
+type ProgressBar = (doing: string, bytes: number) => void;
 
-function tellWords(context: Context, taken: Taken) {
+function printStateWords(context: CommandContext, taken: FileImportResult) {
   // A misspelled word would leave its rows what they are without it.
   if (taken.unmet.length > 0) context.print(`words of --states that no row has: ${taken.unmet.join(", ")}`);
-  const absent = absentWords(taken);
+  const absent = absentCellsText(taken);
   if (absent !== null) context.print(`read as empty: ${absent}`);
 }
 
-function complain(context: Context, taken: Taken, errors: string | undefined): number {
+function printErrors(context: CommandContext, taken: FileImportResult, errors: string | undefined): number {
   const { wrong, place } = taken;
   const cell = (value: string) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
   const row = (line: number, column: string, says: string) => [String(line), column, says].map(cell).join(",");
   const heading = `${place},column,error`;
   if (errors !== undefined) {
-    const all = faultsOf(wrong).map(({ line, column, says }) => row(line, column, says));
+    const all = listFaults(wrong).map(({ line, column, says }) => row(line, column, says));
     writeFileSync(errors, `${[heading, ...all].join("\n")}\n`);
   } else {
-    const alike = alikeFaultsOf(wrong).slice(0, SHOWN);
-    const shown = alike.map((fault) => row(fault.lines[0]!, fault.column, alikeWords(fault, place)));
+    const alike = groupFaults(wrong).slice(0, SHOWN_ERRORS_MAX);
+    const shown = alike.map((fault) => row(fault.lines[0]!, fault.column, groupedFaultText(fault, place)));
     for (const line of [heading, ...shown]) context.print(line);
   }
-  tellWords(context, taken);
-  const many = wrong.length >= WRONG_MAX ? `${rowsWords(WRONG_MAX)} or more` : rowsWords(wrong.length);
+  printStateWords(context, taken);
+  const many =
+    wrong.length >= INVALID_ROWS_MAX ? `${formatRowCount(INVALID_ROWS_MAX)} or more` : formatRowCount(wrong.length);
   context.print(
     `${many} ${wrong.length === 1 ? "is" : "are"} wrong${errors === undefined ? "" : `, see ${errors}`}; nothing was stored`,
   );
-  return EXIT.failed;
+  return EXIT_CODES.failed;
 }
 
-const BAR_CHARS = 40;
+const PROGRESS_BAR_CHARS = 40;
 
-function progressBar(lines: Lines, size: number): Bar {
-  const show = growingLine(lines);
+function createProgressBar(lines: LineOutput, size: number): ProgressBar {
+  const show = createProgressLine(lines);
   return (doing, bytes) => {
     const share = Math.min(1, bytes / Math.max(1, size));
-    show(`${"█".repeat(Math.floor(share * BAR_CHARS)).padEnd(BAR_CHARS, "░")} ${Math.floor(share * 100)}% ${doing}`);
+    show(
+      `${"█".repeat(Math.floor(share * PROGRESS_BAR_CHARS)).padEnd(PROGRESS_BAR_CHARS, "░")} ${Math.floor(share * 100)}% ${doing}`,
+    );
   };
 }

@@ -1,10 +1,10 @@
-import { createInvite, INVITE_MS } from "../auth/invites.ts";
-import { isEmail, normalEmail } from "../auth/sign-in.ts";
-import { COMMAND_LINE } from "../domain/person.ts";
+import { createInvite, INVITE_LIFETIME_MS } from "../auth/invites.ts";
+import { isEmail, normalizeEmail } from "../auth/sign-in.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { ROLES } from "../domain/role.ts";
-import { audit } from "../store/audit-log.ts";
-import { type Command, EXIT, text, UsageError, withDatabase } from "./command.ts";
-import { merchantOf } from "./whose.ts";
+import { writeAuditEntry } from "../store/audit-log.ts";
+import { type Command, EXIT_CODES, textOption, UsageError, withDatabase } from "./command.ts";
+import { resolveMerchant } from "./resolve-merchant.ts";
 
 /** `dunlin invite`: a link that makes whoever follows it a member of a merchant. */
 export const invite: Command = {
@@ -23,21 +23,26 @@ export const invite: Command = {
   positionals: [],
   examples: ["npx dunlin invite", "npx dunlin invite --role viewer --email ada@example.com"],
   async run(context, values) {
-    const named = text(values, "role") ?? "owner";
+    const named = textOption(values, "role") ?? "owner";
     const role = ROLES.find((each) => each === named);
     if (!role) throw new UsageError(`--role takes one of ${ROLES.join(", ")}, not "${named}".`);
-    const given = text(values, "email");
-    const email = given === undefined ? null : normalEmail(given);
+    const given = textOption(values, "email");
+    const email = given === undefined ? null : normalizeEmail(given);
     if (email !== null && !isEmail(email)) throw new UsageError(`"${given}" is not an e-mail address.`);
     return withDatabase(context, async ({ db, ports }) => {
-      const merchantId = await merchantOf(db, values);
+      const merchantId = await resolveMerchant(db, values);
       const token = await db.transaction(async (tx) => {
-        const made = await createInvite(tx, merchantId, { role, email, lifeMs: INVITE_MS, madeBy: null }, ports);
-        const details = { role, invite: made.id };
-        await audit(
+        const made = await createInvite(
           tx,
           merchantId,
-          COMMAND_LINE,
+          { role, email, lifeMs: INVITE_LIFETIME_MS, madeBy: null },
+          ports,
+        );
+        const details = { role, invite: made.id };
+        await writeAuditEntry(
+          tx,
+          merchantId,
+          COMMAND_LINE_ACTOR,
           { deed: "member.invited", object: email ?? "a link", details },
           ports,
         );
@@ -45,7 +50,7 @@ export const invite: Command = {
       });
       const link = `${context.settings.authUrl}/join?t=${token}`;
       context.print(values.json ? JSON.stringify({ merchantId, role, link }) : link);
-      return EXIT.ok;
+      return EXIT_CODES.ok;
     });
   },
 };

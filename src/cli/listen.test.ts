@@ -12,8 +12,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { createWebhookReceiver, nodeListener, type WebhookEvent } from "#sdk";
 import type { Settings } from "../config.ts";
-import { type Command, type Context, EXIT, UsageError } from "./command.ts";
-import { postOnce } from "./development.ts";
+import { type Command, type CommandContext, EXIT_CODES, UsageError } from "./command.ts";
+import { postOnce } from "./development-endpoint.ts";
 import { listen } from "./listen.ts";
 import { trigger } from "./trigger.ts";
 
@@ -44,7 +44,7 @@ function shell(t: TestContext) {
   t.after(() => rmSync(dataDir, { recursive: true, force: true }));
   return async (command: Command, values: Record<string, string>, words: string[] = [], stopped?: Promise<void>) => {
     const lines: string[] = [];
-    const context: Context = {
+    const context: CommandContext = {
       settings: { dataDir, baseUrl: "https://localhost:8443" } as Settings,
       log: pino({ level: "silent" }),
       print: (line) => void lines.push(line),
@@ -87,7 +87,7 @@ test("an event that is triggered reaches the endpoint through the listener, sign
     [["complete_dunning"], {}],
   ] as const) {
     const { lines, code } = await run(trigger, { ...credentials, ...values }, [...words]);
-    assert.equal(await code, EXIT.ok, lines.join("\n"));
+    assert.equal(await code, EXIT_CODES.ok, lines.join("\n"));
     said.push(lines.at(-1)!);
   }
   assert.deepEqual(said, [
@@ -107,18 +107,18 @@ test("an event that is triggered reaches the endpoint through the listener, sign
   );
   assert.match(listening.lines[4]!, /^\d\d:\d\d:\d\d {2}pause_collection e1 inv_1 → 200, \d+ ms$/);
   const wrong = await run(trigger, { ...credentials, bearer: "other" }, ["complete_dunning"]);
-  assert.equal(await wrong.code, EXIT.failed);
+  assert.equal(await wrong.code, EXIT_CODES.failed);
   assert.match(wrong.lines.at(-1)!, /^401 .*"unauthorized"/);
 
   await app.stop();
   const down = await run(trigger, credentials, ["complete_dunning"]);
-  assert.equal(await down.code, EXIT.failed);
+  assert.equal(await down.code, EXIT_CODES.failed);
   assert.equal(down.lines.at(-1), "502");
   assert.match(listening.lines.at(-1)!, /→ nothing: .*ECONNREFUSED/);
   stop();
-  assert.equal(await listening.code, EXIT.ok);
+  assert.equal(await listening.code, EXIT_CODES.ok);
   const nobody = await run(trigger, credentials, ["complete_dunning"]);
-  assert.equal(await nobody.code, EXIT.unreachable);
+  assert.equal(await nobody.code, EXIT_CODES.unreachable);
 });
 
 test("a merchant's sub-paths come out below the endpoint's path", async (t) => {
@@ -137,7 +137,7 @@ test("a merchant's sub-paths come out below the endpoint's path", async (t) => {
   const to = /https:\/\/127\.0\.0\.1:\d+/.exec(listening.lines[0]!)![0];
   for (const path of ["", "/pause_collection"]) {
     const { code } = await run(trigger, { to: to + path }, ["pause_collection"]);
-    assert.equal(await code, EXIT.failed);
+    assert.equal(await code, EXIT_CODES.failed);
   }
   assert.deepEqual(paths, ["/hooks/", "/hooks/pause_collection"]);
   stop();

@@ -4,12 +4,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { localCertificate } from "../api/certificate.ts";
-import { type Command, type Context, EXIT, Failure, UsageError, wholeNumber } from "./command.ts";
-import { LISTEN_PORT, postOnce, programUrl } from "./development.ts";
+import { ensureLocalCertificate } from "../api/local-certificate.ts";
+import { type Command, type CommandContext, CommandFailure, EXIT_CODES, integerOption, UsageError } from "./command.ts";
+import { developmentUrlOption, LISTEN_PORT, postOnce } from "./development-endpoint.ts";
 
 /** What an endpoint needs of a request of ours. */
-const PASSED = ["content-type", "authorization", "webhook-id", "webhook-timestamp", "webhook-signature"];
+const FORWARDED_HEADERS = ["content-type", "authorization", "webhook-id", "webhook-timestamp", "webhook-signature"];
 
 /** `dunlin listen`: an HTTPS endpoint on this machine that hands webhooks to a program which has no certificate yet. */
 export const listen: Command = {
@@ -22,16 +22,18 @@ export const listen: Command = {
   positionals: [],
   examples: ["npx dunlin listen --forward-to http://localhost:3000/dunlin"],
   async run(context, values) {
-    const target = programUrl(values, "forward-to");
+    const target = developmentUrlOption(values, "forward-to");
     if (!target) throw new UsageError("--forward-to is missing.");
     const { dataDir, baseUrl } = context.settings;
     const folder = join(dataDir, "tls");
-    const { cert, key, caFile } = await localCertificate(folder, new URL(baseUrl).hostname, context.realNow());
+    const { cert, key, caFile } = await ensureLocalCertificate(folder, new URL(baseUrl).hostname, context.realNow());
     const ca = readFileSync(caFile, "utf8");
-    const server = createServer({ cert, key }, (request, response) => relay(context, target, ca, request, response));
-    server.listen(wholeNumber(values, "port", 0, 65_535) ?? LISTEN_PORT, "127.0.0.1");
+    const server = createServer({ cert, key }, (request, response) =>
+      relayRequest(context, target, ca, request, response),
+    );
+    server.listen(integerOption(values, "port", 0, 65_535) ?? LISTEN_PORT, "127.0.0.1");
     await once(server, "listening").catch((error: Error) => {
-      throw new Failure(`--port: ${error.message}`);
+      throw new CommandFailure(`--port: ${error.message}`);
     });
     const { port } = server.address() as AddressInfo;
     context.print(`Listening on https://127.0.0.1:${port}, forwarding to ${target.href}   Ctrl-C stops it`);
@@ -43,27 +45,33 @@ export const listen: Command = {
     await context.stopped;
     server.closeAllConnections();
     server.close();
-    return EXIT.ok;
+    return EXIT_CODES.ok;
   },
 };
 
 /** One request there and back. Whoever does not answer is a 502, which Dunlin takes for a failed attempt. */
-async function relay(context: Context, target: URL, ca: string, request: IncomingMessage, response: ServerResponse) {
+async function relayRequest(
+  context: CommandContext,
+  target: URL,
+  ca: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+) {
   try {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
     const headers = Object.fromEntries(
-      PASSED.flatMap((name) => {
+      FORWARDED_HEADERS.flatMap((name) => {
         const value = request.headers[name];
         return typeof value === "string" ? [[name, value]] : [];
       }),
     );
     const at = context.realNow();
-    const answer = await postOnce(below(target, request.url ?? "/"), headers, body, ca);
+    const answer = await postOnce(joinPath(target, request.url ?? "/"), headers, body, ca);
     const tookMs = context.realNow().getTime() - at.getTime();
     const said = typeof answer === "string" ? `nothing: ${answer}` : `${answer.status}, ${tookMs} ms`;
-    context.print(`${at.toISOString().slice(11, 19)}  ${nameOf(body)} → ${said}`);
+    context.print(`${at.toISOString().slice(11, 19)}  ${summarizeBody(body)} → ${said}`);
     if (typeof answer === "string") return response.writeHead(502).end();
     const type = answer.headers["content-type"];
     const retryAfter = answer.headers["retry-after"];
@@ -79,14 +87,14 @@ async function relay(context: Context, target: URL, ca: string, request: Incomin
 }
 
 /** A merchant that has chosen sub-paths posts below the endpoint's own. */
-function below(target: URL, path: string): URL {
+function joinPath(target: URL, path: string): URL {
   const url = new URL(target);
   if (path !== "/") url.pathname = url.pathname.replace(/\/$/, "") + path;
   return url;
 }
 
 /** Returns a summary of a body in a few words, without a character that could move a terminal's cursor. */
-function nameOf(body: Buffer): string {
+function summarizeBody(body: Buffer): string {
   try {
     const { id, requestId, type = "recovery_action", data, invoiceId = data?.invoiceId } = JSON.parse(body.toString());
     const words = [type, id ?? requestId, invoiceId];

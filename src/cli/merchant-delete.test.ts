@@ -1,30 +1,30 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import { fill } from "../../test/plans/fill.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { fillMerchants } from "../../test/plans/fill-plans.ts";
 import { realPorts } from "../delivery/deliverer.fixture.ts";
-import { COMMAND_LINE } from "../domain/person.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { deleteMerchant } from "../recovery/delete-merchant.ts";
-import { dyingDatabase } from "../recovery/dying-database.fixture.ts";
+import { createFailingDatabase } from "../recovery/failing-database.fixture.ts";
 import { type Database, prepared } from "../store/database.ts";
 import { listMerchants } from "../store/merchants.ts";
-import type { Values } from "./command.ts";
-import { printed } from "./context.fixture.ts";
+import type { OptionValues } from "./command.ts";
+import { runAndCapture } from "./context.fixture.ts";
 import { eraseCustomer } from "./erase.ts";
 import { merchantDelete } from "./merchant-delete.ts";
 
 const INVOICES = 2_100;
 let database: TestDatabase;
 let db: Database;
-let gone: string;
-let stays: string;
+let deletedMerchantId: string;
+let remainingMerchantId: string;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
   db = database.db;
-  await fill(db, { first: 1, last: 2, invoices: INVOICES });
+  await fillMerchants(db, { first: 1, last: 2, invoices: INVOICES });
   for (const text of REST) await db.run(prepared("", text));
-  [gone, stays] = (await listMerchants(db)).map(({ id }) => id) as [string, string];
+  [deletedMerchantId, remainingMerchantId] = (await listMerchants(db)).map(({ id }) => id) as [string, string];
 });
 after(() => database.drop());
 
@@ -82,21 +82,24 @@ async function sums(merchantId: string): Promise<Map<string, { rows: number; sum
   return found;
 }
 
-const run = (words: readonly string[], values: Values = {}) => printed(db, merchantDelete, values, words);
+const run = (words: readonly string[], values: OptionValues = {}) => runAndCapture(db, merchantDelete, values, words);
 const count = async (from: string) =>
   (await db.run<{ n: number }>(prepared("", `select count(*)::int4 as n from ${from}`))).rows[0]!.n;
 
 test("a customer is counted at first, and erased with --yes", async () => {
   const [customer] = (
     await db.run<{ id: string }>(
-      prepared("", `select customer_id as id from invoices where merchant_id = '${gone}' limit 1`),
+      prepared("", `select customer_id as id from invoices where merchant_id = '${deletedMerchantId}' limit 1`),
     )
   ).rows;
   const words = [customer!.id];
-  await assert.rejects(printed(db, eraseCustomer, {}, words), /several merchants: say which/);
-  await assert.rejects(printed(db, eraseCustomer, { merchant: gone }, words), /Nothing was erased\. .*--yes/);
+  await assert.rejects(runAndCapture(db, eraseCustomer, {}, words), /several merchants: say which/);
+  await assert.rejects(
+    runAndCapture(db, eraseCustomer, { merchant: deletedMerchantId }, words),
+    /Nothing was erased\. .*--yes/,
+  );
   assert.equal(await count(`invoices where customer_id = '${customer!.id}'`), 1);
-  const said = await printed(db, eraseCustomer, { merchant: gone, yes: true }, words);
+  const said = await runAndCapture(db, eraseCustomer, { merchant: deletedMerchantId, yes: true }, words);
   assert.match(
     said,
     /^ +1 {2}subscriptions\n +1 {2}invoices\n[\s\S]*\nErased\. The audit log calls the customer sha256:[0-9a-f]{64}$/,
@@ -105,32 +108,35 @@ test("a customer is counted at first, and erased with --yes", async () => {
 });
 
 test("a merchant is deleted, killed and deleted again: nothing of it is left, and another one stays as it was", async () => {
-  const [before, others] = [await sums(gone), await sums(stays)];
+  const [before, others] = [await sums(deletedMerchantId), await sums(remainingMerchantId)];
   for (const [table, { rows }] of [...before, ...others]) assert.ok(rows > 0, `there is nothing in ${table}`);
-  await assert.rejects(run([gone]), /Nothing was deleted\. To delete m for good.*--name "m" or --yes/);
-  await assert.rejects(run([gone], { name: "n" }), /Nothing was deleted/);
+  await assert.rejects(run([deletedMerchantId]), /Nothing was deleted\. To delete m for good.*--name "m" or --yes/);
+  await assert.rejects(run([deletedMerchantId], { name: "n" }), /Nothing was deleted/);
   await assert.rejects(run([randomUUID()], { yes: true }), /There is no merchant/);
-  assert.deepEqual(await sums(gone), before);
+  assert.deepEqual(await sums(deletedMerchantId), before);
 
   const withdrawn: string[] = [];
   const deleting = {
-    ...{ ports: realPorts, actor: COMMAND_LINE },
+    ...{ ports: realPorts, actor: COMMAND_LINE_ACTOR },
     onWithdrawn: async (_merchant: string, ids: readonly string[]) => void withdrawn.push(...ids),
     onRows() {},
     requestsEnded: async () => {},
   };
   for (const dieAfter of [5, 20, 30])
-    await assert.rejects(deleteMerchant({ ...deleting, owner: dyingDatabase(db, dieAfter).db }, gone), /dead/);
+    await assert.rejects(
+      deleteMerchant({ ...deleting, owner: createFailingDatabase(db, dieAfter).db }, deletedMerchantId),
+      /dead/,
+    );
   assert.equal(withdrawn.length, before.get("deliveries")!.rows);
-  const halfway = [...(await sums(gone)).values()].filter(({ rows }) => rows === 0).length;
+  const halfway = [...(await sums(deletedMerchantId)).values()].filter(({ rows }) => rows === 0).length;
   assert.ok(halfway > 0 && halfway < before.size, `${halfway}`);
-  assert.match(await run([gone], { name: "m" }), /^Deleted: [\d,]+ rows\.$/);
+  assert.match(await run([deletedMerchantId], { name: "m" }), /^Deleted: [\d,]+ rows\.$/);
 
-  for (const [table, { rows }] of await sums(gone)) assert.equal(rows, 0, table);
-  assert.deepEqual(await sums(stays), others);
+  for (const [table, { rows }] of await sums(deletedMerchantId)) assert.equal(rows, 0, table);
+  assert.deepEqual(await sums(remainingMerchantId), others);
   assert.deepEqual(
     (await listMerchants(db)).map(({ id }) => id),
-    [stays],
+    [remainingMerchantId],
   );
   assert.equal(await count("people"), 2, "members of the other merchant stay");
   assert.equal(await count("sessions where merchant_id is null"), 1);
@@ -142,10 +148,10 @@ test("a second deletion of a merchant removes the rows that a request wrote afte
     prepared(
       "",
       `insert into subscriptions (merchant_id, id, state, customer_id, amount, currency, created_at, updated_at)
-       values ('${gone}', 'late', 'ACTIVE', 'c', 1, 'EUR', '2026-01-01', '2026-01-01')`,
+       values ('${deletedMerchantId}', 'late', 'ACTIVE', 'c', 1, 'EUR', '2026-01-01', '2026-01-01')`,
     ),
   );
-  await assert.rejects(run([gone]), /There is no merchant/);
-  assert.equal(await run([gone], { yes: true }), "Deleted: 1 rows.");
-  await assert.rejects(run([gone], { yes: true }), /There is no merchant/);
+  await assert.rejects(run([deletedMerchantId]), /There is no merchant/);
+  assert.equal(await run([deletedMerchantId], { yes: true }), "Deleted: 1 rows.");
+  await assert.rejects(run([deletedMerchantId], { yes: true }), /There is no merchant/);
 });

@@ -1,13 +1,13 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
-import { COMMAND_LINE } from "../domain/person.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { deleteMerchant } from "../recovery/delete-merchant.ts";
-import { notify, otherListeners, withdrawnNotes } from "../store/hints.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { type Command, EXIT, Failure, isUuid, text, withDatabase } from "./command.ts";
-import { growingLine } from "./growing-line.ts";
+import { findOtherListeners, notify, withdrawnMessages } from "../store/notifications.ts";
+import { type Command, CommandFailure, EXIT_CODES, isUuid, textOption, withDatabase } from "./command.ts";
+import { createProgressLine } from "./progress-line.ts";
 
 /** A request may take 20 s, its key is believed for a second, and the log of requests is written a second later. */
-const REQUESTS_MS = 25_000;
+const OPEN_REQUESTS_WAIT_MS = 25_000;
 
 /** `dunlin merchant delete`: deletes a merchant with all its data. */
 export const merchantDelete: Command = {
@@ -20,36 +20,36 @@ export const merchantDelete: Command = {
   positionals: ["MERCHANT"],
   examples: ['npx dunlin merchant delete 0198… --name "Harbor Coffee"'],
   async run(context, values, [id]) {
-    const unknown = () => new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
+    const unknown = () => new CommandFailure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
     if (!isUuid(id!)) throw unknown();
     return withDatabase(context, async ({ owner, ports }) => {
       const merchant = await findMerchant(owner, id!);
-      if (merchant && values.yes !== true && text(values, "name") !== merchant.name)
-        throw new Failure(
+      if (merchant && values.yes !== true && textOption(values, "name") !== merchant.name)
+        throw new CommandFailure(
           `Nothing was deleted. To delete ${merchant.name} for good, with all that it pushed and all that was decided for it, add --name "${merchant.name}" or --yes.`,
         );
       if (!merchant && values.yes !== true) throw unknown();
       const begunMs = context.monotonicMs();
-      const show = growingLine(context);
+      const show = createProgressLine(context);
       let shown = 0;
       const rows = await deleteMerchant(
         {
-          ...{ owner, ports, actor: COMMAND_LINE },
-          onWithdrawn: (...withdrawn) => notify(owner, withdrawnNotes(...withdrawn)),
+          ...{ owner, ports, actor: COMMAND_LINE_ACTOR },
+          onWithdrawn: (...withdrawn) => notify(owner, withdrawnMessages(...withdrawn)),
           onRows(count) {
             shown += count;
             show(`${shown.toLocaleString("en-US")} rows so far`);
           },
           async requestsEnded() {
-            const leftMs = REQUESTS_MS - (context.monotonicMs() - begunMs);
-            if (leftMs > 0 && (await otherListeners(owner)).size > 0) await sleepFor(leftMs);
+            const leftMs = OPEN_REQUESTS_WAIT_MS - (context.monotonicMs() - begunMs);
+            if (leftMs > 0 && (await findOtherListeners(owner)).size > 0) await sleepFor(leftMs);
           },
         },
         id!,
       );
       if (!merchant && rows === 0) throw unknown();
       context.print(`Deleted: ${rows.toLocaleString("en-US")} rows.`);
-      return EXIT.ok;
+      return EXIT_CODES.ok;
     });
   },
 };

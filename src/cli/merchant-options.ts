@@ -1,11 +1,18 @@
-import { checkWebhookUrl, parseAllow } from "../delivery/https/address-guard.ts";
-import type { MerchantSettings } from "../recovery/merchants.ts";
-import { EXPLORES_FROM } from "../recovery/models.ts";
-import { type Context, type Options, text, UsageError, type Values, wholeNumber } from "./command.ts";
-import { secretOf, secretOptions } from "./secret-options.ts";
+import { findWebhookUrlProblem, parseAllowList } from "../delivery/https/address-guard.ts";
+import type { MerchantSettings } from "../recovery/merchant-settings.ts";
+import { EXPLORATION_MIN_OUTCOMES } from "../recovery/model-cache.ts";
+import {
+  type CommandContext,
+  type CommandOptions,
+  integerOption,
+  type OptionValues,
+  textOption,
+  UsageError,
+} from "./command.ts";
+import { readSecretOption, secretOptions } from "./secret-options.ts";
 
 /** Options that `merchant create` and `merchant set` share. */
-export const MERCHANT_OPTIONS: Options = {
+export const MERCHANT_OPTIONS: CommandOptions = {
   name: { type: "string" },
   "webhook-url": { type: "string" },
   ...secretOptions("bearer", "basic"),
@@ -44,7 +51,7 @@ export const MERCHANT_USAGE = `
   --smallest-amount N      no retry for less than this, in minor units (0)
   --engine learned|static  decide by the learned model, or by fixed rules (learned)
   --shadow yes|no          decide and log, but send nothing, in cases that begin while yes (no)
-  --explore yes|no|auto    sample a share of retries to learn from them; auto: after ${EXPLORES_FROM} outcomes (auto)
+  --explore yes|no|auto    sample a share of retries to learn from them; auto: after ${EXPLORATION_MIN_OUTCOMES} outcomes (auto)
   --share-learning yes|no  train one model with all merchants that share, or its own (yes)
   --rate-per-second N      API requests per second and key (100)
   --rate-burst N           API requests at once (100)
@@ -52,62 +59,62 @@ export const MERCHANT_USAGE = `
   --resume                 as --paused no, also when Dunlin paused an endpoint that failed for days`;
 
 /** Returns the settings in the options. */
-export async function merchantSettings(context: Context, values: Values): Promise<MerchantSettings> {
+export async function parseMerchantSettings(context: CommandContext, values: OptionValues): Promise<MerchantSettings> {
   const settings: MerchantSettings = {};
-  const name = text(values, "name");
+  const name = textOption(values, "name");
   if (name !== undefined) {
     if (name.trim() === "") throw new UsageError("--name must not be empty.");
     settings.name = name;
   }
-  const url = text(values, "webhook-url");
+  const url = textOption(values, "webhook-url");
   if (url !== undefined) {
-    const problem = checkWebhookUrl(url, parseAllow(context.settings.webhookAllow));
+    const problem = findWebhookUrlProblem(url, parseAllowList(context.settings.webhookAllow));
     if (problem) throw new UsageError(`--webhook-url: ${problem}.`);
     settings.webhookUrl = url;
   }
-  const credential = await credentialOf(context, values);
+  const credential = await parseCredential(context, values);
   if (credential) settings.credential = credential;
-  const shape = text(values, "shape");
-  if (shape !== undefined) settings.webhookFlat = oneOf("shape", shape, { flat: true, envelope: false });
-  const subPaths = text(values, "sub-paths");
-  if (subPaths !== undefined) settings.webhookSubPaths = oneOf("sub-paths", subPaths, YES_NO);
-  const paused = text(values, "paused");
-  if (paused !== undefined) settings.webhookPaused = oneOf("paused", paused, YES_NO);
+  const shape = textOption(values, "shape");
+  if (shape !== undefined) settings.webhookFlat = parseChoice("shape", shape, { flat: true, envelope: false });
+  const subPaths = textOption(values, "sub-paths");
+  if (subPaths !== undefined) settings.webhookSubPaths = parseChoice("sub-paths", subPaths, YES_NO);
+  const paused = textOption(values, "paused");
+  if (paused !== undefined) settings.webhookPaused = parseChoice("paused", paused, YES_NO);
   if (values.resume) {
     if (paused !== undefined) throw new UsageError("Give --paused or --resume, not both.");
     settings.webhookPaused = false;
   }
-  const cap = wholeNumber(values, "cap", 1, 1000);
+  const cap = integerOption(values, "cap", 1, 1000);
   if (cap !== undefined) settings.webhookCap = cap;
-  const webhookRate = text(values, "webhook-rate");
+  const webhookRate = textOption(values, "webhook-rate");
   if (webhookRate !== undefined)
-    settings.webhookRate = webhookRate === "off" ? null : wholeNumber(values, "webhook-rate", 1, 10_000)!;
-  const lead = wholeNumber(values, "lead-minutes", 0, 1440);
+    settings.webhookRate = webhookRate === "off" ? null : integerOption(values, "webhook-rate", 1, 10_000)!;
+  const lead = integerOption(values, "lead-minutes", 0, 1440);
   if (lead !== undefined) settings.leadMs = lead * 60_000;
-  const windowDays = wholeNumber(values, "window-days", 1, 365);
+  const windowDays = integerOption(values, "window-days", 1, 365);
   if (windowDays !== undefined) settings.windowDays = windowDays;
-  const budget = wholeNumber(values, "budget", 0, 100);
+  const budget = integerOption(values, "budget", 0, 100);
   if (budget !== undefined) settings.budget = budget;
-  const smallestAmount = wholeNumber(values, "smallest-amount", 0, Number.MAX_SAFE_INTEGER);
+  const smallestAmount = integerOption(values, "smallest-amount", 0, Number.MAX_SAFE_INTEGER);
   if (smallestAmount !== undefined) settings.smallestAmount = smallestAmount;
-  const engine = text(values, "engine");
-  if (engine !== undefined) settings.engine = oneOf("engine", engine, { learned: "learned", static: "static" });
-  const shadow = text(values, "shadow");
-  if (shadow !== undefined) settings.shadow = oneOf("shadow", shadow, YES_NO);
-  const explore = text(values, "explore");
-  if (explore !== undefined) settings.explore = oneOf("explore", explore, { ...YES_NO, auto: null });
-  const shares = text(values, "share-learning");
-  if (shares !== undefined) settings.sharesLearning = oneOf("share-learning", shares, YES_NO);
-  const rate = wholeNumber(values, "rate-per-second", 1, 1_000_000);
+  const engine = textOption(values, "engine");
+  if (engine !== undefined) settings.engine = parseChoice("engine", engine, { learned: "learned", static: "static" });
+  const shadow = textOption(values, "shadow");
+  if (shadow !== undefined) settings.shadow = parseChoice("shadow", shadow, YES_NO);
+  const explore = textOption(values, "explore");
+  if (explore !== undefined) settings.explore = parseChoice("explore", explore, { ...YES_NO, auto: null });
+  const shares = textOption(values, "share-learning");
+  if (shares !== undefined) settings.sharesLearning = parseChoice("share-learning", shares, YES_NO);
+  const rate = integerOption(values, "rate-per-second", 1, 1_000_000);
   if (rate !== undefined) settings.ratePerSecond = rate;
-  const burst = wholeNumber(values, "rate-burst", 1, 1_000_000);
+  const burst = integerOption(values, "rate-burst", 1, 1_000_000);
   if (burst !== undefined) settings.rateBurst = burst;
   return settings;
 }
 
 const YES_NO = { yes: true, no: false };
 
-function oneOf<Meaning>(name: string, value: string, meanings: Record<string, Meaning>): Meaning {
+function parseChoice<Meaning>(name: string, value: string, meanings: Record<string, Meaning>): Meaning {
   const meaning = meanings[value];
   if (meaning === undefined)
     throw new UsageError(`--${name} takes ${Object.keys(meanings).join(" or ")}, not "${value}".`);
@@ -115,9 +122,12 @@ function oneOf<Meaning>(name: string, value: string, meanings: Record<string, Me
 }
 
 /** The credential that was given by `--bearer`, `--basic` or a file with either. */
-export async function credentialOf(context: Context, values: Values): Promise<MerchantSettings["credential"]> {
-  const bearer = await secretOf(context, values, "bearer");
-  const basic = await secretOf(context, values, "basic");
+export async function parseCredential(
+  context: CommandContext,
+  values: OptionValues,
+): Promise<MerchantSettings["credential"]> {
+  const bearer = await readSecretOption(context, values, "bearer");
+  const basic = await readSecretOption(context, values, "basic");
   if (bearer !== undefined && basic !== undefined)
     throw new UsageError("Give a bearer token or user and password, not both.");
   if (bearer !== undefined) {

@@ -1,21 +1,22 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
 import { ingestInvoices } from "../recovery/ingest-invoices.ts";
-import type { Stopped } from "../recovery/stop-recovery.ts";
+import type { StopResult } from "../recovery/stop-recovery.ts";
 import { listDeliveries } from "../store/delivery-states.ts";
-import type { Values } from "./command.ts";
-import { printed } from "./context.fixture.ts";
+import type { OptionValues } from "./command.ts";
+import { runAndCapture } from "./context.fixture.ts";
 import { recoveryStop } from "./recovery-stop.ts";
 
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
 });
 after(() => database.drop());
 
-const run = (invoiceId: string, values: Values = {}) => printed(database.db, recoveryStop, values, [invoiceId]);
+const run = (invoiceId: string, values: OptionValues = {}) =>
+  runAndCapture(database.db, recoveryStop, values, [invoiceId]);
 
 test("recovery of an invoice is stopped by a command, once, and other processes are told what was taken back and what is to be sent", async () => {
   const { db } = database;
@@ -42,7 +43,7 @@ test("recovery of an invoice is stopped by a command, once, and other processes 
   await assert.rejects(run("inv_both"), /2 merchants have an invoice inv_both: say which by --merchant/);
   await assert.rejects(run("inv_2"), /There is no invoice inv_2/);
   await assert.rejects(run("inv_1", { merchant: second.id }), /There is no invoice inv_1/);
-  const done: Stopped = JSON.parse(await run("inv_both", { merchant: second.id, json: true }));
+  const done: StopResult = JSON.parse(await run("inv_both", { merchant: second.id, json: true }));
   const [event, ...others] = await listDeliveries(db, second.id, { limit: 10 });
   assert.deepEqual(
     [event!.eventId, event!.type, event!.state, others],

@@ -1,8 +1,8 @@
-import { COMMAND_LINE } from "../domain/person.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { stopRecovery } from "../recovery/stop-recovery.ts";
-import { type Note, notify, withdrawnNotes } from "../store/hints.ts";
-import { type Command, EXIT, Failure, text, withDatabase } from "./command.ts";
-import { merchantWithInvoice } from "./whose.ts";
+import { type ChannelMessage, notify, withdrawnMessages } from "../store/notifications.ts";
+import { type Command, CommandFailure, EXIT_CODES, textOption, withDatabase } from "./command.ts";
+import { resolveMerchantByInvoice } from "./resolve-merchant.ts";
 
 /** `dunlin recovery stop`: no more of one invoice. */
 export const recoveryStop: Command = {
@@ -16,26 +16,26 @@ export const recoveryStop: Command = {
   examples: ['npx dunlin recovery stop inv_1 --reason "the customer complained"'],
   async run(context, values, [invoiceId]) {
     return withDatabase(context, async ({ db, ports }) => {
-      const merchantId = await merchantWithInvoice(db, values, invoiceId!);
-      const notes: Note[] = [];
+      const merchantId = await resolveMerchantByInvoice(db, values, invoiceId!);
+      const notes: ChannelMessage[] = [];
       const stopping = {
         ...{ db, ports, log: context.log },
         // The service may have read them ahead, or look for more only in a while.
-        onWithdrawn: (...withdrawn: Parameters<typeof withdrawnNotes>) =>
-          void notes.push(...withdrawnNotes(...withdrawn)),
+        onWithdrawn: (...withdrawn: Parameters<typeof withdrawnMessages>) =>
+          void notes.push(...withdrawnMessages(...withdrawn)),
         onEvents: () => void notes.push({ channel: "events", payload: merchantId }),
       };
-      const wish = { invoiceId: invoiceId!, actor: COMMAND_LINE, reason: text(values, "reason") };
+      const wish = { invoiceId: invoiceId!, actor: COMMAND_LINE_ACTOR, reason: textOption(values, "reason") };
       const done = await stopRecovery(stopping, merchantId, wish);
       if (notes.length > 0) await notify(db, notes);
-      if (done === null) throw new Failure(`There is no invoice ${invoiceId}.`);
-      if (typeof done === "string") throw new Failure(done);
+      if (done === null) throw new CommandFailure(`There is no invoice ${invoiceId}.`);
+      if (typeof done === "string") throw new CommandFailure(done);
       if (values.json) context.print(JSON.stringify(done));
       else
         context.print(
           `The recovery of ${invoiceId} is stopped. ${done.eventId === null ? "No endpoint is set, so nobody is told." : `complete_dunning goes out as ${done.eventId}.`}`,
         );
-      return EXIT.ok;
+      return EXIT_CODES.ok;
     });
   },
 };

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { testDatabase } from "../../test/database.ts";
+import { createTestDatabase } from "../../test/database.ts";
 import { makeMerchant, realPorts, SECRET_KEYS } from "../delivery/deliverer.fixture.ts";
 import { resealAll } from "../recovery/reseal.ts";
+import { countOtherSessions } from "../store/database-dump.ts";
 import { claimInstallation, keyCheck } from "../store/installation.ts";
-import { listMerchants, updateBoxes } from "../store/merchants.ts";
+import { listMerchants, updateEncryptedFields } from "../store/merchants.ts";
 import { seal, unseal } from "../store/secret-box.ts";
-import { sessionsOf } from "../store/whole-database.ts";
-import type { Values } from "./command.ts";
-import { printed, testContext } from "./context.fixture.ts";
+import type { OptionValues } from "./command.ts";
+import { createTestContext, runAndCapture } from "./context.fixture.ts";
 import { secretKeyReset, secretKeyRotate } from "./secret-key.ts";
 
 test("a rotation names the merchants whose credential no key opens, and every key stays in use until it is set again", async (t) => {
-  const { db, drop } = await testDatabase();
+  const { db, drop } = await createTestDatabase();
   t.after(drop);
   const former = keyCheck(randomBytes(32));
   await claimInstallation(db, former);
@@ -21,23 +21,23 @@ test("a rotation names the merchants whose credential no key opens, and every ke
   const webhookCredential = seal([randomBytes(32)], randomBytes(12), "t");
   const lost = await makeMerchant(db, { name: "Lost Shop", webhookCredential });
   const words = `no key opens the credential or signing secret of Lost Shop \\(${lost.id}\\)\\. Set it again`;
-  await assert.rejects(printed(db, secretKeyRotate, {}, []), new RegExp(words));
+  await assert.rejects(runAndCapture(db, secretKeyRotate, {}, []), new RegExp(words));
   assert.deepEqual(await claimInstallation(db, former), [former, keyCheck(SECRET_KEYS[0]!)]);
 });
 
 test("a database whose key is lost takes another after a reset, which names what to set again and is refused beside a service", async (t) => {
-  const { db, address, drop } = await testDatabase();
+  const { db, address, drop } = await createTestDatabase();
   t.after(drop);
   const [lost, next] = [keyCheck(randomBytes(32)), keyCheck(randomBytes(32))];
   await claimInstallation(db, lost);
   const { id } = await makeMerchant(db, { name: "Lost Shop" });
-  const reset = async (sessions: number, values: Values) => {
-    const { context, lines } = testContext(db);
+  const reset = async (sessions: number, values: OptionValues) => {
+    const { context, lines } = createTestContext(db);
     const server = async () => ({ address, sessions, async close() {} });
     await secretKeyReset.run({ ...context, server }, values, []);
     return lines.join("\n");
   };
-  const sessions = await sessionsOf(address);
+  const sessions = await countOtherSessions(address);
   await assert.rejects(reset(sessions - 1, { yes: true }), /the service is running/);
   await assert.rejects(reset(sessions, {}), /Nothing was changed/);
   assert.deepEqual(await claimInstallation(db, next), [lost]);
@@ -49,7 +49,7 @@ test("a database whose key is lost takes another after a reset, which names what
 });
 
 test("a credential that was set by the former key while a rotation runs is encrypted again before it ends", async (t) => {
-  const { db, drop } = await testDatabase();
+  const { db, drop } = await createTestDatabase();
   t.after(drop);
   const [former] = SECRET_KEYS;
   const next = randomBytes(32);
@@ -60,7 +60,7 @@ test("a credential that was set by the former key while a rotation runs is encry
   const racing: typeof db = {
     ...db,
     async transaction(work) {
-      if (isPassed) await updateBoxes(db, { ...merchant, webhookCredential: boxed });
+      if (isPassed) await updateEncryptedFields(db, { ...merchant, webhookCredential: boxed });
       return await db.transaction(work);
     },
   };

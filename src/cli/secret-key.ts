@@ -1,13 +1,13 @@
 import { resealAll } from "../recovery/reseal.ts";
 import { openDatabase } from "../store/database.ts";
+import { countOtherSessions } from "../store/database-dump.ts";
 import { forgetKeys } from "../store/installation.ts";
 import { listMerchants } from "../store/merchants.ts";
-import { signedIn } from "../store/roles.ts";
-import { sessionsOf } from "../store/whole-database.ts";
-import { type Command, EXIT, Failure, withDatabase } from "./command.ts";
-import { growingLine } from "./growing-line.ts";
+import { roleAddresses } from "../store/roles.ts";
+import { type Command, CommandFailure, EXIT_CODES, withDatabase } from "./command.ts";
+import { createProgressLine } from "./progress-line.ts";
 
-const NAMED_MAX = 10;
+const LISTED_SECRETS_MAX = 10;
 
 /** `dunlin secret-key rotate`: encrypts everything of an older secret key with the newest. */
 export const secretKeyRotate: Command = {
@@ -20,14 +20,14 @@ export const secretKeyRotate: Command = {
   examples: ['DUNLIN_SECRET_KEY="$NEW,$OLD" npx dunlin secret-key rotate'],
   async run(context) {
     return withDatabase(context, async ({ db, ports, secretKeys }) => {
-      const show = growingLine(context);
+      const show = createProgressLine(context);
       let merchants = 0;
       const done = await resealAll(db, secretKeys, ports, () => show(`${++merchants} merchants`));
       const { length } = done.unreadable;
-      const names = done.unreadable.slice(0, NAMED_MAX).map(({ id, name }) => `${name} (${id})`);
-      if (length > NAMED_MAX) names.push(`${length - NAMED_MAX} more`);
+      const names = done.unreadable.slice(0, LISTED_SECRETS_MAX).map(({ id, name }) => `${name} (${id})`);
+      if (length > LISTED_SECRETS_MAX) names.push(`${length - LISTED_SECRETS_MAX} more`);
       if (length > 0)
-        throw new Failure(
+        throw new CommandFailure(
           `no key opens the credential or signing secret of ${names.join(", ")}. Set it again: npx dunlin merchant set M --bearer-file F, or npx dunlin webhook secret rotate M. Then run this again; until then every process needs all keys.`,
         );
       context.print(`${done.changed} encrypted again; all ${done.boxes} open with the first key alone`);
@@ -36,7 +36,7 @@ export const secretKeyRotate: Command = {
           ? "There is one key. To change it, put a new one before it and a comma between them; docs/guides/operating.md has the steps."
           : "Page tokens of the old key hold while it is listed: leave it for a day. Then keep the first key alone, and restart every process.",
       );
-      return EXIT.ok;
+      return EXIT_CODES.ok;
     });
   },
 };
@@ -53,13 +53,15 @@ export const secretKeyReset: Command = {
   async run(context, values) {
     const server = await context.server();
     try {
-      if ((await sessionsOf(server.address)) > server.sessions)
-        throw new Failure("the service is running, so its secret key is not lost. To reset it all the same, stop it.");
+      if ((await countOtherSessions(server.address)) > server.sessions)
+        throw new CommandFailure(
+          "the service is running, so its secret key is not lost. To reset it all the same, stop it.",
+        );
       if (values.yes !== true)
-        throw new Failure(
+        throw new CommandFailure(
           "Nothing was changed. The credentials and signing secrets of webhooks can never be read again. To reset the key, repeat the command with --yes.",
         );
-      const owner = openDatabase(signedIn(server.address, false).owner, 1, () => {});
+      const owner = openDatabase(roleAddresses(server.address, false).owner, 1, () => {});
       try {
         const merchants = await listMerchants(owner);
         await forgetKeys(owner);
@@ -75,7 +77,7 @@ export const secretKeyReset: Command = {
       } finally {
         await owner.close();
       }
-      return EXIT.ok;
+      return EXIT_CODES.ok;
     } finally {
       await server.close();
     }

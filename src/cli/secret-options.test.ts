@@ -5,16 +5,21 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import type { Database } from "../store/database.ts";
-import { Failure, UsageError, type Values } from "./command.ts";
-import { allCommands } from "./commands.ts";
-import { testContext } from "./context.fixture.ts";
-import { secretOf } from "./secret-options.ts";
+import { CommandFailure, type OptionValues, UsageError } from "./command.ts";
+import { loadAllCommands } from "./commands.ts";
+import { createTestContext } from "./context.fixture.ts";
+import { readSecretOption } from "./secret-options.ts";
 
 const NO_DATABASE = {} as Database;
 
-function asked(values: Values, name: string, input = "", isSecret?: (value: string) => boolean) {
-  const { context, lines } = testContext(NO_DATABASE);
-  const secret = secretOf({ ...context, input: () => Readable.from([Buffer.from(input)]) }, values, name, isSecret);
+function readOption(values: OptionValues, name: string, input = "", isSecret?: (value: string) => boolean) {
+  const { context, lines } = createTestContext(NO_DATABASE);
+  const secret = readSecretOption(
+    { ...context, input: () => Readable.from([Buffer.from(input)]) },
+    values,
+    name,
+    isSecret,
+  );
   return { secret, lines };
 }
 
@@ -28,33 +33,33 @@ function fileWith(t: TestContext, text: string): string {
 
 test("a secret comes from a file or from standard input, without the line break at its end", async (t) => {
   for (const text of ["tø ken", "tø ken\n", "tø ken\r\n"]) {
-    const { secret, lines } = asked({ "bearer-file": fileWith(t, text) }, "bearer");
+    const { secret, lines } = readOption({ "bearer-file": fileWith(t, text) }, "bearer");
     assert.deepEqual([await secret, lines], ["tø ken", []]);
-    assert.equal(await asked({ "bearer-file": "-" }, "bearer", text).secret, "tø ken");
+    assert.equal(await readOption({ "bearer-file": "-" }, "bearer", text).secret, "tø ken");
   }
-  assert.equal(await asked({}, "bearer").secret, undefined);
+  assert.equal(await readOption({}, "bearer").secret, undefined);
 });
 
 test("a secret in an option works, and one line names the safe option", async () => {
-  const { secret, lines } = asked({ bearer: "T" }, "bearer");
+  const { secret, lines } = readOption({ bearer: "T" }, "bearer");
   assert.equal(await secret, "T");
   assert.equal(lines.length, 1);
   assert.match(lines[0]!, /^Note: the process list shows --bearer .* --bearer-file FILE does not/);
-  const open = asked({ to: "postgres://host/db" }, "to", "", () => false);
+  const open = readOption({ to: "postgres://host/db" }, "to", "", () => false);
   assert.deepEqual([await open.secret, open.lines], ["postgres://host/db", []]);
 });
 
 test("secret options refuse two sources at once, one standard input for two secrets, an empty or huge file, and none", async (t) => {
   const empty = fileWith(t, "\n");
-  const cases: [Values, typeof UsageError | typeof Failure, RegExp][] = [
+  const cases: [OptionValues, typeof UsageError | typeof CommandFailure, RegExp][] = [
     [{ bearer: "T", "bearer-file": "f" }, UsageError, /^Give --bearer or --bearer-file, not both/],
     [{ "bearer-file": "-", "secret-file": "-" }, UsageError, /^Only one option can read standard input/],
-    [{ "bearer-file": empty }, Failure, /is empty; --bearer-file/],
-    [{ "bearer-file": fileWith(t, "x".repeat(20_000)) }, Failure, /more than 16384 bytes/],
-    [{ "bearer-file": `${empty}.none` }, Failure, /^cannot read --bearer-file: ENOENT/],
+    [{ "bearer-file": empty }, CommandFailure, /is empty; --bearer-file/],
+    [{ "bearer-file": fileWith(t, "x".repeat(20_000)) }, CommandFailure, /more than 16384 bytes/],
+    [{ "bearer-file": `${empty}.none` }, CommandFailure, /^cannot read --bearer-file: ENOENT/],
   ];
   for (const [values, kind, says] of cases)
-    await assert.rejects(asked(values, "bearer").secret, (error: Error) => {
+    await assert.rejects(readOption(values, "bearer").secret, (error: Error) => {
       assert.ok(error instanceof kind);
       assert.match(error.message, says);
       return true;
@@ -62,7 +67,7 @@ test("secret options refuse two sources at once, one standard input for two secr
 });
 
 test("every command with a secret option also reads the secret from a file", async () => {
-  const found = (await allCommands()).flatMap(({ name, options }) =>
+  const found = (await loadAllCommands()).flatMap(({ name, options }) =>
     Object.keys(options)
       .filter(
         (option) => /^(bearer|basic|secret|password|token|credential|key)$/.test(option) || name + option === "moveto",

@@ -1,14 +1,23 @@
 import { createReadStream } from "node:fs";
-import { type Context, Failure, type Options, text, UsageError, type Values } from "./command.ts";
+import {
+  type CommandContext,
+  CommandFailure,
+  type CommandOptions,
+  type OptionValues,
+  textOption,
+  UsageError,
+} from "./command.ts";
 
 /** Far more than a secret has. */
 const SECRET_BYTES_MAX = 16 * 1024;
 
 /** Options that take secrets: `--NAME`, which the process list shows to others, and `--NAME-file`. */
-export const secretOptions = (...names: string[]): Options =>
-  Object.fromEntries(names.flatMap((name) => [name, fileOption(name)].map((option) => [option, { type: "string" }])));
+export const secretOptions = (...names: string[]): CommandOptions =>
+  Object.fromEntries(
+    names.flatMap((name) => [name, fileOptionName(name)].map((option) => [option, { type: "string" }])),
+  );
 
-const fileOption = (name: string) => `${name}-file`;
+const fileOptionName = (name: string) => `${name}-file`;
 
 /**
  * Returns the secret from `--NAME T`, with a hint that others can read it, or from the file in `--NAME-file F`, where `-` is standard input; undefined without either. A line break at the end of the file is dropped.
@@ -16,14 +25,14 @@ const fileOption = (name: string) => `${name}-file`;
  * @param isSecret  whether a text deserves the hint
  * @throws Failure when the file can't be read
  */
-export async function secretOf(
-  context: Context,
-  values: Values,
+export async function readSecretOption(
+  context: CommandContext,
+  values: OptionValues,
   name: string,
   isSecret: (value: string) => boolean = () => true,
 ): Promise<string | undefined> {
-  const value = text(values, name);
-  const path = text(values, fileOption(name));
+  const value = textOption(values, name);
+  const path = textOption(values, fileOptionName(name));
   if (path === undefined) {
     if (value !== undefined && isSecret(value))
       context.aside.print(
@@ -37,13 +46,13 @@ export async function secretOf(
     Object.entries(values).filter(([option, file]) => /-file$/.test(option) && file === "-").length > 1
   )
     throw new UsageError("Only one option can read standard input; write the other value to a file.");
-  const secret = (await read(context, path, name)).replace(/\r?\n$/, "");
+  const secret = (await readSecretFile(context, path, name)).replace(/\r?\n$/, "");
   if (secret === "")
-    throw new Failure(`${path === "-" ? "standard input" : path} is empty; --${name}-file reads one line.`);
+    throw new CommandFailure(`${path === "-" ? "standard input" : path} is empty; --${name}-file reads one line.`);
   return secret;
 }
 
-async function read({ aside, input }: Context, path: string, name: string): Promise<string> {
+async function readSecretFile({ aside, input }: CommandContext, path: string, name: string): Promise<string> {
   if (path === "-" && input().isTTY) aside.print(`Type the value of --${name}-file, then Enter and Ctrl-D.`);
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -54,7 +63,7 @@ async function read({ aside, input }: Context, path: string, name: string): Prom
       if (bytes > SECRET_BYTES_MAX) throw new Error(`it has more than ${SECRET_BYTES_MAX} bytes`);
     }
   } catch (error) {
-    throw new Failure(`cannot read --${name}-file: ${(error as Error).message}`);
+    throw new CommandFailure(`cannot read --${name}-file: ${(error as Error).message}`);
   }
   return Buffer.concat(pieces).toString();
 }

@@ -3,23 +3,23 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { testDatabase } from "../../test/database.ts";
+import { createTestDatabase } from "../../test/database.ts";
 import { realPorts } from "../delivery/deliverer.fixture.ts";
-import { listAudited } from "../store/audit-log.ts";
+import { listAuditEntries } from "../store/audit-log.ts";
 import { listMerchants } from "../store/merchants.ts";
-import { firstApiKey } from "./serve.ts";
+import { createFirstApiKey } from "./serve.ts";
 
 test("the first merchant and its key stand in the audit log, and a second start makes neither", async () => {
-  const { db, drop } = await testDatabase();
+  const { db, drop } = await createTestDatabase();
   const folder = mkdtempSync(join(tmpdir(), "dunlin-serve-"));
   const keyPath = join(folder, "api-key");
   try {
     const store = { db, ports: realPorts, secretKeys: [Buffer.alloc(32, 5)] };
-    const apiKey = await firstApiKey(store, keyPath);
+    const apiKey = await createFirstApiKey(store, keyPath);
     assert.equal(readFileSync(keyPath, "utf8").trim(), apiKey);
-    assert.equal(await firstApiKey(store, keyPath), null);
+    assert.equal(await createFirstApiKey(store, keyPath), null);
     const [merchant] = await listMerchants(db);
-    const lines = await listAudited(db, merchant!.id, {}, 10);
+    const lines = await listAuditEntries(db, merchant!.id, {}, 10);
     // Both may be of one millisecond, so their order is not told.
     assert.deepEqual(lines.map(({ actor, deed, object }) => [actor, deed, object]).sort(), [
       ["command line", "key.created", `…${apiKey!.slice(-4)}`],

@@ -1,17 +1,17 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PERMISSIONS } from "../domain/permission.ts";
-import { COMMAND_LINE } from "../domain/person.ts";
-import { type Store, writeSecret } from "../open.ts";
-import { createMerchant } from "../recovery/merchants.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
+import { type Store, writeSecretFile } from "../open-store.ts";
+import { createMerchant } from "../recovery/merchant-settings.ts";
 import { auditCreation } from "../recovery/settings-audit.ts";
-import { ROLES, type Role, type Running } from "../start.ts";
-import { startWhenPossible } from "../start-when-possible.ts";
-import { listMerchants, lockMerchants } from "../store/merchants.ts";
+import { ROLES, type Role, type RunningService } from "../start.ts";
+import { startWhenReady } from "../start-when-ready.ts";
+import { listMerchants, lockMerchantsTable } from "../store/merchants.ts";
 import { UnknownMigration } from "../store/migrate.ts";
-import { type Command, type Context, duration, EXIT, text, UsageError } from "./command.ts";
-import { makeKey } from "./key.ts";
-import { setupWords } from "./setup-link.ts";
+import { type Command, type CommandContext, durationOption, EXIT_CODES, textOption, UsageError } from "./command.ts";
+import { createKey } from "./key-commands.ts";
+import { setupInstructions } from "./setup-link.ts";
 
 /** `dunlin serve`: the API, the console and the loops in one process. */
 export const serve: Command = {
@@ -25,17 +25,17 @@ export const serve: Command = {
   examples: ["npx dunlin serve", "npx dunlin serve --roles api,decide"],
   async run(context, values) {
     const { settings, log, troubles } = context;
-    const roles = rolesOf(text(values, "roles"));
+    const roles = parseRoles(textOption(values, "roles"));
     let fatal: Error | null = null;
     const died = Promise.withResolvers<void>();
     const onFatal = (error: Error) => {
       fatal = error;
       died.resolve();
     };
-    const waitMs = duration(values, "wait") ?? null;
-    const running = await startWhenPossible({ settings, roles, log, troubles, onFatal }, { ...context, waitMs });
-    if (!running) return EXIT.ok;
-    await greet(context, running, roles);
+    const waitMs = durationOption(values, "wait") ?? null;
+    const running = await startWhenReady({ settings, roles, log, troubles, onFatal }, { ...context, waitMs });
+    if (!running) return EXIT_CODES.ok;
+    await printWelcome(context, running, roles);
     await Promise.race([context.stopped, died.promise]);
     const isOutdated = (fatal as unknown) instanceof UnknownMigration;
     if (isOutdated) log.fatal({ why: fatal!.message }, "service.outdated");
@@ -43,12 +43,12 @@ export const serve: Command = {
     else log.info("service.stopping");
     await running.stop();
     log.info("service.stopped");
-    if (isOutdated) return EXIT.config;
-    return fatal ? EXIT.failed : EXIT.ok;
+    if (isOutdated) return EXIT_CODES.config;
+    return fatal ? EXIT_CODES.failed : EXIT_CODES.ok;
   },
 };
 
-function rolesOf(list: string | undefined): ReadonlySet<Role> {
+function parseRoles(list: string | undefined): ReadonlySet<Role> {
   if (list === undefined) return new Set(ROLES);
   return new Set(
     list.split(",").map((name) => {
@@ -60,10 +60,10 @@ function rolesOf(list: string | undefined): ReadonlySet<Role> {
 }
 
 /** Say how to call it; the first time there is a first merchant with a key. */
-async function greet(context: Context, running: Running, roles: ReadonlySet<Role>) {
+async function printWelcome(context: CommandContext, running: RunningService, roles: ReadonlySet<Role>) {
   const { settings, print } = context;
   const keyPath = join(settings.dataDir, "api-key");
-  const apiKey = await firstApiKey(running.store, keyPath);
+  const apiKey = await createFirstApiKey(running.store, keyPath);
   const line = (name: string, value: string) => print(`  ${name.padEnd(9)} ${value}`);
   print(`dunlin is ready   data ${settings.dataDir}   database ${settings.databaseUrl ? "DATABASE_URL" : "embedded"}`);
   if (roles.has("api")) line("API", settings.baseUrl);
@@ -72,7 +72,7 @@ async function greet(context: Context, running: Running, roles: ReadonlySet<Role
     if (running.caPath)
       line("Browser", 'warns of the certificate until it trusts the CA file: "npx dunlin trust" says how');
     line("Console", settings.authUrl);
-    const setup = await setupWords(context, running, settings);
+    const setup = await setupInstructions(context, running, settings);
     if (setup) line("Set up", setup);
   }
   if (existsSync(keyPath)) line("Key file", keyPath);
@@ -87,18 +87,18 @@ async function greet(context: Context, running: Running, roles: ReadonlySet<Role
 }
 
 /** On an empty database: a merchant and a key with every permission, kept in a file that only its owner reads. */
-export async function firstApiKey(
+export async function createFirstApiKey(
   { db, ports, secretKeys }: Pick<Store, "db" | "ports" | "secretKeys">,
   keyPath: string,
 ): Promise<string | null> {
   return db.transaction(async (tx) => {
-    await lockMerchants(tx);
+    await lockMerchantsTable(tx);
     if ((await listMerchants(tx)).length > 0) return null;
     const merchant = await createMerchant(tx, "My company", {}, secretKeys, ports);
-    await auditCreation(tx, COMMAND_LINE, merchant, ports);
-    const { apiKey } = await makeKey(tx, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
+    await auditCreation(tx, COMMAND_LINE_ACTOR, merchant, ports);
+    const { apiKey } = await createKey(tx, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
     rmSync(keyPath, { force: true });
-    writeSecret(keyPath, apiKey);
+    writeSecretFile(keyPath, apiKey);
     return apiKey;
   });
 }

@@ -3,20 +3,20 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
-import { openInvite } from "../auth/invites.ts";
+import { findValidInvite } from "../auth/invites.ts";
 import type { Settings } from "../config.ts";
-import type { Running } from "../start.ts";
-import type { Context } from "./command.ts";
-import { setupWords } from "./setup-link.ts";
+import type { RunningService } from "../start.ts";
+import type { CommandContext } from "./command.ts";
+import { setupInstructions } from "./setup-link.ts";
 
 const ports = testPorts(testClock());
 const dataDir = mkdtempSync(join(tmpdir(), "dunlin-setup-"));
 const settings = { dataDir, authUrl: "https://dunlin.example" } as Settings;
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
   await testMerchant(database.db, ports);
 });
 after(async () => {
@@ -25,9 +25,13 @@ after(async () => {
 });
 
 const start = (isTerminal: boolean) =>
-  setupWords({ isTerminal } as Context, { store: { db: database.db, ports } } as Running, settings);
+  setupInstructions(
+    { isTerminal } as CommandContext,
+    { store: { db: database.db, ports } } as RunningService,
+    settings,
+  );
 const isOpen = async (link: string) =>
-  (await openInvite(database.db, /t=(\S+)/.exec(link)![1]!, ports))?.role === "owner";
+  (await findValidInvite(database.db, /t=(\S+)/.exec(link)![1]!, ports))?.role === "owner";
 
 test("each start has a set-up link of its own, and the one before it is worthless", async () => {
   const first = (await start(true))!;

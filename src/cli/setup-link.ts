@@ -1,21 +1,21 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { createInvite, SETUP_MS } from "../auth/invites.ts";
+import { createInvite, SETUP_INVITE_LIFETIME_MS } from "../auth/invites.ts";
 import type { Settings } from "../config.ts";
-import { writeSecret } from "../open.ts";
-import type { Running } from "../start.ts";
+import { writeSecretFile } from "../open-store.ts";
+import type { RunningService } from "../start.ts";
 import { forgetSetupInvites } from "../store/invites.ts";
 import { listMerchants } from "../store/merchants.ts";
 import { hasPeople } from "../store/people.ts";
-import type { Context } from "./command.ts";
+import type { CommandContext } from "./command.ts";
 
 /**
  * As long as nobody can sign in to the console: how its first user becomes an owner, in words. The link itself is said on a
  * terminal only; elsewhere it lies in a file that only its owner reads.
  */
-export async function setupWords(
-  { isTerminal }: Context,
-  { store }: Running,
+export async function setupInstructions(
+  { isTerminal }: CommandContext,
+  { store }: RunningService,
   settings: Settings,
 ): Promise<string | null> {
   const { db, ports } = store;
@@ -26,12 +26,18 @@ export async function setupWords(
     if (!first || (await hasPeople(tx))) return null;
     // One link at a time: what an earlier start printed may lie in some log.
     await forgetSetupInvites(tx, first.id);
-    return (await createInvite(tx, first.id, { role: "owner", email: null, lifeMs: SETUP_MS, madeBy: null }, ports))
-      .token;
+    return (
+      await createInvite(
+        tx,
+        first.id,
+        { role: "owner", email: null, lifeMs: SETUP_INVITE_LIFETIME_MS, madeBy: null },
+        ports,
+      )
+    ).token;
   });
   if (token === null) return null;
   const link = `${settings.authUrl}/setup?t=${token}`;
   if (isTerminal) return `${link}   (once, within an hour)`;
-  writeSecret(path, link);
+  writeSecretFile(path, link);
   return `follow the link in ${path} within an hour`;
 }

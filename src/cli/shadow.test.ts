@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { DAY, HOUR, openStage, START } from "../recovery/stage.fixture.ts";
 import { decisionsOfCase } from "../store/decisions.ts";
-import type { Values } from "./command.ts";
-import { testContext } from "./context.fixture.ts";
-import { experimentStart } from "./experiment.ts";
-import { merchantSet } from "./merchant.ts";
+import type { OptionValues } from "./command.ts";
+import { createTestContext } from "./context.fixture.ts";
+import { experimentStart } from "./experiment-commands.ts";
+import { merchantSet } from "./merchant-commands.ts";
 import { shadow } from "./shadow.ts";
 
 let stage: Awaited<ReturnType<typeof openStage>>;
@@ -14,8 +14,8 @@ before(async () => {
 });
 after(() => stage.drop());
 
-async function run(merchant: string, values: Values = {}) {
-  const { context, lines } = testContext(stage.db, {}, stage.ports);
+async function run(merchant: string, values: OptionValues = {}) {
+  const { context, lines } = createTestContext(stage.db, {}, stage.ports);
   await shadow.run(context, { merchant, ...values }, []);
   return lines.join("\n");
 }
@@ -111,7 +111,7 @@ test("shares are said in percent of thirty invoices and retries on, beside their
 
 test("an experiment and shadow mode exclude each other", async () => {
   const { id } = await stage.enter(true, { shadow: true });
-  const { context } = testContext(stage.db);
+  const { context } = createTestContext(stage.db);
   const start = () => experimentStart.run(context, { merchant: id, name: "both" }, []);
   await assert.rejects(start(), /Shop is in shadow mode.*--shadow no/);
   await stage.set({ shadow: false });
@@ -121,7 +121,7 @@ test("an experiment and shadow mode exclude each other", async () => {
 });
 
 test("of an experiment and shadow mode that are asked for at once one is refused", async () => {
-  const { context } = testContext(stage.db);
+  const { context } = createTestContext(stage.db);
   for (let n = 0; n < 5; n++) {
     const { id } = await stage.enter();
     const both = await Promise.allSettled([

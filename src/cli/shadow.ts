@@ -1,19 +1,19 @@
-import { moneyWords } from "../domain/currency.ts";
-import { type ShadowFigures, shadowFigures } from "../recovery/shadow.ts";
+import { formatMoneyText } from "../domain/currency.ts";
+import { computeShadowFigures, type ShadowFigures } from "../recovery/shadow-figures.ts";
 import {
-  approvedWords,
-  countedWords,
+  COMPARISON_CAVEAT,
+  describeCounts,
+  describePlans,
+  describeRetries,
+  formatApproved,
+  formatShare,
+  listStancesWithRetries,
   NO_RETRY,
-  PROVES_NOTHING,
-  plannedWords,
-  STANCE_WORDS,
-  shareWords,
-  stancesMet,
-  triesWords,
-} from "../recovery/shadow-words.ts";
+  STANCE_WORDING,
+} from "../recovery/shadow-wording.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { type Command, EXIT, moment, table, withDatabase } from "./command.ts";
-import { merchantOf } from "./whose.ts";
+import { type Command, EXIT_CODES, formatTable, timeOption, withDatabase } from "./command.ts";
+import { resolveMerchant } from "./resolve-merchant.ts";
 
 /** `dunlin shadow`: what Dunlin would have done beside what the merchant's own system did. */
 export const shadow: Command = {
@@ -27,11 +27,11 @@ export const shadow: Command = {
   positionals: [],
   examples: ["npx dunlin shadow", "npx dunlin shadow --from 2026-11-01"],
   async run(context, values) {
-    const from = moment(values, "from") ?? new Date(0);
+    const from = timeOption(values, "from") ?? new Date(0);
     return withDatabase(context, async ({ db, ports }) => {
-      const merchantId = await merchantOf(db, values);
+      const merchantId = await resolveMerchant(db, values);
       const merchant = (await findMerchant(db, merchantId))!;
-      const figures = await shadowFigures(db, merchantId, from, ports.now());
+      const figures = await computeShadowFigures(db, merchantId, from, ports.now());
       if (values.json)
         context.print(
           JSON.stringify({ shadow: merchant.shadow, ...figures, money: Object.fromEntries(figures.money) }),
@@ -40,45 +40,49 @@ export const shadow: Command = {
         context.print(
           `Shadow mode of ${merchant.name} is ${merchant.shadow ? "on" : `off. "npx dunlin merchant set ${merchantId} --shadow yes" begins it`}.`,
         );
-        for (const line of lines(figures)) context.print(line);
+        for (const line of shadowLines(figures)) context.print(line);
       }
-      return EXIT.ok;
+      return EXIT_CODES.ok;
     });
   },
 };
 
-function lines(figures: ShadowFigures): string[] {
+function shadowLines(figures: ShadowFigures): string[] {
   const { since, counted, paid, money, stances } = figures;
-  if (since === null) return countedWords(figures, day);
-  const met = stancesMet(figures);
+  if (since === null) return describeCounts(figures, formatDay);
+  const met = listStancesWithRetries(figures);
   const tries = met.reduce((sum, stance) => sum + stances[stance].tries, 0);
   return [
     "",
-    ...countedWords(figures, day),
+    ...describeCounts(figures, formatDay),
     ...(counted === 0
       ? []
-      : [`Without Dunlin ${paid} of ${counted}${shareWords(paid / counted, counted)} of those that count were paid:`]),
+      : [`Without Dunlin ${paid} of ${counted}${formatShare(paid / counted, counted)} of those that count were paid:`]),
     ...[...money].map(
       ([currency, { cases, due, paid }]) =>
-        `  ${moneyWords(paid, currency)} of ${moneyWords(due, currency)}${shareWords(paid / due, cases)}`,
+        `  ${formatMoneyText(paid, currency)} of ${formatMoneyText(due, currency)}${formatShare(paid / due, cases)}`,
     ),
-    ...plannedWords(figures),
+    ...describePlans(figures),
     "",
     ...(tries === 0
       ? [NO_RETRY]
       : [
           `Your system's ${tries} ${tries === 1 ? "retry" : "retries"}, by what Dunlin would do at that point:`,
           "",
-          ...table(
+          ...formatTable(
             ["DUNLIN WOULD", "RETRIES", "APPROVED"],
-            met.map((stance) => [STANCE_WORDS[stance], String(stances[stance].tries), approvedWords(stances[stance])]),
+            met.map((stance) => [
+              STANCE_WORDING[stance],
+              String(stances[stance].tries),
+              formatApproved(stances[stance]),
+            ]),
           ),
           "",
-          ...triesWords(figures),
+          ...describeRetries(figures),
         ]),
     "",
-    `${PROVES_NOTHING}: see docs/guides/experiments.md.`,
+    `${COMPARISON_CAVEAT}: see docs/guides/experiments.md.`,
   ];
 }
 
-const day = (at: Date) => at.toISOString().slice(0, 10);
+const formatDay = (at: Date) => at.toISOString().slice(0, 10);

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { Context } from "./command.ts";
+import type { CommandContext } from "./command.ts";
 import { simulate } from "./simulate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dunlin-simulate-"));
@@ -39,7 +39,7 @@ function answeringFile(name: string, approved: string, told: string) {
 async function run(world: string, values: Record<string, string | boolean> = {}, beside: string[] = []) {
   const lines: string[] = [];
   const aside = { print: (line: string) => void beside.push(line), isTerminal: true };
-  const context = { print: (line: string) => void lines.push(line), aside } as Context;
+  const context = { print: (line: string) => void lines.push(line), aside } as CommandContext;
   await simulate.run(context, { world, customers: "1", policies: "even,warm", ...values }, []);
   return lines.join("\n");
 }
@@ -54,7 +54,7 @@ test("as JSON a comparison has the fields that are documented, of each policy th
   const lines: string[] = [];
   const context = { print: (line: string) => void lines.push(line), aside: { print() {}, isTerminal: false } };
   const world = worldFile("all.mjs", false);
-  await simulate.run(context as unknown as Context, { world, customers: "1", seed: "7", json: true }, []);
+  await simulate.run(context as unknown as CommandContext, { world, customers: "1", seed: "7", json: true }, []);
   const { policies, gapClosed, ...rest } = JSON.parse(lines.join("\n"));
   assert.deepEqual(rest, { world: "one bill", seed: 7, customers: 1, cases: 1 });
   assert.deepEqual(Object.keys(policies), ["fixed", "ladder", "even", "expert", "hours", "cold", "warm", "oracle"]);

@@ -1,16 +1,24 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { localCertificate } from "../api/certificate.ts";
+import { ensureLocalCertificate } from "../api/local-certificate.ts";
 import { uuidV7 } from "../clock.ts";
-import { authorization } from "../delivery/https/credential.ts";
-import { signer } from "../delivery/https/signature.ts";
+import { authorizationHeader } from "../delivery/https/credential.ts";
+import { createSigner } from "../delivery/https/signature.ts";
 import { HOUR_MS } from "../domain/durations.ts";
-import { EVENT_TYPES, envelope, flatRetryRequest, type RecoveryActionData } from "../domain/event.ts";
+import { buildEnvelope, buildFlatRetryRequest, EVENT_TYPES, type RecoveryActionData } from "../domain/event.ts";
 import { ACTION_SUGGESTIONS } from "../domain/recovery-action.ts";
-import { type Command, type Context, EXIT, moment, text, UsageError, type Values } from "./command.ts";
-import { LISTEN_PORT, postOnce, programUrl } from "./development.ts";
-import { credentialOf } from "./merchant-options.ts";
-import { secretOf, secretOptions } from "./secret-options.ts";
+import {
+  type Command,
+  type CommandContext,
+  EXIT_CODES,
+  type OptionValues,
+  textOption,
+  timeOption,
+  UsageError,
+} from "./command.ts";
+import { developmentUrlOption, LISTEN_PORT, postOnce } from "./development-endpoint.ts";
+import { parseCredential } from "./merchant-options.ts";
+import { readSecretOption, secretOptions } from "./secret-options.ts";
 
 /** `dunlin trigger`: one event, made up, to an endpoint under development. Needs no service. */
 export const trigger: Command = {
@@ -43,58 +51,58 @@ export const trigger: Command = {
   async run(context, values, [named]) {
     const { dataDir, baseUrl } = context.settings;
     const at = context.realNow();
-    const id = text(values, "id") ?? uuidV7(at, 0, context.randomBytes(8));
-    const body = bodyOf(named!, id, values, at);
-    const url = programUrl(values, "to") ?? new URL(`https://127.0.0.1:${LISTEN_PORT}`);
-    const { caFile } = await localCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, at);
+    const id = textOption(values, "id") ?? uuidV7(at, 0, context.randomBytes(8));
+    const body = buildBody(named!, id, values, at);
+    const url = developmentUrlOption(values, "to") ?? new URL(`https://127.0.0.1:${LISTEN_PORT}`);
+    const { caFile } = await ensureLocalCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, at);
     context.print(`POST ${url.href}`);
     context.print(body);
-    const headers = await headersOf(context, id, body, values, at);
+    const headers = await buildHeaders(context, id, body, values, at);
     const answer = await postOnce(url, headers, Buffer.from(body), readFileSync(caFile, "utf8"));
     if (typeof answer === "string") {
       context.print(`no answer: ${answer}`);
-      return EXIT.unreachable;
+      return EXIT_CODES.unreachable;
     }
     context.print(`${answer.status} ${answer.body.toString().replace(/[\p{Cc}\p{Cf}]/gu, "·")}`.trimEnd());
-    return answer.status >= 200 && answer.status < 300 ? EXIT.ok : EXIT.failed;
+    return answer.status >= 200 && answer.status < 300 ? EXIT_CODES.ok : EXIT_CODES.failed;
   },
 };
 
-function bodyOf(named: string, id: string, values: Values, at: Date): string {
+function buildBody(named: string, id: string, values: OptionValues, at: Date): string {
   const type = EVENT_TYPES.find((each) => each === named);
   if (!type) throw new UsageError(`EVENT is one of ${EVENT_TYPES.join(", ")}, not "${named}".`);
-  const invoiceId = text(values, "invoice") ?? "inv_1";
-  const shape = text(values, "shape") ?? "envelope";
+  const invoiceId = textOption(values, "invoice") ?? "inv_1";
+  const shape = textOption(values, "shape") ?? "envelope";
   if (shape !== "envelope" && (shape !== "flat" || type !== "recovery_action"))
     throw new UsageError(`--shape takes envelope or, for a recovery_action, flat, not "${shape}".`);
-  if (type !== "recovery_action") return envelope(id, type, at, { invoiceId });
-  const suggestion = text(values, "suggestion") ?? "RETRY";
+  if (type !== "recovery_action") return buildEnvelope(id, type, at, { invoiceId });
+  const suggestion = textOption(values, "suggestion") ?? "RETRY";
   const actionSuggestion = ACTION_SUGGESTIONS.find((each) => each === suggestion);
   if (!actionSuggestion)
     throw new UsageError(`--suggestion takes one of ${ACTION_SUGGESTIONS.join(", ")}, not "${suggestion}".`);
   const data: RecoveryActionData = {
     invoiceId,
-    subscriptionId: text(values, "subscription") ?? null,
+    subscriptionId: textOption(values, "subscription") ?? null,
     actionSuggestion,
-    idealRetryTime: moment(values, "at") ?? new Date(at.getTime() + HOUR_MS),
+    idealRetryTime: timeOption(values, "at") ?? new Date(at.getTime() + HOUR_MS),
   };
-  return shape === "flat" ? flatRetryRequest(id, data) : envelope(id, type, at, data);
+  return shape === "flat" ? buildFlatRetryRequest(id, data) : buildEnvelope(id, type, at, data);
 }
 
-async function headersOf(
-  context: Context,
+async function buildHeaders(
+  context: CommandContext,
   id: string,
   body: string,
-  values: Values,
+  values: OptionValues,
   at: Date,
 ): Promise<Record<string, string>> {
   const headers: Record<string, string> = { "content-type": "application/json" };
-  const credential = await credentialOf(context, values);
-  if (credential) headers.authorization = authorization(credential.auth, credential.secret);
-  const secret = await secretOf(context, values, "secret");
+  const credential = await parseCredential(context, values);
+  if (credential) headers.authorization = authorizationHeader(credential.auth, credential.secret);
+  const secret = await readSecretOption(context, values, "secret");
   if (secret === undefined) return headers;
   try {
-    const signed = signer({ current: secret, old: null })(id, body, at, at);
+    const signed = createSigner({ current: secret, old: null })(id, body, at, at);
     for (let n = 0; n < signed.length; n += 2) headers[signed[n]!] = signed[n + 1]!;
     return headers;
   } catch (error) {

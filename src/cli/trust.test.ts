@@ -5,17 +5,17 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { localCertificate } from "../api/certificate.ts";
+import { ensureLocalCertificate } from "../api/local-certificate.ts";
 import type { Settings } from "../config.ts";
 import type { Database } from "../store/database.ts";
-import { testContext } from "./context.fixture.ts";
+import { createTestContext } from "./context.fixture.ts";
 import { trust } from "./trust.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dunlin-trust-"));
 after(() => rmSync(folder, { recursive: true }));
 
-async function trusted(settings: Partial<Settings>) {
-  const { context, lines } = testContext({} as Database, { authUrl: "https://localhost:8443", ...settings });
+async function runTrust(settings: Partial<Settings>) {
+  const { context, lines } = createTestContext({} as Database, { authUrl: "https://localhost:8443", ...settings });
   await trust.run(context, {}, []);
   return lines;
 }
@@ -23,11 +23,11 @@ async function trusted(settings: Partial<Settings>) {
 test("dunlin trust names the authority's file and the steps of each system, and changes nothing", async () => {
   const dataDir = join(folder, "it's data");
   const local = { tls: "on" as const, certificate: null, dataDir };
-  await assert.rejects(trusted(local), /ca\.pem is not there yet. The first start makes it: npm start/);
+  await assert.rejects(runTrust(local), /ca\.pem is not there yet. The first start makes it: npm start/);
   mkdirSync(dataDir);
-  const { caFile } = await localCertificate(join(dataDir, "tls"), "localhost", new Date());
+  const { caFile } = await ensureLocalCertificate(join(dataDir, "tls"), "localhost", new Date());
   const before = readdirSync(dataDir, { recursive: true }).map((name) => statSync(join(dataDir, `${name}`)).mtimeMs);
-  const lines = await trusted(local);
+  const lines = await runTrust(local);
   const after = readdirSync(dataDir, { recursive: true }).map((name) => statSync(join(dataDir, `${name}`)).mtimeMs);
   assert.deepEqual(after, before);
   assert.equal(lines[1], `  ${caFile}`);
@@ -45,7 +45,7 @@ test("dunlin trust names the authority's file and the steps of each system, and 
 });
 
 test("dunlin trust names no file to import if the certificate is not Dunlin's own", async () => {
-  assert.match((await trusted({ tls: "proxy" })).join("\n"), /^A proxy in front of Dunlin has the certificate/);
+  assert.match((await runTrust({ tls: "proxy" })).join("\n"), /^A proxy in front of Dunlin has the certificate/);
   const certificate = { cert: "", key: "" };
-  assert.match((await trusted({ tls: "on", certificate })).join("\n"), /^DUNLIN_TLS_CERT names the certificate/);
+  assert.match((await runTrust({ tls: "on", certificate })).join("\n"), /^DUNLIN_TLS_CERT names the certificate/);
 });

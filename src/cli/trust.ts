@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Command, EXIT, Failure } from "./command.ts";
+import { type Command, CommandFailure, EXIT_CODES } from "./command.ts";
 
 /** `dunlin trust`: how people make their browser trust Dunlin's own authority. It prints, and changes nothing. */
 export const trust: Command = {
@@ -17,18 +17,18 @@ export const trust: Command = {
       print("A proxy in front of Dunlin has the certificate (DUNLIN_TLS=proxy). Browsers must trust who signed it.");
     else if (certificate !== null)
       print("DUNLIN_TLS_CERT names the certificate. Browsers must trust who signed it: import that authority.");
-    else for (const line of steps(join(dataDir, "tls", "ca.pem"), authUrl)) print(line);
-    return EXIT.ok;
+    else for (const line of trustSteps(join(dataDir, "tls", "ca.pem"), authUrl)) print(line);
+    return EXIT_CODES.ok;
   },
 };
 
 /** As the shells of Linux and macOS read it, and PowerShell, too, if no single quote is in it. */
-const quoted = (path: string) => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+const quoteForShell = (path: string) => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
-function steps(path: string, consoleUrl: string): string[] {
-  if (!existsSync(path)) throw new Failure(`${path} is not there yet. The first start makes it: npm start`);
+function trustSteps(path: string, consoleUrl: string): string[] {
+  if (!existsSync(path)) throw new CommandFailure(`${path} is not there yet. The first start makes it: npm start`);
   const { fingerprint256, validTo } = new X509Certificate(readFileSync(path));
-  const file = quoted(path);
+  const file = quoteForShell(path);
   return [
     `Import this file, and ${consoleUrl} opens without a warning:`,
     `  ${path}`,

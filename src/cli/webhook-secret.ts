@@ -1,10 +1,18 @@
-import { secretText } from "../delivery/https/signature.ts";
+import { formatSecret } from "../delivery/https/signature.ts";
 import { DAY_MS } from "../domain/durations.ts";
-import { COMMAND_LINE } from "../domain/person.ts";
-import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchants.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
+import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchant-settings.ts";
 import { auditSettings } from "../recovery/settings-audit.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { type Command, duration, EXIT, Failure, isUuid, text, withDatabase } from "./command.ts";
+import {
+  type Command,
+  CommandFailure,
+  durationOption,
+  EXIT_CODES,
+  isUuid,
+  textOption,
+  withDatabase,
+} from "./command.ts";
 
 /** 256 bits; the specification takes 24 to 64 bytes. */
 const SECRET_BYTES = 32;
@@ -19,14 +27,14 @@ export const webhookSecretRotate: Command = {
   positionals: ["MERCHANT"],
   examples: ["npx dunlin webhook secret rotate 0198…", "npx dunlin webhook secret rotate 0198… --overlap 7d"],
   async run(context, values, [id]) {
-    const overlapMs = duration(values, "overlap") ?? DAY_MS;
+    const overlapMs = durationOption(values, "overlap") ?? DAY_MS;
     return withDatabase(context, async ({ db, ports, secretKeys }) => {
       const before = isUuid(id!) ? await findMerchant(db, id!) : null;
-      const secret = secretText(ports.randomBytes(SECRET_BYTES));
-      const details = { "former signs": text(values, "overlap") ?? "24h" };
-      const also = auditSettings(COMMAND_LINE, "webhook.secret_rotated", ports, details);
+      const secret = formatSecret(ports.randomBytes(SECRET_BYTES));
+      const details = { "former signs": textOption(values, "overlap") ?? "24h" };
+      const also = auditSettings(COMMAND_LINE_ACTOR, "webhook.secret_rotated", ports, details);
       if (!before || !(await rotateWebhookSecret(db, before.id, secret, overlapMs, secretKeys, ports, also)))
-        throw unknown(id!);
+        throw unknownMerchantFailure(id!);
       const after = await findMerchant(db, before.id);
       const until = after?.webhookOldSecretUntil ?? null;
       if (values.json) context.print(JSON.stringify({ merchantId: id, secret, oldSecretUntil: until }));
@@ -36,7 +44,7 @@ export const webhookSecretRotate: Command = {
         if (before.webhookOldSecretUntil && before.webhookOldSecretUntil > ports.now())
           context.print("The one before that was still signing, and does not any more.");
       }
-      return EXIT.ok;
+      return EXIT_CODES.ok;
     });
   },
 };
@@ -51,12 +59,13 @@ export const webhookSecretRemove: Command = {
   examples: ["npx dunlin webhook secret remove 0198…"],
   async run(context, _values, [id]) {
     return withDatabase(context, async ({ db, ports }) => {
-      const also = auditSettings(COMMAND_LINE, "webhook.secret_removed", ports);
-      if (!isUuid(id!) || !(await removeWebhookSecret(db, id!, ports, also))) throw unknown(id!);
+      const also = auditSettings(COMMAND_LINE_ACTOR, "webhook.secret_removed", ports);
+      if (!isUuid(id!) || !(await removeWebhookSecret(db, id!, ports, also))) throw unknownMerchantFailure(id!);
       context.print("Webhooks go out without a signature from now on.");
-      return EXIT.ok;
+      return EXIT_CODES.ok;
     });
   },
 };
 
-const unknown = (id: string) => new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
+const unknownMerchantFailure = (id: string) =>
+  new CommandFailure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);

@@ -2,29 +2,29 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import { createWebhookReceiver, nodeListener, type WebhookExchange } from "#sdk";
-import { httpsServer } from "../../sdk/test/https-server.ts";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { startHttpsServer } from "../../sdk/test/https-server.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import {
+  createManualClock,
   makeDeliverer,
   makeEvents,
   makeMerchant,
   SECRET_KEYS,
   START,
-  standingClock,
 } from "../delivery/deliverer.fixture.ts";
 import { USER_AGENT } from "../delivery/https/request-head.ts";
 import { listDeliveries } from "../store/delivery-states.ts";
 import { findMerchant } from "../store/merchants.ts";
 import { seal } from "../store/secret-box.ts";
 import type { Command } from "./command.ts";
-import { testContext } from "./context.fixture.ts";
-import { deliveryShow } from "./delivery.ts";
+import { createTestContext } from "./context.fixture.ts";
+import { deliveryShow } from "./delivery-commands.ts";
 import { webhookSecretRemove, webhookSecretRotate } from "./webhook-secret.ts";
 import { webhookTest } from "./webhook-test.ts";
 
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
 });
 after(() => database.drop());
 
@@ -44,7 +44,7 @@ async function run(
     webhookAllow: endpoint ? `127.0.0.1/32:${new URL(endpoint.url).port}` : "",
     webhookCa: endpoint?.ca ?? null,
   };
-  const { context, lines } = testContext(database.db, settings);
+  const { context, lines } = createTestContext(database.db, settings);
   const code = await command.run(context, values, [id]);
   return { code, out: lines.join("\n") };
 }
@@ -62,7 +62,7 @@ test("the SDK's receiver takes signed test events of each type and shape, handle
     handle: (event) => void handled.push(event),
     onExchange: (exchange) => exchanges.push(exchange),
   });
-  const endpoint = await httpsServer(nodeListener(receiver));
+  const endpoint = await startHttpsServer(nodeListener(receiver));
   t.after(async () => {
     await endpoint.close();
     await receiver.stop();
@@ -93,7 +93,7 @@ test("the SDK's receiver takes signed test events of each type and shape, handle
 });
 
 test("the exchange is printed line by line, the credential masked in what was sent and in what came back", async (t) => {
-  const endpoint = await httpsServer((request, response) => {
+  const endpoint = await startHttpsServer((request, response) => {
     response.writeHead(401, { "content-type": "text/plain", "x-echo": String(request.headers.authorization) });
     response.end(`no: ${request.headers.authorization}\u001b[2J`);
   });
@@ -117,7 +117,7 @@ test("the exchange is printed line by line, the credential masked in what was se
 });
 
 test("a credential of three signs is masked in what was sent, too", async (t) => {
-  const endpoint = await httpsServer((_request, response) => response.end());
+  const endpoint = await startHttpsServer((_request, response) => response.end());
   t.after(endpoint.close);
   const webhookCredential = seal(SECRET_KEYS, randomBytes(12), "tok");
   const merchant = await makeMerchant(database.db, { webhookUrl: endpoint.url, webhookCredential });
@@ -139,7 +139,7 @@ test("delivery show prints the body, and of each attempt what it sent, its timin
     (await run(deliveryShow, null, event!.id, { merchant: merchant.id })).out.split("\n").slice(4);
   const body = ["body", `    ${event!.body}`];
   assert.deepEqual(await shown(), [...body, "No attempt has ended yet."]);
-  const { ports, wait } = standingClock();
+  const { ports, wait } = createManualClock();
   const deliverer = makeDeliverer({
     db: database.db,
     ports,

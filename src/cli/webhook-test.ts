@@ -1,15 +1,20 @@
-import { parseAllow } from "../delivery/https/address-guard.ts";
-import { createTestEvents, plainText, type TestedEvent, timingsOf } from "../delivery/test-event.ts";
+import { parseAllowList } from "../delivery/https/address-guard.ts";
+import {
+  createTestEventSender,
+  type TestedEvent,
+  timingsText,
+  withoutControlCharacters,
+} from "../delivery/test-event.ts";
 import { EVENT_TYPES, type EventType } from "../domain/event.ts";
 import { findMerchant } from "../store/merchants.ts";
 import {
   type Command,
-  type Context,
-  EXIT,
-  Failure,
+  type CommandContext,
+  CommandFailure,
+  EXIT_CODES,
   isUuid,
-  type Opened,
-  text,
+  type OpenedDatabase,
+  textOption,
   UsageError,
   withDatabase,
 } from "./command.ts";
@@ -24,38 +29,43 @@ export const webhookTest: Command = {
   positionals: ["MERCHANT"],
   examples: ["npx dunlin webhook test 0198…", "npx dunlin webhook test 0198… --type recovery_action"],
   async run(context, values, [id]) {
-    const named = text(values, "type") ?? "pause_collection";
+    const named = textOption(values, "type") ?? "pause_collection";
     const type = EVENT_TYPES.find((each) => each === named);
     if (!type) throw new UsageError(`--type takes one of ${EVENT_TYPES.join(", ")}, not "${named}".`);
     return withDatabase(context, async (opened) => {
       const tested = await sendTest(context, opened, id!, type);
       if (values.json) context.print(JSON.stringify(tested));
-      else for (const line of linesOf(tested)) context.print(line);
-      return tested.fine ? EXIT.ok : EXIT.failed;
+      else for (const line of formatTestedEvent(tested)) context.print(line);
+      return tested.fine ? EXIT_CODES.ok : EXIT_CODES.failed;
     });
   },
 };
 
-async function sendTest({ settings }: Context, { db, ports, secretKeys }: Opened, id: string, type: EventType) {
+async function sendTest(
+  { settings }: CommandContext,
+  { db, ports, secretKeys }: OpenedDatabase,
+  id: string,
+  type: EventType,
+) {
   const merchant = isUuid(id) ? await findMerchant(db, id) : null;
-  if (!merchant) throw new Failure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
+  if (!merchant) throw new CommandFailure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
   const network = {
-    allow: parseAllow(settings.webhookAllow),
+    allow: parseAllowList(settings.webhookAllow),
     extraCa: settings.webhookCa,
     clientCertificate: settings.webhookClientCertificate,
   };
-  const tested = await createTestEvents(network, secretKeys, ports)(merchant, type);
+  const tested = await createTestEventSender(network, secretKeys, ports)(merchant, type);
   if (!tested)
-    throw new Failure(`${merchant.name} has no endpoint. Set it: npx dunlin merchant set ${id} --webhook-url …`);
+    throw new CommandFailure(`${merchant.name} has no endpoint. Set it: npx dunlin merchant set ${id} --webhook-url …`);
   return tested;
 }
 
-function linesOf(tested: TestedEvent): string[] {
+function formatTestedEvent(tested: TestedEvent): string[] {
   const { fine, problem, notes, certificate } = tested;
   const lines = [`POST ${tested.url}   (test event ${tested.eventId}, not logged)`, ""];
-  if (tested.sent !== "") lines.push(...framed(">", tested.sent), "");
-  if (tested.head !== "") lines.push(...framed("<", tested.head + tested.body), "");
-  lines.push(`timings      ${timingsOf(tested)}`);
+  if (tested.sent !== "") lines.push(...prefixLines(">", tested.sent), "");
+  if (tested.head !== "") lines.push(...prefixLines("<", tested.head + tested.body), "");
+  lines.push(`timings      ${timingsText(tested)}`);
   if (tested.addresses.length > 0) lines.push(`dialled      ${tested.addresses.join(", ")}`);
   if (tested.protocol) lines.push(`TLS          ${tested.protocol}`);
   if (certificate)
@@ -68,7 +78,7 @@ function linesOf(tested: TestedEvent): string[] {
 }
 
 /** Each line with a mark in front. */
-const framed = (mark: string, shown: string) =>
-  plainText(shown)
+const prefixLines = (mark: string, shown: string) =>
+  withoutControlCharacters(shown)
     .split("\n")
     .map((line) => `${mark} ${line}`.trimEnd());

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type TestConsole, testConsole } from "./console.fixture.ts";
+import { createTestConsole, type TestConsole } from "./console.fixture.ts";
 
 let at: TestConsole;
 before(async () => {
-  at = await testConsole();
+  at = await createTestConsole();
 });
 after(() => at.close());
 

@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "../api/errors.ts";
 import { errorFields, isOutage } from "../store/database-errors.ts";
 import { type ConsoleOptions, sendHtml } from "./console.ts";
-import { bare, framed, type Page } from "./frame.ts";
 import { type Html, html } from "./html.ts";
 import { PageError } from "./page-error.ts";
-import { withQuery } from "./query.ts";
-import { urlOf, visitOf } from "./visit.ts";
+import { type Page, renderPage, renderSignedOutPage } from "./page-layout.ts";
+import { withQuery } from "./page-query.ts";
+import { findVisit, urlOf } from "./visit.ts";
 
 /** Say in a page what went wrong. Nothing of the error itself is shown but what was written for people. */
 export async function answerPageError(
@@ -15,29 +15,31 @@ export async function answerPageError(
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
-  const { status, message, field } = refusalOf(error, request);
+  const { status, message, field } = toPageRefusal(error, request);
   request.said = message;
   const title =
-    status === 400 && request.method !== "GET" ? "Nothing was changed" : (TITLES[status] ?? "That did not work");
+    status === 400 && request.method !== "GET"
+      ? "Nothing was changed"
+      : (TITLES_BY_STATUS[status] ?? "That did not work");
   const body = html`<p class="notice ${status >= 500 ? "bad" : "warn"}" role="alert">${message}</p>
-<p class="soft">Request <code>${request.id}</code></p><p>${field !== undefined && without(field, request)}<a class="button" href="/overview">To the overview</a></p>`;
+<p class="soft">Request <code>${request.id}</code></p><p>${field !== undefined && linkWithoutParameter(field, request)}<a class="button" href="/overview">To the overview</a></p>`;
   const page: Page = { title, body };
   // Who is signed in stays in the frame; while the database is away nobody can be known.
-  const visit = status >= 500 ? null : await visitOf(options, request, reply).catch(() => null);
+  const visit = status >= 500 ? null : await findVisit(options, request, reply).catch(() => null);
   reply.code(status);
   if (status === 503) reply.header("retry-after", "2");
-  return sendHtml(reply, visit ? framed(page, visit) : bare(title, body));
+  return sendHtml(reply, visit ? renderPage(page, visit) : renderSignedOutPage(title, body));
 }
 
 /** A link to the rest of what was asked for; null where there is no such part in the address. */
-function without(field: string, request: FastifyRequest): Html | null {
+function linkWithoutParameter(field: string, request: FastifyRequest): Html | null {
   const { pathname, searchParams } = urlOf(request);
   return searchParams.has(field)
     ? html`<a class="button" href="${withQuery(pathname, searchParams, { [field]: null })}">Without “${field}”</a> `
     : null;
 }
 
-const TITLES: Record<number, string> = {
+const TITLES_BY_STATUS: Record<number, string> = {
   400: "This address can't be read",
   403: "Not allowed",
   404: "Nothing here",
@@ -47,13 +49,13 @@ const TITLES: Record<number, string> = {
   503: "The database is out of reach",
 };
 
-interface Refusal {
+interface PageRefusal {
   status: number;
   message: string;
   field?: string | undefined;
 }
 
-function refusalOf(error: unknown, request: FastifyRequest): Refusal {
+function toPageRefusal(error: unknown, request: FastifyRequest): PageRefusal {
   if (error instanceof PageError) return error;
   // Filters are those of the API, and what is wrong with one is said in its words.
   if (error instanceof ApiError)

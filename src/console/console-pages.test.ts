@@ -3,12 +3,12 @@ import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { testClock, testPorts } from "../api/api.fixture.ts";
 import { type Database, prepared } from "../store/database.ts";
-import { listRequests, NOBODY } from "../store/request-log.ts";
-import { type TestConsole, testConsole } from "./console.fixture.ts";
+import { listRequests, UNAUTHENTICATED_MERCHANT_ID } from "../store/request-log.ts";
+import { createTestConsole, type TestConsole } from "./console.fixture.ts";
 
 let at: TestConsole;
 before(async () => {
-  at = await testConsole();
+  at = await createTestConsole();
 });
 after(() => at.close());
 
@@ -48,7 +48,7 @@ test("input of people is shown as text", async () => {
 });
 
 test("commands on pages name no path of the server, and are folded below what can be done on the page", async () => {
-  const own = await testConsole({ caPath: "/var/lib/dunlin/tls/ca.pem" });
+  const own = await createTestConsole({ caPath: "/var/lib/dunlin/tls/ca.pem" });
   try {
     const owner = await own.as("owner");
     for (const path of ["/overview", "/actions", "/import", "/backtest", "/experiments", "/shadow"]) {
@@ -65,7 +65,7 @@ test("commands on pages name no path of the server, and are folded below what ca
 
 test("every page shows the service time if it runs faster than real time, and no page does in real time", async () => {
   assert.doesNotMatch((await (await at.as("viewer")).get("/account")).body, /class="clock"/);
-  const fast = await testConsole({ ports: { ...testPorts(testClock()), clockRate: 8640 } });
+  const fast = await createTestConsole({ ports: { ...testPorts(testClock()), clockRate: 8640 } });
   try {
     const { body } = await (await fast.as("viewer")).get("/account");
     assert.match(body, /class="clock">A clock of its own: \d+ \w+ \d{4} \d\d:\d\d, and a day takes 10 s\.</);
@@ -87,7 +87,7 @@ test("the request log holds only pages that failed, under the merchant if a pers
     return (await found()).map(({ route, status }) => `${route} ${status}`).sort();
   };
   assert.deepEqual(await logged(id, 2), ["/invoices/* 404", "/org/audit 403"]);
-  assert.deepEqual(await logged(NOBODY, 1), ["/v1/recovery_actions 401"]);
+  assert.deepEqual(await logged(UNAUTHENTICATED_MERCHANT_ID, 1), ["/v1/recovery_actions 401"]);
 });
 
 test("a page that does not exist is a page for browsers, and JSON for programs", async () => {
@@ -103,7 +103,7 @@ test("a page that does not exist is a page for browsers, and JSON for programs",
 test("while the database is away a page says so, with the request's id and without a word of the error", async () => {
   const down = Object.assign(new Error("connect ECONNREFUSED 10.0.0.5:5432"), { code: "ECONNREFUSED" });
   const db: Database = { ...at.db, run: () => Promise.reject(down), transaction: () => Promise.reject(down) };
-  const away = await testConsole({ everyone: db });
+  const away = await createTestConsole({ everyone: db });
   const reply = await away.http.inject({ url: "/account", headers: { cookie: `__Host-dunlin=${"a".repeat(43)}` } });
   assert.equal(reply.statusCode, 503);
   assert.match(reply.body, /The database is out of reach/);

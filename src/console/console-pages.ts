@@ -1,39 +1,39 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Pages } from "../api/api.ts";
-import { DEEDS, type Deed } from "../domain/role.ts";
+import { ROLE_OPERATIONS, type RoleOperation } from "../domain/role.ts";
 import { answerPageError } from "./answer-page-error.ts";
 import { assetRoutes } from "./assets/assets.ts";
-import { type Console, type ConsoleOptions, goTo, type Show, sendHtml } from "./console.ts";
+import { type Console, type ConsoleOptions, type PageHandler, redirectTo, sendHtml } from "./console.ts";
 import { isCrossSite, safePath } from "./cross-site.ts";
-import { deliveryDetailRoutes } from "./deliveries/detail.ts";
-import { deliveryListRoutes } from "./deliveries/list.ts";
-import { replayRoutes } from "./deliveries/replay.ts";
-import { experimentDetailRoutes } from "./experiments/detail.ts";
-import { experimentListRoutes } from "./experiments/list.ts";
-import { experimentStartRoutes } from "./experiments/start.ts";
-import { bare, framed, type Page } from "./frame.ts";
-import { backtestRoutes } from "./history/backtest.ts";
-import { importRoutes } from "./history/import.ts";
-import { requestRoutes } from "./history/requests.ts";
-import { shadowRoutes } from "./history/shadow.ts";
+import { deliveryListRoutes } from "./deliveries/delivery-list-page.ts";
+import { deliveryDetailRoutes } from "./deliveries/delivery-page.ts";
+import { replayRoutes } from "./deliveries/replay-pages.ts";
+import { experimentListRoutes } from "./experiments/experiment-list-page.ts";
+import { experimentDetailRoutes } from "./experiments/experiment-page.ts";
+import { experimentStartRoutes } from "./experiments/start-experiment-page.ts";
+import { backtestRoutes } from "./history/backtest-pages.ts";
+import { importRoutes } from "./history/import-routes.ts";
+import { requestRoutes } from "./history/request-log-page.ts";
+import { shadowRoutes } from "./history/shadow-page.ts";
 import { html } from "./html.ts";
-import { apiKeyRoutes } from "./org/api-keys.ts";
-import { auditRoutes } from "./org/audit.ts";
-import { memberRoutes } from "./org/members.ts";
+import { apiKeyRoutes } from "./org/api-key-routes.ts";
+import { auditRoutes } from "./org/audit-page.ts";
+import { memberRoutes } from "./org/member-routes.ts";
 import { PageError } from "./page-error.ts";
-import { accountRoutes } from "./people/account.ts";
-import { joinRoutes } from "./people/join.ts";
-import { providerRoutes } from "./people/provider.ts";
-import { signInRoutes } from "./people/sign-in.ts";
-import { actionRoutes } from "./recovery/actions.ts";
-import { decisionRoutes } from "./recovery/decisions.ts";
-import { declineCodeRoutes } from "./recovery/decline-codes.ts";
-import { invoiceRoutes } from "./recovery/invoice.ts";
-import { invoiceListRoutes } from "./recovery/invoices.ts";
-import { overviewRoutes } from "./recovery/overview.ts";
-import { recoveryRoutes } from "./settings/recovery.ts";
-import { webhookRoutes } from "./settings/webhook.ts";
-import { type Visit, visitOf } from "./visit.ts";
+import { type Page, renderPage, renderSignedOutPage } from "./page-layout.ts";
+import { accountRoutes } from "./people/account-page.ts";
+import { joinRoutes } from "./people/join-pages.ts";
+import { providerRoutes } from "./people/oidc-sign-in.ts";
+import { signInRoutes } from "./people/sign-in-pages.ts";
+import { actionRoutes } from "./recovery/actions-page.ts";
+import { decisionRoutes } from "./recovery/decisions-csv.ts";
+import { invoiceListRoutes } from "./recovery/invoice-list-page.ts";
+import { invoiceRoutes } from "./recovery/invoice-page.ts";
+import { overviewRoutes } from "./recovery/overview-page.ts";
+import { declineCodeRoutes } from "./recovery/unknown-codes-page.ts";
+import { recoveryRoutes } from "./settings/recovery-settings-page.ts";
+import { webhookRoutes } from "./settings/webhook-settings-routes.ts";
+import { findVisit, type Visit } from "./visit.ts";
 
 const FORM_BYTES_MAX = 64 * 1024;
 
@@ -50,12 +50,12 @@ const HEADERS = {
 };
 
 /** All pages for people, for the server that the API has too. */
-export const consolePages = (options: ConsoleOptions): Pages => ({
+export const createConsolePages = (options: ConsoleOptions): Pages => ({
   routes: consoleRoutes(options),
   nothing: (_request, reply) =>
     sendHtml(
       reply.code(404).headers(HEADERS),
-      bare(
+      renderSignedOutPage(
         "Nothing here",
         html`<p>There is no such page.</p><p><a class="button" href="/overview">To the overview</a></p>`,
       ),
@@ -78,14 +78,18 @@ function consoleRoutes(options: ConsoleOptions) {
     });
     http.setErrorHandler((error, request, reply) => answerPageError(options, error, request, reply));
 
-    const visited = (deed: Deed | null, show: Show) => async (request: FastifyRequest, reply: FastifyReply) => {
-      const visit = await visitOf(options, request, reply);
-      if (visit === null) return toSignIn(request, reply);
-      request.page = { merchantId: visit.merchantId };
-      if (deed !== null && !visit.may(deed))
-        throw new PageError(403, `Your role here, ${visit.role}, is not enough to: ${DEEDS[deed].toLowerCase()}.`);
-      return send(reply, await show(visit), visit);
-    };
+    const visited =
+      (deed: RoleOperation | null, show: PageHandler) => async (request: FastifyRequest, reply: FastifyReply) => {
+        const visit = await findVisit(options, request, reply);
+        if (visit === null) return redirectToSignIn(request, reply);
+        request.page = { merchantId: visit.merchantId };
+        if (deed !== null && !visit.may(deed))
+          throw new PageError(
+            403,
+            `Your role here, ${visit.role}, is not enough to: ${ROLE_OPERATIONS[deed].toLowerCase()}.`,
+          );
+        return sendPage(reply, await show(visit), visit);
+      };
     const console: Console = {
       ...options,
       http,
@@ -132,12 +136,12 @@ const ROUTES = [
 ];
 
 /** @param shown  undefined: a reply that was awaited, which has been sent */
-function send(reply: FastifyReply, shown: Page | FastifyReply | undefined, visit: Visit) {
+function sendPage(reply: FastifyReply, shown: Page | FastifyReply | undefined, visit: Visit) {
   if (shown === undefined || !("body" in shown)) return reply;
-  return sendHtml(reply.code(shown.status ?? 200), framed(shown, visit));
+  return sendHtml(reply.code(shown.status ?? 200), renderPage(shown, visit));
 }
 
-function toSignIn(request: FastifyRequest, reply: FastifyReply) {
+function redirectToSignIn(request: FastifyRequest, reply: FastifyReply) {
   const next = request.method === "GET" ? safePath(request.url, "https://console.invalid") : "/overview";
-  return goTo(reply, next === "/overview" ? "/sign-in" : `/sign-in?next=${encodeURIComponent(next)}`);
+  return redirectTo(reply, next === "/overview" ? "/sign-in" : `/sign-in?next=${encodeURIComponent(next)}`);
 }

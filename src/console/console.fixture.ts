@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import pino from "pino";
-import { testDatabase } from "../../test/database.ts";
+import { createTestDatabase } from "../../test/database.ts";
 import { testApi, testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import { parseTrustedProxies } from "../api/client-address.ts";
 import { createPasswords } from "../auth/password.ts";
@@ -12,19 +12,19 @@ import type { JobKind } from "../domain/job.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Person } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
-import { backtestWork, type Judge } from "../recovery/backtest-job.ts";
-import { jobsDue } from "../recovery/jobs.ts";
-import { replayWork } from "../recovery/replay-job.ts";
-import { shadowWork } from "../recovery/shadow-job.ts";
-import { listAudited } from "../store/audit-log.ts";
+import { type BacktestRunner, createBacktestHandler } from "../recovery/backtest-job.ts";
+import { createReplayHandler } from "../recovery/replay-job.ts";
+import { runNextJob } from "../recovery/run-jobs.ts";
+import { createShadowHandler } from "../recovery/shadow-job.ts";
+import { listAuditEntries } from "../store/audit-log.ts";
 import { openDatabase } from "../store/database.ts";
 import { addMember } from "../store/members.ts";
 import { insertPerson } from "../store/people.ts";
-import { signedIn } from "../store/roles.ts";
-import { openWalled } from "../store/walled.ts";
+import { roleAddresses } from "../store/roles.ts";
+import { openTenantDatabase } from "../store/tenant-database.ts";
 import type { ConsoleOptions } from "./console.ts";
-import { consolePages } from "./console-pages.ts";
-import { COOKIE } from "./visit.ts";
+import { createConsolePages } from "./console-pages.ts";
+import { SESSION_COOKIE } from "./visit.ts";
 
 export const ORIGIN = "https://dunlin.example.com";
 export const SECRET_KEYS = [Buffer.alloc(32, 7)];
@@ -34,8 +34,8 @@ export const SAME_ORIGIN = { "sec-fetch-site": "same-origin" };
 
 type Fields = Record<string, string | readonly string[]>;
 
-export async function testConsole(over: Partial<ConsoleOptions> = {}) {
-  const database = await testDatabase();
+export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
+  const database = await createTestDatabase();
   const clock = testClock();
   let ids = 0;
   // In the order of their making, as in service.
@@ -43,9 +43,9 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
   const ports = { ...testPorts(clock), newId };
   const { db } = database;
   // As in service: behind the wall, and as roles that own no table.
-  const { api: asApi, worker } = signedIn(database.address, true);
+  const { api: asApi, worker } = roleAddresses(database.address, true);
   const everyone = openDatabase(worker, 2, () => {});
-  const walled = openWalled(asApi, 2, () => {});
+  const walled = openTenantDatabase(asApi, 2, () => {});
   const toSend: string[] = [];
   const withdrawn: string[][] = [];
   const passwords = createPasswords(randomBytes, 4);
@@ -71,7 +71,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     onJob() {},
     ...over,
   };
-  const api = await testApi(db, clock, { pages: consolePages(options) });
+  const api = await testApi(db, clock, { pages: createConsolePages(options) });
   const merchant = await testMerchant(db, ports, { name: "Harbor Coffee Club" });
 
   /** Make a person who is a member with this role, unless `role` is null. */
@@ -94,7 +94,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
 
   /** A browser in which this person is signed in. */
   async function browser(who: Person) {
-    const cookie = `${COOKIE}=${await beginSession(db, who, undefined, ports)}`;
+    const cookie = `${SESSION_COOKIE}=${await beginSession(db, who, undefined, ports)}`;
     return {
       person: who,
       cookie,
@@ -117,16 +117,16 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     });
 
   /** Does what was asked for on pages, as the loops of the service do. */
-  async function work(kind: JobKind, judge: () => Judge = () => assert.fail("no judge")) {
+  async function work(kind: JobKind, judge: () => BacktestRunner = () => assert.fail("no judge")) {
     const works = {
-      replay: replayWork(ports, options.onEvents),
-      backtest: backtestWork(judge),
-      shadow: shadowWork(ports),
+      replay: createReplayHandler(ports, options.onEvents),
+      backtest: createBacktestHandler(judge),
+      shadow: createShadowHandler(ports),
     };
     const todo = works[kind];
     const log = pino({ level: "silent" });
     const { signal } = new AbortController();
-    return jobsDue({ everyone, walled, ports, log, kind, work: todo, signal });
+    return runNextJob({ everyone, walled, ports, log, kind, work: todo, signal });
   }
 
   return {
@@ -145,7 +145,7 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     /** A browser of a new person with this role. */
     as: async (role: Role) => browser(await person(role)),
     post,
-    audited: () => listAudited(db, merchant.id, {}, 100),
+    audited: () => listAuditEntries(db, merchant.id, {}, 100),
     async close() {
       await api.close();
       await Promise.all([everyone.close(), walled.close()]);
@@ -153,8 +153,8 @@ export async function testConsole(over: Partial<ConsoleOptions> = {}) {
     },
   };
 }
-export type TestConsole = Awaited<ReturnType<typeof testConsole>>;
+export type TestConsole = Awaited<ReturnType<typeof createTestConsole>>;
 
 /** The value of a hidden field on a page. */
-export const hiddenValue = (page: string, name: string) =>
+export const hiddenFieldValue = (page: string, name: string) =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? "";

@@ -7,18 +7,18 @@ import type { AllowedAddress } from "../delivery/https/address-guard.ts";
 import type { SendTestEvent } from "../delivery/test-event.ts";
 import type { JobKind } from "../domain/job.ts";
 import type { Ports } from "../domain/ports.ts";
-import type { Deed } from "../domain/role.ts";
-import type { OnWithdrawn } from "../recovery/stored.ts";
+import type { RoleOperation } from "../domain/role.ts";
+import type { OnWithdrawn } from "../recovery/store-batches.ts";
 import type { Database } from "../store/database.ts";
 import type { SecretKeys } from "../store/secret-box.ts";
-import type { Walled } from "../store/walled.ts";
-import type { Page } from "./frame.ts";
+import type { TenantDatabase } from "../store/tenant-database.ts";
+import type { Page } from "./page-layout.ts";
 import type { Visit } from "./visit.ts";
 
 export interface ConsoleOptions {
   /** For all merchants: people, their sessions and for whom they work. What a page asks of its merchant goes through `walled`. */
   everyone: Database;
-  walled: Walled;
+  walled: TenantDatabase;
   ports: Ports;
   /** Opens and closes the credentials at rest. */
   secretKeys: SecretKeys;
@@ -56,18 +56,18 @@ export interface Console extends ConsoleOptions {
   http: FastifyInstance;
   origin: string;
   /** A page that shows something to members; `deed`: only to those who may. */
-  page(path: string, deed: Deed | null, show: Show): void;
+  page(path: string, deed: RoleOperation | null, show: PageHandler): void;
   /** A form that changes something. */
-  post(path: string, deed: Deed | null, change: Show): void;
+  post(path: string, deed: RoleOperation | null, change: PageHandler): void;
   /** A form with a file. Its body is not read yet: `withUpload` does, and nobody does for who is refused. */
-  upload(path: string, deed: Deed, change: Show): void;
+  upload(path: string, deed: RoleOperation, change: PageHandler): void;
 }
 
 /** The answer to a visitor: a page, or an answer that was sent already. */
-export type Show = (visit: Visit) => Promise<Page | FastifyReply> | Page | FastifyReply;
+export type PageHandler = (visit: Visit) => Promise<Page | FastifyReply> | Page | FastifyReply;
 
 export const sendHtml = (reply: FastifyReply, text: string) =>
   reply.header("content-type", "text/html; charset=utf-8").send(text);
 
 /** After a change the browser reads a page anew, so that a reload repeats nothing. */
-export const goTo = (reply: FastifyReply, path: string) => reply.redirect(path, 303);
+export const redirectTo = (reply: FastifyReply, path: string) => reply.redirect(path, 303);

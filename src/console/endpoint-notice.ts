@@ -1,7 +1,7 @@
 import type { Merchant } from "../domain/merchant.ts";
 import { type Html, html } from "./html.ts";
-import { notice } from "./show/fields.ts";
-import { moment } from "./show/moments.ts";
+import { formNotice } from "./show/form-fields.ts";
+import { timeElement } from "./show/time-format.ts";
 import type { Visit } from "./visit.ts";
 
 /** Why instructions do not reach the merchant's endpoint; null when nothing is wrong. Shadow mode needs no endpoint. */
@@ -11,14 +11,14 @@ export function endpointNotice(merchant: Merchant, { person: { zone }, may }: Vi
   if (webhookUrl === null)
     return shadow
       ? null
-      : notice("warn", html`No endpoint is set: cases are planned, and no instruction goes out.${settings}`);
+      : formNotice("warn", html`No endpoint is set: cases are planned, and no instruction goes out.${settings}`);
   if (webhookPaused)
-    return notice("warn", html`Deliveries are paused since ${moment(webhookPausedAt, zone)}.${settings}`);
+    return formNotice("warn", html`Deliveries are paused since ${timeElement(webhookPausedAt, zone)}.${settings}`);
   return (
     webhookFailingSince &&
-    notice(
+    formNotice(
       "bad",
-      html`Your endpoint has failed at every attempt since ${moment(webhookFailingSince, zone)}.${settings}`,
+      html`Your endpoint has failed at every attempt since ${timeElement(webhookFailingSince, zone)}.${settings}`,
     )
   );
 }

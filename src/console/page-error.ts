@@ -10,4 +10,4 @@ export class PageError extends Error {
   }
 }
 
-export const notFound = (what: string) => new PageError(404, `There is no ${what} here.`);
+export const notFoundError = (what: string) => new PageError(404, `There is no ${what} here.`);

@@ -3,8 +3,8 @@ import { after, before, test } from "node:test";
 import { testApi } from "../api/api.fixture.ts";
 import { createOidc } from "../auth/oidc.ts";
 import { uuidV7 } from "../clock.ts";
-import { ORIGIN, PASSWORD, type TestConsole, testConsole } from "./console.fixture.ts";
-import { consolePages } from "./console-pages.ts";
+import { createTestConsole, ORIGIN, PASSWORD, type TestConsole } from "./console.fixture.ts";
+import { createConsolePages } from "./console-pages.ts";
 
 // What holds for every page there is and will be: the routes are read from the server, not from a list.
 
@@ -32,10 +32,10 @@ let routes: Route[];
 let http: Awaited<ReturnType<typeof testApi>>["http"];
 let close: () => Promise<void>;
 before(async () => {
-  at = await testConsole();
+  at = await createTestConsole();
   // Nobody answers there, which is enough to have its pages.
   const provider = { issuer: "https://127.0.0.1:9", clientId: "c", clientSecret: "s", name: "Provider" };
-  const pages = consolePages({ ...at.options, oidc: createOidc(provider, ORIGIN, () => 0) });
+  const pages = createConsolePages({ ...at.options, oidc: createOidc(provider, ORIGIN, () => 0) });
   const found: Route[] = [];
   ({ http, close } = await testApi(at.db, at.clock, {
     pages: {

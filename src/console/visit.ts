@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { clientAddress, parseTrustedProxies } from "../api/client-address.ts";
-import { sessionOf } from "../auth/sessions.ts";
+import { findValidSession } from "../auth/sessions.ts";
 import type { Actor, Person } from "../domain/person.ts";
-import { type Deed, may, type Role } from "../domain/role.ts";
+import { isAllowed, type Role, type RoleOperation } from "../domain/role.ts";
 import type { Database } from "../store/database.ts";
 import { type Membership, membershipsOf } from "../store/people.ts";
 import type { ConsoleOptions } from "./console.ts";
 import { PageError } from "./page-error.ts";
 
-export const COOKIE = "__Host-dunlin";
+export const SESSION_COOKIE = "__Host-dunlin";
 
 /** A request by somebody who is signed in and works for the merchant whose pages are shown. */
 export interface Visit {
@@ -30,19 +30,19 @@ export interface Visit {
   query: URLSearchParams;
   params: Record<string, string>;
   form: URLSearchParams;
-  may(deed: Deed): boolean;
+  may(deed: RoleOperation): boolean;
   reply: FastifyReply;
 }
 
 /** The visit behind a request, or null when nobody is signed in. */
-export async function visitOf(
+export async function findVisit(
   options: ConsoleOptions,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Visit | null> {
   const { everyone, walled, ports } = options;
   const token = cookieOf(request);
-  const session = token === undefined ? null : await sessionOf(everyone, token, ports);
+  const session = token === undefined ? null : await findValidSession(everyone, token, ports);
   if (token === undefined || session === null) return null;
   const { person } = session;
   const memberships = await membershipsOf(everyone, person.id);
@@ -50,7 +50,7 @@ export async function visitOf(
   if (!membership)
     throw new PageError(403, `${person.email} works for no merchant any more. Ask an owner for an invite.`);
   const { pathname, searchParams } = urlOf(request);
-  const address = addressOf(request, options);
+  const address = clientAddressOf(request, options);
   return {
     person,
     merchantId: membership.merchantId,
@@ -66,12 +66,12 @@ export async function visitOf(
     query: searchParams,
     params: request.params as Record<string, string>,
     form: formOf(request),
-    may: (deed) => may(membership.role, deed),
+    may: (deed) => isAllowed(membership.role, deed),
     reply,
   };
 }
 
-export const cookieOf = (request: FastifyRequest, name = COOKIE) =>
+export const cookieOf = (request: FastifyRequest, name = SESSION_COOKIE) =>
   (request.headers.cookie ?? "")
     .split(/; */)
     .find((pair) => pair.startsWith(`${name}=`))
@@ -81,7 +81,7 @@ export const cookieOf = (request: FastifyRequest, name = COOKIE) =>
  * From where it comes. A proxy that ends TLS and is not named is believed all the same: it adds the address that it saw at the end, and
  * what stands before was said by the caller.
  */
-export function addressOf(
+export function clientAddressOf(
   { raw }: FastifyRequest,
   { behindProxy, trustedProxies }: Pick<ConsoleOptions, "behindProxy" | "trustedProxies">,
 ): string {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ROW_WIDTH, ROWS_OF, rowStart } from "../model/layout.ts";
-import { caseRows } from "./case-names.ts";
+import { ROW_WIDTH, ROWS_BY_KIND, rowStart } from "../model/model-layout.ts";
+import { caseRows } from "./case-features.ts";
 
-const COMMON = {
+const COMMON_VALUES = {
   country:
     "US GB DE FR ES IT NL BE AT CH SE DK NO FI PL PT IE CZ HU RO GR CA MX BR AR CL CO AU NZ JP KR SG HK IN ID MY TH PH ZA TR IL AE SA",
   code: "51 05 54 14 41 43 04 07 15 57 59 61 62 63 65 78 79 82 91 93 96 19 1a 46 r0 r1 r3 n7 r01 r02 r03 r09 am04 ms03 ms02 ac01 ac04 ac06 md01 0 1 b",
@@ -16,7 +16,7 @@ const COMMON = {
 const YEARLY = { billingPeriod: 1, billingPeriodUnit: "YEAR" };
 
 test("common values share no row, and what is not known has none", () => {
-  for (const [kind, values] of Object.entries(COMMON) as [keyof typeof COMMON, string][]) {
+  for (const [kind, values] of Object.entries(COMMON_VALUES) as [keyof typeof COMMON_VALUES, string][]) {
     const starts = values.split(" ").map((value) => rowStart(kind, value));
     assert.equal(new Set(starts).size, starts.length, kind);
   }
@@ -36,12 +36,12 @@ test("common values share no row, and what is not known has none", () => {
   const rows = caseRows({ ...traits, ...known, ...YEARLY, tenureDays: 400, adviceCode: "24" });
   const kindsOf = (some: Int32Array) =>
     [...some].map((row) => {
-      const of = Object.entries(ROWS_OF).find(
+      const of = Object.entries(ROWS_BY_KIND).find(
         ([, { start, rows: count }]) => row >= start && row < start + count * ROW_WIDTH,
       );
       return of![0];
     });
-  assert.deepEqual(kindsOf(rows), Object.keys(ROWS_OF));
+  assert.deepEqual(kindsOf(rows), Object.keys(ROWS_BY_KIND));
   assert.equal(caseRows({ ...traits, billingPeriod: 1, billingPeriodUnit: "MONTH" }).length, 2, "the usual period");
   const beyond = caseRows({ ...traits, dollars: 1e12, tenureDays: 1e9 });
   assert.deepEqual(kindsOf(beyond), ["country", "amount", "tenure"], "steps beyond the last");

@@ -1,32 +1,39 @@
-import type { DeclineCodes } from "../rules/decline-group.ts";
-import { HOUR, VISA } from "./decide.fixture.ts";
-import type { Known } from "./known.ts";
-import type { History, PastBill } from "./recall.ts";
+import type { DeclineCodes } from "../rules/interpret-decline.ts";
+import { HOUR, VISA_FACTS } from "./decide-static.fixture.ts";
+import type { DecisionFacts } from "./decision-facts.ts";
+import type { CustomerHistory, PastInvoice } from "./infer-posterior.ts";
 
 export const DAY = 24 * HOUR;
-export const codes = (networkDeclineCode: string, networkAdviceCode: string | null = null): DeclineCodes => ({
+export const buildCodes = (networkDeclineCode: string, networkAdviceCode: string | null = null): DeclineCodes => ({
   networkDeclineCode,
   networkAdviceCode,
   gatewayCode: null,
   declineCategory: null,
 });
-export const bill = (on: string, tries: [on: string, code: string | null][], code: string | null = "51"): PastBill => ({
+export const buildInvoice = (
+  on: string,
+  tries: [on: string, code: string | null][],
+  code: string | null = "51",
+): PastInvoice => ({
   dollars: 29,
   paymentMethodType: "card",
   charges: [[on, code] as const, ...tries].map(([day, said]) => ({
     at: new Date(`${day}T09:00:00Z`),
     approved: said === null,
-    codes: said === null ? null : codes(said),
+    codes: said === null ? null : buildCodes(said),
   })),
 });
 
 /** A Swedish debit card whose last bill is open. */
-export function caseOf(bills: readonly PastBill[], rest: Partial<Known> = {}): [Known, History] {
+export function buildCase(
+  bills: readonly PastInvoice[],
+  rest: Partial<DecisionFacts> = {},
+): [DecisionFacts, CustomerHistory] {
   const open = bills.at(-1)!;
   const last = open.charges.at(-1)!;
   const unpaidAt = open.charges[0]!.at;
-  const known: Known = {
-    ...VISA,
+  const known: DecisionFacts = {
+    ...VISA_FACTS,
     caseId: "0198c0de-0000-7000-8000-000000000007",
     unpaidAt,
     windowEndsAt: new Date(+unpaidAt + 28 * DAY),
@@ -60,11 +67,11 @@ export function caseOf(bills: readonly PastBill[], rest: Partial<Known> = {}): [
   };
   return [known, { traits, instrument, offsetAt: () => HOUR, bills }];
 }
-export const paidOnThe25th = [1, 2, 3, 4].map((month) =>
-  bill(`2026-0${month}-11`, [
+export const PAID_ON_THE_25TH = [1, 2, 3, 4].map((month) =>
+  buildInvoice(`2026-0${month}-11`, [
     [`2026-0${month}-15`, "51"],
     [`2026-0${month}-20`, "51"],
     [`2026-0${month}-26`, null],
   ]),
 );
-export const soon = (known: Known, hours = 0.1) => new Date(+known.unpaidAt + hours * HOUR);
+export const soonAfterFailure = (known: DecisionFacts, hours = 0.1) => new Date(+known.unpaidAt + hours * HOUR);

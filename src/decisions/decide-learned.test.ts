@@ -1,24 +1,31 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import pino from "pino";
-import { DATE_CELLS } from "../model/dates.ts";
-import { besideWeight, classOf, dateCellWeight } from "../model/layout.ts";
-import { type Learned, newLearned } from "../model/learned.ts";
-import { fromPrior } from "../model/prior.ts";
-import { readPrior } from "../prior-file.ts";
-import { HOUR } from "./decide.fixture.ts";
-import { bill, caseOf, codes, DAY, paidOnThe25th, soon } from "./decide-learned.fixture.ts";
+import { DATE_CELL_COUNT } from "../model/date-outcomes.ts";
+import { type LearnedModel, newLearnedModel } from "../model/learned-model.ts";
+import { classOf, dateCellWeight, otherInvoiceWeight } from "../model/model-layout.ts";
+import { fromPretrained } from "../model/pretrained-model.ts";
+import { readPretrainedModel } from "../pretrained-model-file.ts";
+import { jitterMs } from "./candidate-times.ts";
+import {
+  buildCase,
+  buildCodes,
+  buildInvoice,
+  DAY,
+  PAID_ON_THE_25TH,
+  soonAfterFailure,
+} from "./decide-learned.fixture.ts";
 import { decideLearned } from "./decide-learned.ts";
-import type { Known } from "./known.ts";
-import { jitterMs } from "./moments.ts";
-import type { History, PastBill } from "./recall.ts";
+import { HOUR } from "./decide-static.fixture.ts";
+import type { DecisionFacts } from "./decision-facts.ts";
+import type { CustomerHistory, PastInvoice } from "./infer-posterior.ts";
 
-const learned = newLearned();
-const warm = fromPrior(readPrior(pino({ level: "silent" }))!);
+const newModel = newLearnedModel();
+const pretrainedModel = fromPretrained(readPretrainedModel(pino({ level: "silent" }))!);
 
 test("a customer whose pay always came between the 20th and the 26th is not tried before it, and told why", () => {
-  const [known, history] = caseOf([...paidOnThe25th, bill("2026-05-11", [])]);
-  const { decision, chosen } = decideLearned(known, history, warm, soon(known));
+  const [known, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]);
+  const { decision, chosen } = decideLearned(known, history, pretrainedModel, soonAfterFailure(known));
   assert.equal(decision.kind, "retry");
   const date = (decision as { at: Date }).at.getUTCDate();
   assert.ok(date >= 21 && date <= 28, `${date}`);
@@ -28,71 +35,74 @@ test("a customer whose pay always came between the 20th and the 26th is not trie
 });
 
 test("that payments went through around the chosen date before is said where that spoke for it, and none failed there", () => {
-  const taught = newLearned();
-  for (let cell = 15; cell < DATE_CELLS; cell++) taught.mean[dateCellWeight(classOf("LIMIT"), cell)] = 0.3;
-  const decided = (model: Learned, earlier: readonly PastBill[]) => {
-    const [known, history] = caseOf([...earlier, bill("2026-05-11", [], "61")]);
-    const { decision } = decideLearned(known, history, model, soon(known, 100));
+  const taught = newLearnedModel();
+  for (let cell = 15; cell < DATE_CELL_COUNT; cell++) taught.mean[dateCellWeight(classOf("LIMIT"), cell)] = 0.3;
+  const decided = (model: LearnedModel, earlier: readonly PastInvoice[]) => {
+    const [known, history] = buildCase([...earlier, buildInvoice("2026-05-11", [], "61")]);
+    const { decision } = decideLearned(known, history, model, soonAfterFailure(known, 100));
     return { date: (decision as { at: Date }).at.toISOString().slice(8, 10), said: decision.reasons.join(" ") };
   };
   const months = [1, 2, 3, 4];
   const { date, said } = decided(taught, []);
   assert.doesNotMatch(said, /Around that date/);
-  const paidOn = months.map((month) => bill(`2026-0${month}-${date}`, [], null));
+  const paidOn = months.map((month) => buildInvoice(`2026-0${month}-${date}`, [], null));
   const paid = decided(taught, paidOn);
   assert.ok(Math.abs(Number(paid.date) - Number(date)) <= 1, `${paid.date}`);
   assert.match(paid.said, /Around that date of the month, payments of this customer went through before/);
-  assert.doesNotMatch(decided(learned, paidOn).said, /Around that date/);
+  assert.doesNotMatch(decided(newModel, paidOn).said, /Around that date/);
   const once = decided(taught, paidOn.slice(3));
   assert.equal(once.date, date);
   assert.doesNotMatch(once.said, /Around that date/);
-  const failedOnce = decided(taught, [...paidOn.slice(0, 3), bill(`2026-04-${date}`, [])]);
+  const failedOnce = decided(taught, [...paidOn.slice(0, 3), buildInvoice(`2026-04-${date}`, [])]);
   assert.equal(failedOnce.date, date);
   assert.doesNotMatch(failedOnce.said, /Around that date/);
 });
 
 test("decided again while its moment lies ahead, the plan is word for word the same; missed by days, it is a later one", () => {
-  for (const bills of [[bill("2026-05-11", [])], [...paidOnThe25th, bill("2026-05-11", [["2026-05-14", "51"]])]]) {
-    const [known, history] = caseOf(bills);
-    const first = decideLearned(known, history, learned, new Date(+bills.at(-1)!.charges.at(-1)!.at + HOUR));
+  for (const bills of [
+    [buildInvoice("2026-05-11", [])],
+    [...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [["2026-05-14", "51"]])],
+  ]) {
+    const [known, history] = buildCase(bills);
+    const first = decideLearned(known, history, newModel, new Date(+bills.at(-1)!.charges.at(-1)!.at + HOUR));
     assert.equal(first.decision.kind, "retry");
     const at = +(first.decision as { at: Date }).at;
     for (const ahead of [0, HOUR, DAY / 2]) {
-      const { decision, chosen } = decideLearned(known, history, learned, new Date(at - ahead));
+      const { decision, chosen } = decideLearned(known, history, newModel, new Date(at - ahead));
       const choice = { ...chosen, weighed: null };
       assert.deepEqual([decision, choice], [first.decision, { ...first.chosen, weighed: null }]);
     }
-    const later = decideLearned(known, history, learned, new Date(at + DAY)).decision;
+    const later = decideLearned(known, history, newModel, new Date(at + DAY)).decision;
     if (later.kind === "retry") assert.ok(+later.at >= at + DAY);
   }
 });
 
 test("what rules decide alone is decided as before", () => {
-  const [lost, history] = caseOf([bill("2026-05-11", [], "41")]);
-  assert.equal(decideLearned(lost, history, learned, soon(lost)).decision.kind, "card_change");
-  const [open, same] = caseOf([bill("2026-05-11", [])]);
-  const over = decideLearned(open, same, learned, new Date(+open.windowEndsAt));
+  const [lost, history] = buildCase([buildInvoice("2026-05-11", [], "41")]);
+  assert.equal(decideLearned(lost, history, newModel, soonAfterFailure(lost)).decision.kind, "card_change");
+  const [open, same] = buildCase([buildInvoice("2026-05-11", [])]);
+  const over = decideLearned(open, same, newModel, new Date(+open.windowEndsAt));
   assert.equal(over.decision.kind, "wait");
-  const used = decideLearned({ ...open, budgetLeft: 0 }, same, learned, soon(open));
+  const used = decideLearned({ ...open, budgetLeft: 0 }, same, newModel, soonAfterFailure(open));
   assert.deepEqual([used.decision.kind, used.chosen], ["stop", null]);
 });
 
 test("a bank's advice to wait is kept, with the lead that the merchant may take", () => {
-  const [known, history] = caseOf([bill("2026-05-11", [])], { network: "mastercard" });
-  const advised = codes("51", "28");
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { network: "mastercard" });
+  const advised = buildCodes("51", "28");
   const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
   const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
-  const { decision } = decideLearned(told, history, learned, soon(told));
+  const { decision } = decideLearned(told, history, newModel, soonAfterFailure(told));
   assert.equal(decision.kind, "retry");
   assert.ok(+(decision as { at: Date }).at - known.leadMs >= +known.unpaidAt + 6 * DAY);
   assert.match(decision.reasons.join(" "), /advises/);
 });
 
 test("of a bank debit it is said when it is booked, by what its scheme is known for; of a card nothing", () => {
-  const returned: PastBill = { ...bill("2026-05-11", [], "AM04"), paymentMethodType: "sepa_debit" };
-  const [known, history] = caseOf([returned], { paymentMethodType: "sepa_debit", network: null, cardCountry: "SE" });
-  const debit: History = { ...history, traits: { ...history.traits, paymentMethodType: "sepa_debit" } };
-  const { decision } = decideLearned(known, debit, learned, soon(known));
+  const returned: PastInvoice = { ...buildInvoice("2026-05-11", [], "AM04"), paymentMethodType: "sepa_debit" };
+  const [known, history] = buildCase([returned], { paymentMethodType: "sepa_debit", network: null, cardCountry: "SE" });
+  const debit: CustomerHistory = { ...history, traits: { ...history.traits, paymentMethodType: "sepa_debit" } };
+  const { decision } = decideLearned(known, debit, newModel, soonAfterFailure(known));
   assert.equal(decision.kind, "retry");
   const booked = decision.reasons
     .join(" ")
@@ -103,24 +113,29 @@ test("of a bank debit it is said when it is booked, by what its scheme is known 
   const asked = (decision as { at: Date }).at.getTime() + HOUR;
   const days = (Date.parse(`${booked[2]} ${booked[3]} 2026 UTC`) - Math.floor(asked / DAY) * DAY) / DAY;
   assert.ok(days >= 1 && days <= 4 && !/Sat|Sun/.test(booked[1]!), `${booked[0]} after ${days} days`);
-  const [card, same] = caseOf([bill("2026-05-11", [])]);
-  assert.doesNotMatch(decideLearned(card, same, learned, soon(card)).decision.reasons.join(" "), /booked/);
+  const [card, same] = buildCase([buildInvoice("2026-05-11", [])]);
+  assert.doesNotMatch(decideLearned(card, same, newModel, soonAfterFailure(card)).decision.reasons.join(" "), /booked/);
 });
 
 test("with no transaction ever seen there is a plan all the same", () => {
-  const silent: PastBill = {
+  const silent: PastInvoice = {
     dollars: 29,
     paymentMethodType: null,
     charges: [{ at: new Date("2026-05-11T09:00:00Z"), approved: false, codes: null }],
   };
-  const [known, history] = caseOf([silent], { ledger: [], lastDecline: null, paymentMethodType: null, network: null });
-  const { decision } = decideLearned(known, history, learned, soon(known));
+  const [known, history] = buildCase([silent], {
+    ledger: [],
+    lastDecline: null,
+    paymentMethodType: null,
+    network: null,
+  });
+  const { decision } = decideLearned(known, history, newModel, soonAfterFailure(known));
   assert.equal(decision.kind, "retry");
 });
 
 test("a case that is not worth a try any more is given up, in words", () => {
-  const [known, history] = caseOf([bill("2026-05-11", [])], { amount: 5, currency: "USD" });
-  const { decision } = decideLearned(known, history, learned, soon(known));
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { amount: 5, currency: "USD" });
+  const { decision } = decideLearned(known, history, newModel, soonAfterFailure(known));
   assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
   assert.match(
     decision.reasons.join(" "),
@@ -133,8 +148,12 @@ test("what a given-up case lacked is said in figures: the best moment's chance, 
     /the best moment left is \w+ \d+ \w+, \d\d:\d\d \(.*\), with a chance of ([\d.]+)%\. A try costs some 0\.12 US dollars and 0\.3%, here ([\d.]+)% of what is due, and must bring [\d.]+% beyond that, so then it is worth making from a chance of ([\d.]+)% on\./;
   let met = 0;
   for (const amount of [20, 25, 30, 40]) {
-    const [known, history] = caseOf([bill("2026-05-11", [])], { amount, currency: "USD", caseId: `case-${amount}` });
-    const { decision, outlook } = decideLearned(known, history, warm, soon(known));
+    const [known, history] = buildCase([buildInvoice("2026-05-11", [])], {
+      amount,
+      currency: "USD",
+      caseId: `case-${amount}`,
+    });
+    const { decision, outlook } = decideLearned(known, history, pretrainedModel, soonAfterFailure(known));
     if (decision.kind !== "stop") continue;
     met++;
     const [chance, cost, from] = figures.exec(decision.reasons.join(" "))!.slice(1).map(Number);
@@ -145,8 +164,13 @@ test("what a given-up case lacked is said in figures: the best moment's chance, 
     assert.ok(even!.recovers > chance! / 100 && even!.worth < 0 && even!.planWorth === 0);
   }
   assert.ok(met > 1, `${met}`);
-  const [known, history] = caseOf([bill("2026-05-11", [], "54")], { cardChange: "unasked" });
-  const late = decideLearned({ ...known, windowEndsAt: soon(known, 19) }, history, warm, soon(known));
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [], "54")], { cardChange: "unasked" });
+  const late = decideLearned(
+    { ...known, windowEndsAt: soonAfterFailure(known, 19) },
+    history,
+    pretrainedModel,
+    soonAfterFailure(known),
+  );
   assert.match(
     late.decision.reasons.join(" "),
     /No moment that could be chosen is left before the recovery window ends/,
@@ -155,9 +179,9 @@ test("what a given-up case lacked is said in figures: the best moment's chance, 
 });
 
 test("where no try is worth making, the customer's other bills are waited for as long as some is to come within the window", () => {
-  const decided = (rest: Partial<Known>, hours = 0.1) => {
-    const [known, history] = caseOf([bill("2026-05-11", [])], { amount: 5, currency: "USD", ...rest });
-    return decideLearned(known, history, learned, soon(known, hours)).decision;
+  const decided = (rest: Partial<DecisionFacts>, hours = 0.1) => {
+    const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { amount: 5, currency: "USD", ...rest });
+    return decideLearned(known, history, newModel, soonAfterFailure(known, hours)).decision;
   };
   const billed = ["2026-05-01", "2026-05-08"].map((day) => ({ subscriptionId: "s", at: new Date(`${day}T09:00:00Z`) }));
   const weekly = decided({ billed });
@@ -185,9 +209,9 @@ test("where no try is worth making, the customer's other bills are waited for as
 });
 
 test("a plan is made anew from the charge of another bill on, names it, and stays as long as its moment lies ahead", () => {
-  const taught = newLearned();
-  for (const hours of [1, 12]) taught.mean[besideWeight(true, hours * HOUR)] = 2;
-  const [known, history] = caseOf([bill("2026-05-18", [], null), bill("2026-05-11", [])]);
+  const taught = newLearnedModel();
+  for (const hours of [1, 12]) taught.mean[otherInvoiceWeight(true, hours * HOUR)] = 2;
+  const [known, history] = buildCase([buildInvoice("2026-05-18", [], null), buildInvoice("2026-05-11", [])]);
   const at = (moment: string) => decideLearned(known, history, taught, new Date(moment)).decision;
   const first = at("2026-05-18T09:05:00Z");
   assert.equal(first.kind, "retry");
@@ -201,25 +225,30 @@ test("a plan is made anew from the charge of another bill on, names it, and stay
 });
 
 test("the same amount in another currency is at stake for as much, and leads to the same plan", () => {
-  const [known, history] = caseOf([bill("2026-05-11", [])]);
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
   const [dollars, yen] = [
     [2000, "USD"],
     [3000, "JPY"],
   ].map(([amount, currency]) => {
     const of = { ...known, amount: amount as number, currency: currency as string };
-    return decideLearned(of, history, learned, soon(known)).chosen!;
+    return decideLearned(of, history, newModel, soonAfterFailure(known)).chosen!;
   });
   assert.equal(dollars!.weighed.plan.worth, yen!.weighed.plan.worth);
   assert.deepEqual(dollars!.weighed.stakes.cost, yen!.weighed.stakes.cost);
-  const hundreds = decideLearned({ ...known, amount: 200_000, currency: "USD" }, history, learned, soon(known)).chosen!;
+  const hundreds = decideLearned(
+    { ...known, amount: 200_000, currency: "USD" },
+    history,
+    newModel,
+    soonAfterFailure(known),
+  ).chosen!;
   assert.ok(hundreds.weighed.stakes.cost < dollars!.weighed.stakes.cost);
 });
 
 test("a bank that is down is tried again three hours later at the soonest, and the reasons say so", () => {
-  const [known, history] = caseOf([bill("2026-05-11", [])]);
-  const free = decideLearned(known, history, learned, soon(known)).decision as { at: Date };
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
+  const free = decideLearned(known, history, newModel, soonAfterFailure(known)).decision as { at: Date };
   const issuerDownAt = new Date(free.at.getTime() - HOUR);
-  const { decision } = decideLearned({ ...known, issuerDownAt }, history, learned, soon(known));
+  const { decision } = decideLearned({ ...known, issuerDownAt }, history, newModel, soonAfterFailure(known));
   assert.equal(decision.kind, "retry");
   assert.ok(+(decision as { at: Date }).at >= +issuerDownAt + 3 * HOUR);
   assert.match(decision.reasons.join(" "), /could not reach the bank.*nothing is tried there before/);
@@ -227,20 +256,25 @@ test("a bank that is down is tried again three hours later at the soonest, and t
 });
 
 test("a case is not given up because its bank is down until the window ends", () => {
-  const [known, history] = caseOf([bill("2026-05-11", [])]);
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
   const now = new Date(known.windowEndsAt.getTime() - 3 * HOUR);
-  const free = decideLearned(known, history, learned, now).decision;
+  const free = decideLearned(known, history, newModel, now).decision;
   assert.equal(free.kind, "retry");
-  const { decision } = decideLearned({ ...known, issuerDownAt: now }, history, learned, now);
+  const { decision } = decideLearned({ ...known, issuerDownAt: now }, history, newModel, now);
   assert.deepEqual(decision, free);
 });
 
 test("after a decline of the card itself no more tries are said to be left than fit twenty hours apart", () => {
   const hoursLeft = 50;
   const said = ["54", "51"].map((code) => {
-    const [known, history] = caseOf([bill("2026-05-11", [], code)], { cardChange: "unasked" });
+    const [known, history] = buildCase([buildInvoice("2026-05-11", [], code)], { cardChange: "unasked" });
     const windowEndsAt = new Date(+known.unpaidAt + (20 + hoursLeft) * HOUR);
-    const { decision } = decideLearned({ ...known, windowEndsAt }, history, warm, soon(known, 20));
+    const { decision } = decideLearned(
+      { ...known, windowEndsAt },
+      history,
+      pretrainedModel,
+      soonAfterFailure(known, 20),
+    );
     const { at, reasons } = decision as { at: Date; reasons: string[] };
     const room = Math.floor((+windowEndsAt - +at) / (20 * HOUR));
     return { room, more: Number(/there is time for about (\d) of them/.exec(reasons.at(-1)!)?.[1]) };
@@ -252,10 +286,10 @@ test("after a decline of the card itself no more tries are said to be left than 
 });
 
 test("where rules leave few tries they are not spent early, and the reasons say how few", () => {
-  const bills = [...paidOnThe25th, bill("2026-05-02", [])];
-  const plannedFor = (rest: Partial<Known>) => {
-    const [known, history] = caseOf(bills, rest);
-    const { decision, chosen } = decideLearned(known, history, learned, soon(known));
+  const bills = [...PAID_ON_THE_25TH, buildInvoice("2026-05-02", [])];
+  const plannedFor = (rest: Partial<DecisionFacts>) => {
+    const [known, history] = buildCase(bills, rest);
+    const { decision, chosen } = decideLearned(known, history, newModel, soonAfterFailure(known));
     return { tries: [chosen!.at, ...chosen!.next].map((at) => (at - +known.unpaidAt) / DAY), decision };
   };
   assert.ok(plannedFor({}).tries.length > 4);
@@ -268,7 +302,7 @@ test("where rules leave few tries they are not spent early, and the reasons say 
     /1 more try may be made before [^.]*\. PayPal allows at most two tries/,
   );
   // A prepaid card that cannot be topped up: three tries in all.
-  const [known] = caseOf(bills);
+  const [known] = buildCase(bills);
   const codes = { ...known.lastDecline!, networkAdviceCode: "40" };
   const ledger = known.ledger.map((entry) => ({ ...entry, codes }));
   const prepaid = plannedFor({ network: "mastercard", ledger, lastDecline: { ...known.lastDecline!, ...codes } });
@@ -277,17 +311,17 @@ test("where rules leave few tries they are not spent early, and the reasons say 
 });
 
 test("a try comes some minutes after its moment, the same ones for each look at it, unless the window is over by then", () => {
-  const [known, history] = caseOf([bill("2026-05-11", [])]);
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
   const late = new Set<number>();
   for (let n = 0; n < 20; n++) {
     const own = { ...known, caseId: `case ${n}` };
-    const { decision, chosen } = decideLearned(own, history, newLearned(), soon(known));
+    const { decision, chosen } = decideLearned(own, history, newLearnedModel(), soonAfterFailure(known));
     assert.equal(decision.kind, "retry");
     assert.equal(+decision.at - chosen!.at, jitterMs(own));
     late.add(jitterMs(own));
     // A window that ends in between.
     const short = { ...own, windowEndsAt: new Date(chosen!.at + jitterMs(own)) };
-    const again = decideLearned(short, history, newLearned(), soon(known));
+    const again = decideLearned(short, history, newLearnedModel(), soonAfterFailure(known));
     if (again.decision.kind === "retry" && again.chosen!.at === chosen!.at)
       assert.equal(+again.decision.at, chosen!.at);
     assert.ok(again.decision.kind !== "retry" || again.decision.at < short.windowEndsAt);

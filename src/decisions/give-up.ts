@@ -1,41 +1,41 @@
-import { bankDebit } from "../rules/bank-debits.ts";
-import type { ReadDecline } from "../rules/decline-group.ts";
+import type { Ruling } from "../rules/attempt-ledger.ts";
+import { findBankDebit } from "../rules/bank-debits.ts";
 import { endsRetries } from "../rules/decline-groups.ts";
 import type { Guard } from "../rules/guard.ts";
-import type { Ruling } from "../rules/ledger.ts";
-import { filledUp } from "../rules/plan-limits.ts";
-import type { Decision, Known } from "./known.ts";
-import { momentWords } from "./local-time.ts";
+import type { InterpretedDecline } from "../rules/interpret-decline.ts";
+import { findFullLimit } from "../rules/plan-limits.ts";
+import type { Decision, DecisionFacts } from "./decision-facts.ts";
+import { formatZonedTime } from "./local-time.ts";
 import {
-  budgetWords,
-  cardAwaitedWords,
-  cardWaitWords,
-  declineWords,
-  failureWords,
-  mayConfirm,
-  TO_CONFIRM,
+  CONFIRM_PHRASE,
+  canConfirm,
+  describeAwaitedCard,
+  describeBudget,
+  describeCardWait,
+  describeDecline,
+  describeFailure,
 } from "./reasons.ts";
 import type { Situation } from "./situation.ts";
 
 /** Stop, or ask for another card, or wait for the one that was asked for, or for the outcome of an attempt that was made; null when trying again makes sense. */
 export function giveUp(situation: Situation): Decision | null {
   const { known, now, guard, decline, isNewCard } = situation;
-  const said = declineWords(decline, isNewCard);
+  const said = describeDecline(decline, isNewCard);
   if (known.pending && now < known.pending.until.getTime())
-    return { kind: "wait", until: known.pending.until, reasons: [said, pendingWords(known.pending, situation)] };
-  const bar = barOf(guard, known);
-  if (isOver(decline)) {
-    const rule = bar?.onThisInvoice && isSame(bar.decline, decline!) ? [bar.sentence] : [];
-    return { kind: "stop", end: "hopeless", reasons: [said, ...rule, nobodyAsked(known)] };
+    return { kind: "wait", until: known.pending.until, reasons: [said, describePending(known.pending, situation)] };
+  const bar = findBlockUntilEnd(guard, known);
+  if (isFinalDecline(decline)) {
+    const rule = bar?.onThisInvoice && isSameDecline(bar.decline, decline!) ? [bar.sentence] : [];
+    return { kind: "stop", end: "hopeless", reasons: [said, ...rule, explainNoCardChange(known)] };
   }
-  if (bar?.onThisInvoice && isOver(bar.decline))
-    return { kind: "stop", end: "hopeless", reasons: [barWords(bar), bar.sentence, nobodyAsked(known)] };
-  if (known.budgetLeft <= 0) return budgetUsed(situation, said);
+  if (bar?.onThisInvoice && isFinalDecline(bar.decline))
+    return { kind: "stop", end: "hopeless", reasons: [describeBlock(bar), bar.sentence, explainNoCardChange(known)] };
+  if (known.budgetLeft <= 0) return decideBudgetUsed(situation, said);
   const ends = decline !== null && endsRetries(decline.group);
-  const full = guard.usedUp ? null : filledUp(guard, [now, known.windowEndsAt.getTime()]);
+  const full = guard.usedUp ? null : findFullLimit(guard, [now, known.windowEndsAt.getTime()]);
   const usedUp = guard.usedUp ?? full;
   if (!ends && !bar && !usedUp) return null;
-  if (!ends && !bar && isOutstanding(known))
+  if (!ends && !bar && hasOutstandingRetry(known))
     return {
       kind: "wait",
       reasons: ["The last try allowed was asked for, and its outcome is not known yet.", usedUp!.sentence],
@@ -48,14 +48,22 @@ export function giveUp(situation: Situation): Decision | null {
 
   // Nothing failed that would have to be explained.
   const reasons = bar?.isDispute && !decline ? [] : [said];
-  if (bar && !(bar.onThisInvoice && decline && isSame(bar.decline, decline))) reasons.push(barWords(bar));
-  const ruling = bar ?? usedUp ?? endedDebit(situation);
+  if (bar && !(bar.onThisInvoice && decline && isSameDecline(bar.decline, decline))) reasons.push(describeBlock(bar));
+  const ruling = bar ?? usedUp ?? findDebitEndRule(situation);
   if (ruling) reasons.push(ruling.sentence);
-  const waits = cardWaitWords(situation);
+  const waits = describeCardWait(situation);
   if (waits) return { kind: "wait", reasons: [...reasons, waits] };
   // Whoever confirms keeps the card.
-  const how = !ruling && mayConfirm(situation) ? TO_CONFIRM : "for another card or payment method";
-  const why = bar ? BARRED : full ? FULL : usedUp ? USED_UP : ruling ? ENDED : POINTLESS;
+  const how = !ruling && canConfirm(situation) ? CONFIRM_PHRASE : "for another card or payment method";
+  const why = bar
+    ? BLOCKED_REASON
+    : full
+      ? LIMIT_FULL_REASON
+      : usedUp
+        ? USED_UP_REASON
+        : ruling
+          ? DEBIT_ENDED_REASON
+          : POINTLESS_REASON;
   reasons.push(
     isTried
       ? "The customer is asked for another card or payment method now; banks renew such cards by themselves, so this one may be tried as well."
@@ -64,52 +72,53 @@ export function giveUp(situation: Situation): Decision | null {
   return { kind: "card_change", at: new Date(now), reasons };
 }
 
-const BARRED = "By that rule the same one is not tried again";
-const USED_UP = "By that rule no try is left";
-const FULL = "By that rule no try is allowed before the recovery window ends";
+const BLOCKED_REASON = "By that rule the same one is not tried again";
+const USED_UP_REASON = "By that rule no try is left";
+const LIMIT_FULL_REASON = "By that rule no try is allowed before the recovery window ends";
 /** Of a debit's return code. */
-const ENDED = "After such a decline that rule allows none";
-const POINTLESS = "Trying the same one again would not help";
+const DEBIT_ENDED_REASON = "After such a decline that rule allows none";
+const POINTLESS_REASON = "Trying the same one again would not help";
 
 /** What keeps the card from being tried for as long as the window lasts. */
-const barOf = ({ bar, lifted }: Guard, { windowEndsAt }: Known) =>
+const findBlockUntilEnd = ({ bar, lifted }: Guard, { windowEndsAt }: DecisionFacts) =>
   bar ?? (lifted && lifted.at >= windowEndsAt.getTime() ? lifted : null);
 
 /** By which decline. One of another invoice may have been on a card that stands in for this one, or on one that nobody named: it counts all the same. */
-const barWords = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard["bar"]>) =>
+const describeBlock = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard["bar"]>) =>
   isDispute
     ? `The customer disputed ${onThisInvoice ? "a payment of this invoice" : "a payment of another invoice, made with the same card or account"}.`
-    : failureWords(onThisInvoice ? "An earlier try" : "A try of another invoice that counts for this card", decline);
+    : describeFailure(onThisInvoice ? "An earlier try" : "A try of another invoice that counts for this card", decline);
 
-const isSame = (one: ReadDecline, other: ReadDecline) => failureWords("It", one) === failureWords("It", other);
+const isSameDecline = (one: InterpretedDecline, other: InterpretedDecline) =>
+  describeFailure("It", one) === describeFailure("It", other);
 
 /** Neither later nor with another card. */
-const isOver = (read: ReadDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";
+const isFinalDecline = (read: InterpretedDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";
 
 /** Why nothing else follows, and who may go on: nobody forbids to ask, but whom, and how, is no matter of dunning. */
-const nobodyAsked = ({ paymentMethodType }: Known) =>
-  bankDebit(paymentMethodType)
+const explainNoCardChange = ({ paymentMethodType }: DecisionFacts) =>
+  findBankDebit(paymentMethodType)
     ? "It will not succeed later either, and after such a return Dunlin asks for no other way of paying: whether to ask for a new mandate or another one is the merchant's to say."
     : "It will not succeed later either, and after such an answer Dunlin asks for no other card or payment method: whether to ask for one is the merchant's to say.";
 
 /** The scheme's rule, after a return code with which a debit is not presented again. */
-export const endedDebit = ({ known, guard, decline }: Situation): Ruling | null =>
-  decline && endsRetries(decline.group) && bankDebit(known.paymentMethodType) ? guard.triesLeft : null;
+export const findDebitEndRule = ({ known, guard, decline }: Situation): Ruling | null =>
+  decline && endsRetries(decline.group) && findBankDebit(known.paymentMethodType) ? guard.triesLeft : null;
 
-function budgetUsed(situation: Situation, said: string): Decision {
+function decideBudgetUsed(situation: Situation, said: string): Decision {
   const { known } = situation;
-  if (isOutstanding(known))
+  if (hasOutstandingRetry(known))
     return {
       kind: "wait",
-      reasons: ["The last retry was asked for, and its outcome is not known yet.", budgetWords(known)],
+      reasons: ["The last retry was asked for, and its outcome is not known yet.", describeBudget(known)],
     };
   if (known.cardChange === "awaited")
-    return { kind: "wait", reasons: [said, budgetWords(known), cardAwaitedWords(situation)] };
+    return { kind: "wait", reasons: [said, describeBudget(known), describeAwaitedCard(situation)] };
   return { kind: "stop", end: "budget_used", reasons: [said, "All retries of this invoice's budget are used."] };
 }
 
 /** Both could be paid: most of what is pending is a debit, which takes days, or waits for its customer. */
-const pendingWords = ({ at, until }: NonNullable<Known["pending"]>, { place }: Situation) =>
-  `An attempt was made on ${momentWords(place.zone, at.getTime())} and may still go through, so nothing else is asked for before its outcome is known, or until ${momentWords(place.zone, until.getTime())}.`;
+const describePending = ({ at, until }: NonNullable<DecisionFacts["pending"]>, { place }: Situation) =>
+  `An attempt was made on ${formatZonedTime(place.zone, at.getTime())} and may still go through, so nothing else is asked for before its outcome is known, or until ${formatZonedTime(place.zone, until.getTime())}.`;
 
-const isOutstanding = (known: Known) => known.retries.some(({ status }) => status === "SENT");
+const hasOutstandingRetry = (known: DecisionFacts) => known.retries.some(({ status }) => status === "SENT");

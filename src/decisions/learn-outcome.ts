@@ -1,10 +1,10 @@
-import { isBooked, learnBooking } from "../model/booking.ts";
-import type { Reason } from "../model/layout.ts";
-import { countPerson, learnCase, learnTry } from "../model/learn.ts";
-import type { Learned } from "../model/learned.ts";
+import type { LearnedModel } from "../model/learned-model.ts";
+import type { Reason } from "../model/model-layout.ts";
 import { chanceOf } from "../model/observe.ts";
-import { noteSaid } from "../model/shortfall.ts";
-import { type History, recall } from "./recall.ts";
+import { hasSettlementPattern, learnSettlement } from "../model/settlement.ts";
+import { recordPrediction } from "../model/shortfall.ts";
+import { countCustomer, learnCase, learnRetry } from "../model/train.ts";
+import { type CustomerHistory, inferPosterior } from "./infer-posterior.ts";
 
 /** How a retry of a case ended. */
 export interface RetryOutcome {
@@ -25,24 +25,24 @@ export interface RetryOutcome {
  * @param history  what was known right before the retry
  */
 export function learnOutcome(
-  learned: Learned,
-  start: Learned,
-  history: History,
+  learned: LearnedModel,
+  start: LearnedModel,
+  history: CustomerHistory,
   { at, reason, isFirst, said }: RetryOutcome,
 ) {
   const scheme = history.traits.paymentMethodType;
   // By the booking that was held when the retry was made: this outcome may change which one is.
-  const { person, belief } = recall(learned, history);
-  if (isBooked(scheme))
-    learnBooking(learned, scheme, reason === null, (booking) =>
-      [start, learned].map((model) => chanceOf(model, recall(model, history, booking).belief, at.getTime())),
+  const { person, belief } = inferPosterior(learned, history);
+  if (hasSettlementPattern(scheme))
+    learnSettlement(learned, scheme, reason === null, (booking) =>
+      [start, learned].map((model) => chanceOf(model, inferPosterior(model, history, booking).belief, at.getTime())),
     );
   if (isFirst) {
     // Whose earlier bill failed too is counted by now.
     const hadFailed = history.bills.slice(0, -1).some(({ charges }) => charges[0]?.approved === false);
-    if (!hadFailed) countPerson(learned, person);
+    if (!hadFailed) countCustomer(learned, person);
     learnCase(learned, belief);
   }
-  learnTry(learned, person, belief, at.getTime(), reason);
-  if (said !== null) noteSaid(learned, belief, said, at.getTime(), reason);
+  learnRetry(learned, person, belief, at.getTime(), reason);
+  if (said !== null) recordPrediction(learned, belief, said, at.getTime(), reason);
 }

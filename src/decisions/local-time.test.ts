@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { addDays, atLocalTime, localDay, momentWords, offsetMs, zoneOf } from "./local-time.ts";
-import { payDay } from "./pay-days.ts";
-import { whereabouts } from "./whereabouts.ts";
+import { findCustomerLocale } from "./customer-locale.ts";
+import { addDays, atLocalTime, findZone, formatZonedTime, localDay, offsetMs } from "./local-time.ts";
+import { findPayDay } from "./pay-days.ts";
 
 const at = (text: string) => Date.parse(text);
-const day = (year: number, month: number, date: number) => localDay(zoneOf("UTC")!, Date.UTC(year, month - 1, date));
+const day = (year: number, month: number, date: number) => localDay(findZone("UTC")!, Date.UTC(year, month - 1, date));
 const iso = (time: number) => new Date(time).toISOString();
 
 test("nine in the morning stays nine on both days on which Berlin changes its clocks", () => {
-  const berlin = zoneOf("Europe/Berlin")!;
+  const berlin = findZone("Europe/Berlin")!;
   assert.equal(iso(atLocalTime(berlin, day(2026, 3, 28), 9)), "2026-03-28T08:00:00.000Z");
   assert.equal(iso(atLocalTime(berlin, day(2026, 3, 29), 9)), "2026-03-29T07:00:00.000Z");
   assert.equal(iso(atLocalTime(berlin, day(2026, 10, 25), 9)), "2026-10-25T08:00:00.000Z");
@@ -18,12 +18,12 @@ test("nine in the morning stays nine on both days on which Berlin changes its cl
 
 test("a midnight that is skipped becomes the first moment of the day, and of two the first is meant", () => {
   // Santiago goes from 24:00 to 01:00 on 6 September 2026; New York has 01:00 twice on 1 November 2026.
-  const skipped = atLocalTime(zoneOf("America/Santiago")!, day(2026, 9, 6), 0);
+  const skipped = atLocalTime(findZone("America/Santiago")!, day(2026, 9, 6), 0);
   assert.equal(iso(skipped), "2026-09-06T04:00:00.000Z");
-  assert.equal(iso(atLocalTime(zoneOf("America/New_York")!, day(2026, 11, 1), 1)), "2026-11-01T05:00:00.000Z");
+  assert.equal(iso(atLocalTime(findZone("America/New_York")!, day(2026, 11, 1), 1)), "2026-11-01T05:00:00.000Z");
   // Lord Howe moves by half an hour, at half past the hour in UTC.
-  assert.equal(offsetMs(zoneOf("Australia/Lord_Howe")!, at("2026-04-04T14:59:59Z")) / 60_000, 660);
-  assert.equal(offsetMs(zoneOf("Australia/Lord_Howe")!, at("2026-04-04T15:00:00Z")) / 60_000, 630);
+  assert.equal(offsetMs(findZone("Australia/Lord_Howe")!, at("2026-04-04T14:59:59Z")) / 60_000, 660);
+  assert.equal(offsetMs(findZone("Australia/Lord_Howe")!, at("2026-04-04T15:00:00Z")) / 60_000, 630);
 });
 
 test("the remembered offset is what Intl says, at any moment in any zone", () => {
@@ -31,7 +31,7 @@ test("the remembered offset is what Intl says, at any moment in any zone", () =>
   const moments = fc.integer({ min: at("2020-01-01"), max: at("2040-01-01") });
   fc.assert(
     fc.property(zones, moments, (name, moment) => {
-      const zone = zoneOf(name)!;
+      const zone = findZone(name)!;
       const local = new Date(moment + offsetMs(zone, moment));
       const shown = new Intl.DateTimeFormat("sv-SE", {
         timeZone: name,
@@ -45,7 +45,7 @@ test("the remembered offset is what Intl says, at any moment in any zone", () =>
 });
 
 test("a moment is written with its weekday, clock and zone", () => {
-  const words = (text: string) => momentWords(zoneOf("Europe/Berlin")!, at(text));
+  const words = (text: string) => formatZonedTime(findZone("Europe/Berlin")!, at(text));
   assert.equal(words("2026-04-14T07:07:00Z"), "Tue 14 April, 09:07 (Europe/Berlin)");
   const days = [19, 20, 21, 22, 23, 24, 25].map((day) => words(`2026-04-${day}T10:00:00Z`).slice(0, 6));
   assert.deepEqual(days, ["Sun 19", "Mon 20", "Tue 21", "Wed 22", "Thu 23", "Fri 24", "Sat 25"]);
@@ -53,7 +53,7 @@ test("a moment is written with its weekday, clock and zone", () => {
 
 test("the zone is the customer's, else of the card's country, else of the currency, else UTC", () => {
   const zone = (customerTimezone: string | null, cardCountry: string | null, currency: string) =>
-    whereabouts({ customerTimezone, cardCountry, currency }).zone.name;
+    findCustomerLocale({ customerTimezone, cardCountry, currency }).zone.name;
   assert.equal(zone("Asia/Tokyo", "DE", "SEK"), "Asia/Tokyo");
   assert.equal(zone("Mars/Olympus", "DE", "SEK"), "Europe/Berlin");
   assert.equal(zone(null, null, "SEK"), "Europe/Stockholm");
@@ -75,14 +75,14 @@ test("the zone is the customer's, else of the card's country, else of the curren
 
 test("pay days are moved to the business day before a weekend", () => {
   // 15 August 2026 is a Saturday, 31 May 2026 a Sunday, 25 April 2026 a Saturday, 28 August 2026 a Friday.
-  assert.match(payDay(day(2026, 8, 14), null)!.words, /15th/);
-  assert.equal(payDay(day(2026, 8, 15), null), null);
-  assert.match(payDay(day(2026, 5, 29), null)!.words, /last business day/);
-  assert.match(payDay(day(2026, 4, 24), "SE")!.words, /25th/);
-  assert.match(payDay(day(2026, 7, 28), "GB")!.words, /28th/);
-  assert.match(payDay(day(2026, 7, 10), "US")!.words, /Friday/);
-  assert.equal(payDay(day(2026, 7, 10), "DE"), null);
-  assert.match(payDay(day(2026, 7, 7), "BR")!.words, /fifth business day/);
+  assert.match(findPayDay(day(2026, 8, 14), null)!.words, /15th/);
+  assert.equal(findPayDay(day(2026, 8, 15), null), null);
+  assert.match(findPayDay(day(2026, 5, 29), null)!.words, /last business day/);
+  assert.match(findPayDay(day(2026, 4, 24), "SE")!.words, /25th/);
+  assert.match(findPayDay(day(2026, 7, 28), "GB")!.words, /28th/);
+  assert.match(findPayDay(day(2026, 7, 10), "US")!.words, /Friday/);
+  assert.equal(findPayDay(day(2026, 7, 10), "DE"), null);
+  assert.match(findPayDay(day(2026, 7, 7), "BR")!.words, /fifth business day/);
 });
 
 test("the calendar goes on over the ends of months and years", () => {

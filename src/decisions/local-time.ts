@@ -19,22 +19,22 @@ export interface Zone {
   offsets: Map<number, number>;
 }
 
-const zones = new Map<string, Zone | null>();
+const zoneByName = new Map<string, Zone | null>();
 /** IANA has some 600 names; strangers' misspellings must not fill the memory. */
-const ZONES_MAX = 2000;
-const OFFSETS_MAX = 2000;
+const MAX_ZONES = 2000;
+const MAX_OFFSETS = 2000;
 
 /** The zone of an IANA name; null when there is none. */
-export function zoneOf(name: string): Zone | null {
-  const known = zones.get(name);
+export function findZone(name: string): Zone | null {
+  const known = zoneByName.get(name);
   if (known !== undefined) return known;
-  if (zones.size >= ZONES_MAX) zones.clear();
-  const made = makeZone(name);
-  zones.set(name, made);
+  if (zoneByName.size >= MAX_ZONES) zoneByName.clear();
+  const made = createZone(name);
+  zoneByName.set(name, made);
   return made;
 }
 
-function makeZone(name: string): Zone | null {
+function createZone(name: string): Zone | null {
   try {
     const format = new Intl.DateTimeFormat("en-US", {
       timeZone: name,
@@ -59,7 +59,7 @@ export function offsetMs(zone: Zone, at: number): number {
   const day = Math.floor(at / DAY_MS);
   let offset = zone.offsets.get(day);
   if (offset === undefined) {
-    if (zone.offsets.size >= OFFSETS_MAX) zone.offsets.clear();
+    if (zone.offsets.size >= MAX_OFFSETS) zone.offsets.clear();
     const first = exactOffsetMs(zone, day * DAY_MS);
     offset = first === exactOffsetMs(zone, (day + 1) * DAY_MS) ? first : Number.NaN;
     zone.offsets.set(day, offset);
@@ -94,13 +94,13 @@ export const addDays = (day: LocalDay, days: number): LocalDay =>
 
 /** The moment at which clocks show that hour of the day. */
 export const atLocalTime = (zone: Zone, { year, month, day }: LocalDay, hour: number): number =>
-  fromLocal(zone, Date.UTC(year, month - 1, day, hour));
+  fromLocalTime(zone, Date.UTC(year, month - 1, day, hour));
 
 /**
  * The moment at which clocks show what UTC's show at `wanted`. A time that is skipped when clocks go forward becomes the same
  * distance after the change; of a time that comes twice, the first is meant.
  */
-export function fromLocal(zone: Zone, wanted: number): number {
+export function fromLocalTime(zone: Zone, wanted: number): number {
   const before = offsetMs(zone, wanted - DAY_MS);
   const after = offsetMs(zone, wanted + DAY_MS);
   if (before === after) return wanted - before;
@@ -114,16 +114,16 @@ const WEEKDAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 
 /** "Tue 14 April" */
-export const dayWords = ({ weekday, day, month }: LocalDay) => `${WEEKDAYS[weekday]} ${day} ${MONTHS[month - 1]}`;
+export const formatDay = ({ weekday, day, month }: LocalDay) => `${WEEKDAYS[weekday]} ${day} ${MONTHS[month - 1]}`;
 
-const twoDigits = (number: number) => `${number < 10 ? "0" : ""}${number}`;
+const padTwoDigits = (number: number) => `${number < 10 ? "0" : ""}${number}`;
 
 /** "09:07" */
-export function clockWords(zone: Zone, at: number): string {
+export function formatClock(zone: Zone, at: number): string {
   const local = new Date(at + offsetMs(zone, at));
-  return `${twoDigits(local.getUTCHours())}:${twoDigits(local.getUTCMinutes())}`;
+  return `${padTwoDigits(local.getUTCHours())}:${padTwoDigits(local.getUTCMinutes())}`;
 }
 
 /** "Tue 14 April, 09:07 (Europe/Berlin)" */
-export const momentWords = (zone: Zone, at: number) =>
-  `${dayWords(localDay(zone, at))}, ${clockWords(zone, at)} (${zone.name})`;
+export const formatZonedTime = (zone: Zone, at: number) =>
+  `${formatDay(localDay(zone, at))}, ${formatClock(zone, at)} (${zone.name})`;

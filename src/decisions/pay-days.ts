@@ -9,7 +9,7 @@ export interface PayDay {
 }
 
 /** Days of the month on which wages are usual in a country, beside those of everywhere. An assumption. */
-const USUAL_DAYS: Readonly<Record<string, readonly number[]>> = {
+const USUAL_PAY_DATES: Readonly<Record<string, readonly number[]>> = {
   CH: [25],
   ES: [28],
   FR: [28],
@@ -21,7 +21,7 @@ const USUAL_DAYS: Readonly<Record<string, readonly number[]>> = {
   SE: [25],
 };
 /** Everywhere: wages, pensions and benefits come at the turn and in the middle of the month. */
-const USUAL_EVERYWHERE: readonly number[] = [1, 15];
+const USUAL_PAY_DATES_EVERYWHERE: readonly number[] = [1, 15];
 /** Weekly or fortnightly wages, mostly on Fridays. */
 const PAID_ON_FRIDAYS = new Set(["US", "CA", "GB", "AU"]);
 /** Brazilian wages are due by the fifth business day. */
@@ -31,15 +31,15 @@ const FIFTH_BUSINESS_DAY = new Set(["BR"]);
  * Whether a day is a likely pay day in a country. Assumptions, not measured: docs/guides/decisions.md lists them. What
  * falls on a weekend is paid on the business day before; bank holidays are not known here.
  */
-export function payDay(day: LocalDay, country: string | null): PayDay | null {
+export function findPayDay(day: LocalDay, country: string | null): PayDay | null {
   if (isWeekend(day)) return null;
   if (daysToMonthEnd(day) <= daysOffAfter(day)) return { words: "the last business day of the month", weight: 3 };
-  const usual = country === null ? [] : (USUAL_DAYS[country] ?? []);
-  for (const date of usual) if (isPaidFor(day, date)) return { words: `wages of the ${date}th`, weight: 3 };
+  const usual = country === null ? [] : (USUAL_PAY_DATES[country] ?? []);
+  for (const date of usual) if (isPostedFor(day, date)) return { words: `wages of the ${date}th`, weight: 3 };
   if (country !== null && FIFTH_BUSINESS_DAY.has(country) && businessDayOfMonth(day) === 5)
     return { words: "the fifth business day of the month", weight: 3 };
-  for (const date of USUAL_EVERYWHERE)
-    if (isPaidFor(day, date)) return { words: date === 1 ? "the first of the month" : `the ${date}th`, weight: 2 };
+  for (const date of USUAL_PAY_DATES_EVERYWHERE)
+    if (isPostedFor(day, date)) return { words: date === 1 ? "the first of the month" : `the ${date}th`, weight: 2 };
   if (day.weekday === 5 && country !== null && PAID_ON_FRIDAYS.has(country))
     return { words: "weekly wages come on Fridays", weight: 1 };
   return null;
@@ -54,7 +54,7 @@ const daysInMonth = (day: LocalDay) => new Date(Date.UTC(day.year, day.month, 0)
 const daysToMonthEnd = (day: LocalDay) => daysInMonth(day) - day.day;
 
 /** It is that date, or the business day before it when that date is on the weekend that follows. */
-function isPaidFor(day: LocalDay, date: number) {
+function isPostedFor(day: LocalDay, date: number) {
   for (let days = 0; days <= daysOffAfter(day); days++) if (addDays(day, days).day === date) return true;
   return false;
 }

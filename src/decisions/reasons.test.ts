@@ -1,20 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HOUR_MS } from "../domain/durations.ts";
-import type { ReadDecline } from "../rules/decline-group.ts";
 import type { DeclineGroup } from "../rules/decline-groups.ts";
-import { caseOf, paidOnThe25th, soon } from "./decide-learned.fixture.ts";
-import { zoneOf } from "./local-time.ts";
-import type { Moment } from "./moments.ts";
-import { failureWords, momentReason, retryBecause } from "./reasons.ts";
-import { situationOf } from "./situation.ts";
+import type { InterpretedDecline } from "../rules/interpret-decline.ts";
+import type { CandidateTime } from "./candidate-times.ts";
+import { buildCase, PAID_ON_THE_25TH, soonAfterFailure } from "./decide-learned.fixture.ts";
+import { findZone } from "./local-time.ts";
+import { buildRetryDecision, describeFailure, explainTime } from "./reasons.ts";
+import { buildSituation } from "./situation.ts";
 
 test("where the time left has room for fewer tries than are allowed, both are said, and no rule is then said to leave them", () => {
-  const [{ ledger, ...rest }] = caseOf(paidOnThe25th, { paymentMethodType: "paypal", network: null });
+  const [{ ledger, ...rest }] = buildCase(PAID_ON_THE_25TH, { paymentMethodType: "paypal", network: null });
   const known = { ...rest, ledger: ledger.slice(0, 1) };
-  const situation = situationOf(known, soon(known));
+  const situation = buildSituation(known, soonAfterFailure(known));
   const end = +known.windowEndsAt;
-  const retry = (hoursLeft: number) => retryBecause(situation, end - hoursLeft * HOUR_MS, [], null, hoursLeft / 2);
+  const retry = (hoursLeft: number) =>
+    buildRetryDecision(situation, end - hoursLeft * HOUR_MS, [], null, hoursLeft / 2);
   const words = (hoursLeft: number) =>
     retry(hoursLeft)
       .reasons.at(-1)!
@@ -24,8 +25,8 @@ test("where the time left has room for fewer tries than are allowed, both are sa
     retry(1.5).reasons.at(-1),
     "After this one, 1 more try would be allowed, but before the window ends on Sat 9 May there is no time for it.",
   );
-  const { reasons } = retryBecause(
-    situationOf(caseOf(paidOnThe25th)[0], soon(known)),
+  const { reasons } = buildRetryDecision(
+    buildSituation(buildCase(PAID_ON_THE_25TH)[0], soonAfterFailure(known)),
     end - 26 * HOUR_MS,
     [],
     null,
@@ -39,7 +40,7 @@ test("where the time left has room for fewer tries than are allowed, both are sa
 
 test("every class of declines has words of its own for why a try failed, unless the code has better ones", () => {
   const failed = (group: DeclineGroup, words: string | null = null) =>
-    failureWords("The last try", { group, words, codes: [] } as unknown as ReadDecline);
+    describeFailure("The last try", { group, words, codes: [] } as unknown as InterpretedDecline);
   const expected: Record<DeclineGroup, string> = {
     REVOKED: "The last try failed: the customer revoked the payment.",
     FRAUD: "The last try failed: fraud is suspected.",
@@ -58,10 +59,10 @@ test("every class of declines has words of its own for why a try failed, unless 
 });
 
 test("each reason for a moment is told in words of its own, with the moment", () => {
-  const place = { zone: zoneOf("Europe/Berlin")!, country: "DE" };
+  const place = { zone: findZone("Europe/Berlin")!, country: "DE" };
   const at = Date.parse("2026-04-15T07:02:00Z");
   const payDay = { weight: 1, words: "the 15th" };
-  const said: Record<Moment["why"], RegExp> = {
+  const said: Record<CandidateTime["why"], RegExp> = {
     pay_day: /^Wed 15 April is a likely pay day in Germany \(the 15th\), so the next try is on that morning/,
     day_turn: /^Limits usually start afresh at midnight, /,
     month_turn: /^Limits usually start afresh with a new month, /,
@@ -72,7 +73,7 @@ test("each reason for a moment is told in words of its own, with the moment", ()
     even: /^What is left of the tries is spread evenly over the time left: /,
   };
   for (const [why, words] of Object.entries(said)) {
-    const reason = momentReason({ at, why, payDay } as Moment, at, place);
+    const reason = explainTime({ at, why, payDay } as CandidateTime, at, place);
     assert.match(reason, words);
     assert.match(reason, /Wed 15 April, 09:02 \(Europe\/Berlin\)\.$/);
   }

@@ -3,10 +3,10 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import type { Merchant, WebhookAuth } from "../domain/merchant.ts";
 import { seal } from "../store/secret-box.ts";
-import { attempt, targetOf } from "./attempt.ts";
 import { realPorts, SECRET_KEYS, START } from "./deliverer.fixture.ts";
+import { createSender, type Sender } from "./https/https-sender.ts";
 import { type Receiver, type Request, startRawReceiver, startReceiver } from "./https/receiver.fixture.ts";
-import { createSender, type Sender } from "./https/send.ts";
+import { createTarget, sendAttempt } from "./send-attempt.ts";
 
 /** Credentials with what encoders treat specially: slashes, pluses, quotes, ampersands, letters beyond ASCII. */
 const CREDENTIALS: [WebhookAuth, string][] = [
@@ -19,34 +19,39 @@ const CREDENTIALS: [WebhookAuth, string][] = [
 
 type Echo = (request: Request) => string;
 const authorization = (request: Request) => String(request.headers.authorization);
-const ownPart = (request: Request) => authorization(request).replace(/^\w+ /, "");
+const credentialPart = (request: Request) => authorization(request).replace(/^\w+ /, "");
 /** The parts of the header: the token, or user and password. */
-const opened = (request: Request) =>
-  authorization(request).startsWith("Basic") ? Buffer.from(ownPart(request), "base64").toString() : ownPart(request);
-const password = (request: Request) => opened(request).replace(/^merchant:|^user:/, "");
+const decodedCredential = (request: Request) =>
+  authorization(request).startsWith("Basic")
+    ? Buffer.from(credentialPart(request), "base64").toString()
+    : credentialPart(request);
+const password = (request: Request) => decodedCredential(request).replace(/^merchant:|^user:/, "");
 
 const ECHOES: [name: string, echo: Echo][] = [
   ["the header", authorization],
   ["all headers as JSON", (request) => JSON.stringify(request.headers)],
   ["all headers as JSON with escaped slashes", (request) => JSON.stringify(request.headers).replaceAll("/", "\\/")],
-  ["the credential", opened],
+  ["the credential", decodedCredential],
   ["the password", password],
-  ["the credential as JSON", (request) => JSON.stringify({ got: opened(request) })],
+  ["the credential as JSON", (request) => JSON.stringify({ got: decodedCredential(request) })],
   [
     "the credential as JSON in ASCII",
     (request) =>
-      JSON.stringify({ got: opened(request) }).replace(
+      JSON.stringify({ got: decodedCredential(request) }).replace(
         /[^\0-\x7f]/g,
         (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
       ),
   ],
-  ["the credential as JSON with escaped slashes", (request) => JSON.stringify(opened(request)).replaceAll("/", "\\/")],
-  ["the credential in a URL", (request) => `/login?token=${encodeURIComponent(opened(request))}`],
-  ["the credential in a form", (request) => new URLSearchParams({ token: opened(request) }).toString()],
-  ["the credential in a page", (request) => page(opened(request))],
-  ["the credential in base64", (request) => Buffer.from(opened(request)).toString("base64")],
-  ["the credential in base64 for URLs", (request) => Buffer.from(opened(request)).toString("base64url")],
-  ["the credential in hexadecimal", (request) => Buffer.from(opened(request)).toString("hex")],
+  [
+    "the credential as JSON with escaped slashes",
+    (request) => JSON.stringify(decodedCredential(request)).replaceAll("/", "\\/"),
+  ],
+  ["the credential in a URL", (request) => `/login?token=${encodeURIComponent(decodedCredential(request))}`],
+  ["the credential in a form", (request) => new URLSearchParams({ token: decodedCredential(request) }).toString()],
+  ["the credential in a page", (request) => page(decodedCredential(request))],
+  ["the credential in base64", (request) => Buffer.from(decodedCredential(request)).toString("base64")],
+  ["the credential in base64 for URLs", (request) => Buffer.from(decodedCredential(request)).toString("base64url")],
+  ["the credential in hexadecimal", (request) => Buffer.from(decodedCredential(request)).toString("hex")],
   ["the header over and over", (request) => authorization(request).repeat(400)],
   [
     "the header behind other text, cut by the end of what is kept",
@@ -67,7 +72,7 @@ before(async () => {
 const closers: (() => unknown)[] = [];
 after(() => Promise.all([sender.close(), receiver.close(), ...closers.map((close) => close())]));
 
-async function attempted(auth: WebhookAuth, secret: string, origin = receiver.origin, send = sender.send) {
+async function recordAttempt(auth: WebhookAuth, secret: string, origin = receiver.origin, send = sender.send) {
   const webhookCredential = seal(SECRET_KEYS, randomBytes(12), secret);
   const id = randomUUID();
   const merchant = {
@@ -88,7 +93,7 @@ async function attempted(auth: WebhookAuth, secret: string, origin = receiver.or
     attemptsMax: 6,
     dueMs: START.getTime(),
   };
-  const ended = await attempt(merchant, targetOf(merchant, SECRET_KEYS)!, delivery, 1, send, realPorts);
+  const ended = await sendAttempt(merchant, createTarget(merchant, SECRET_KEYS)!, delivery, 1, send, realPorts);
   assert.ok(!("unsent" in ended));
   return ended;
 }
@@ -98,7 +103,7 @@ for (const [name, form] of ECHOES)
     echo = form;
     for (const [auth, secret] of CREDENTIALS)
       for (status of [401, 500]) {
-        const { response, error } = await attempted(auth, secret);
+        const { response, error } = await recordAttempt(auth, secret);
         const stored = `${response} ${error}`;
         assert.match(stored, /\[redacted\]/, stored.slice(-200));
         const parts = [secret, secret.slice(secret.indexOf(":") + 1)];
@@ -114,7 +119,7 @@ for (const [name, form] of ECHOES)
 test("the reply to a success is not stored, so it can echo nothing", async () => {
   status = 200;
   echo = authorization;
-  assert.equal((await attempted("bearer", "plain-token-1234567890")).response, null);
+  assert.equal((await recordAttempt("bearer", "plain-token-1234567890")).response, null);
 });
 
 test("words about a broken reply or a broken connection hold no credential", async () => {
@@ -123,7 +128,7 @@ test("words about a broken reply or a broken connection hold no credential", asy
     const raw = await startRawReceiver((socket) => socket.end(text.replaceAll("{}", "plain-token-1234567890")));
     const own = createSender({ allow: raw.allow, extraCa: raw.ca, monotonicMs: () => performance.now() });
     closers.push(own.close, raw.close);
-    const ended = await attempted("bearer", "plain-token-1234567890", raw.origin, own.send);
+    const ended = await recordAttempt("bearer", "plain-token-1234567890", raw.origin, own.send);
     assert.doesNotMatch(JSON.stringify(ended), /plain-token/);
   }
 });

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import pino from "pino";
 import { uuidV7 } from "../clock.ts";
-import { type EventType, envelope } from "../domain/event.ts";
+import { buildEnvelope, type EventType } from "../domain/event.ts";
 import { MERCHANT_DEFAULTS, type Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { openCases } from "../store/cases.ts";
@@ -15,7 +15,7 @@ export const SECRET_KEYS = [Buffer.alloc(32, 7)];
 export const START = new Date("2026-03-02T10:00:00.000Z");
 
 /** A clock that stands still until it is moved; leases and durations follow it too. */
-export function standingClock() {
+export function createManualClock() {
   let nowMs = START.getTime();
   const ports: Ports = {
     now: () => new Date(nowMs),
@@ -70,7 +70,14 @@ export async function makeEvents(
     // As those of the service, ids begin with their moment.
     const id = uuidV7(createdAt, 0, randomBytes(8));
     const invoiceId = `inv_${id}`;
-    return { id, caseId: randomUUID(), invoiceId, type, body: envelope(id, type, createdAt, { invoiceId }), createdAt };
+    return {
+      id,
+      caseId: randomUUID(),
+      invoiceId,
+      type,
+      body: buildEnvelope(id, type, createdAt, { invoiceId }),
+      createdAt,
+    };
   });
   const windowEndsAt = new Date(createdAt.getTime() + 28 * 86_400_000);
   await db.transaction(async (tx) => {

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import type { EventType } from "../domain/event.ts";
 import { type Database, prepared, type Statement } from "../store/database.ts";
-import { attemptsOf } from "../store/delivery-attempts.ts";
+import { listAttemptsOfEvent } from "../store/delivery-attempts.ts";
 import { withdrawEvents } from "../store/events.ts";
 import { updateMerchant } from "../store/merchants.ts";
-import { makeDeliverer, makeEvents, makeMerchant, START, standingClock } from "./deliverer.fixture.ts";
+import { createManualClock, makeDeliverer, makeEvents, makeMerchant, START } from "./deliverer.fixture.ts";
 import type { Deliverer } from "./deliverer.ts";
 import type { Reply } from "./https/exchange.ts";
-import type { Outgoing, Send } from "./https/send.ts";
+import type { OutgoingRequest, Send } from "./https/https-sender.ts";
 
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
 });
 after(() => database.drop());
 
@@ -27,19 +27,22 @@ afterEach(async () => {
 
 const OK: Reply = { outcome: "response", status: 200, retryAfter: null, text: null };
 const DOWN: Reply = { outcome: "failed", error: "the connection was refused" };
-const replied = (status: number, over: Partial<Reply> = {}) =>
+const recordedReply = (status: number, over: Partial<Reply> = {}) =>
   ({ outcome: "response", status, retryAfter: null, text: null, ...over }) as Reply;
 
 const ROW = prepared("test_delivery", "select attempts, round, due_at as due from deliveries where event_id = $1");
 const rowOf = async (eventId: string) =>
   (await database.db.run<{ attempts: number; round: number; due: Date }>(ROW, [eventId])).rows[0];
-const POKED = prepared("test_poked", "select unnest(case_ids) as id from case_pokes where merchant_id = $1");
-const TAKE_OVER = prepared("test_take_over", "update bucket_leases set epoch = epoch + 1, owner = $1 where bucket = 0");
+const READ_QUEUED = prepared("test_poked", "select unnest(case_ids) as id from case_pokes where merchant_id = $1");
+const TAKE_OVER_LEASE = prepared(
+  "test_take_over",
+  "update bucket_leases set epoch = epoch + 1, owner = $1 where bucket = 0",
+);
 
 /** A deliverer under a standing clock, whose receiver answers what `answer` says. */
-async function scene(answer: (request: Outgoing) => Reply | Promise<Reply>) {
-  const clock = standingClock();
-  const sent: Outgoing[] = [];
+async function setUpDeliverer(answer: (request: OutgoingRequest) => Reply | Promise<Reply>) {
+  const clock = createManualClock();
+  const sent: OutgoingRequest[] = [];
   const send: Send = async (request) => {
     sent.push(request);
     return answer(request);
@@ -56,7 +59,7 @@ for (const [type, delays] of [
 ] as [EventType, number[]][]) {
   test(`a ${type} that always fails is sent exactly ${delays.length + 1} times, each delay after the end of the failure, never early`, async () => {
     const tookMs = 30_000;
-    const { deliverer, sent, wait, ports } = await scene(() => {
+    const { deliverer, sent, wait, ports } = await setUpDeliverer(() => {
       wait(tookMs);
       return DOWN;
     });
@@ -73,7 +76,7 @@ for (const [type, delays] of [
     assert.equal(await deliverer.deliverDue(), 0);
     assert.equal(sent.length, delays.length + 1);
     assert.deepEqual(new Set(sent.map(({ body }) => body)), new Set([event!.body]));
-    const log = await attemptsOf(database.db, merchant.id, event!.id);
+    const log = await listAttemptsOfEvent(database.db, merchant.id, event!.id);
     assert.deepEqual(
       log.map(({ number, ends }) => [number, ends]),
       [...delays.map((_, index) => [index + 1, null]), [delays.length + 1, "exhausted"]],
@@ -87,26 +90,30 @@ for (const [type, delays] of [
 
 test("a success ends the event, logs it and wakes its case", async () => {
   let ended = 0;
-  const { ports } = standingClock();
+  const { ports } = createManualClock();
   const deliverer = makeDeliverer({ db: database.db, ports, send: async () => OK, onEnded: () => ended++ });
   deliverers.push(deliverer);
   const merchant = await makeMerchant(database.db);
   const [event] = await makeEvents(database.db, merchant, 1, START);
   assert.equal(await deliverer.deliverDue(), 1);
-  const log = await attemptsOf(database.db, merchant.id, event!.id);
+  const log = await listAttemptsOfEvent(database.db, merchant.id, event!.id);
   assert.deepEqual(
     log.map(({ number, success, ends, status }) => ({ number, success, ends, status })),
     [{ number: 1, success: true, ends: "delivered", status: 200 }],
   );
   assert.equal(await rowOf(event!.id), undefined);
-  assert.deepEqual((await database.db.run(POKED, [merchant.id])).rows, [{ id: event!.caseId }]);
+  assert.deepEqual((await database.db.run(READ_QUEUED, [merchant.id])).rows, [{ id: event!.caseId }]);
   assert.equal(ended, 1);
   assert.equal(await deliverer.deliverDue(), 0);
 });
 
 test("any status but 2xx is a failure; a Retry-After pushes the next attempt later", async () => {
-  const replies = [replied(302), replied(429, { retryAfter: "60" }), replied(503, { retryAfter: "1" })];
-  const { deliverer, wait, ports } = await scene(() => replies.shift() ?? OK);
+  const replies = [
+    recordedReply(302),
+    recordedReply(429, { retryAfter: "60" }),
+    recordedReply(503, { retryAfter: "1" }),
+  ];
+  const { deliverer, wait, ports } = await setUpDeliverer(() => replies.shift() ?? OK);
   const merchant = await makeMerchant(database.db);
   const [event] = await makeEvents(database.db, merchant, 1, START);
   const delays: number[] = [];
@@ -119,7 +126,7 @@ test("any status but 2xx is a failure; a Retry-After pushes the next attempt lat
 });
 
 test("an attempt that was sent and not recorded is made again under the same number", async () => {
-  const { deliverer, wait, ports } = await scene(() => DOWN);
+  const { deliverer, wait, ports } = await setUpDeliverer(() => DOWN);
   const merchant = await makeMerchant(database.db);
   const [event] = await makeEvents(database.db, merchant, 1, START);
   let arrived = () => {};
@@ -142,7 +149,7 @@ test("an attempt that was sent and not recorded is made again under the same num
     wait(delayMs);
     await deliverer.deliverDue();
   }
-  const log = await attemptsOf(database.db, merchant.id, event!.id);
+  const log = await listAttemptsOfEvent(database.db, merchant.id, event!.id);
   assert.deepEqual(
     log.map(({ number }) => number),
     [1, 2, 3, 4, 5, 6],
@@ -162,7 +169,7 @@ test("a round of which one merchant's part fails ends when all parts have, so th
       return rows;
     },
   };
-  const { sent, send, ports } = await scene(() => OK);
+  const { sent, send, ports } = await setUpDeliverer(() => OK);
   for (let n = 0; n < 2; n++) await makeEvents(database.db, await makeMerchant(database.db), 1, START);
   const deliverer = makeDeliverer({ db, ports, send });
   deliverers.push(deliverer);
@@ -180,17 +187,17 @@ test("a round of which one merchant's part fails ends when all parts have, so th
 test("what is written under a lease that was lost meanwhile changes nothing", async () => {
   const merchant = await makeMerchant(database.db);
   const [event] = await makeEvents(database.db, merchant, 1, START);
-  const { deliverer } = await scene(async () => {
-    await database.db.run(TAKE_OVER, ["00000000-0000-4000-8000-000000000001"]);
+  const { deliverer } = await setUpDeliverer(async () => {
+    await database.db.run(TAKE_OVER_LEASE, ["00000000-0000-4000-8000-000000000001"]);
     return OK;
   });
   await deliverer.deliverDue();
-  assert.deepEqual(await attemptsOf(database.db, merchant.id, event!.id), []);
+  assert.deepEqual(await listAttemptsOfEvent(database.db, merchant.id, event!.id), []);
   assert.equal((await rowOf(event!.id))?.attempts, 0);
   await deliverer.stop();
-  const { deliverer: next } = await scene(() => OK);
+  const { deliverer: next } = await setUpDeliverer(() => OK);
   assert.equal(await next.deliverDue(), 1, "the new owner sends it again");
-  assert.equal((await attemptsOf(database.db, merchant.id, event!.id)).length, 1);
+  assert.equal((await listAttemptsOfEvent(database.db, merchant.id, event!.id)).length, 1);
 });
 
 test("an attempt on the wire while its event is withdrawn is logged and wakes its case, and nothing follows it", async () => {
@@ -200,7 +207,7 @@ test("an attempt on the wire while its event is withdrawn is logged and wakes it
   ] as const) {
     const merchant = await makeMerchant(database.db);
     const [event] = await makeEvents(database.db, merchant, 1, START);
-    const { ports, wait } = standingClock();
+    const { ports, wait } = createManualClock();
     let ended = 0;
     const send: Send = async () => {
       await withdrawEvents(database.db, merchant.id, [event!.caseId], [], START);
@@ -209,12 +216,12 @@ test("an attempt on the wire while its event is withdrawn is logged and wakes it
     const deliverer = makeDeliverer({ db: database.db, ports, send, onEnded: () => ended++ });
     deliverers.push(deliverer);
     assert.equal(await deliverer.deliverDue(), 1);
-    const log = await attemptsOf(database.db, merchant.id, event!.id);
+    const log = await listAttemptsOfEvent(database.db, merchant.id, event!.id);
     assert.deepEqual(
       log.map(({ number, ends }) => [number, ends]),
       [[1, ends]],
     );
-    assert.deepEqual((await database.db.run(POKED, [merchant.id])).rows, [{ id: event!.caseId }]);
+    assert.deepEqual((await database.db.run(READ_QUEUED, [merchant.id])).rows, [{ id: event!.caseId }]);
     assert.equal(ended, 1);
     wait(86_400_000);
     assert.equal(await deliverer.deliverDue(), 0);
@@ -223,7 +230,7 @@ test("an attempt on the wire while its event is withdrawn is logged and wakes it
 });
 
 test("nothing is sent without an endpoint or while paused, and all of it later", async () => {
-  const { deliverer, sent, ports } = await scene(() => OK);
+  const { deliverer, sent, ports } = await setUpDeliverer(() => OK);
   const merchant = await makeMerchant(database.db, { webhookPaused: true });
   const unaimed = await makeMerchant(database.db, { webhookUrl: null });
   await makeEvents(database.db, merchant, 2, START);
@@ -240,7 +247,7 @@ test("nothing is sent without an endpoint or while paused, and all of it later",
 });
 
 test("sub-paths are put between path and query, and the credential goes along", async () => {
-  const { deliverer, sent } = await scene(() => OK);
+  const { deliverer, sent } = await setUpDeliverer(() => OK);
   const merchant = await makeMerchant(database.db, {
     webhookSubPaths: true,
     webhookUrl: "https://shop.example/a/?k=v",
@@ -259,18 +266,18 @@ test("sub-paths are put between path and query, and the credential goes along", 
 test("a receiver that echoes our credential does not get it into the log, nor what PostgreSQL cannot store", async () => {
   const merchant = await makeMerchant(database.db);
   const [event] = await makeEvents(database.db, merchant, 1, START);
-  const { deliverer } = await scene(({ authorization }) =>
-    replied(401, { text: `bad ${authorization}\u0000 \ud800` } as Partial<Reply>),
+  const { deliverer } = await setUpDeliverer(({ authorization }) =>
+    recordedReply(401, { text: `bad ${authorization}\u0000 \ud800` } as Partial<Reply>),
   );
   await deliverer.deliverDue();
-  const [line] = await attemptsOf(database.db, merchant.id, event!.id);
+  const [line] = await listAttemptsOfEvent(database.db, merchant.id, event!.id);
   assert.equal(line?.response, "bad Bearer [redacted]\ufffd \ufffd");
 });
 
 test("no more than the merchant's cap is on the wire at once", async () => {
   let onWire = 0;
   let most = 0;
-  const { deliverer } = await scene(async () => {
+  const { deliverer } = await setUpDeliverer(async () => {
     most = Math.max(most, ++onWire);
     await new Promise((resolve) => setTimeout(resolve, 1));
     onWire--;

@@ -6,30 +6,30 @@ import { errorFields } from "../store/database-errors.ts";
 import { type DueDelivery, dueDeliveries, firstDeliveriesDue } from "../store/deliveries.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import type { SecretKeys } from "../store/secret-box.ts";
-import { type AttemptFigures, attempt, figuresOf, logAttempt, type Unsent } from "./attempt.ts";
+import { createAttemptRecorder } from "./attempt-recorder.ts";
+import { spendToken, tokensLeft } from "./delivery-rate.ts";
+import { createDueDeliveryReader } from "./due-delivery-reader.ts";
 import { createEndpointHealth } from "./endpoint-health.ts";
-import { every } from "./every.ts";
-import { createHold } from "./hold.ts";
-import type { Send } from "./https/send.ts";
+import { createExhaustionPause } from "./exhaustion-pause.ts";
+import type { Send } from "./https/https-sender.ts";
+import { createInFlightLimiter } from "./in-flight-limits.ts";
+import { createLaneTimers } from "./lane-timers.ts";
+import { createLeases, LEASE_TIMINGS, type LeaseTimings } from "./leases.ts";
 import {
   dropWithdrawn,
-  forgetFloor,
-  hasRoom,
+  excludedEventIds,
+  hasFreeSlot,
   isFailing,
+  isReadDue,
   type Lane,
-  leftOut,
   noteDue,
   probeFrom,
+  resetReadFloor,
   takeNext,
-  wantsRead,
-} from "./lane.ts";
-import { createLaneTimers } from "./lane-timers.ts";
-import { createLanes } from "./lanes.ts";
-import { createLeases, LEASE_TIMINGS, type LeaseTimings } from "./leases.ts";
-import { spendToken, tokensLeft } from "./rate.ts";
-import { createReader } from "./reader.ts";
-import { createRecorder } from "./recorder.ts";
-import { createWire } from "./wire.ts";
+} from "./merchant-lane.ts";
+import { createLanes } from "./merchant-lanes.ts";
+import { repeatWork } from "./repeat.ts";
+import { type AttemptFigures, attemptFiguresOf, logAttempt, sendAttempt, type UnsentAttempt } from "./send-attempt.ts";
 
 export interface DelivererOptions {
   db: Database;
@@ -74,10 +74,10 @@ export interface Deliverer {
 const TIMINGS: DelivererTimings = { ...LEASE_TIMINGS, leaseTickMs: 1_000, refreshMs: 1_000, sweepMs: 2_000 };
 /** Ends that wait for the database; beyond it nothing new is begun. */
 const PENDING_MAX = 5_000;
-const SWEEP_PARTS = 4;
-const ROUND_SIZE = 1_000;
+const SWEEP_PART_COUNT = 4;
+const READ_ROUND_SIZE = 1_000;
 /** An attempt may take 30 s; SIGTERM to exit may take 35. */
-const GRACE_MS = 31_000;
+const STOP_GRACE_MS = 31_000;
 const LONG_AGO = new Date(0);
 
 /** The life of an event from its deliveries row to its last log line. */
@@ -92,12 +92,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   let loops: { stop(): void }[] = [];
 
   const leases = createLeases({ db, ports, log, owner, timings, busy: lanes.busy, onGained: lookEverywhere });
-  const recorder = createRecorder({ db, ports, log, sleep: options.sleep ?? sleepFor, onRecorded });
+  const recorder = createAttemptRecorder({ db, ports, log, sleep: options.sleep ?? sleepFor, onRecorded });
   const health = createEndpointHealth({ db, ports, log });
-  const wire = createWire(ports.monotonicMs, advanceAll);
+  const wire = createInFlightLimiter(ports.monotonicMs, advanceAll);
   const timers = createLaneTimers(ports, advance);
-  const hold = createHold(log, lookEverywhere);
-  const reader = createReader({ db, ports, log, maySend, isFull: () => wire.isFull(true), onRead: advance });
+  const hold = createExhaustionPause(log, lookEverywhere);
+  const reader = createDueDeliveryReader({ db, ports, log, maySend, isFull: () => wire.isFull(true), onRead: advance });
 
   function maySend(lane: Lane) {
     return lane.target !== null && !lane.merchant.webhookPaused && leases.epochOf(lane.merchant.bucket) !== null;
@@ -106,12 +106,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** Begin, read or wait: whatever this lane can do now. */
   function advance(lane: Lane) {
     if (state !== "running" || !maySend(lane) || timers.waitsForRate(lane)) return;
-    if (lane.ahead.length > 0 && hasRoom(lane)) {
+    if (lane.ahead.length > 0 && hasFreeSlot(lane)) {
       lineOf(lane).add(lane);
       pump();
     }
     const nowMs = ports.now().getTime();
-    if (wantsRead(lane, nowMs)) reader.add(lane);
+    if (isReadDue(lane, nowMs)) reader.add(lane);
     else if (lane.nextDueMs > nowMs) timers.wakeAt(lane, (lane.nextDueMs - nowMs) / ports.clockRate);
   }
 
@@ -154,9 +154,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     lane.busy.set(delivery.eventId, delivery.dueMs);
     spendToken(merchant, lane.rate);
     const end = wire.begin(lane);
-    let ended: EndedAttempt | Unsent;
+    let ended: EndedAttempt | UnsentAttempt;
     try {
-      ended = await attempt(merchant, target, delivery, epoch, send, ports);
+      ended = await sendAttempt(merchant, target, delivery, epoch, send, ports);
     } finally {
       end();
     }
@@ -171,7 +171,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     if (state === "stopped") return;
     recorder.add(ended);
     const latenessMs = ended.startedAt.getTime() - delivery.dueMs;
-    options.metrics?.onAttempt({ ...figuresOf(ended), latenessMs });
+    options.metrics?.onAttempt({ ...attemptFiguresOf(ended), latenessMs });
     logAttempt(log, ended);
   }
 
@@ -195,7 +195,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   async function sweep(part: number | null) {
     const able = [...lanes.all()].filter(
       (lane, index) =>
-        (part === null || index % SWEEP_PARTS === part) && maySend(lane) && hasRoom(lane) && !lane.reading,
+        (part === null || index % SWEEP_PART_COUNT === part) && maySend(lane) && hasFreeSlot(lane) && !lane.reading,
     );
     // Read before a pause or a lost lease, and nobody came back to it.
     advanceAll(...able.filter((lane) => lane.ahead.length > 0));
@@ -212,7 +212,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   }
 
   function lookEverywhere() {
-    for (const lane of lanes.all()) forgetFloor(lane);
+    for (const lane of lanes.all()) resetReadFloor(lane);
     if (state === "running") sweep(null).catch(warn("sweep"));
   }
 
@@ -230,8 +230,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   async function deliverLane(lane: Lane) {
     const epoch = leases.epochOf(lane.merchant.bucket);
     if (epoch === null || !maySend(lane)) return 0;
-    const limit = Math.min(ROUND_SIZE, tokensLeft(lane.merchant, lane.rate, ports.monotonicMs()));
-    const ask = { merchantId: lane.merchant.id, from: LONG_AGO, limit, busy: leftOut(lane) };
+    const limit = Math.min(READ_ROUND_SIZE, tokensLeft(lane.merchant, lane.rate, ports.monotonicMs()));
+    const ask = { merchantId: lane.merchant.id, from: LONG_AGO, limit, busy: excludedEventIds(lane) };
     const [due = []] = await dueDeliveries(db, ports.now(), [ask]);
     const waiting = due.values();
     const worker = async () => {
@@ -245,12 +245,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     start() {
       if (state !== "new") throw new Error("a deliverer starts once");
       state = "running";
-      const loop = (name: string, everyMs: number, work: () => Promise<void>) => every(everyMs, work, warn(name));
+      const loop = (name: string, everyMs: number, work: () => Promise<void>) => repeatWork(everyMs, work, warn(name));
       let part = 0;
       loops = [
         loop("leases", timings.leaseTickMs, leases.tick),
         loop("merchants", timings.refreshMs, lanes.refresh),
-        loop("sweep", timings.sweepMs / SWEEP_PARTS, () => sweep(part++ % SWEEP_PARTS)),
+        loop("sweep", timings.sweepMs / SWEEP_PART_COUNT, () => sweep(part++ % SWEEP_PART_COUNT)),
       ];
       // Without waiting for the first ticks.
       void leases
@@ -283,7 +283,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const lane = lanes.get(merchantId);
       if (lane !== undefined) dropWithdrawn(lane, eventIds);
     },
-    async stop(graceMs = GRACE_MS) {
+    async stop(graceMs = STOP_GRACE_MS) {
       state = "stopping";
       for (const loop of loops) loop.stop();
       timers.clear(lanes.all());

@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import pino from "pino";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { HOUR_MS } from "../domain/durations.ts";
-import { setMerchant } from "../recovery/merchants.ts";
+import { changeMerchant } from "../recovery/merchant-settings.ts";
 import { type Database, prepared } from "../store/database.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import { clearEndpointFailing, markEndpointFailing, pauseFailingEndpoint } from "../store/endpoint-states.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEYS, standingClock } from "./deliverer.fixture.ts";
+import { createManualClock, makeDeliverer, makeEvents, makeMerchant, SECRET_KEYS } from "./deliverer.fixture.ts";
 import type { Deliverer } from "./deliverer.ts";
 import { createEndpointHealth } from "./endpoint-health.ts";
 import type { Reply } from "./https/exchange.ts";
-import { newLane } from "./lane.ts";
+import { createLane } from "./merchant-lane.ts";
 
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
 });
 after(() => database.drop());
 
 const EMPTY = prepared("test_empty", "truncate deliveries, merchants cascade");
 const COUNT = prepared("test_count", "select count(*)::int as count from deliveries where merchant_id = $1");
-const TAKE_OVER = prepared("test_take_over", "update bucket_leases set epoch = epoch + 1, owner = $1");
+const TAKE_OVER_LEASE = prepared("test_take_over", "update bucket_leases set epoch = epoch + 1, owner = $1");
 const EPOCH = prepared("test_epoch", "select epoch from bucket_leases where bucket = $1");
 const deliverers: Deliverer[] = [];
 beforeEach(() => database.db.run(EMPTY));
@@ -34,8 +34,8 @@ const OK: Reply = { outcome: "response", status: 200, retryAfter: null, text: nu
 const DOWN: Reply = { outcome: "response", status: 500, retryAfter: null, text: null };
 
 /** An endpoint that answers what `answer` says, and a merchant who has an event every few hours. */
-async function scene(answer: () => Reply) {
-  const clock = standingClock();
+async function setUpDeliverer(answer: () => Reply) {
+  const clock = createManualClock();
   const merchant = await makeMerchant(database.db);
   const lines: { msg: string; merchantId?: string }[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => lines.push(JSON.parse(line)) });
@@ -88,7 +88,7 @@ async function scene(answer: () => Reply) {
 }
 
 test("an endpoint that fails everything is marked, warned about after a day and paused after three, over restarts and owners", async () => {
-  const { open, live, said, now, waiting, ports, sent } = await scene(() => DOWN);
+  const { open, live, said, now, waiting, ports, sent } = await setUpDeliverer(() => DOWN);
   const startedAt = ports.now();
   const first = open();
   await live(first, 12);
@@ -115,14 +115,14 @@ test("an endpoint that fails everything is marked, warned about after a day and 
 
 test("events that waited for a paused endpoint go out when a person resumes it, oldest first and within the cap", async () => {
   let reply = DOWN;
-  const { open, live, now, waiting, merchant, sent, ports } = await scene(() => reply);
+  const { open, live, now, waiting, merchant, sent, ports } = await setUpDeliverer(() => reply);
   const deliverer = open();
   await live(deliverer, 78);
   assert.equal((await now()).webhookPaused, true);
   const made = await live(deliverer, 48);
   const from = sent.length;
   reply = OK;
-  await setMerchant(database.db, merchant.id, { webhookPaused: false }, SECRET_KEYS, ports);
+  await changeMerchant(database.db, merchant.id, { webhookPaused: false }, SECRET_KEYS, ports);
   const { webhookPaused, webhookPausedAt, webhookPausedBy, webhookFailingSince } = await now();
   assert.deepEqual([webhookPaused, webhookPausedAt, webhookPausedBy, webhookFailingSince], [false, null, null, null]);
   assert.ok((await deliverer.deliverDue()) >= 8);
@@ -135,7 +135,7 @@ test("events that waited for a paused endpoint go out when a person resumes it, 
 
 test("one success starts the count anew", async () => {
   let reply = DOWN;
-  const { open, live, now, said, ports } = await scene(() => reply);
+  const { open, live, now, said, ports } = await setUpDeliverer(() => reply);
   const deliverer = open();
   await live(deliverer, 66);
   assert.notEqual((await now()).webhookFailingSince, null);
@@ -151,7 +151,7 @@ test("one success starts the count anew", async () => {
 
 test("a mark that another process left is cleared by the first success after it", async () => {
   let reply = DOWN;
-  const { open, live, now } = await scene(() => reply);
+  const { open, live, now } = await setUpDeliverer(() => reply);
   const first = open();
   await live(first, 12);
   await first.stop();
@@ -163,21 +163,21 @@ test("a mark that another process left is cleared by the first success after it"
 
 test("an endpoint that fails every other attempt costs no write", async () => {
   let count = 0;
-  const { open, live, stateWrites, now } = await scene(() => (++count % 2 === 0 ? OK : DOWN));
+  const { open, live, stateWrites, now } = await setUpDeliverer(() => (++count % 2 === 0 ? OK : DOWN));
   await live(open(), 120);
   assert.deepEqual(stateWrites, []);
   assert.equal((await now()).webhookPaused, false);
 });
 
 test("one endpoint that fails for days costs a write when it begins, one when it is paused, and none for an attempt", async () => {
-  const { open, live, stateWrites } = await scene(() => DOWN);
+  const { open, live, stateWrites } = await setUpDeliverer(() => DOWN);
   await live(open(), 90);
   assert.deepEqual(stateWrites, ["mark_endpoint_failing", "pause_failing_endpoint"]);
 });
 
 test("a single failure after days of silence pauses nobody: the short retries must have failed too", async () => {
   let reply = DOWN;
-  const { open, live, now, merchant, wait, ports } = await scene(() => reply);
+  const { open, live, now, merchant, wait, ports } = await setUpDeliverer(() => reply);
   const deliverer = open();
   await live(deliverer, 6);
   wait(96 * HOUR_MS);
@@ -190,9 +190,9 @@ test("a single failure after days of silence pauses nobody: the short retries mu
 });
 
 test("an attempt of a former owner changes nothing", async () => {
-  const { merchant, now, ports } = await scene(() => DOWN);
+  const { merchant, now, ports } = await setUpDeliverer(() => DOWN);
   const { db } = database;
-  await db.run(TAKE_OVER, ["01990000-0000-7000-8000-000000000001"]);
+  await db.run(TAKE_OVER_LEASE, ["01990000-0000-7000-8000-000000000001"]);
   const epoch = (await db.run<{ epoch: number }>(EPOCH, [merchant.bucket])).rows[0]!.epoch;
   await markEndpointFailing(db, merchant.id, epoch - 1, ports.now());
   assert.equal((await now()).webhookFailingSince, null);
@@ -202,27 +202,27 @@ test("an attempt of a former owner changes nothing", async () => {
   const { webhookPaused, webhookFailingSince } = await now();
   assert.deepEqual([webhookPaused, webhookFailingSince], [false, ports.now()]);
   assert.equal(await pauseFailingEndpoint(db, merchant.id, epoch, ports.now(), ports.now()), true);
-  await db.run(TAKE_OVER, [null]);
+  await db.run(TAKE_OVER_LEASE, [null]);
 });
 
 /** A lane of a merchant, and what is written of it. */
-async function watched(over: Partial<Database> = {}) {
-  const { ports, wait } = standingClock();
+async function createTestHealth(over: Partial<Database> = {}) {
+  const { ports, wait } = createManualClock();
   const merchant = await makeMerchant(database.db);
   const lines: { msg: string; merchantId?: string; failingSince?: string; errorMessage?: string }[] = [];
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
   const { db } = database;
-  await db.run(TAKE_OVER, ["01990000-0000-7000-8000-000000000001"]);
+  await db.run(TAKE_OVER_LEASE, ["01990000-0000-7000-8000-000000000001"]);
   const epoch = (await db.run<{ epoch: number }>(EPOCH, [merchant.bucket])).rows[0]!.epoch;
   const health = createEndpointHealth({ db: { ...db, ...over }, ports, log });
-  const lane = newLane(merchant);
+  const lane = createLane(merchant);
   const failed = (number = 5) => health.failed(lane, { endedAt: ports.now(), epoch, number } as EndedAttempt);
   const written = () => new Promise((resolve) => setTimeout(resolve, 50));
   return { lane, lines, health, failed, written, wait, ports, epoch, merchant };
 }
 
 test("the lane knows at once that its endpoint is paused, and the log says since when it failed", async () => {
-  const { lane, lines, failed, written, wait, ports, merchant } = await watched();
+  const { lane, lines, failed, written, wait, ports, merchant } = await createTestHealth();
   const since = ports.now();
   failed();
   wait(60_000);
@@ -252,7 +252,7 @@ test("the lane knows at once that its endpoint is paused, and the log says since
 
 test("a success takes the mark from the lane as well, and one without failures writes nothing", async () => {
   let writes = 0;
-  const { lane, health, failed, written, wait, epoch } = await watched({
+  const { lane, health, failed, written, wait, epoch } = await createTestHealth({
     run: (statement, values) => {
       writes++;
       return database.db.run(statement, values);
@@ -276,7 +276,7 @@ test("a success takes the mark from the lane as well, and one without failures w
 
 test("a mark that cannot be written is warned about, and written at the next failure", async () => {
   let isDown = true;
-  const { lane, lines, failed, written, wait, merchant } = await watched({
+  const { lane, lines, failed, written, wait, merchant } = await createTestHealth({
     run: (statement, values) => (isDown ? Promise.reject(new Error("away")) : database.db.run(statement, values)),
   });
   failed();

@@ -5,7 +5,7 @@ import type { Database } from "../store/database.ts";
 import { errorFields } from "../store/database-errors.ts";
 import type { EndedAttempt } from "../store/delivery-attempts.ts";
 import { clearEndpointFailing, markEndpointFailing, pauseFailingEndpoint } from "../store/endpoint-states.ts";
-import type { Lane } from "./lane.ts";
+import type { Lane } from "./merchant-lane.ts";
 
 /** Watches whether an endpoint fails everything, and pauses one that has done so for days. Nothing is dropped: its deliveries wait. */
 export interface EndpointHealth {
@@ -16,7 +16,7 @@ export interface EndpointHealth {
 }
 
 /** All in service time. */
-const HEALTH = {
+const HEALTH_LIMITS = {
   /** Shorter troubles stay in memory: an endpoint that fails every other attempt must not cost a write for each. */
   markAfterMs: MINUTE_MS,
   warnAfterMs: DAY_MS,
@@ -42,7 +42,7 @@ export function createEndpointHealth({ db, ports, log }: { db: Database; ports: 
   async function pause(lane: Lane, epoch: number) {
     const { id: merchantId, webhookFailingSince } = lane.merchant;
     const now = ports.now();
-    const longAgo = new Date(now.getTime() - HEALTH.pauseAfterMs);
+    const longAgo = new Date(now.getTime() - HEALTH_LIMITS.pauseAfterMs);
     if (!(await pauseFailingEndpoint(db, merchantId, epoch, now, longAgo))) return;
     // In front of the next reading of all merchants.
     lane.merchant = { ...lane.merchant, webhookPaused: true, webhookPausedAt: now, webhookPausedBy: "dunlin" };
@@ -66,7 +66,7 @@ export function createEndpointHealth({ db, ports, log }: { db: Database; ports: 
       const forMs = endedAt.getTime() - since.getTime();
       const { id: merchantId, webhookPaused } = lane.merchant;
       if (marked === null) lane.failing.since = since;
-      if (forMs < HEALTH.markAfterMs || writing.has(lane)) return;
+      if (forMs < HEALTH_LIMITS.markAfterMs || writing.has(lane)) return;
       if (marked === null)
         write(lane, async () => {
           await markEndpointFailing(db, merchantId, epoch, since);
@@ -74,9 +74,9 @@ export function createEndpointHealth({ db, ports, log }: { db: Database; ports: 
           // From now on the table says it, and a person may take it back there.
           lane.failing.since = null;
         });
-      else if (forMs >= HEALTH.pauseAfterMs && number >= HEALTH.pauseAtNumber && !webhookPaused)
+      else if (forMs >= HEALTH_LIMITS.pauseAfterMs && number >= HEALTH_LIMITS.pauseAtNumber && !webhookPaused)
         write(lane, () => pause(lane, epoch));
-      else if (forMs >= HEALTH.warnAfterMs && !lane.failing.warned) {
+      else if (forMs >= HEALTH_LIMITS.warnAfterMs && !lane.failing.warned) {
         lane.failing.warned = true;
         log.warn({ merchantId, failingSince: since }, "endpoint.failing");
       }

@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Merchant } from "../domain/merchant.ts";
 import { realPorts } from "./deliverer.fixture.ts";
-import { type Lane, newLane } from "./lane.ts";
+import { spendToken } from "./delivery-rate.ts";
 import { createLaneTimers } from "./lane-timers.ts";
-import { spendToken } from "./rate.ts";
+import { createLane, type Lane } from "./merchant-lane.ts";
 
-function scene(merchant: Partial<Merchant> = {}) {
-  const lane = newLane({ webhookCap: 5, webhookRate: null, ...merchant } as Merchant);
+function setUpLane(merchant: Partial<Merchant> = {}) {
+  const lane = createLane({ webhookCap: 5, webhookRate: null, ...merchant } as Merchant);
   const back: Lane[] = [];
   const timers = createLaneTimers(realPorts, (each) => back.push(each));
   const wakeAt = (delayMs: number, dueMs: number) => {
@@ -19,7 +19,7 @@ function scene(merchant: Partial<Merchant> = {}) {
 }
 
 test("a lane comes back once when its time has come, however often it is asked for the same moment", async () => {
-  const { lane, back, wakeAt } = scene();
+  const { lane, back, wakeAt } = setUpLane();
   wakeAt(30, 1_000);
   const first = lane.timer;
   wakeAt(30, 1_000);
@@ -30,7 +30,7 @@ test("a lane comes back once when its time has come, however often it is asked f
 });
 
 test("another moment takes the place of the one before it", async () => {
-  const { lane, back, wakeAt } = scene();
+  const { lane, back, wakeAt } = setUpLane();
   wakeAt(200, 2_000);
   wakeAt(20, 1_000);
   assert.equal(lane.timerDueMs, 1_000);
@@ -42,7 +42,7 @@ test("another moment takes the place of the one before it", async () => {
 });
 
 test("a moment that is more than five seconds off is left to the sweep, and one of before is forgotten", async () => {
-  const { lane, back, wakeAt, timers } = scene();
+  const { lane, back, wakeAt, timers } = setUpLane();
   wakeAt(5_001, 1_000);
   assert.equal(lane.timer, null);
   wakeAt(5_000, 1_000);
@@ -56,19 +56,19 @@ test("a moment that is more than five seconds off is left to the sweep, and one 
 });
 
 test("a merchant's rate that is used up brings the lane back by itself, once", async () => {
-  const { lane, back, timers } = scene({ webhookRate: 20 });
+  const { lane, back, timers } = setUpLane({ webhookRate: 20 });
   while (!timers.waitsForRate(lane)) spendToken(lane.merchant, lane.rate);
   const timer = lane.rateTimer;
   assert.ok(timer !== null && timers.waitsForRate(lane) && lane.rateTimer === timer);
   await sleep(200);
   assert.deepEqual([back, lane.rateTimer], [[lane], null]);
-  const free = scene();
+  const free = setUpLane();
   for (let n = 0; n < 1_000; n++) spendToken(free.lane.merchant, free.lane.rate);
   assert.equal(free.timers.waitsForRate(free.lane), false);
 });
 
 test("a stop clears what would bring lanes back", async () => {
-  const { lane, back, timers, wakeAt } = scene({ webhookRate: 20 });
+  const { lane, back, timers, wakeAt } = setUpLane({ webhookRate: 20 });
   while (!timers.waitsForRate(lane)) spendToken(lane.merchant, lane.rate);
   wakeAt(20, 1_000);
   timers.clear([lane]);

@@ -1,6 +1,6 @@
 import type { Ports } from "../domain/ports.ts";
-import type { Lane } from "./lane.ts";
-import { rateWaitMs } from "./rate.ts";
+import { rateWaitMs } from "./delivery-rate.ts";
+import type { Lane } from "./merchant-lane.ts";
 
 /** What brings a lane back when nothing else does. */
 export interface LaneTimers {

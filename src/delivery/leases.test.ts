@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
 import pino from "pino";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { type Connection, type Database, prepared } from "../store/database.ts";
-import { standingClock } from "./deliverer.fixture.ts";
+import { createManualClock } from "./deliverer.fixture.ts";
 import { createLeases, LEASE_TIMINGS } from "./leases.ts";
 
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
 });
 after(() => database.drop());
 
@@ -24,9 +24,9 @@ const KILL = prepared(
 const EPOCH = prepared("test_epoch", "select max(epoch) as epoch from bucket_leases");
 beforeEach(() => database.db.run(RESET));
 
-const clock = standingClock();
+const clock = createManualClock();
 
-function process(
+function startLeaseProcess(
   busy: (bucket: number) => boolean = () => false,
   over: Partial<Parameters<typeof createLeases>[0]> = {},
 ) {
@@ -38,7 +38,7 @@ function process(
 }
 
 test("one process owns all buckets, two share them fairly, and the one that stays takes them back", async () => {
-  const [one, two] = [process(), process()];
+  const [one, two] = [startLeaseProcess(), startLeaseProcess()];
   await one.tick();
   assert.equal(one.mayStart(), 64);
   await two.tick();
@@ -55,7 +55,7 @@ test("one process owns all buckets, two share them fairly, and the one that stay
 
 test("a bucket with attempts on the wire is given up only after they ended, but nothing new is started", async () => {
   let busy = true;
-  const [one, two] = [process(() => busy), process()];
+  const [one, two] = [startLeaseProcess(() => busy), startLeaseProcess()];
   await one.tick();
   await two.tick();
   await one.tick();
@@ -69,7 +69,7 @@ test("a bucket with attempts on the wire is given up only after they ended, but 
 });
 
 test("the buckets of a process whose connection died are taken at once, under a new epoch", async () => {
-  const [one, two] = [process(), process()];
+  const [one, two] = [startLeaseProcess(), startLeaseProcess()];
   await one.tick();
   const epoch = one.epochOf(0)!;
   await database.db.run(KILL, [one.owner]);
@@ -85,7 +85,7 @@ test("the buckets of a process whose connection died are taken at once, under a 
 
 test("a process that lost its connection starts nothing until it has another, and then keeps its buckets and their epoch", async () => {
   let gained = 0;
-  const one = process(undefined, { onGained: () => gained++ });
+  const one = startLeaseProcess(undefined, { onGained: () => gained++ });
   await one.tick();
   const epoch = one.epochOf(5);
   await database.db.run(KILL, [one.owner]);
@@ -99,7 +99,7 @@ test("a process that lost its connection starts nothing until it has another, an
 });
 
 test("a process that cannot renew starts nothing when its lease could run out under the attempt, and another one takes over after that", async () => {
-  const [hanging, other] = [process(), process()];
+  const [hanging, other] = [startLeaseProcess(), startLeaseProcess()];
   await hanging.tick();
   clock.wait(LEASE_TIMINGS.leaseMs - LEASE_TIMINGS.attemptMs - 1);
   assert.equal(hanging.mayStart(), 64);
@@ -117,12 +117,12 @@ test("a process that cannot renew starts nothing when its lease could run out un
 });
 
 test("released buckets are free at once, and a new owner raises the epoch", async () => {
-  const one = process();
+  const one = startLeaseProcess();
   await one.tick();
   const before = (await database.db.run<{ epoch: number }>(EPOCH)).rows[0]!.epoch;
   await one.release();
   assert.deepEqual([one.held(), one.epochOf(0)], [[], null]);
-  const two = process();
+  const two = startLeaseProcess();
   await two.tick();
   assert.equal(two.mayStart(), 64);
   assert.equal((await database.db.run<{ epoch: number }>(EPOCH)).rows[0]!.epoch, before + 1);
@@ -133,7 +133,7 @@ test("a connection that swallows the first statement holds a tick up for the tim
   let swallows = true;
   const silent: Connection = { run: () => new Promise(() => {}), onLost() {}, onNotified() {}, async close() {} };
   const db: Database = { ...database.db, connect: async () => (swallows ? silent : database.db.connect()) };
-  const one = process(undefined, { db, timings: { ...LEASE_TIMINGS, statementMs: 100 } });
+  const one = startLeaseProcess(undefined, { db, timings: { ...LEASE_TIMINGS, statementMs: 100 } });
   await assert.rejects(one.tick(), /no answer/);
   swallows = false;
   await one.tick();
@@ -144,7 +144,7 @@ test("a connection that swallows the first statement holds a tick up for the tim
 const OWNED = prepared("test_owned", "select count(owner)::int as count from bucket_leases");
 
 test("a process that stops without its connection gives its buckets back all the same", async () => {
-  const one = process();
+  const one = startLeaseProcess();
   await one.tick();
   await database.db.run(KILL, [one.owner]);
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -155,7 +155,7 @@ test("a process that stops without its connection gives its buckets back all the
 test("what is taken, shared and lost is logged, with how many, and nothing when nothing changes", async () => {
   const lines: { msg: string; buckets: number | number[]; held?: number; kept?: number }[] = [];
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
-  const [one, two] = [process(undefined, { log }), process()];
+  const [one, two] = [startLeaseProcess(undefined, { log }), startLeaseProcess()];
   const said = () => lines.splice(0).map(({ msg, buckets, held, kept }) => ({ msg, buckets, held, kept }));
   await one.tick();
   assert.deepEqual(said(), [{ msg: "leases.taken", buckets: 64, held: 64, kept: undefined }]);
@@ -193,7 +193,7 @@ test("leases are renewed when their time has come, and not before", async () => 
       return { ...connection, run };
     },
   };
-  const one = process(undefined, { db: counting });
+  const one = startLeaseProcess(undefined, { db: counting });
   const tick = async () => {
     await one.tick();
     return renewed.splice(0);
@@ -208,7 +208,7 @@ test("leases are renewed when their time has come, and not before", async () => 
 
 test("a lane is told of a gain only when there is one", async () => {
   let gained = 0;
-  const one = process(undefined, { onGained: () => gained++ });
+  const one = startLeaseProcess(undefined, { onGained: () => gained++ });
   await one.tick();
   await one.tick();
   assert.equal(gained, 1);
@@ -232,7 +232,7 @@ test("a bucket whose taking was answered to nobody is used all the same", async 
       return { ...connection, run };
     },
   };
-  const one = process(undefined, { db: forgetful });
+  const one = startLeaseProcess(undefined, { db: forgetful });
   await one.tick();
   assert.equal(one.mayStart(), 0);
   clock.wait(LEASE_TIMINGS.renewMs);

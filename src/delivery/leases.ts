@@ -1,7 +1,13 @@
 import type { Logger as Log } from "pino";
-import { BUCKETS } from "../domain/merchant.ts";
+import { BUCKET_COUNT } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import { announceDeliverer, countDeliverers, releaseLeases, renewLeases, takeLeases } from "../store/bucket-leases.ts";
+import {
+  acquireLeases,
+  announceDeliverer,
+  countDeliverers,
+  releaseLeases,
+  renewLeases,
+} from "../store/bucket-leases.ts";
 import type { Connection, Database, Tx } from "../store/database.ts";
 
 export interface LeaseTimings {
@@ -38,7 +44,7 @@ interface Options {
   onGained?(): void;
 }
 
-interface Held {
+interface HeldBucket {
   epoch: number;
   /** By the own monotonic clock: a stopped process does not trust what it knew. */
   startUntilMs: number;
@@ -47,7 +53,7 @@ interface Held {
 
 /** This process's share of the 64 buckets. A process that died is succeeded at once, one that hangs after `leaseMs`. */
 export function createLeases({ db, ports, log, owner, timings, busy, onGained }: Options): Leases {
-  const held = new Map<number, Held>();
+  const held = new Map<number, HeldBucket>();
   let connection: Connection | null = null;
   let renewedMs = Number.NEGATIVE_INFINITY;
   let ticking: Promise<void> | null = null;
@@ -90,7 +96,7 @@ export function createLeases({ db, ports, log, owner, timings, busy, onGained }:
   }
 
   async function share(on: Connection) {
-    const fair = Math.ceil(BUCKETS / Math.max(1, await countDeliverers(on)));
+    const fair = Math.ceil(BUCKET_COUNT / Math.max(1, await countDeliverers(on)));
     // The highest go: the lowest are taken first, so what is kept stays in one piece.
     const sorted = [...held.keys()].sort((a, b) => a - b);
     for (const [index, bucket] of sorted.entries()) held.get(bucket)!.leaving = index >= fair;
@@ -102,7 +108,7 @@ export function createLeases({ db, ports, log, owner, timings, busy, onGained }:
     }
     if (held.size >= fair) return;
     const askedMs = ports.monotonicMs();
-    const taken = await takeLeases(on, owner, ports.realNow(), expiresAt(), fair - held.size);
+    const taken = await acquireLeases(on, owner, ports.realNow(), expiresAt(), fair - held.size);
     for (const { bucket, epoch } of taken)
       held.set(bucket, { epoch, startUntilMs: startUntilMs(askedMs), leaving: false });
     if (taken.length > 0) log.info({ buckets: taken.length, held: held.size }, "leases.taken");
@@ -114,7 +120,7 @@ export function createLeases({ db, ports, log, owner, timings, busy, onGained }:
     const before = startable();
     const on = await connected();
     try {
-      await within(timings.statementMs, async () => {
+      await withTimeout(timings.statementMs, async () => {
         if (renewedMs === Number.NEGATIVE_INFINITY) await announceDeliverer(on);
         if (ports.monotonicMs() - renewedMs >= timings.renewMs) await renew(on);
         await share(on);
@@ -146,15 +152,15 @@ export function createLeases({ db, ports, log, owner, timings, busy, onGained }:
       held.clear();
       const on = connection;
       connection = null;
-      const give = (by: Tx) => within(timings.statementMs, () => releaseLeases(by, owner, buckets));
+      const give = (by: Tx) => withTimeout(timings.statementMs, () => releaseLeases(by, owner, buckets));
       // When this fails too, the closed connection says the same to the others.
       if (buckets.length > 0) await give(on ?? db).catch(() => (on === null ? null : give(db).catch(() => {})));
-      if (on !== null) await within(timings.statementMs, () => on.close()).catch(() => {});
+      if (on !== null) await withTimeout(timings.statementMs, () => on.close()).catch(() => {});
     },
   };
 }
 
-async function within(limitMs: number, work: () => Promise<void>): Promise<void> {
+async function withTimeout(limitMs: number, work: () => Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${limitMs} ms`)), limitMs);

@@ -1,32 +1,32 @@
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchants.ts";
-import { attemptsOf } from "../store/delivery-attempts.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchant-settings.ts";
+import { listAttemptsOfEvent } from "../store/delivery-attempts.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { makeDeliverer, makeEvents, makeMerchant, SECRET_KEYS, standingClock } from "./deliverer.fixture.ts";
-import type { Outgoing, Send } from "./https/send.ts";
-import { secretText } from "./https/signature.ts";
+import { createManualClock, makeDeliverer, makeEvents, makeMerchant, SECRET_KEYS } from "./deliverer.fixture.ts";
+import type { OutgoingRequest, Send } from "./https/https-sender.ts";
+import { formatSecret } from "./https/signature.ts";
 
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
 });
 after(() => database.drop());
 
 const MINUTE = 60_000;
-const fieldsOf = (request: Outgoing) =>
+const fieldsOf = (request: OutgoingRequest) =>
   Object.fromEntries(
     (request.signature ?? []).flatMap((text, index, all) => (index % 2 === 0 ? [[text, all[index + 1] ?? ""]] : [])),
   ) as Record<string, string>;
 
 test("every attempt is signed anew over the same bytes, with the event's id, by the secrets that hold at that moment", async () => {
   const { db } = database;
-  const { ports, wait } = standingClock();
+  const { ports, wait } = createManualClock();
   const merchant = await makeMerchant(db);
-  const [first, second] = [secretText(randomBytes(32)), secretText(randomBytes(32))];
-  const sent: Outgoing[] = [];
+  const [first, second] = [formatSecret(randomBytes(32)), formatSecret(randomBytes(32))];
+  const sent: OutgoingRequest[] = [];
   const send: Send = async (request) => {
     sent.push(request);
     return { outcome: "response", status: 500, retryAfter: null, text: null };
@@ -61,7 +61,7 @@ test("every attempt is signed anew over the same bytes, with the event's id, by 
       continue;
     }
     assert.equal(fields["webhook-id"], event!.id);
-    const started = (await attemptsOf(db, merchant.id, event!.id))[index]!.startedAt;
+    const started = (await listAttemptsOfEvent(db, merchant.id, event!.id))[index]!.startedAt;
     assert.equal(fields["webhook-timestamp"], String(Math.floor(started.getTime() / 1_000)));
     const signed = `${event!.id}.${fields["webhook-timestamp"]}.${request.body}`;
     const signatures = secrets.map((secret) => {
@@ -74,14 +74,14 @@ test("every attempt is signed anew over the same bytes, with the event's id, by 
 
 test("secrets are stored in boxes, an overlap of nothing ends the former one at once, and removing ends both", async () => {
   const { db } = database;
-  const { ports } = standingClock();
+  const { ports } = createManualClock();
   const { id } = await makeMerchant(db);
-  const secret = secretText(randomBytes(32));
+  const secret = formatSecret(randomBytes(32));
   await rotateWebhookSecret(db, id, secret, MINUTE, SECRET_KEYS, ports);
   const once = await findMerchant(db, id);
   assert.ok(!once?.webhookSecret?.includes(secret));
   assert.equal(once?.webhookOldSecret, null, "there was none before");
-  await rotateWebhookSecret(db, id, secretText(randomBytes(32)), MINUTE, SECRET_KEYS, ports);
+  await rotateWebhookSecret(db, id, formatSecret(randomBytes(32)), MINUTE, SECRET_KEYS, ports);
   const twice = await findMerchant(db, id);
   assert.deepEqual(twice?.webhookOldSecret, once?.webhookSecret);
   assert.equal(twice?.webhookOldSecretUntil?.getTime(), ports.now().getTime() + MINUTE);

@@ -1,15 +1,15 @@
-import { type EventType, testBody } from "../domain/event.ts";
+import { buildTestBody, type EventType } from "../domain/event.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { SecretKeys } from "../store/secret-box.ts";
-import { targetOf } from "./attempt.ts";
-import { redact, withoutSecret } from "./https/credential.ts";
+import { startTrace, type TraceResult } from "./https/attempt-trace.ts";
+import { maskAuthorization, redactSecrets } from "./https/credential.ts";
 import { type Diagnosis, diagnose } from "./https/diagnosis.ts";
-import { createSender, type SenderOptions } from "./https/send.ts";
-import { type Seen, startTrace } from "./https/trace.ts";
+import { createSender, type SenderOptions } from "./https/https-sender.ts";
+import { createTarget } from "./send-attempt.ts";
 
 /** One attempt with a test event, and everything that was seen of it, secrets masked. */
-export interface TestedEvent extends Diagnosis, Seen {
+export interface TestedEvent extends Diagnosis, TraceResult {
   url: string;
   eventId: string;
   totalMs: number;
@@ -19,19 +19,19 @@ export interface TestedEvent extends Diagnosis, Seen {
 export type SendTestEvent = (merchant: Merchant, type: EventType) => Promise<TestedEvent | null>;
 
 /** @param network  how attempts reach endpoints */
-export function createTestEvents(
+export function createTestEventSender(
   network: Omit<SenderOptions, "monotonicMs">,
   secretKeys: SecretKeys,
   ports: Ports,
 ): SendTestEvent {
   const { monotonicMs } = ports;
   return async (merchant, type) => {
-    const target = targetOf(merchant, secretKeys);
+    const target = createTarget(merchant, secretKeys);
     if (!target) return null;
     const sender = createSender({ ...network, monotonicMs });
     try {
       const eventId = ports.newId();
-      const body = testBody(eventId, type, ports.now(), merchant.webhookFlat);
+      const body = buildTestBody(eventId, type, ports.now(), merchant.webhookFlat);
       const signature = target.sign?.(eventId, body, ports.realNow(), ports.now()) ?? null;
       const trace = startTrace(monotonicMs);
       const startedMs = monotonicMs();
@@ -39,9 +39,10 @@ export function createTestEvents(
       const reply = await sender.send({ origin, path: paths[type], authorization, body, signature, trace });
       const totalMs = Math.round(monotonicMs() - startedMs);
       const seen = trace.seen();
-      const masked = (shown: string) => redact(shown, secrets);
+      const masked = (shown: string) => redactSecrets(shown, secrets);
       // A credential of three signs is no secret that is looked for in texts.
-      const sent = authorization === null ? seen.sent : seen.sent.replace(authorization, withoutSecret(authorization));
+      const sent =
+        authorization === null ? seen.sent : seen.sent.replace(authorization, maskAuthorization(authorization));
       const diagnosis = diagnose(reply, seen, totalMs, ports.realNow());
       return {
         url: origin + paths[type],
@@ -61,7 +62,7 @@ export function createTestEvents(
   };
 }
 
-const STEPS = [
+const TIMING_STEPS = [
   ["look-up", "lookUpMs"],
   ["connect", "connectMs"],
   ["TLS", "tlsMs"],
@@ -70,9 +71,9 @@ const STEPS = [
 ] as const;
 
 /** How long each step took by itself, those that were not reached left out. */
-export function timingsOf(tested: TestedEvent): string {
+export function timingsText(tested: TestedEvent): string {
   let beforeMs = 0;
-  const parts = STEPS.flatMap(([name, field]) => {
+  const parts = TIMING_STEPS.flatMap(([name, field]) => {
     const atMs = tested[field];
     if (atMs === null) return [];
     const tookMs = field === "totalMs" ? atMs : atMs - beforeMs;
@@ -83,7 +84,7 @@ export function timingsOf(tested: TestedEvent): string {
 }
 
 /** The text without anything that could move a terminal's cursor or turn the reading order around. */
-export const plainText = (shown: string) =>
+export const withoutControlCharacters = (shown: string) =>
   shown
     .split(/\r?\n/)
     .map((line) => line.replace(/[\p{Cc}\p{Cf}]/gu, "·"))

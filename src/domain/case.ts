@@ -46,7 +46,7 @@ export interface Case {
 }
 
 /** Dunlin, or a person by it, ended it before its window was over, so the merchant is told by `complete_dunning`. */
-export const completesDunning = (reason: EndReason) =>
+export const sendsCompleteDunning = (reason: EndReason) =>
   reason === "hopeless" ||
   reason === "budget_used" ||
   reason === "subscription_canceled" ||

@@ -4,7 +4,7 @@ const DECISION_KINDS = ["retry", "card_change", "stop", "wait"] as const;
 export type DecisionKind = (typeof DECISION_KINDS)[number];
 
 /** A moment that was thought of, with what was expected of a try then. */
-export interface Prospect {
+export interface EvaluatedTime {
   at: Date;
   /** That the try succeeds. */
   chance: number;
@@ -13,13 +13,13 @@ export interface Prospect {
 }
 
 /** An hour of the day that was chosen. */
-export interface HourProspect extends Omit<Prospect, "worth"> {
+export interface EvaluatedHour extends Omit<EvaluatedTime, "worth"> {
   /** As that of a prospect; null: the try was not chosen from it, so nobody worked it out. */
   worth: number | null;
 }
 
 /** A rule that left no try at some moments. */
-export interface RuledOut {
+export interface ExcludedPeriod {
   /** A sentence that names the rule. */
   rule: string;
   /** Document, edition and date, and where it can be read. */
@@ -33,22 +33,22 @@ export interface RuledOut {
  * Where the sentences stand of which it is asked what they are about. Among the reasons: `wait`, a rule by which no try came sooner; `rule`, one that leaves
  * fewer tries, or that none is known. Among what was known: `limit`, how far a rule's limit is used; `tally`, how many more tries failed than are named.
  */
-export type About = Readonly<Record<"wait" | "rule" | "limit" | "tally", readonly number[]>>;
+export type SentenceIndex = Readonly<Record<"wait" | "rule" | "limit" | "tally", readonly number[]>>;
 
 /** What a decision rested on, for people. Sentences are most important first. */
-export interface Account {
+export interface DecisionAccount {
   reasons: string[];
   known: string[];
-  about: About;
+  about: SentenceIndex;
   /** A try that failed was known, and not only that the invoice is unpaid: there may be no code yet that says whether a card can work at all. */
   knowsFailure: boolean;
   /** Since the decision before. */
   changed: string[];
-  ruledOut: RuledOut[];
+  ruledOut: ExcludedPeriod[];
   /** Of the moments that were compared the best one of each local day, without days of which none was. Empty when nothing learned took part. */
-  days: Prospect[];
+  days: EvaluatedTime[];
   /** The hours of the local day that was chosen, every fourth, as far as a try was allowed then. */
-  hours: HourProspect[];
+  hours: EvaluatedHour[];
   /** Six tries spread evenly over the window, by the same model; null when nothing learned took part. */
   even: {
     tries: Date[];
@@ -89,11 +89,11 @@ export interface DecisionRecord {
   propensity: number | null;
   /** A fingerprint of the facts. */
   facts: string;
-  account: Account;
+  account: DecisionAccount;
 }
 
 /** As much of the decision before as the next one looks at. */
-export interface LastDecision extends Omit<DecisionRecord, "account">, Pick<Account, "known" | "about"> {
+export interface PreviousDecision extends Omit<DecisionRecord, "account">, Pick<DecisionAccount, "known" | "about"> {
   /** The last of its reasons. */
   lastReason: string | null;
 }

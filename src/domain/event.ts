@@ -4,7 +4,7 @@ export const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dun
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** How many failed attempts exhaust an event, in one round: the numbers of the interface, "Events". */
-export const attemptsMax = (type: EventType) => (type === "recovery_action" ? 6 : 7);
+export const maxAttempts = (type: EventType) => (type === "recovery_action" ? 6 : 7);
 
 /** An instruction to the merchant. Immutable: every attempt sends the same `body`, byte for byte. */
 export interface Event {
@@ -30,7 +30,12 @@ export interface RecoveryActionData {
  *
  * @param data  the fields of a recovery action, or only `invoiceId` for the other two types
  */
-export function envelope(id: string, type: EventType, created: Date, data: RecoveryActionData | { invoiceId: string }) {
+export function buildEnvelope(
+  id: string,
+  type: EventType,
+  created: Date,
+  data: RecoveryActionData | { invoiceId: string },
+) {
   return JSON.stringify({
     id,
     type,
@@ -40,11 +45,11 @@ export function envelope(id: string, type: EventType, created: Date, data: Recov
 }
 
 /** The other body of a `recovery_action`: the flat retry request, whose `requestId` is the event's id. */
-export const flatRetryRequest = (id: string, data: RecoveryActionData) =>
+export const buildFlatRetryRequest = (id: string, data: RecoveryActionData) =>
   JSON.stringify({ requestId: id, ...actionFields(data) });
 
 /** No invoice of any billing system: whoever takes a test event for a real one finds nothing to act on. */
-const TEST_INVOICE = "dunlin-webhook-test";
+const TEST_INVOICE_ID = "dunlin-webhook-test";
 
 /**
  * The body of a test event: the same shape, and `test: true`, which receivers that know nothing of it ignore like any
@@ -52,9 +57,9 @@ const TEST_INVOICE = "dunlin-webhook-test";
  *
  * @param flat  the flat retry request in place of the envelope, for a `recovery_action`
  */
-export function testBody(id: string, type: EventType, created: Date, flat: boolean): string {
+export function buildTestBody(id: string, type: EventType, created: Date, flat: boolean): string {
   const data: RecoveryActionData = {
-    invoiceId: TEST_INVOICE,
+    invoiceId: TEST_INVOICE_ID,
     subscriptionId: null,
     actionSuggestion: "UNSPECIFIED",
     idealRetryTime: created,
@@ -62,8 +67,8 @@ export function testBody(id: string, type: EventType, created: Date, flat: boole
   const isAction = type === "recovery_action";
   const body =
     isAction && flat
-      ? flatRetryRequest(id, data)
-      : envelope(id, type, created, isAction ? data : { invoiceId: TEST_INVOICE });
+      ? buildFlatRetryRequest(id, data)
+      : buildEnvelope(id, type, created, isAction ? data : { invoiceId: TEST_INVOICE_ID });
   return JSON.stringify({ ...JSON.parse(body), test: true });
 }
 

@@ -9,11 +9,11 @@ export type Arm = (typeof ARMS)[number];
 export type Phase = "calibration" | "comparison";
 
 /** Each arm has two halves that are treated alike: A1, A2, B1, B2. */
-export type Half = 1 | 2;
+export type ArmHalf = 1 | 2;
 
 /** What is compared: recovered invoices of failed ones (`count`), or recovered money of failed money in one currency (its code). */
 export type Measure = string;
-export const COUNT: Measure = "count";
+export const COUNT_MEASURE: Measure = "count";
 
 /** An experiment on a merchant's customers. All but its end is fixed when it is made: results of a split that changes can't be added up. */
 export interface Experiment {
@@ -36,10 +36,10 @@ export interface Experiment {
 }
 
 /** Which customers are added up: one cell of the result. */
-export interface Cell {
+export interface ExperimentCell {
   phase: Phase;
   arm: Arm;
-  half: Half;
+  half: ArmHalf;
   measure: Measure;
 }
 
@@ -47,7 +47,7 @@ export interface Cell {
  * Sums over the customers of a cell. Of a customer, `due` is what failed and `got` what of it was recovered: numbers of
  * invoices, or minor units. The sums of products give the variance between customers.
  */
-export interface Tally {
+export interface CellTotals {
   customers: number;
   due: number;
   got: number;

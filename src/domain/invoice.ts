@@ -26,7 +26,7 @@ export interface Invoice {
 }
 
 /** From the first state to the one that is furthest along: of two versions of one date the latter is the truth. */
-export const INVOICE_ORDER: readonly InvoiceState[] = [
+export const INVOICE_STATE_ORDER: readonly InvoiceState[] = [
   "DRAFT",
   "UNPAID",
   "PARTIALLY_PAID",
@@ -37,4 +37,4 @@ export const INVOICE_ORDER: readonly InvoiceState[] = [
 ];
 
 /** Only these two states are in recovery; every other one stops it. */
-export const inRecovery = (state: InvoiceState) => state === "UNPAID" || state === "PARTIALLY_PAID";
+export const isInRecovery = (state: InvoiceState) => state === "UNPAID" || state === "PARTIALLY_PAID";

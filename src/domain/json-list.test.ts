@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isJsonList, jsonListParts } from "./json-list.ts";
+import { createJsonListSplitter, isJsonList } from "./json-list.ts";
 
 /** The records of a text that comes in pieces of one size. */
 function parts(text: string, size = text.length) {
-  const list = jsonListParts("invoices", 100);
+  const list = createJsonListSplitter("invoices", 100);
   const found: [record: number, json: string][] = [];
   for (let at = 0; at < text.length; at += size)
     for (const { record, json } of list.take(text.slice(at, at + size))) found.push([record, json]);

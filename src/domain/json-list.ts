@@ -1,31 +1,31 @@
-import { FileRefused } from "./file-refused.ts";
+import { FileRefusedError } from "./file-refused-error.ts";
 
 /** A record of a list, as it is written. */
-export interface ListedJson {
+export interface JsonListItem {
   /** Its place in the list, from 1: a list may stand on one line as a whole. */
   record: number;
   json: string;
 }
 
 /** Characters after which every list that begins like one is known as such. */
-export const LIST_LOOK_CHARS = 1_000;
+export const LIST_SAMPLE_CHARS = 1_000;
 
-const openingOf = (name: string) => new RegExp(`^\\s*(?:\\[|\\{\\s*"${name}"\\s*:\\s*\\[)`);
+const listStartPattern = (name: string) => new RegExp(`^\\s*(?:\\[|\\{\\s*"${name}"\\s*:\\s*\\[)`);
 
 /**
  * Whether a text is one JSON list of records, `[{…}, {…}]`, or a body as the API takes it, `{"invoices": [{…}]}`.
  *
- * @param begin  its first `LIST_LOOK_CHARS` characters, or all of it
+ * @param begin  its first `LIST_SAMPLE_CHARS` characters, or all of it
  * @param name  of the list in a body
  */
-export const isJsonList = (begin: string, name: string): boolean => openingOf(name).test(begin);
+export const isJsonList = (begin: string, name: string): boolean => listStartPattern(name).test(begin);
 
 /**
  * Parts a JSON list into its records, as its text arrives. It reads no record: what stands between two commas is one.
  *
  * @param charsMax  what is longer is no record
  */
-export function jsonListParts(name: string, charsMax: number) {
+export function createJsonListSplitter(name: string, charsMax: number) {
   let stage: "before" | "within" | "after" = "before";
   let isBody = false;
   let kept = ""; // of what is not whole yet
@@ -39,7 +39,7 @@ export function jsonListParts(name: string, charsMax: number) {
   /** @returns what is left behind the beginning of the list, or null when it has not come */
   function opened(text: string): string | null {
     kept += text;
-    const opening = openingOf(name).exec(kept)?.[0];
+    const opening = listStartPattern(name).exec(kept)?.[0];
     if (opening === undefined) return null;
     stage = "within";
     isBody = opening.trimStart().startsWith("{");
@@ -49,7 +49,7 @@ export function jsonListParts(name: string, charsMax: number) {
     return rest;
   }
 
-  function* within(text: string): Generator<ListedJson> {
+  function* within(text: string): Generator<JsonListItem> {
     let from = 0;
     for (let at = 0; at < text.length; at++) {
       const sign = text[at]!;
@@ -69,7 +69,8 @@ export function jsonListParts(name: string, charsMax: number) {
         kept = "";
         from = at + 1;
         if (json !== "") yield { record: ++found, json };
-        else if (sign === "," || found > 0) throw new FileRefused(`line ${line}: a record is missing before "${sign}"`);
+        else if (sign === "," || found > 0)
+          throw new FileRefusedError(`line ${line}: a record is missing before "${sign}"`);
         begunOn = 0;
         if (sign === "]") {
           stage = "after";
@@ -80,27 +81,28 @@ export function jsonListParts(name: string, charsMax: number) {
     }
     kept += text.slice(from);
     if (kept.length > charsMax)
-      throw new FileRefused(`line ${begunOn || line}: it is longer than ${charsMax} characters`);
+      throw new FileRefusedError(`line ${begunOn || line}: it is longer than ${charsMax} characters`);
   }
 
   function after(text: string) {
     for (const sign of text) {
       if (sign === "\n") line++;
       else if (sign === "}" && isBody) isBody = false;
-      else if (sign.trim() !== "") throw new FileRefused(`line ${line}: something stands behind the list of ${name}`);
+      else if (sign.trim() !== "")
+        throw new FileRefusedError(`line ${line}: something stands behind the list of ${name}`);
     }
   }
 
   return {
     /** @throws FileRefused at what is no list of records */
-    *take(text: string): Generator<ListedJson> {
+    *take(text: string): Generator<JsonListItem> {
       if (stage === "after") return after(text);
       const inside = stage === "within" ? text : opened(text);
       if (inside !== null) yield* within(inside);
     },
     /** @throws FileRefused when the list has no end */
     end() {
-      if (stage !== "after" || isBody) throw new FileRefused(`line ${line}: the list of ${name} has no end`);
+      if (stage !== "after" || isBody) throw new FileRefusedError(`line ${line}: the list of ${name} has no end`);
     },
   };
 }

@@ -57,7 +57,7 @@ export interface Merchant {
   createdAt: Date;
 }
 
-export const BUCKETS = 64;
+export const BUCKET_COUNT = 64;
 
 /** The settings of a new merchant. */
 export const MERCHANT_DEFAULTS = {

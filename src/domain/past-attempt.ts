@@ -12,7 +12,7 @@ export interface PastAttempt {
   /** Minor units. */
   amount: number;
   currency: string;
-  /** With which chance the merchant's system made this try when it did, by the classes of src/backtest/gaps.ts. */
+  /** With which chance the merchant's system made this try when it did, by the classes of src/backtest/retry-gaps.ts. */
   chance: number | null;
   networkDeclineCode: string | null;
   networkAdviceCode: string | null;

@@ -23,4 +23,4 @@ export interface Actor {
   address: string | null;
 }
 
-export const COMMAND_LINE: Actor = { personId: null, name: "command line", address: null };
+export const COMMAND_LINE_ACTOR: Actor = { personId: null, name: "command line", address: null };

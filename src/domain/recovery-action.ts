@@ -4,7 +4,7 @@ export const ACTION_TYPES = ["RETRY", "CARD_CHANGE"] as const;
 export type ActionType = (typeof ACTION_TYPES)[number];
 
 /** How long after its ideal time the outcome of an action is waited for: of a retry, and of a customer who changes the card. */
-export const OUTCOME_MS: Readonly<Record<ActionType, number>> = { RETRY: 48 * HOUR_MS, CARD_CHANGE: 7 * DAY_MS };
+export const OUTCOME_WAIT_MS: Readonly<Record<ActionType, number>> = { RETRY: 48 * HOUR_MS, CARD_CHANGE: 7 * DAY_MS };
 
 export const ACTION_STATUSES = [
   "SCHEDULED",

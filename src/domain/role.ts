@@ -3,7 +3,7 @@ export const ROLES = ["owner", "admin", "developer", "viewer"] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Everything that not everybody may do. Reading what was recovered is open to all members. */
-export const DEEDS = {
+export const ROLE_OPERATIONS = {
   replay: "Send events again",
   stop: "Stop the recovery of an invoice",
   import: "Import history",
@@ -14,13 +14,13 @@ export const DEEDS = {
   audit: "Read the audit log",
   owners: "Make and unmake owners",
 } as const;
-export type Deed = keyof typeof DEEDS;
+export type RoleOperation = keyof typeof ROLE_OPERATIONS;
 
-const ALLOWED: Readonly<Record<Role, readonly Deed[]>> = {
+const ALLOWED_OPERATIONS: Readonly<Record<Role, readonly RoleOperation[]>> = {
   owner: ["replay", "stop", "import", "experiments", "keys", "webhook", "members", "audit", "owners"],
   admin: ["replay", "stop", "import", "experiments", "keys", "webhook", "members", "audit"],
   developer: ["replay", "stop", "import", "keys", "webhook"],
   viewer: [],
 };
 
-export const may = (role: Role, deed: Deed) => ALLOWED[role].includes(deed);
+export const isAllowed = (role: Role, deed: RoleOperation) => ALLOWED_OPERATIONS[role].includes(deed);

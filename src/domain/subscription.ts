@@ -10,7 +10,7 @@ export const SUBSCRIPTION_STATES = [
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
 
 /** From the first state to the one that is furthest along: of two versions of one date the latter is the truth. */
-export const SUBSCRIPTION_ORDER: readonly SubscriptionState[] = [
+export const SUBSCRIPTION_STATE_ORDER: readonly SubscriptionState[] = [
   "TRIALING",
   "ACTIVE",
   "PENDING",

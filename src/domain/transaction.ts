@@ -2,7 +2,7 @@ export const TRANSACTION_STATES = ["PAID", "FAILED", "PENDING", "VOIDED", "REFUN
 export type TransactionState = (typeof TRANSACTION_STATES)[number];
 
 /** From the first state to the one that is furthest along: of two versions of one date the latter is the truth. */
-export const TRANSACTION_ORDER: readonly TransactionState[] = [
+export const TRANSACTION_STATE_ORDER: readonly TransactionState[] = [
   "PENDING",
   "FAILED",
   "PAID",
@@ -12,7 +12,7 @@ export const TRANSACTION_ORDER: readonly TransactionState[] = [
 ];
 
 /** Other words for a state that mean it wherever they are used. Of "authorised" or "processed" only who writes them knows whether money came. */
-export const STATE_WORDS: Readonly<Record<TransactionState, readonly string[]>> = {
+export const TRANSACTION_STATE_SYNONYMS: Readonly<Record<TransactionState, readonly string[]>> = {
   PAID: ["SUCCEEDED", "SUCCESS", "SUCCESSFUL", "APPROVED", "CAPTURED", "SETTLED", "PARTIALLY_REFUNDED"],
   FAILED: ["FAILURE", "UNSUCCESSFUL", "DECLINED", "REFUSED", "REJECTED", "ERROR"],
   PENDING: ["PROCESSING"],
@@ -25,15 +25,15 @@ export const CARD_FUNDINGS = ["CREDIT", "DEBIT", "PREPAID", "CHARGE"] as const;
 export type CardFunding = (typeof CARD_FUNDINGS)[number];
 
 /** Other words for charge cards, which are paid in full once a month, without what stands between letters: Adyen and Checkout.com write them. */
-const CHARGE_WORDS = ["CHARGE", "CHARGECARD", "DEFERREDDEBIT", "DEFERREDDEBITCARD"];
+const CHARGE_CARD_SYNONYMS = ["CHARGE", "CHARGECARD", "DEFERREDDEBIT", "DEFERREDDEBITCARD"];
 
 /** Returns the funding that a word means in any spelling, `DeferredDebit` and `deferred_debit` alike; undefined if it means none. */
-export function cardFundingOf(word: string): CardFunding | undefined {
+export function parseCardFunding(word: string): CardFunding | undefined {
   const letters = word
     .toUpperCase()
     .replace(/^\s*CARD_FUNDING_/, "")
     .replace(/[^A-Z]/g, "");
-  return CHARGE_WORDS.includes(letters) ? "CHARGE" : CARD_FUNDINGS.find((funding) => funding === letters);
+  return CHARGE_CARD_SYNONYMS.includes(letters) ? "CHARGE" : CARD_FUNDINGS.find((funding) => funding === letters);
 }
 
 export const INITIATORS = ["BILLING_SYSTEM", "RECOVERY_ACTION", "CUSTOMER", "MERCHANT_MANUAL"] as const;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assign } from "./assignment.ts";
+import { assignArm } from "./assignment.ts";
 
 const customers = Array.from({ length: 20_000 }, (_, n) => `cus_${n}`);
 const shareOf = (found: readonly boolean[]) => found.filter(Boolean).length / found.length;
@@ -12,7 +12,7 @@ test("the arm and the half of a customer follow from the salt and the customer a
   const drawn = (salt: string) =>
     customers
       .slice(0, 12)
-      .map((id) => assign({ salt, share: 0.5 }, id))
+      .map((id) => assignArm({ salt, share: 0.5 }, id))
       .map(({ arm, half }) => `${arm[0]}${half}`)
       .join(" ");
   assert.equal(drawn("s1"), "m2 m1 m1 d1 m1 m2 m1 m1 m1 d1 d2 m2");
@@ -21,7 +21,7 @@ test("the arm and the half of a customer follow from the salt and the customer a
 
 test("the arm gets the share that was asked for, and the halves are halves within each arm", () => {
   for (const share of [0.5, 0.9, 0.1]) {
-    const assigned = customers.map((id) => assign({ salt: "s1", share }, id));
+    const assigned = customers.map((id) => assignArm({ salt: "s1", share }, id));
     assert.ok(Math.abs(shareOf(assigned.map(({ arm }) => arm === "dunlin")) - share) < CHANCE);
     for (const arm of ["dunlin", "merchant"] as const) {
       const halves = assigned.filter((each) => each.arm === arm).map(({ half }) => half === 1);
@@ -32,13 +32,13 @@ test("the arm gets the share that was asked for, and the halves are halves withi
 
 test("another experiment draws anew: its arms have nothing to do with those of the one before", () => {
   const same = customers.map(
-    (id) => assign({ salt: "s1", share: 0.5 }, id).arm === assign({ salt: "s2", share: 0.5 }, id).arm,
+    (id) => assignArm({ salt: "s1", share: 0.5 }, id).arm === assignArm({ salt: "s2", share: 0.5 }, id).arm,
   );
   assert.ok(Math.abs(shareOf(same) - 0.5) < CHANCE);
 });
 
 test("nobody who is in an arm leaves it when its share grows", () => {
   for (const id of customers.slice(0, 2000))
-    if (assign({ salt: "s1", share: 0.1 }, id).arm === "dunlin")
-      assert.equal(assign({ salt: "s1", share: 0.6 }, id).arm, "dunlin");
+    if (assignArm({ salt: "s1", share: 0.1 }, id).arm === "dunlin")
+      assert.equal(assignArm({ salt: "s1", share: 0.6 }, id).arm, "dunlin");
 });

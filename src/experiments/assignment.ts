@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
-import type { Arm, Experiment, Half } from "../domain/experiment.ts";
+import type { Arm, ArmHalf, Experiment } from "../domain/experiment.ts";
 
 export interface Assignment {
   arm: Arm;
-  half: Half;
+  half: ArmHalf;
 }
 
 /**
  * The arm of a customer: the same one whenever it is asked for, for all of the customer's invoices, and without a relation to
  * the customer's arm in any other experiment.
  */
-export function assign({ salt, share }: Pick<Experiment, "salt" | "share">, customerId: string): Assignment {
+export function assignArm({ salt, share }: Pick<Experiment, "salt" | "share">, customerId: string): Assignment {
   const hash = createHash("sha256")
     .update(JSON.stringify([salt, customerId]))
     .digest();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addTally, countCustomer, emptyTally, rateOf, UNSEEN } from "./tally.ts";
+import { addTally, countCustomer, emptyTally, PSEUDO_CUSTOMER_COUNT, recoveryRateOf } from "./tally.ts";
 
 /** A tally of customers, each with what failed and what was recovered. */
 function tallyOf(customers: readonly (readonly [due: number, got: number])[]) {
@@ -20,10 +20,10 @@ test("a customer who comes back is the same as one who came with everything at o
 });
 
 test("with one invoice for each customer the variance is that of a share, once a few more of either kind were there", () => {
-  const rate = rateOf(tallyOf([...many(300, 1, 1), ...many(200, 1, 0)]))!;
+  const rate = recoveryRateOf(tallyOf([...many(300, 1, 1), ...many(200, 1, 0)]))!;
   assert.equal(rate.share, 0.6);
-  const customers = 500 + 2 * UNSEEN;
-  const share = (300 + UNSEEN) / customers;
+  const customers = 500 + 2 * PSEUDO_CUSTOMER_COUNT;
+  const share = (300 + PSEUDO_CUSTOMER_COUNT) / customers;
   assert.ok(Math.abs(rate.variance - ((share * (1 - share)) / 500) * (customers / (customers - 1))) < 1e-12);
   assert.ok(rate.variance > (0.6 * 0.4) / 500, "they are no data, and make no range narrower");
 });
@@ -35,7 +35,7 @@ test("customers of whom nothing, or everything, was recovered so far do not make
     [4900, 0],
     [9_000_000_000_000, 9_000_000_000_000],
   ] as const) {
-    const [few, more] = [100, 10_000].map((count) => rateOf(tallyOf(many(count, due, got)))!);
+    const [few, more] = [100, 10_000].map((count) => recoveryRateOf(tallyOf(many(count, due, got)))!);
     assert.equal(few!.share, got / due);
     // Of 100 without one, some 5 in 100 may be it all the same; the more there are, the fewer.
     assert.ok(Math.sqrt(few!.variance) > 0.015 && Math.sqrt(few!.variance) < 0.03);
@@ -44,14 +44,14 @@ test("customers of whom nothing, or everything, was recovered so far do not make
 });
 
 test("ten invoices that fare alike say as much as one of them", () => {
-  const one = rateOf(tallyOf([...many(300, 1, 1), ...many(200, 1, 0)]))!;
-  const ten = rateOf(tallyOf([...many(300, 10, 10), ...many(200, 10, 0)]))!;
+  const one = recoveryRateOf(tallyOf([...many(300, 1, 1), ...many(200, 1, 0)]))!;
+  const ten = recoveryRateOf(tallyOf([...many(300, 10, 10), ...many(200, 10, 0)]))!;
   assert.ok(Math.abs(one.variance - ten.variance) < 1e-12);
 });
 
 test("a few large customers outweigh the rest, so nothing is said of their money", () => {
-  assert.equal(rateOf(tallyOf([...many(1000, 1_000, 500), [10_000_000, 0]])), null);
-  assert.equal(rateOf(tallyOf(many(99, 1, 1))), null);
+  assert.equal(recoveryRateOf(tallyOf([...many(1000, 1_000, 500), [10_000_000, 0]])), null);
+  assert.equal(recoveryRateOf(tallyOf(many(99, 1, 1))), null);
 });
 
 test("two tallies of different customers add up", () => {

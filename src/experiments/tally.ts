@@ -1,13 +1,13 @@
-import type { Tally } from "../domain/experiment.ts";
+import type { CellTotals } from "../domain/experiment.ts";
 
 /** A tally of nobody. */
-export const emptyTally = (): Tally => ({ customers: 0, due: 0, got: 0, dueDue: 0, dueGot: 0, gotGot: 0 });
+export const emptyTally = (): CellTotals => ({ customers: 0, due: 0, got: 0, dueDue: 0, dueGot: 0, gotGot: 0 });
 
 /**
  * A customer had `due` failed and `got` recovered in this tally (0: was not in it), and has more now. Customers are the unit:
  * what fails for one of them has the same causes, so ten invoices of one customer say less than ten of ten.
  */
-export function countCustomer(tally: Tally, due: number, got: number, moreDue: number, moreGot: number) {
+export function countCustomer(tally: CellTotals, due: number, got: number, moreDue: number, moreGot: number) {
   const dueNow = due + moreDue;
   const gotNow = got + moreGot;
   if (due === 0) tally.customers++;
@@ -19,7 +19,7 @@ export function countCustomer(tally: Tally, due: number, got: number, moreDue: n
 }
 
 /** Adds `other` to `tally`, which has none of its customers. */
-export function addTally(tally: Tally, other: Tally): Tally {
+export function addTally(tally: CellTotals, other: CellTotals): CellTotals {
   tally.customers += other.customers;
   tally.due += other.due;
   tally.got += other.got;
@@ -30,7 +30,7 @@ export function addTally(tally: Tally, other: Tally): Tally {
 }
 
 /** Recovered of failed, and how far chance may have moved it. */
-export interface Rate {
+export interface RecoveryRate {
   share: number;
   /** Variance of `share` between samples of customers; above 0. */
   variance: number;
@@ -49,30 +49,30 @@ export const CUSTOMERS_MIN = 100;
  *
  * @see docs/decisions/0014-experiments.md
  */
-export const UNSEEN = 5;
+export const PSEUDO_CUSTOMER_COUNT = 5;
 
 /**
  * The recovered share of a tally, with the variance of a ratio of sums over independent customers.
  *
  * @returns null when there are too few customers, or a few large ones are nearly all of it
  */
-export function rateOf(tally: Tally): Rate | null {
+export function recoveryRateOf(tally: CellTotals): RecoveryRate | null {
   const { customers, due, got, dueDue } = tally;
   // Of a customer, as an amount that failed meets it: `due / size` customers of this size would be as uneven as these ones.
   const size = dueDue / due;
   if (customers < CUSTOMERS_MIN || due / size < CUSTOMERS_MIN) return null;
-  const all = addTally(unseen(size), tally);
+  const all = addTally(pseudoTally(size), tally);
   // They are no data: as many customers as there are say what they say with them.
   return { share: got / due, variance: (varianceOf(all) * all.due) / due, customers, due, got };
 }
 
 /** Both kinds of customers of this size that an arm may not have shown yet. */
-function unseen(size: number): Tally {
-  const [due, got] = [2 * UNSEEN * size, UNSEEN * size];
-  return { customers: 2 * UNSEEN, due, got, dueDue: due * size, dueGot: got * size, gotGot: got * size };
+function pseudoTally(size: number): CellTotals {
+  const [due, got] = [2 * PSEUDO_CUSTOMER_COUNT * size, PSEUDO_CUSTOMER_COUNT * size];
+  return { customers: 2 * PSEUDO_CUSTOMER_COUNT, due, got, dueDue: due * size, dueGot: got * size, gotGot: got * size };
 }
 
-function varianceOf({ customers, due, got, dueDue, dueGot, gotGot }: Tally): number {
+function varianceOf({ customers, due, got, dueDue, dueGot, gotGot }: CellTotals): number {
   const share = got / due;
   const squares = gotGot - 2 * share * dueGot + share * share * dueDue;
   return (squares / (due * due)) * (customers / (customers - 1));

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../domain/durations.ts";
-import type { Experiment, Tally } from "../domain/experiment.ts";
-import type { Tallies } from "./checks.ts";
-import { type Look, lookAt } from "./look.ts";
+import type { CellTotals, Experiment } from "../domain/experiment.ts";
+import type { TallyLookup } from "./arm-checks.ts";
+import { analyzeExperiment, type InterimAnalysis } from "./interim-analysis.ts";
 import { countCustomer, emptyTally } from "./tally.ts";
 
 const START = new Date("2026-01-01T00:00:00Z");
@@ -22,15 +22,15 @@ const experiment: Experiment = {
 const after = (days: number) => new Date(START.getTime() + days * DAY_MS);
 
 /** Customers with one invoice each, of which `paid` were recovered. */
-function cell(customers: number, paid: number): Tally {
+function cell(customers: number, paid: number): CellTotals {
   const tally = emptyTally();
   for (let n = 0; n < customers; n++) countCustomer(tally, 0, 0, 1, n < paid ? 1 : 0);
   return tally;
 }
 
-type Cells = Readonly<Record<string, Tally>>;
+type Cells = Readonly<Record<string, CellTotals>>;
 const tallies =
-  (cells: Cells): Tallies =>
+  (cells: Cells): TallyLookup =>
   (phase, arm, half, measure) =>
     measure === "count" ? cells[`${phase === "calibration" ? "calibration " : ""}${arm} ${half}`] : undefined;
 
@@ -42,11 +42,11 @@ const arms = (customers: number, dunlin: number, merchant: number): Cells => ({
   "merchant 2": cell(customers, merchant),
 });
 
-const look = (cells: Cells, day: number, more: Partial<Experiment> = {}, former: Look | null = null) => {
+const look = (cells: Cells, day: number, more: Partial<Experiment> = {}, former: InterimAnalysis | null = null) => {
   const counted = Object.entries(cells).reduce((sum, [name, { due }]) => sum + (/cal/.test(name) ? 0 : due), 0);
   // They came evenly, and those of the last 35 days are too young.
   const waiting = Math.round((counted * 35) / Math.max(1, day - 35));
-  return lookAt({ ...experiment, ...more }, tallies(cells), [], waiting, former, after(day));
+  return analyzeExperiment({ ...experiment, ...more }, tallies(cells), [], waiting, former, after(day));
 };
 
 test("before invoices are old enough, the verdict says when the first results come", () => {
@@ -69,12 +69,12 @@ test("with too few customers, or a few that outweigh the rest, it is too early a
 });
 
 test("where the verdict rests on money, it says that those of other currencies are not among the customers", () => {
-  const ofEuros: Tallies = (phase, arm, half, measure) =>
+  const ofEuros: TallyLookup = (phase, arm, half, measure) =>
     measure === "EUR"
       ? tallies(arms(20, 15, 10))(phase, arm, half, "count")
       : tallies(arms(90, 60, 50))(phase, arm, half, measure);
   assert.equal(
-    lookAt({ ...experiment, primary: "EUR" }, ofEuros, ["EUR"], 0, null, after(50)).verdict.words,
+    analyzeExperiment({ ...experiment, primary: "EUR" }, ofEuros, ["EUR"], 0, null, after(50)).verdict.words,
     "Too early: 40 customers with invoices in EUR count in Dunlin's arm and 40 in the merchant's; a verdict takes 100 in each.",
   );
 });
@@ -168,22 +168,29 @@ test("a smallest difference that matters is written as it was chosen", () => {
 test("too few who are all counted are not said to be too early, once no more come in", () => {
   const few = arms(40, 30, 10);
   const stopped = { stoppedAt: after(50) };
-  const { words, weeksMore } = lookAt({ ...experiment, ...stopped }, tallies(few), [], 0, null, after(90)).verdict;
+  const { words, weeksMore } = analyzeExperiment(
+    { ...experiment, ...stopped },
+    tallies(few),
+    [],
+    0,
+    null,
+    after(90),
+  ).verdict;
   const customers = "80 customers count in Dunlin's arm and 80 in the merchant's";
   assert.equal(words, `Nothing can be told, and no more invoices come in: ${customers}; a verdict takes 100 in each.`);
   assert.equal(weeksMore, null);
-  const waiting = lookAt({ ...experiment, ...stopped }, tallies(few), [], 9, null, after(80)).verdict;
+  const waiting = analyzeExperiment({ ...experiment, ...stopped }, tallies(few), [], 9, null, after(80)).verdict;
   assert.equal(waiting.words, `Too early: ${customers}; a verdict takes 100 in each.`);
-  const none = lookAt({ ...experiment, stoppedAt: after(1) }, tallies({}), [], 0, null, after(2)).verdict;
+  const none = analyzeExperiment({ ...experiment, stoppedAt: after(1) }, tallies({}), [], 0, null, after(2)).verdict;
   assert.match(none.words, /^Nothing can be told, .*: 0 customers count/, "no first results are promised");
 });
 
 /** As it comes back from the store. */
-const kept = (look: Look): Look => ({ ...JSON.parse(JSON.stringify(look)), at: look.at });
+const throughJson = (look: InterimAnalysis): InterimAnalysis => ({ ...JSON.parse(JSON.stringify(look)), at: look.at });
 
 test("arms of which nothing, or everything, was recovered leave the verdict open, and a difference that comes later is told", () => {
   for (const paid of [0, 75]) {
-    const first = kept(look(arms(75, paid, paid), 40));
+    const first = throughJson(look(arms(75, paid, paid), 40));
     assert.equal(first.verdict.outcome, "open");
     assert.match(first.verdict.words, /between \d+\.\d fewer and \d+\.\d more\. About \d+ more weeks? will tell\.$/);
     const [primary] = first.comparisons;
@@ -197,7 +204,7 @@ test("arms of which nothing, or everything, was recovered leave the verdict open
 test("ranges of looks by another arithmetic are not built on", () => {
   const { method: _, ...former } = look(arms(4000, 2400, 2200), 90);
   const spoiled = former.comparisons.map((comparison) => ({ ...comparison, lower: 0, upper: 0 }));
-  const next = look(arms(4000, 2400, 2200), 91, {}, { ...former, comparisons: spoiled } as unknown as Look);
+  const next = look(arms(4000, 2400, 2200), 91, {}, { ...former, comparisons: spoiled } as unknown as InterimAnalysis);
   assert.ok(next.comparisons[0]!.lower > 0 && next.comparisons[0]!.upper > next.comparisons[0]!.difference!);
 });
 
@@ -211,8 +218,8 @@ test("groups that another arithmetic found to differ are looked at anew, and a s
   const plain = { ...cells, "merchant 1": cell(450, 250), "merchant 2": cell(440, 240) };
   const former = look(plain, 90, share);
   assert.deepEqual(former.troubles, [], "0 of 120 are no certainty of 0");
-  const troubles: Look["troubles"] = ["split", "calibration", "halves_dunlin", "halves_merchant"];
+  const troubles: InterimAnalysis["troubles"] = ["split", "calibration", "halves_dunlin", "halves_merchant"];
   assert.deepEqual(look(plain, 91, share, { ...former, troubles }).troubles, troubles);
   const { method: _, ...old } = { ...former, troubles };
-  assert.deepEqual(look(plain, 91, share, old as unknown as Look).troubles, ["split"]);
+  assert.deepEqual(look(plain, 91, share, old as unknown as InterimAnalysis).troubles, ["split"]);
 });

@@ -1,9 +1,9 @@
 import { DAY_MS, WEEK_MS } from "../domain/durations.ts";
-import { type Arm, COUNT, type Experiment, type Tally } from "../domain/experiment.ts";
-import { varianceFor } from "./always-valid.ts";
-import { ALPHA, type Trouble } from "./checks.ts";
-import type { Comparison } from "./look.ts";
-import { marginPoints, pointsOf } from "./points.ts";
+import { type Arm, type CellTotals, COUNT_MEASURE, type Experiment } from "../domain/experiment.ts";
+import { ALPHA_BY_CHECK, type ArmProblem } from "./arm-checks.ts";
+import { varianceFor } from "./confidence-sequence.ts";
+import type { Comparison } from "./interim-analysis.ts";
+import { formatMarginPoints, formatSharePoints } from "./percentage-points.ts";
 import { CUSTOMERS_MIN } from "./tally.ts";
 
 /**
@@ -13,10 +13,10 @@ import { CUSTOMERS_MIN } from "./tally.ts";
  * - `moving`: the difference is not the same as it was, so no single number is true.
  * - `void`: the arms can't be compared.
  */
-export type Outcome = "better" | "worse" | "alike" | "open" | "moving" | "void";
+export type VerdictOutcome = "better" | "worse" | "alike" | "open" | "moving" | "void";
 
 /** Failed invoices of the comparison. */
-export interface Invoices {
+export interface InvoiceCounts {
   /** Old enough to count. */
   counted: number;
   /** Too young. */
@@ -24,14 +24,14 @@ export interface Invoices {
 }
 
 export interface Verdict {
-  outcome: Outcome;
+  outcome: VerdictOutcome;
   /** What a person should know, in a few sentences. */
   words: string;
   /** Of an open one: how many weeks more, if it goes on as it did; null when that can't be said, or it will never be enough. */
   weeksMore: number | null;
 }
 
-const TROUBLE_WORDS: Record<Trouble, string> = {
+const PROBLEM_TEXT: Record<ArmProblem, string> = {
   split: "the customers who are counted are not split as they were drawn, so some are missing from one arm",
   calibration: "the arms differed when both were left to the merchant's own system",
   halves_dunlin: "the two halves of Dunlin's arm, treated alike, differ",
@@ -39,30 +39,36 @@ const TROUBLE_WORDS: Record<Trouble, string> = {
 };
 
 /** The verdict on the primary comparison. `arms`: what it compares. */
-export function verdictOf(
+export function decideVerdict(
   experiment: Experiment,
   comparison: Comparison,
-  arms: Readonly<Record<Arm, Tally>>,
-  troubles: readonly Trouble[],
-  invoices: Invoices,
+  arms: Readonly<Record<Arm, CellTotals>>,
+  troubles: readonly ArmProblem[],
+  invoices: InvoiceCounts,
   at: Date,
 ): Verdict {
   const { lower, upper } = comparison;
   const { margin } = experiment;
   if (troubles.length > 0)
-    return settled("void", `Do not use this result: ${troubles.map((trouble) => TROUBLE_WORDS[trouble]).join("; ")}.`);
-  if (comparison.difference === null) return tooEarly(experiment, arms, invoices, at);
-  const range = rangeWords(comparison, margin);
+    return finalVerdict(
+      "void",
+      `Do not use this result: ${troubles.map((trouble) => PROBLEM_TEXT[trouble]).join("; ")}.`,
+    );
+  if (comparison.difference === null) return verdictTooEarly(experiment, arms, invoices, at);
+  const range = rangeText(comparison, margin);
   if (lower > upper)
-    return settled(
+    return finalVerdict(
       "moving",
       "The difference has changed while the experiment ran, so no single number is true. Look at it by day.",
     );
-  if (lower > 0) return settled("better", `Dunlin recovers more than the merchant's own system: ${range}.`);
-  if (upper < 0) return settled("worse", `Dunlin recovers less than the merchant's own system: ${range}.`);
+  if (lower > 0) return finalVerdict("better", `Dunlin recovers more than the merchant's own system: ${range}.`);
+  if (upper < 0) return finalVerdict("worse", `Dunlin recovers less than the merchant's own system: ${range}.`);
   if (lower > -margin && upper < margin)
-    return settled("alike", `No difference that matters (${marginPoints(margin)} points or more): ${range}.`);
-  const weeksMore = weeksUntilTold(experiment, comparison, invoices, at);
+    return finalVerdict(
+      "alike",
+      `No difference that matters (${formatMarginPoints(margin)} points or more): ${range}.`,
+    );
+  const weeksMore = estimateWeeksUntilVerdict(experiment, comparison, invoices, at);
   const wait =
     weeksMore === null
       ? "No more invoices come in, and those that did will not be enough."
@@ -71,36 +77,36 @@ export function verdictOf(
 }
 
 /** One that time does not change, or nobody knows when. */
-const settled = (outcome: Outcome, words: string): Verdict => ({ outcome, words, weeksMore: null });
+const finalVerdict = (outcome: VerdictOutcome, words: string): Verdict => ({ outcome, words, weeksMore: null });
 
-function tooEarly(
+function verdictTooEarly(
   { comparedFrom, maturityDays, primary, stoppedAt }: Experiment,
-  { dunlin, merchant }: Readonly<Record<Arm, Tally>>,
-  { waiting }: Invoices,
+  { dunlin, merchant }: Readonly<Record<Arm, CellTotals>>,
+  { waiting }: InvoiceCounts,
   at: Date,
 ): Verdict {
   if (stoppedAt !== null && stoppedAt <= comparedFrom)
-    return settled("open", "It was stopped during its calibration, before anything could be compared.");
+    return finalVerdict("open", "It was stopped during its calibration, before anything could be compared.");
   // Others have invoices in other currencies alone.
-  const who = primary === COUNT ? "customers" : `customers with invoices in ${primary}`;
+  const who = primary === COUNT_MEASURE ? "customers" : `customers with invoices in ${primary}`;
   const customers = `${dunlin.customers} ${who} count in Dunlin's arm and ${merchant.customers} in the merchant's`;
   const few = Math.min(dunlin.customers, merchant.customers) < CUSTOMERS_MIN;
   const first = comparedFrom.getTime() + maturityDays * DAY_MS;
   const isOver = stoppedAt !== null && waiting === 0;
   if (at.getTime() < first && !isOver)
-    return settled(
+    return finalVerdict(
       "open",
       `Too early: an invoice counts ${maturityDays} days after it failed, so the first results come on ${new Date(first).toISOString().slice(0, 10)}.`,
     );
   const why = few ? `; a verdict takes ${CUSTOMERS_MIN} in each` : ", of whom a few large ones outweigh the rest";
   const when = isOver ? "Nothing can be told, and no more invoices come in" : "Too early";
-  return settled("open", `${when}: ${customers}${why}.`);
+  return finalVerdict("open", `${when}: ${customers}${why}.`);
 }
 
 /** `of 100 failed invoices 1.2 to 5.0 more`. */
-function rangeWords({ measure, lower, upper }: Comparison, margin: number): string {
-  const of = measure === COUNT ? "of 100 failed invoices" : `of 100 ${measure} that failed`;
-  const [low, high] = [pointsOf(lower, margin), pointsOf(upper, margin)];
+function rangeText({ measure, lower, upper }: Comparison, margin: number): string {
+  const of = measure === COUNT_MEASURE ? "of 100 failed invoices" : `of 100 ${measure} that failed`;
+  const [low, high] = [formatSharePoints(lower, margin), formatSharePoints(upper, margin)];
   if (lower >= 0) return `${of} ${low} to ${high} more`;
   if (upper <= 0) return `${of} ${high} to ${low} fewer`;
   return `${of} Dunlin recovers between ${low} fewer and ${high} more`;
@@ -110,15 +116,15 @@ function rangeWords({ measure, lower, upper }: Comparison, margin: number): stri
  * Weeks until there is a verdict, if the difference is what it seems to be by now: the interval must come off zero, or fit between
  * the margins, whichever is sooner. Invoices keep coming as they did, and each takes its time to count.
  */
-function weeksUntilTold(
+function estimateWeeksUntilVerdict(
   { margin, comparedFrom, stoppedAt, maturityDays }: Experiment,
   comparison: Comparison,
-  { counted, waiting }: Invoices,
+  { counted, waiting }: InvoiceCounts,
   at: Date,
 ): number | null {
   const size = Math.abs(comparison.difference!);
   const width = Math.max(size, margin - size);
-  const needed = counted * (comparison.variance! / varianceFor(width, margin, ALPHA.difference));
+  const needed = counted * (comparison.variance! / varianceFor(width, margin, ALPHA_BY_CHECK.difference));
   const entered = counted + waiting;
   if (stoppedAt !== null && needed > entered) return null;
   const perMs = entered / ((stoppedAt ?? at).getTime() - comparedFrom.getTime());

@@ -1,10 +1,10 @@
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import { audit } from "../store/audit-log.ts";
+import { writeAuditEntry } from "../store/audit-log.ts";
 import type { Database } from "../store/database.ts";
-import type { KindName } from "./kinds.ts";
+import type { KindName } from "./record-kinds.ts";
 
-interface Import {
+interface ImportSummary {
   kind: KindName;
   /** Without its folder. */
   file: string;
@@ -17,8 +17,8 @@ interface Import {
 }
 
 /** Write down who imported what. */
-export const auditImport = (db: Database, merchantId: string, actor: Actor, done: Import, ports: Ports) => {
+export const auditImport = (db: Database, merchantId: string, actor: Actor, done: ImportSummary, ports: Ports) => {
   const { kind, file, rows, known, whole } = done;
   const details = { rows, "known before": known, file, ...(whole ? {} : { "whole file": "no" }) };
-  return audit(db, merchantId, actor, { deed: "history.imported", object: kind, details }, ports);
+  return writeAuditEntry(db, merchantId, actor, { deed: "history.imported", object: kind, details }, ports);
 };

@@ -1,36 +1,36 @@
-import type { RecordKind } from "../api/ingest/batch.ts";
-import { INVOICES } from "../api/ingest/invoice.ts";
+import { INVOICE_KIND } from "../api/ingest/invoice-record.ts";
+import type { RecordKind } from "../api/ingest/parse-batch.ts";
 import { toRecordJson } from "../api/ingest/record-json.ts";
-import { SUBSCRIPTIONS } from "../api/ingest/subscription.ts";
-import { TRANSACTIONS } from "../api/ingest/transaction.ts";
+import { SUBSCRIPTION_KIND } from "../api/ingest/subscription-record.ts";
+import { TRANSACTION_KIND } from "../api/ingest/transaction-record.ts";
 import { toActionJson } from "../api/list/action-json.ts";
-import { actionsAfter, firstActions, type ListedAction } from "../store/action-list.ts";
+import { type ListedAction, readFirstPage, readPageAfter } from "../store/action-list.ts";
 import type { Tx } from "../store/database.ts";
 import { decisionsAfter, type InvoiceDecision } from "../store/decisions.ts";
 import { invoicesAfter } from "../store/invoices.ts";
 import { subscriptionsAfter } from "../store/subscriptions.ts";
 import { transactionsAfter } from "../store/transactions.ts";
-import { KIND_NAMES } from "./kinds.ts";
+import { KIND_NAMES } from "./record-kinds.ts";
 
 /** What can be exported. The first three are imported again as they are. */
 export const EXPORT_NAMES = [...KIND_NAMES, "actions", "decisions"] as const;
 type ExportName = (typeof EXPORT_NAMES)[number];
 
 /** A merchant's rows, page by page, each as JSON.stringify is to write it. */
-type Pages = (tx: Tx, merchantId: string) => AsyncGenerator<object[]>;
+type PageReader = (tx: Tx, merchantId: string) => AsyncGenerator<object[]>;
 
 /** @param after  reads the page behind a row, the first one without; an empty one behind the last */
-async function* pages<Row>(after: (last?: Row) => Promise<Row[]>, toJson: (row: Row) => object) {
+async function* readPages<Row>(after: (last?: Row) => Promise<Row[]>, toJson: (row: Row) => object) {
   for (let page = await after(); page.length > 0; page = await after(page.at(-1))) yield page.map(toJson);
 }
 
-const records =
+const recordPages =
   <Row extends object>(
     kind: RecordKind<Row>,
     after: (tx: Tx, merchantId: string, last?: Row) => Promise<Row[]>,
-  ): Pages =>
+  ): PageReader =>
   (tx, merchantId) =>
-    pages(
+    readPages(
       (last?: Row) => after(tx, merchantId, last),
       (record) => toRecordJson(kind, record),
     );
@@ -38,21 +38,21 @@ const records =
 const OLDEST_FIRST = { filters: {}, orderBy: "created_at", descending: false } as const;
 const ACTIONS_PAGE = 1_000;
 
-const actions: Pages = (tx, merchantId) => {
+const actions: PageReader = (tx, merchantId) => {
   let total = 0;
-  return pages(async (last?: ListedAction) => {
+  return readPages(async (last?: ListedAction) => {
     if (last) {
       const cursor = { at: last.cursorAt, id: last.id };
-      return actionsAfter(tx, merchantId, OLDEST_FIRST, cursor, total, ACTIONS_PAGE);
+      return readPageAfter(tx, merchantId, OLDEST_FIRST, cursor, total, ACTIONS_PAGE);
     }
-    const first = await firstActions(tx, merchantId, OLDEST_FIRST, ACTIONS_PAGE);
+    const first = await readFirstPage(tx, merchantId, OLDEST_FIRST, ACTIONS_PAGE);
     total = first.total;
     return first.actions;
   }, toActionJson);
 };
 
-const decisions: Pages = (tx, merchantId) =>
-  pages(
+const decisions: PageReader = (tx, merchantId) =>
+  readPages(
     (last?: InvoiceDecision) => decisionsAfter(tx, merchantId, last),
     (decision) => decision,
   );
@@ -62,10 +62,10 @@ const decisions: Pages = (tx, merchantId) =>
  * what is due would swell behind whoever reads slowly. So what was stored before the first page is there, each row once and whole, as it was then or
  * newer; what is stored meanwhile may be.
  */
-export const EXPORTS: Readonly<Record<ExportName, Pages>> = {
-  subscriptions: records(SUBSCRIPTIONS, subscriptionsAfter),
-  invoices: records(INVOICES, invoicesAfter),
-  transactions: records(TRANSACTIONS, transactionsAfter),
+export const PAGES_BY_EXPORT: Readonly<Record<ExportName, PageReader>> = {
+  subscriptions: recordPages(SUBSCRIPTION_KIND, subscriptionsAfter),
+  invoices: recordPages(INVOICE_KIND, invoicesAfter),
+  transactions: recordPages(TRANSACTION_KIND, transactionsAfter),
   actions,
   decisions,
 };

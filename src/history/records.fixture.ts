@@ -1,22 +1,22 @@
 // What the tests of files begin with: records in which everything is said, and ones in which nothing is that need not be.
 import assert from "node:assert/strict";
-import { HISTORY_KINDS, type KindName } from "./kinds.ts";
+import { HISTORY_KIND_BY_NAME, type KindName } from "./record-kinds.ts";
 
 /** What JSON, UTF-8 or a line may stumble over. */
-const STRANGE = `"\\ ü 🦤 \u2028 \u202eabc, =1+1`;
-export const MOMENTS = { createdAt: "2026-01-01T00:00:00.001Z", updatedAt: "2026-02-28T23:59:59.999Z" };
+const TRICKY_TEXT = `"\\ ü 🦤 \u2028 \u202eabc, =1+1`;
+export const TIMES = { createdAt: "2026-01-01T00:00:00.001Z", updatedAt: "2026-02-28T23:59:59.999Z" };
 const MONEY = { amount: Number.MAX_SAFE_INTEGER, currency: "JPY" };
-const OWNERS = { customerId: `cus ${STRANGE}`, businessEntity: ' Acme, "GmbH"' };
+const OWNER_FIELDS = { customerId: `cus ${TRICKY_TEXT}`, businessEntity: ' Acme, "GmbH"' };
 
 /** A record of each kind with every field that it can have. */
-export const FULL: Readonly<Record<KindName, Record<string, unknown>>> = {
+export const FULL_RECORD_BY_KIND: Readonly<Record<KindName, Record<string, unknown>>> = {
   subscriptions: {
     id: "a",
     state: "SUBSCRIPTION_STATE_PAST_DUE",
-    ...OWNERS,
-    planId: STRANGE,
+    ...OWNER_FIELDS,
+    planId: TRICKY_TEXT,
     ...MONEY,
-    ...MOMENTS,
+    ...TIMES,
     activatedAt: "1970-01-01T00:00:00.000Z",
     canceledAt: "2199-12-31T23:59:59.999Z",
     expiresAt: "2026-06-01T12:00:00.120Z",
@@ -26,25 +26,25 @@ export const FULL: Readonly<Record<KindName, Record<string, unknown>>> = {
   invoices: {
     id: "a",
     state: "INVOICE_STATE_PARTIALLY_PAID",
-    ...OWNERS,
+    ...OWNER_FIELDS,
     subscriptionId: "a",
     ...MONEY,
     amountDue: 0,
-    ...MOMENTS,
+    ...TIMES,
   },
   transactions: {
     id: "a",
     state: "TRANSACTION_STATE_FAILED",
     invoiceId: "a",
     ...MONEY,
-    ...MOMENTS,
-    ...OWNERS,
+    ...TIMES,
+    ...OWNER_FIELDS,
     subscriptionId: "a",
     recoveryActionId: "act_1",
     paymentMethodType: "card",
     paymentMethodId: "pm_1",
     paymentGatewayId: "gw_1",
-    paymentGatewayName: STRANGE,
+    paymentGatewayName: TRICKY_TEXT,
     paymentGatewayType: "stripe",
     paymentGatewayStatus: "declined",
     paymentGatewayTransactionId: "ch_1",
@@ -58,7 +58,7 @@ export const FULL: Readonly<Record<KindName, Record<string, unknown>>> = {
     cardLast4: "0001",
     cardFingerprint: "fp_1",
     cardCountry: "DE",
-    cardIssuer: STRANGE,
+    cardIssuer: TRICKY_TEXT,
     cardFunding: "CARD_FUNDING_CHARGE",
     cardExpiryMonth: 12,
     cardExpiryYear: 2030,
@@ -70,9 +70,9 @@ export const FULL: Readonly<Record<KindName, Record<string, unknown>>> = {
 };
 
 /** The one with every field, and so many with what is required alone. */
-export function recordsOf(kind: KindName, more: number): Record<string, unknown>[] {
-  const { fields } = HISTORY_KINDS[kind].kind;
-  const full = FULL[kind];
+export function makeRecords(kind: KindName, more: number): Record<string, unknown>[] {
+  const { fields } = HISTORY_KIND_BY_NAME[kind].kind;
+  const full = FULL_RECORD_BY_KIND[kind];
   assert.deepEqual(Object.keys(full).sort(), [...fields.keys()].sort());
   const least = Object.fromEntries(Object.entries(full).filter(([key]) => fields.get(key)!.required));
   return [full, ...Array.from({ length: more }, (_, n) => ({ ...least, id: `b${n}` }))];

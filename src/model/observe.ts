@@ -1,75 +1,90 @@
+import { writeCalendarWeights, writeCaseWeights, writeRetryWeights, writeTimeWeights } from "./active-weights.ts";
 import {
-  AMPLE,
-  type Belief,
-  cyclesOf,
-  explainFirst,
-  explainTry,
-  latestOf,
-  otherChances,
-  otherOf,
-  type Person,
-} from "./belief.ts";
-import { type Clock, judgedHour, judgedOn } from "./booking.ts";
-import { noteCharge, saysOfAccount } from "./dates.ts";
-import { EXPLANATIONS, KINDS, kindOf, reasonRow } from "./explanations.ts";
-import { AT, PAID_BETWEEN, REASONS, type Reason, sinceBins, sinceCell, TO_SAME } from "./layout.ts";
-import type { Learned } from "./learned.ts";
-import { phi } from "./normal.ts";
-import { CYCLES, kindOfCycle, sincePay } from "./pay-cycles.ts";
-import { caseWeights, momentWeights, timeWeights, tryWeights } from "./weights-of.ts";
+  AMPLE_FUNDS,
+  type CasePosterior,
+  type CustomerPosterior,
+  computeOtherEffectChances,
+  cycleShares,
+  fillFirstChargeCells,
+  fillRetryCells,
+  latestAttempts,
+  otherEffectOf,
+} from "./case-posterior.ts";
+import { isAboutAccount, recordCharge } from "./date-outcomes.ts";
+import { HYPOTHESIS_COUNT, KIND_COUNT, kindOf, reasonRow } from "./hypotheses.ts";
+import type { LearnedModel } from "./learned-model.ts";
+import {
+  FRESH_TO_SAME_OFFSET,
+  PAID_BETWEEN,
+  REASONS,
+  type Reason,
+  sincePayBins,
+  sincePayCell,
+  WEIGHT_STARTS,
+} from "./model-layout.ts";
+import { normalCdf } from "./normal-distribution.ts";
+import { CYCLE_COUNT, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
+import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
 
 /** Whatever a customer has shown so far, this much of it is forgotten at each outcome, back to what is usual: people change jobs. */
-const FORGET = 0.004;
+const FORGET_RATE = 0.004;
 /** Whose money covered every bill may be short one day: so much of that belief is forgotten at each bill, and so much is always left. */
-const AMPLE_FORGET = 0.02;
-const AMPLE_LEAST = 0.002;
+const AMPLE_FORGET_RATE = 0.02;
+const MIN_AMPLE_SHARE = 0.002;
 /** What is not known of the weight that an explanation adds, roughly. */
-export const CELL_SPREAD = 0.02;
+export const CELL_VARIANCE = 0.02;
 /** No outcome is held to be less likely than this. */
-const CHANCE_MIN = 1e-5;
+const MIN_CHANCE = 1e-5;
 
 /** An outcome is looked at by no more weights than these. */
-export const WEIGHTS_MAX = 112;
+export const MAX_ACTIVE_WEIGHTS = 112;
 
-/** An outcome as the model looks at it; filled anew by each observation and by `chancesOf`, and read by `learn` right after an observation. */
-export const look = {
+/** An outcome as the model looks at it; filled anew by each observation and by `createChanceFunction`, and read by `learn` right after an observation. */
+export const observation = {
   /** The weights whatever the explanation, and how many they are. */
-  indices: new Int32Array(WEIGHTS_MAX),
+  indices: new Int32Array(MAX_ACTIVE_WEIGHTS),
   count: 0,
   /** For each explanation: the weight it adds, its score with the sign of the outcome, its chance afterwards. */
-  cells: new Int32Array(EXPLANATIONS),
-  scores: new Float64Array(EXPLANATIONS),
-  shares: new Float64Array(EXPLANATIONS),
+  cells: new Int32Array(HYPOTHESIS_COUNT),
+  scores: new Float64Array(HYPOTHESIS_COUNT),
+  shares: new Float64Array(HYPOTHESIS_COUNT),
   explanations: 0,
-  /** What the scores were multiplied by: see `scaleOf`. */
+  /** What the scores were multiplied by: see `uncertaintyScale`. */
   scale: 1,
   approved: false,
 };
 
 /** What is written beyond the end of `indices` is lost, and what is read there is no number, which one lesson would spread over the model. */
-function checkCount() {
-  if (look.count > look.indices.length)
-    throw new RangeError(`an outcome of ${look.count} weights, and at most ${look.indices.length} can be looked at`);
+function assertWeightCount() {
+  if (observation.count > observation.indices.length)
+    throw new RangeError(
+      `an outcome of ${observation.count} weights, and at most ${observation.indices.length} can be looked at`,
+    );
 }
 
 /** Describe a try in `look`. */
-function lookAtTry(belief: Belief, at: number) {
-  look.count = tryWeights(belief, at, look.indices);
-  checkCount();
-  explainTry(belief, at, look.cells);
+function fillObservation(belief: CasePosterior, at: number) {
+  observation.count = writeRetryWeights(belief, at, observation.indices);
+  assertWeightCount();
+  fillRetryCells(belief, at, observation.cells);
 }
 
 /** What the weights that count whatever the explanation add up to, and what is not known of them. */
-interface Usual {
+interface SharedScore {
   score: number;
   spread: number;
 }
 
-const NOTHING: Usual = { score: 0, spread: CELL_SPREAD };
+const NO_SCORE: SharedScore = { score: 0, spread: CELL_VARIANCE };
 
 /** With the weights in `look` from a place on. */
-function added({ mean, variance }: Learned, { score, spread }: Usual, from: number, count: number): Usual {
-  const { indices } = look;
+function addWeights(
+  { mean, variance }: LearnedModel,
+  { score, spread }: SharedScore,
+  from: number,
+  count: number,
+): SharedScore {
+  const { indices } = observation;
   for (let n = from; n < count; n++) {
     score += mean[indices[n]!]!;
     spread += variance[indices[n]!]!;
@@ -78,55 +93,66 @@ function added({ mean, variance }: Learned, { score, spread }: Usual, from: numb
 }
 
 /** What scores are multiplied by for what is not known of their weights, whose variances sum to `spread`. */
-export const scaleOf = (spread: number) => 1 / Math.sqrt(1 + spread);
+export const uncertaintyScale = (spread: number) => 1 / Math.sqrt(1 + spread);
 
 /** For each cycle the first of its cells, counted from the first one of a standing. */
-const firstOfCycle = Uint8Array.from(kindOfCycle, (kind) => sinceCell(0, 0, kind, 0) - sinceCell(0, 0, 0, 0));
+const firstCellByCycle = Uint8Array.from(
+  KIND_BY_CYCLE,
+  (kind) => sincePayCell(0, 0, kind, 0) - sincePayCell(0, 0, 0, 0),
+);
 /** The chances of a try at the moment at hand by what an explanation adds: some hundred and fifty explanations share eighty cells. */
-const PAY_CELLS = 2 * TO_SAME;
-const ofCell = new Float64Array(PAY_CELLS);
+const PAY_CELL_COUNT = 2 * FRESH_TO_SAME_OFFSET;
+const chanceByCell = new Float64Array(PAY_CELL_COUNT);
 
 /**
- * Tells the chance that a try at a moment is approved, not calibrated: as `observeTry` gives it back once it was made, which is what calibration is
+ * Tells the chance that a try at a moment is approved, not calibrated: as `observeRetry` gives it back once it was made, which is what calibration is
  * learned from. A forecast leaves out what is unlikely, which serves to plan, but not to say a chance.
  */
-export function chancesOf(learned: Learned, belief: Belief): (at: number) => number {
+export function createChanceFunction(learned: LearnedModel, belief: CasePosterior): (at: number) => number {
   const { shares, clock, lastTriedAt } = belief;
-  const lastDay = judgedOn(clock, lastTriedAt);
-  const then = sincePay(lastDay);
-  const lastPaidOn = new Int32Array(CYCLES);
-  for (let c = 0; c < CYCLES; c++) lastPaidOn[c] = lastDay - then.row[then.from + c]!;
-  const ofCase = added(learned, NOTHING, 0, caseWeights(belief, look.indices));
+  const lastDay = settlementDay(clock, lastTriedAt);
+  const then = daysSincePay(lastDay);
+  const lastPaidOn = new Int32Array(CYCLE_COUNT);
+  for (let c = 0; c < CYCLE_COUNT; c++) lastPaidOn[c] = lastDay - then.row[then.from + c]!;
+  const ofCase = addWeights(learned, NO_SCORE, 0, writeCaseWeights(belief, observation.indices));
   let sum = 0;
-  for (let e = 0; e < EXPLANATIONS; e++) sum += shares[e]!;
-  return (at) => weighedChance(learned, belief, ofCase, lastPaidOn, at) / sum;
+  for (let e = 0; e < HYPOTHESIS_COUNT; e++) sum += shares[e]!;
+  return (at) => weightedChance(learned, belief, ofCase, lastPaidOn, at) / sum;
 }
 
 /** The chance at a moment, times the sum of all shares. */
-function weighedChance(learned: Learned, belief: Belief, ofCase: Usual, lastPaidOn: Int32Array, at: number): number {
+function weightedChance(
+  learned: LearnedModel,
+  belief: CasePosterior,
+  ofCase: SharedScore,
+  lastPaidOn: Int32Array,
+  at: number,
+): number {
   const { mean } = learned;
   const { shares } = belief;
-  const usual = added(learned, ofCase, 0, timeWeights(belief, at, look.indices, 0));
+  const usual = addWeights(learned, ofCase, 0, writeTimeWeights(belief, at, observation.indices, 0));
   const { score } = usual;
-  const scale = scaleOf(usual.spread);
-  const first = sinceCell(belief.standing, PAID_BETWEEN.fresh, 0, 0);
-  for (let cell = 0; cell < PAY_CELLS; cell++) ofCell[cell] = phi((score + mean[first + cell]!) * scale);
-  const day = judgedOn(belief.clock, at);
-  const bins = sinceBins(judgedHour(belief.clock, at));
-  const { row, from } = sincePay(day);
+  const scale = uncertaintyScale(usual.spread);
+  const first = sincePayCell(belief.standing, PAID_BETWEEN.fresh, 0, 0);
+  for (let cell = 0; cell < PAY_CELL_COUNT; cell++)
+    chanceByCell[cell] = normalCdf((score + mean[first + cell]!) * scale);
+  const day = settlementDay(belief.clock, at);
+  const bins = sincePayBins(settlementHour(belief.clock, at));
+  const { row, from } = daysSincePay(day);
   let chance = 0;
-  for (let c = 0; c < CYCLES; c++) {
+  for (let c = 0; c < CYCLE_COUNT; c++) {
     const since = row[from + c]!;
     const isSame = day - since === lastPaidOn[c];
-    chance += shares[c]! * ofCell[firstOfCycle[c]! + bins[since]! + (isSame ? TO_SAME : 0)]!;
+    chance += shares[c]! * chanceByCell[firstCellByCycle[c]! + bins[since]! + (isSame ? FRESH_TO_SAME_OFFSET : 0)]!;
   }
-  const others = otherChances(learned, belief, at, score, scale);
-  for (let e = CYCLES; e < EXPLANATIONS; e++) chance += shares[e]! * others[otherOf(belief, e, at)]!;
+  const others = computeOtherEffectChances(learned, belief, at, score, scale);
+  for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) chance += shares[e]! * others[otherEffectOf(belief, e, at)]!;
   return chance;
 }
 
-/** The chance at one moment: see `chancesOf`. */
-export const chanceOf = (learned: Learned, belief: Belief, at: number) => chancesOf(learned, belief)(at);
+/** The chance at one moment: see `createChanceFunction`. */
+export const chanceOf = (learned: LearnedModel, belief: CasePosterior, at: number) =>
+  createChanceFunction(learned, belief)(at);
 
 /**
  * Weigh the explanations by how well each foresaw the outcome that `look` describes.
@@ -134,10 +160,10 @@ export const chanceOf = (learned: Learned, belief: Belief, at: number) => chance
  * @param shares  the chance of each explanation before the outcome; those after it are written back
  * @returns the chance that had been given to an approval
  */
-function weigh(learned: Learned, shares: Float64Array, explanations: number, approved: boolean): number {
-  const { cells, scores } = look;
-  const usual = added(learned, NOTHING, 0, look.count);
-  const scale = scaleOf(usual.spread);
+function updateShares(learned: LearnedModel, shares: Float64Array, explanations: number, approved: boolean): number {
+  const { cells, scores } = observation;
+  const usual = addWeights(learned, NO_SCORE, 0, observation.count);
+  const scale = uncertaintyScale(usual.spread);
   const sign = approved ? 1 : -1;
   let total = 0;
   let sum = 0;
@@ -145,51 +171,51 @@ function weigh(learned: Learned, shares: Float64Array, explanations: number, app
     const score = sign * (usual.score + learned.mean[cells[e]!]!) * scale;
     scores[e] = score;
     sum += shares[e]!;
-    shares[e]! *= Math.max(phi(score), CHANCE_MIN);
+    shares[e]! *= Math.max(normalCdf(score), MIN_CHANCE);
     total += shares[e]!;
   }
   for (let e = 0; e < explanations; e++) shares[e]! /= total;
-  look.explanations = explanations;
-  look.scale = scale;
-  look.approved = approved;
+  observation.explanations = explanations;
+  observation.scale = scale;
+  observation.approved = approved;
   return approved ? total / sum : 1 - total / sum;
 }
 
 /** The chances of pay cycles before an outcome and after it: worked out anew each time. */
-const before = new Float64Array(CYCLES);
-const after = new Float64Array(CYCLES);
+const cyclesBefore = new Float64Array(CYCLE_COUNT);
+const cyclesAfter = new Float64Array(CYCLE_COUNT);
 
 /**
  * What a bill's first charge shows of a person's pay. `reason`: why it was declined; null: it was approved.
  *
  * @returns false when it shows nothing: a card that was lost or a bank that was down says nothing about the account
  */
-export function observeFirst(
-  learned: Learned,
-  person: Person,
+export function observeFirstCharge(
+  learned: LearnedModel,
+  person: CustomerPosterior,
   names: Int32Array,
-  clock: Clock,
+  clock: BankClock,
   at: number,
   reason: Reason | null,
 ): boolean {
-  noteCharge(person.charges, judgedOn(clock, at), at, reason);
+  recordCharge(person.charges, settlementDay(clock, at), at, reason);
   if (reason !== null && reason !== "FUNDS" && reason !== "GENERIC" && reason !== "UNKNOWN") return false;
-  look.indices[0] = AT.reason;
-  look.indices.set(names, 1);
-  look.count = momentWeights(0, clock, at, look.indices, 1 + names.length);
-  checkCount();
-  explainFirst(clock, at, look.cells);
-  const shares = look.shares;
-  for (let c = 0; c < CYCLES; c++) shares[c] = (1 - person.ample) * person.cycles[c]!;
-  shares[AMPLE] = person.ample;
-  weigh(learned, shares, CYCLES + 1, reason === null);
+  observation.indices[0] = WEIGHT_STARTS.reason;
+  observation.indices.set(names, 1);
+  observation.count = writeCalendarWeights(0, clock, at, observation.indices, 1 + names.length);
+  assertWeightCount();
+  fillFirstChargeCells(clock, at, observation.cells);
+  const shares = observation.shares;
+  for (let c = 0; c < CYCLE_COUNT; c++) shares[c] = (1 - person.ample) * person.cycles[c]!;
+  shares[AMPLE_FUNDS] = person.ample;
+  updateShares(learned, shares, CYCLE_COUNT + 1, reason === null);
   // Only some of the plain refusals are about money, so they count half.
   const isPlain = reason === "GENERIC" || reason === "UNKNOWN";
-  const ample = isPlain ? (shares[AMPLE]! + person.ample) / 2 : shares[AMPLE]!;
-  person.ample = AMPLE_LEAST + (1 - AMPLE_FORGET) * ample;
-  after.set(shares.subarray(0, CYCLES));
-  if (isPlain) for (let c = 0; c < CYCLES; c++) after[c] = Math.sqrt(after[c]! * person.cycles[c]!);
-  believe(person, after);
+  const ample = isPlain ? (shares[AMPLE_FUNDS]! + person.ample) / 2 : shares[AMPLE_FUNDS]!;
+  person.ample = MIN_AMPLE_SHARE + (1 - AMPLE_FORGET_RATE) * ample;
+  cyclesAfter.set(shares.subarray(0, CYCLE_COUNT));
+  if (isPlain) for (let c = 0; c < CYCLE_COUNT; c++) cyclesAfter[c] = Math.sqrt(cyclesAfter[c]! * person.cycles[c]!);
+  updateCycles(person, cyclesAfter);
   return true;
 }
 
@@ -199,33 +225,34 @@ export function observeFirst(
  * @param reason  why it failed; null: it was approved
  * @returns the chance that had been given to an approval
  */
-export function observeTry(
-  learned: Learned,
-  person: Person,
-  belief: Belief,
+export function observeRetry(
+  learned: LearnedModel,
+  person: CustomerPosterior,
+  belief: CasePosterior,
   at: number,
   reason: Reason | null,
 ): number {
-  noteCharge(person.charges, judgedOn(belief.clock, at), at, reason);
-  cyclesOf(belief, before);
-  lookAtTry(belief, at);
-  const shares = look.shares;
+  recordCharge(person.charges, settlementDay(belief.clock, at), at, reason);
+  cycleShares(belief, cyclesBefore);
+  fillObservation(belief, at);
+  const shares = observation.shares;
   shares.set(belief.shares);
-  const chance = weigh(learned, shares, EXPLANATIONS, reason === null);
+  const chance = updateShares(learned, shares, HYPOTHESIS_COUNT, reason === null);
   belief.shares.set(shares);
-  if (reason !== null && reason !== belief.reason) heed(learned, belief, reason);
-  cyclesOf(belief, after);
-  for (let c = 0; c < CYCLES; c++) after[c] = (person.cycles[c]! * after[c]!) / Math.max(1e-9, before[c]!);
-  believe(person, after);
+  if (reason !== null && reason !== belief.reason) shiftToReason(learned, belief, reason);
+  cycleShares(belief, cyclesAfter);
+  for (let c = 0; c < CYCLE_COUNT; c++)
+    cyclesAfter[c] = (person.cycles[c]! * cyclesAfter[c]!) / Math.max(1e-9, cyclesBefore[c]!);
+  updateCycles(person, cyclesAfter);
   belief.tries++;
   belief.beside = null;
   belief.lastTriedAt = at;
-  belief.recent = latestOf([...belief.recent, at]);
+  belief.recent = latestAttempts([...belief.recent, at]);
   return chance;
 }
 
 /** More charges of other bills between two tries tell nothing new: else who is charged each hour would have the next try put off without end. */
-export const BESIDE_MAX = 8;
+export const MAX_OTHER_INVOICE_CHARGES = 8;
 
 /**
  * What a charge of another bill of the customer shows of an open case: whether there is money now, and how the person is paid.
@@ -233,17 +260,17 @@ export const BESIDE_MAX = 8;
  * @param reason  why it failed; null: it was approved
  * @param before  how likely each pay cycle was held to be the person's before that charge, and `after` it
  */
-export function observeBeside(
-  belief: Belief,
+export function observeOtherInvoice(
+  belief: CasePosterior,
   at: number,
   reason: Reason | null,
   before: Float64Array,
   after: Float64Array,
 ) {
-  belief.recent = latestOf([...belief.recent, at]);
-  if (!saysOfAccount(reason)) return;
+  belief.recent = latestAttempts([...belief.recent, at]);
+  if (!isAboutAccount(reason)) return;
   const count = (belief.beside?.count ?? 0) + 1;
-  if (count > BESIDE_MAX) return;
+  if (count > MAX_OTHER_INVOICE_CHARGES) return;
   belief.beside = { at, approved: reason === null, count };
   shiftCycles(belief.shares, before, after);
   shiftCycles(belief.cyclesBefore, before, after);
@@ -253,37 +280,37 @@ export function observeBeside(
 function shiftCycles(cycles: Float64Array, before: Float64Array, after: Float64Array) {
   let whole = 0;
   let shifted = 0;
-  for (let c = 0; c < CYCLES; c++) {
+  for (let c = 0; c < CYCLE_COUNT; c++) {
     whole += cycles[c]!;
     cycles[c]! *= after[c]! / Math.max(1e-9, before[c]!);
     shifted += cycles[c]!;
   }
-  if (shifted > 0) for (let c = 0; c < CYCLES; c++) cycles[c]! *= whole / shifted;
+  if (shifted > 0) for (let c = 0; c < CYCLE_COUNT; c++) cycles[c]! *= whole / shifted;
 }
 
 /** Another reason than before: explanations that such a reason often has become likelier. */
-function heed(learned: Learned, belief: Belief, reason: Reason) {
+function shiftToReason(learned: LearnedModel, belief: CasePosterior, reason: Reason) {
   const counts = learned.kinds;
   const row = reasonRow(reason);
-  const factor = new Float64Array(KINDS);
-  for (let kind = 0; kind < KINDS; kind++) {
+  const factor = new Float64Array(KIND_COUNT);
+  for (let kind = 0; kind < KIND_COUNT; kind++) {
     let all = 0;
-    for (let r = 1; r < REASONS.length; r++) all += counts[r * KINDS + kind]!;
+    for (let r = 1; r < REASONS.length; r++) all += counts[r * KIND_COUNT + kind]!;
     factor[kind] = Math.max(0.02, counts[row + kind]! / all);
   }
   let total = 0;
-  for (let e = 0; e < EXPLANATIONS; e++) {
+  for (let e = 0; e < HYPOTHESIS_COUNT; e++) {
     belief.shares[e]! *= factor[kindOf(e)]!;
     total += belief.shares[e]!;
   }
-  for (let e = 0; e < EXPLANATIONS; e++) belief.shares[e]! /= total;
+  for (let e = 0; e < HYPOTHESIS_COUNT; e++) belief.shares[e]! /= total;
   belief.reason = reason;
 }
 
 /** The person's cycles become `next`, but for the little that is always forgotten. */
-function believe(person: Person, next: Float64Array) {
+function updateCycles(person: CustomerPosterior, next: Float64Array) {
   let total = 0;
-  for (let c = 0; c < CYCLES; c++) total += next[c]!;
+  for (let c = 0; c < CYCLE_COUNT; c++) total += next[c]!;
   const { usual, cycles } = person;
-  for (let c = 0; c < CYCLES; c++) cycles[c] = (1 - FORGET) * (next[c]! / total) + FORGET * usual[c]!;
+  for (let c = 0; c < CYCLE_COUNT; c++) cycles[c] = (1 - FORGET_RATE) * (next[c]! / total) + FORGET_RATE * usual[c]!;
 }

@@ -1,29 +1,29 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Reason } from "./layout.ts";
-import { newLearned } from "./learned.ts";
-import { numbers } from "./numbers.fixture.ts";
-import { noteSaid, shortfallOf } from "./shortfall.ts";
+import { newLearnedModel } from "./learned-model.ts";
+import type { Reason } from "./model-layout.ts";
+import { createPseudoRandom } from "./pseudo-random.fixture.ts";
+import { recordPrediction, shortfallDeviations } from "./shortfall.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const FUNDS = { firstReason: "FUNDS" } as const;
 
 /** Tries of cases that began with missing money, one each hour. */
-function notes() {
-  const learned = newLearned();
+function createRecorder() {
+  const learned = newLearnedModel();
   let now = Date.UTC(2026, 3, 6);
   let most = 0;
   /** So many tries of whom so much was said, and of whom so many were approved. */
   function note(tries: number, said: number, approved: number, seed = 0, everyMs = HOUR) {
-    const draw = numbers(seed);
+    const draw = createPseudoRandom(seed);
     for (let n = 0; n < tries; n++) {
       now += everyMs;
-      noteSaid(learned, FUNDS, said, now, draw() < approved ? null : "FUNDS");
+      recordPrediction(learned, FUNDS, said, now, draw() < approved ? null : "FUNDS");
       most = Math.max(most, short());
     }
   }
-  const short = (ofMs = now) => shortfallOf(learned, FUNDS, ofMs);
+  const short = (ofMs = now) => shortfallDeviations(learned, FUNDS, ofMs);
   return { learned, note, short, most: () => most, now: () => now };
 }
 
@@ -31,7 +31,7 @@ test("where what is said is true, or half of it comes, it hardly ever falls shor
   const most = (part: number) =>
     Array.from({ length: 50 }, (_, seed) => {
       const said = 0.1 + (seed % 9) / 10;
-      const of = notes();
+      const of = createRecorder();
       of.note(2000, said, part * said, seed);
       return of.most();
     });
@@ -41,18 +41,18 @@ test("where what is said is true, or half of it comes, it hardly ever falls shor
 });
 
 test("what does not come true any more falls short after some fifty tries, whatever came before, and no more once what is said is true again", () => {
-  const { learned, note, short, now } = notes();
+  const { learned, note, short, now } = createRecorder();
   note(1000, 0.5, 0.6);
   assert.equal(short(), 0);
   note(50, 0.5, 0.03);
   assert.ok(short() > 3, `${short()}`);
-  assert.equal(shortfallOf(learned, { firstReason: "GENERIC" }, now()), 0, "another class of reasons");
+  assert.equal(shortfallDeviations(learned, { firstReason: "GENERIC" }, now()), 0, "another class of reasons");
   note(100, 0.3, 0.3, 1);
   assert.ok(short() < 1, `${short()}`);
 });
 
 test("what falls short for less than a day, or fell short a month ago, is no change of the world", () => {
-  const { note, short, now } = notes();
+  const { note, short, now } = createRecorder();
   note(60, 0.5, 0, 0, 60_000);
   assert.equal(short(), 0);
   note(1, 0.5, 0, 0, DAY);
@@ -65,19 +65,19 @@ test("what falls short for less than a day, or fell short a month ago, is no cha
 });
 
 test("of a few tries, and of banks that were down, nothing is told", () => {
-  const { learned, note, short, now } = notes();
+  const { learned, note, short, now } = createRecorder();
   note(4, 0.5, 0, 0, DAY);
   assert.equal(short(), 0);
-  for (let n = 0; n < 50; n++) noteSaid(learned, FUNDS, 0.6, now() + n * HOUR, "ISSUER_DOWN");
+  for (let n = 0; n < 50; n++) recordPrediction(learned, FUNDS, 0.6, now() + n * HOUR, "ISSUER_DOWN");
   assert.equal(short(), 0);
   note(2, 0.5, 0, 0, DAY);
   assert.ok(short() > 1, "two more tell something");
 });
 
 test("a try counts for the class of the reason that its case began with, whatever came since", () => {
-  const learned = newLearned();
+  const learned = newLearnedModel();
   const late: { firstReason: Reason; reason: Reason } = { firstReason: "GENERIC", reason: "FUNDS" };
-  for (let n = 0; n < 40; n++) noteSaid(learned, late, 0.5, n * HOUR, "FUNDS");
-  assert.ok(shortfallOf(learned, { firstReason: "GENERIC" }, 40 * HOUR) > 3);
-  assert.equal(shortfallOf(learned, FUNDS, 40 * HOUR), 0);
+  for (let n = 0; n < 40; n++) recordPrediction(learned, late, 0.5, n * HOUR, "FUNDS");
+  assert.ok(shortfallDeviations(learned, { firstReason: "GENERIC" }, 40 * HOUR) > 3);
+  assert.equal(shortfallDeviations(learned, FUNDS, 40 * HOUR), 0);
 });

@@ -19,9 +19,12 @@ beforeEach(async () => {
   merchantId = (await stage.enter()).id;
 });
 
-const COUNT = prepared("test_count", "select count(*) as writes from test_writes group by id order by min(ctid)");
-const writes = async () => {
-  const { rows } = await stage.db.run<{ writes: number }>(COUNT);
+const COUNT_WRITES = prepared(
+  "test_count",
+  "select count(*) as writes from test_writes group by id order by min(ctid)",
+);
+const countWrites = async () => {
+  const { rows } = await stage.db.run<{ writes: number }>(COUNT_WRITES);
   await stage.db.run(prepared("", "truncate test_writes"));
   return rows.map((row) => row.writes);
 };
@@ -39,7 +42,7 @@ test("a listed action is written four times in its life: planned, decided, sent,
   await stage.decide();
   const [action] = await stage.actions();
   assert.equal(action!.status, "SUCCEEDED");
-  assert.deepEqual(await writes(), [4]);
+  assert.deepEqual(await countWrites(), [4]);
 });
 
 test("a fact that changes the plan of an action costs one more write; one that changes nothing costs none", async () => {
@@ -53,16 +56,16 @@ test("a fact that changes the plan of an action costs one more write; one that c
     await stage.decide();
   }
   await stage.untilSent();
-  assert.deepEqual(await writes(), [4]);
+  assert.deepEqual(await countWrites(), [4]);
 });
 
-const EXECUTED = prepared(
+const SELECT_EXECUTED = prepared(
   "test_executed",
   `select status, executed_at as "executedAt", updated_at as "updatedAt" from recovery_actions
    where merchant_id = $1 and executed_at is not null`,
 );
-type Executed = { status: string; executedAt: Date; updatedAt: Date };
-const executed = async () => (await stage.db.run<Executed>(EXECUTED, [merchantId])).rows;
+type ExecutedRow = { status: string; executedAt: Date; updatedAt: Date };
+const listExecuted = async () => (await stage.db.run<ExecutedRow>(SELECT_EXECUTED, [merchantId])).rows;
 
 // A merchant who walks the list by executedAt has been there, and does not come back.
 test("a retry that failed and then succeeds keeps the time at which its execution was recorded first", async () => {
@@ -72,12 +75,12 @@ test("a retry that failed and then succeeds keeps the time at which its executio
   stage.at(sent.ideal.getTime() + MINUTE);
   await stage.transaction({ recoveryActionId: sent.id });
   await stage.decide();
-  const [failed] = await executed();
+  const [failed] = await listExecuted();
   assert.equal(failed!.status, "FAILED");
   stage.wait(HOUR);
   await stage.transaction({ recoveryActionId: sent.id, state: "PAID" });
   await stage.decide();
-  const [succeeded] = await executed();
+  const [succeeded] = await listExecuted();
   assert.deepEqual([succeeded!.status, succeeded!.executedAt], ["SUCCEEDED", failed!.executedAt]);
   assert.ok(succeeded!.updatedAt > failed!.updatedAt);
 });

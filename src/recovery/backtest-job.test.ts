@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { PastAttempt } from "../domain/past-attempt.ts";
-import { COMMAND_LINE } from "../domain/person.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import { backtestWork } from "./backtest-job.ts";
+import { createBacktestHandler } from "./backtest-job.ts";
 import { DAY, openStage, START } from "./stage.fixture.ts";
 
 let stage: Awaited<ReturnType<typeof openStage>>;
@@ -17,14 +17,14 @@ beforeEach(async () => {
 });
 
 /** What the job hands over of what was pushed, and what it says of that. `most`: attempts that fit, `part`: that are read at a time. */
-async function handedOver(most?: number, part?: number) {
+async function collectSentAttempts(most?: number, part?: number) {
   const attempts: PastAttempt[] = [];
   const judge = { add: (some: readonly PastAttempt[]) => void attempts.push(...some), judge: async () => ({}) };
   const held = {
-    job: { merchantId, id: "", kind: "backtest", askedAt: START, actor: COMMAND_LINE, input: {}, progress: {} },
+    job: { merchantId, id: "", kind: "backtest", askedAt: START, actor: COMMAND_LINE_ACTOR, input: {}, progress: {} },
     ended: { result: null, failure: null, endedAt: null, dueAt: null, holder: null },
   } as const;
-  const done = await backtestWork(
+  const done = await createBacktestHandler(
     () => ({ ...judge, stop: async () => {} }),
     most,
     part,
@@ -45,7 +45,7 @@ const attempt = (invoiceId: string, days: number, over: Partial<Transaction> = {
 
 test("a number of the gateway's is handed over as the tables of codes write it", async () => {
   await attempt("inv_1", 0, { paymentGatewayErrorCode: "2018", paymentGatewayName: "Braintree" });
-  const { attempts } = await handedOver();
+  const { attempts } = await collectSentAttempts();
   assert.deepEqual(
     attempts.map(({ gatewayCode }) => gatewayCode),
     ["braintree 2018"],
@@ -55,7 +55,7 @@ test("a number of the gateway's is handed over as the tables of codes write it",
 test("who made an attempt is handed over, so that a customer's own payment is no retry", async () => {
   await attempt("inv_1", 0);
   await attempt("inv_1", 1, { state: "PAID", initiator: "CUSTOMER" });
-  const { attempts } = await handedOver();
+  const { attempts } = await collectSentAttempts();
   assert.deepEqual(
     attempts.map(({ initiator }) => initiator),
     [null, "CUSTOMER"],
@@ -71,7 +71,7 @@ test("where more is known than fits, whole invoices are judged, those whose ids 
   const paid = "failed failed paid";
   for (const part of [1, 2, 3, 4, 100]) {
     const of = async (most: number) => {
-      const { attempts, result } = await handedOver(most, part);
+      const { attempts, result } = await collectSentAttempts(most, part);
       const invoices = Map.groupBy(attempts, ({ invoiceId }) => invoiceId);
       const words = (some: PastAttempt[]) => some.map(({ approved }) => (approved ? "paid" : "failed")).join(" ");
       return [result.isCut, Object.fromEntries([...invoices].map(([id, some]) => [id, words(some)]))];
@@ -84,11 +84,11 @@ test("where more is known than fits, whole invoices are judged, those whose ids 
 });
 
 test("where nothing is judged it is said whether nothing is known, or one invoice alone has more attempts than fit", async () => {
-  await assert.rejects(handedOver(), /^Error: No payment attempt is known yet/);
+  await assert.rejects(collectSentAttempts(), /^Error: No payment attempt is known yet/);
   for (const day of [0, 1, 2]) await attempt("inv_1", day);
   for (const part of [1, 2, 100])
     await assert.rejects(
-      handedOver(2, part),
+      collectSentAttempts(2, part),
       /^Error: The invoice whose id comes last has more than 2 payment attempts\. No more can be judged, so nothing was\.$/,
     );
 });
@@ -97,7 +97,7 @@ test("an attempt that the gateway blocked is not handed over", async () => {
   await attempt("inv_1", 0);
   await attempt("inv_1", 1, { paymentGatewayStatus: "not_sent_to_network" });
   await attempt("inv_1", 2, { paymentGatewayErrorCode: "previously_declined_do_not_retry" });
-  const { attempts } = await handedOver();
+  const { attempts } = await collectSentAttempts();
   assert.deepEqual(
     attempts.map(({ at }) => at),
     [START],

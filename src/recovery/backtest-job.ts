@@ -2,20 +2,20 @@ import type { Job } from "../domain/job.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import { brandOf } from "../rules/card-networks.ts";
-import { gatewayCodeOf, networkCodeOf } from "../rules/gateway-codes.ts";
-import { isUnsent } from "../rules/unsent.ts";
-import { audit } from "../store/audit-log.ts";
+import { findBrand } from "../rules/card-networks.ts";
+import { normalizeGatewayCode, normalizeNetworkCode } from "../rules/gateway-codes.ts";
+import { isUnsent } from "../rules/unsent-attempts.ts";
+import { writeAuditEntry } from "../store/audit-log.ts";
 import type { Database } from "../store/database.ts";
-import { insertJob } from "../store/jobs.ts";
-import { attemptsAfter, type StoredAttempt } from "../store/past-attempts.ts";
-import { type HeldJob, JobFailure, type Work } from "./jobs.ts";
+import { insertJob } from "../store/job-queue.ts";
+import { readAttemptsAfter, type StoredAttempt } from "../store/past-attempts.ts";
+import { type ClaimedJob, JobFailure, type JobHandler } from "./run-jobs.ts";
 
 /** Attempts are read and handed over so many at a time: a part is a few milliseconds of the service's thread. */
-const PART = 1_000;
+const ATTEMPTS_PER_PART = 1_000;
 /** What a thread can hold: about two kilobytes each. */
-const ATTEMPTS_MAX = 250_000;
-const BEAT_MS = 5_000;
+const MAX_ATTEMPTS = 250_000;
+const HEARTBEAT_MS = 5_000;
 
 export interface BacktestProgress {
   /** Attempts that were read. */
@@ -31,7 +31,7 @@ export type BacktestJob<Result> = Job<unknown, BacktestProgress, { backtest: Res
  *
  * @returns the id of the job, or null when one is under way already
  */
-export async function askBacktest(
+export async function requestBacktest(
   db: Database,
   merchantId: string,
   actor: Actor,
@@ -41,32 +41,32 @@ export async function askBacktest(
   return db.transaction(async (tx) => {
     const job = { merchantId, id, kind: "backtest", askedAt: ports.now(), actor, input: {}, progress: {} } as const;
     if (!(await insertJob(tx, job, ports.realNow()))) return null;
-    await audit(tx, merchantId, actor, { deed: "backtest.asked", object: "payment attempts" }, ports);
+    await writeAuditEntry(tx, merchantId, actor, { deed: "backtest.asked", object: "payment attempts" }, ports);
     return id;
   });
 }
 
 /** Where the arithmetic is done: elsewhere than in the service's own thread. */
-export interface Judge {
+export interface BacktestRunner {
   add(attempts: readonly PastAttempt[]): void;
   /** What the attempts say; rejects when it is stopped or fails. */
   judge(): Promise<object>;
   stop(): Promise<unknown>;
 }
 
-const pastAttempt = ({ id, gateway, gatewayType, gatewayStatus, ...attempt }: StoredAttempt): PastAttempt => ({
+const toPastAttempt = ({ id, gateway, gatewayType, gatewayStatus, ...attempt }: StoredAttempt): PastAttempt => ({
   ...attempt,
-  networkDeclineCode: networkCodeOf(
+  networkDeclineCode: normalizeNetworkCode(
     attempt.networkDeclineCode,
-    brandOf(attempt.cardBrand, attempt.paymentMethodType),
+    findBrand(attempt.cardBrand, attempt.paymentMethodType),
     gateway,
     gatewayType,
   ),
-  gatewayCode: gatewayCodeOf(attempt.gatewayCode, gateway, gatewayType),
+  gatewayCode: normalizeGatewayCode(attempt.gatewayCode, gateway, gatewayType),
 });
 
 /** Not an attempt that its gateway blocked: it tells nothing of when a bank approves. */
-const isJudged = ({ approved, networkDeclineCode, gatewayCode, gatewayStatus }: StoredAttempt) =>
+const isBacktested = ({ approved, networkDeclineCode, gatewayCode, gatewayStatus }: StoredAttempt) =>
   !isUnsent({
     state: approved ? "PAID" : "FAILED",
     networkDeclineCode,
@@ -80,9 +80,9 @@ const isJudged = ({ approved, networkDeclineCode, gatewayCode, gatewayStatus }: 
  * @param goesOn  told of how many were read; false: stop
  * @returns how many were handed over, and whether some were left out; null when it was stopped
  */
-async function handOver(
-  { db, job: { merchantId } }: Pick<HeldJob, "db" | "job">,
-  judge: Judge,
+async function sendAttempts(
+  { db, job: { merchantId } }: Pick<ClaimedJob, "db" | "job">,
+  judge: BacktestRunner,
   { most, size }: { most: number; size: number },
   goesOn: (read: number) => boolean,
 ): Promise<{ judged: number; isCut: boolean } | null> {
@@ -94,27 +94,27 @@ async function handOver(
   while (read <= most) {
     if (!goesOn(read)) return null;
     const limit = Math.min(size, most + 1 - read);
-    const part: StoredAttempt[] = await attemptsAfter(db, merchantId, last, limit);
+    const part: StoredAttempt[] = await readAttemptsAfter(db, merchantId, last, limit);
     read += part.length;
     last = part.at(-1) ?? last;
     const known = [...held, ...part];
     const isEnd = part.length < limit;
     const whole = isEnd ? known.length : known.findIndex(({ invoiceId }) => invoiceId === last!.invoiceId);
     // Oldest first, as attempts of one moment were made.
-    judge.add(known.slice(0, whole).filter(isJudged).map(pastAttempt).reverse());
+    judge.add(known.slice(0, whole).filter(isBacktested).map(toPastAttempt).reverse());
     held = known.slice(whole);
     if (isEnd) break;
   }
   return { judged: read - held.length, isCut: read > most };
 }
 
-const NOTHING_KNOWN = "No payment attempt is known yet, so there is nothing to judge. Import some first.";
-const tooMany = (most: number) =>
+const NO_ATTEMPTS_MESSAGE = "No payment attempt is known yet, so there is nothing to judge. Import some first.";
+const tooManyAttemptsMessage = (most: number) =>
   `The invoice whose id comes last has more than ${most.toLocaleString("en")} payment attempts. No more can be judged, so nothing was.`;
 
 /** Does such a job. `most`: attempts that fit; `size`: attempts that are read at a time. */
-export const backtestWork =
-  (newJudge: () => Judge, most = ATTEMPTS_MAX, size = PART): Work =>
+export const createBacktestHandler =
+  (newJudge: () => BacktestRunner, most = MAX_ATTEMPTS, size = ATTEMPTS_PER_PART): JobHandler =>
   async ({ job, db, keep, signal }) => {
     const judge = newJudge();
     const stop = () => void judge.stop();
@@ -124,15 +124,15 @@ export const backtestWork =
     const beat = setInterval(async () => {
       isLost ||= !(await keep(progress).catch(() => true));
       if (isLost) stop();
-    }, BEAT_MS);
+    }, HEARTBEAT_MS);
     try {
-      const handed = await handOver({ db, job }, judge, { most, size }, (read) => {
+      const handed = await sendAttempts({ db, job }, judge, { most, size }, (read) => {
         progress = { read };
         return !signal.aborted && !isLost;
       });
       if (!handed) return null;
       const { judged, isCut } = handed;
-      if (judged === 0) throw new JobFailure(isCut ? tooMany(most) : NOTHING_KNOWN);
+      if (judged === 0) throw new JobFailure(isCut ? tooManyAttemptsMessage(most) : NO_ATTEMPTS_MESSAGE);
       progress = { read: judged, isJudging: true };
       await keep(progress);
       const result = await judge.judge();

@@ -1,25 +1,25 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { openOwed } from "./owed.fixture.ts";
+import { openBalanceStage } from "./balance.fixture.ts";
 import { DAY, HOUR, MINUTE, START } from "./stage.fixture.ts";
 
-let stage: Awaited<ReturnType<typeof openOwed>>;
+let stage: Awaited<ReturnType<typeof openBalanceStage>>;
 before(async () => {
-  stage = await openOwed();
+  stage = await openBalanceStage();
 });
 after(() => stage.drop());
 beforeEach(async () => {
   await stage.enter();
   await stage.invoice();
 });
-const ends = async () => (await stage.cases()).map(({ end }) => end);
+const endReasons = async () => (await stage.cases()).map(({ end }) => end);
 const statuses = async () => (await stage.actions()).map(({ type, status }) => `${type} ${status}`);
 
 test("a case ends when payments in parts have paid all, at once and with what waited for delivery", async () => {
   await stage.transaction({ state: "PAID", amount: 2000 });
   await stage.untilDecidedFrom();
   await stage.transaction({ state: "PAID", amount: 2900 });
-  assert.deepEqual(await ends(), ["paid"]);
+  assert.deepEqual(await endReasons(), ["paid"]);
   assert.deepEqual(
     (await stage.events()).filter(({ type, waiting }) => type === "recovery_action" && waiting),
     [],
@@ -33,13 +33,13 @@ test("a debit that began before its invoice failed, and is pushed as paid before
   await stage.transaction({ invoiceId: "inv_2", state: "PAID", createdAt: began, updatedAt: paidAt });
   await stage.invoice({ id: "inv_2", updatedAt: START });
   await stage.decide();
-  assert.deepEqual(await ends(), [null, "paid"]);
+  assert.deepEqual(await endReasons(), [null, "paid"]);
   assert.deepEqual(await statuses(), ["RETRY SCHEDULED"], "nothing is planned for the paid one");
 });
 
 test("two parts that are paid at once end the case", async () => {
   await Promise.all([1, 2].map((n) => stage.transaction({ id: `txn_${n}`, state: "PAID", amount: 2450 })));
-  assert.deepEqual(await ends(), ["paid"]);
+  assert.deepEqual(await endReasons(), ["paid"]);
 });
 
 test("a case stays open while a part is left, and asks for that", async () => {
@@ -47,7 +47,7 @@ test("a case stays open while a part is left, and asks for that", async () => {
   stage.wait(MINUTE);
   await stage.invoice({ state: "PARTIALLY_PAID", amount: 2000 });
   await stage.decide();
-  assert.deepEqual([await ends(), await stage.amountsDue()], [[null], [2000]]);
+  assert.deepEqual([await endReasons(), await stage.amountsDue()], [[null], [2000]]);
   assert.match((await stage.reasons())[0]!, /EUR 20\.00 of EUR 49\.00 is left to pay\.$/);
   stage.wait(HOUR);
   await stage.transaction({ id: "txn_other", invoiceId: "inv_9", customerId: "cus_1" });
@@ -60,7 +60,7 @@ test("an invoice that is credited in full ends settled, and nothing is sent", as
   stage.wait(MINUTE);
   await stage.invoice({ amount: 0 });
   await stage.decide();
-  assert.deepEqual(await ends(), ["settled"]);
+  assert.deepEqual(await endReasons(), ["settled"]);
   assert.deepEqual(
     (await stage.events()).map(({ type }) => type),
     ["pause_collection"],
@@ -68,7 +68,7 @@ test("an invoice that is credited in full ends settled, and nothing is sent", as
   await stage.invoice({ id: "inv_2" });
   stage.wait(MINUTE);
   await stage.invoice({ id: "inv_2", amountDue: 0 });
-  assert.deepEqual(await ends(), ["settled", "settled"]);
+  assert.deepEqual(await endReasons(), ["settled", "settled"]);
 });
 
 test("a case opens when a credit that ended the last one is taken back, whoever found that nothing was left", async () => {
@@ -80,7 +80,7 @@ test("a case opens when a credit that ended the last one is taken back, whoever 
   await stage.decide();
   stage.wait(MINUTE);
   await stage.invoice({ id: "inv_2", updatedAt: stage.now() });
-  assert.deepEqual(await ends(), [null, "settled", null]);
+  assert.deepEqual(await endReasons(), [null, "settled", null]);
 });
 
 test("a retry that pays the last part ends the case as paid", async () => {
@@ -90,14 +90,14 @@ test("a retry that pays the last part ends the case as paid", async () => {
   stage.at(sent.ideal);
   await stage.transaction({ state: "PAID", amount: 2900, recoveryActionId: sent.id });
   await stage.decide();
-  assert.deepEqual([await ends(), await statuses()], [["paid"], ["RETRY SUCCEEDED"]]);
+  assert.deepEqual([await endReasons(), await statuses()], [["paid"], ["RETRY SUCCEEDED"]]);
 });
 
 test("a payment in another currency, or one that is too large, lets the case wait and is shown", async () => {
   await stage.decide();
   await stage.transaction({ id: "txn_usd", state: "PAID", currency: "USD" });
   await stage.decide();
-  assert.deepEqual([await ends(), await statuses()], [[null], ["RETRY CANCELED"]]);
+  assert.deepEqual([await endReasons(), await statuses()], [[null], ["RETRY CANCELED"]]);
   assert.equal((await stage.conflicts())[0]?.kind, "two_currencies");
   assert.match(await stage.planned(), /^Facts contradict each other.*in EUR, and a payment of USD 49\.00 stands/);
   await stage.transaction({ id: "txn_usd", state: "PAID", currency: "USD", amount: 5000 });
@@ -114,7 +114,7 @@ test("for less than the merchant's smallest amount no retry is made", async () =
   await stage.transaction({ state: "PAID", amount: 4500 });
   stage.wait(DAY);
   await stage.decide();
-  assert.deepEqual([await ends(), await statuses()], [[null], []]);
+  assert.deepEqual([await endReasons(), await statuses()], [[null], []]);
   assert.match(
     await stage.planned(),
     /^EUR 4\.00 is left, and this merchant has no retry made for less than EUR 5\.00/,

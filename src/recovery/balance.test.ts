@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { Invoice } from "../domain/invoice.ts";
-import { balanceOf, type Payment } from "./balance.ts";
-import { anInvoice, MINUTE, START } from "./stage.fixture.ts";
+import { computeBalance, type Payment } from "./balance.ts";
+import { buildInvoice, MINUTE, START } from "./stage.fixture.ts";
 
 const at = (minutes: number) => new Date(START.getTime() + minutes * MINUTE);
 const payment = (amount: number, minutes: number, over: Partial<Payment> = {}): Payment => ({
   ...{ invoiceId: "inv_1", state: "PAID", amount, currency: "EUR", createdAt: at(minutes), updatedAt: at(minutes) },
   ...over,
 });
-const left = (over: Partial<Invoice>, ...payments: Payment[]) => balanceOf(anInvoice(over), payments).left;
+const left = (over: Partial<Invoice>, ...payments: Payment[]) => computeBalance(buildInvoice(over), payments).left;
 
 suite("what is left", () => {
   test("payments that stand are taken off the total", () => {
@@ -50,7 +50,7 @@ suite("what is left", () => {
 
   test("facts that contradict each other are named", () => {
     const kindOf = (over: Partial<Invoice>, ...payments: Payment[]) =>
-      balanceOf(anInvoice(over), payments).conflict?.kind;
+      computeBalance(buildInvoice(over), payments).conflict?.kind;
     assert.equal(kindOf({ updatedAt: at(5) }, payment(4900, 1)), "paid_but_unpaid");
     assert.equal(kindOf({ updatedAt: at(5) }, payment(4900, 5)), undefined);
     assert.equal(kindOf({}, payment(4900, 1, { currency: "USD" })), "two_currencies");
@@ -63,7 +63,7 @@ suite("what is left", () => {
     const paidLate = (began: number, paid: number) => payment(4900, began, { updatedAt: at(paid) });
     assert.equal(left({}, paidLate(-60, 1)), 0, "it began before the invoice");
     const newer = { updatedAt: at(5) };
-    assert.equal(balanceOf(anInvoice(newer), [paidLate(1, 6)]).conflict, null, "it was paid after the version");
+    assert.equal(computeBalance(buildInvoice(newer), [paidLate(1, 6)]).conflict, null, "it was paid after the version");
     assert.equal(left({ ...newer, amountDue: 4900 }, paidLate(1, 6)), 0);
     const partly = { ...newer, state: "PARTIALLY_PAID" } as const;
     assert.equal(left(partly, payment(3000, 1), payment(1900, 2, { updatedAt: at(6) })), 0);
@@ -71,18 +71,22 @@ suite("what is left", () => {
   });
 
   test("a payment in full is dated by the attempt that paid the last part", () => {
-    assert.deepEqual(balanceOf(anInvoice(), [payment(2900, 7), payment(2000, 2)]).paidAt, at(7));
+    assert.deepEqual(computeBalance(buildInvoice(), [payment(2900, 7), payment(2000, 2)]).paidAt, at(7));
     const inThree = [payment(100, 4), payment(2900, 3), payment(2000, 1)];
-    assert.deepEqual(balanceOf(anInvoice(), inThree).paidAt, at(3), "what came later paid nothing that was owed");
-    assert.equal(balanceOf(anInvoice({ amount: 0 }), []).paidAt, null);
-    assert.equal(balanceOf(anInvoice({ amount: 0, amountDue: 0 }), []).paidAt, null);
+    assert.deepEqual(
+      computeBalance(buildInvoice(), inThree).paidAt,
+      at(3),
+      "what came later paid nothing that was owed",
+    );
+    assert.equal(computeBalance(buildInvoice({ amount: 0 }), []).paidAt, null);
+    assert.equal(computeBalance(buildInvoice({ amount: 0, amountDue: 0 }), []).paidAt, null);
   });
 
   test("what payments leave of a version's own rest is paid, and what a credit leaves is settled", () => {
-    const partly = anInvoice({ state: "PARTIALLY_PAID", amountDue: 2000, updatedAt: at(5) });
-    assert.deepEqual(balanceOf(partly, [payment(2000, 6)]), { left: 0, paidAt: at(6), conflict: null });
-    const credited = anInvoice({ amountDue: 0, updatedAt: at(5) });
-    assert.deepEqual(balanceOf(credited, [payment(2000, 1)]), { left: 0, paidAt: null, conflict: null });
+    const partly = buildInvoice({ state: "PARTIALLY_PAID", amountDue: 2000, updatedAt: at(5) });
+    assert.deepEqual(computeBalance(partly, [payment(2000, 6)]), { left: 0, paidAt: at(6), conflict: null });
+    const credited = buildInvoice({ amountDue: 0, updatedAt: at(5) });
+    assert.deepEqual(computeBalance(credited, [payment(2000, 1)]), { left: 0, paidAt: null, conflict: null });
   });
 
   test("a PARTIALLY_PAID version without a rest has left its total less the payments, and nobody knows how much if they cover it", () => {
@@ -93,10 +97,10 @@ suite("what is left", () => {
       [payment(2900, 1), payment(2000, 2)],
       [payment(2900, 1), payment(2900, 2)],
     ]) {
-      const { left, conflict } = balanceOf(anInvoice(partly), parts);
+      const { left, conflict } = computeBalance(buildInvoice(partly), parts);
       assert.deepEqual([left, conflict?.kind], [0, "paid_but_unpaid"], "it says that something is left");
     }
-    const tied = balanceOf(anInvoice(partly), [payment(2900, 1), payment(2000, 5)]);
+    const tied = computeBalance(buildInvoice(partly), [payment(2900, 1), payment(2000, 5)]);
     assert.deepEqual([tied.left, tied.conflict, tied.paidAt], [0, null, at(5)], "it may not know of the last part");
     assert.equal(
       left({ ...partly, amount: 2000 }, payment(2000, 5)),
@@ -125,15 +129,16 @@ suite("what is left", () => {
   test("a contradiction is a payment in full from before the version, and says what and when", () => {
     const inParts = [payment(2000, 1), payment(2900, 3)];
     const facts = { kind: "paid_but_unpaid", paid: 4900, currency: "EUR", paidAt: at(3), unpaidAt: at(5) };
-    assert.deepEqual(balanceOf(anInvoice({ updatedAt: at(5) }), inParts).conflict, facts);
-    const conflict = (over: Partial<Invoice>, ...payments: Payment[]) => balanceOf(anInvoice(over), payments).conflict;
+    assert.deepEqual(computeBalance(buildInvoice({ updatedAt: at(5) }), inParts).conflict, facts);
+    const conflict = (over: Partial<Invoice>, ...payments: Payment[]) =>
+      computeBalance(buildInvoice(over), payments).conflict;
     assert.equal(conflict({ updatedAt: at(5) }, payment(2000, 1), payment(2900, 6)), null, "the rest came later");
     assert.equal(conflict({ updatedAt: at(5), amountDue: 0 }, payment(4900, 1)), null, "it says that nothing is left");
   });
 
   test("a payment larger than the total is a contradiction, unless the version came after it and is a rest", () => {
     const kind = (state: "UNPAID" | "PARTIALLY_PAID", when: number) =>
-      balanceOf(anInvoice({ state, amount: 2000, updatedAt: at(5) }), [payment(2900, when)]).conflict?.kind;
+      computeBalance(buildInvoice({ state, amount: 2000, updatedAt: at(5) }), [payment(2900, when)]).conflict?.kind;
     assert.deepEqual(
       [1, 5, 6].map((when) => kind("PARTIALLY_PAID", when)),
       [undefined, undefined, "paid_too_much"],

@@ -28,31 +28,34 @@ export interface Balance {
  *
  * @param attempts  on any invoice, in any order
  */
-export function balanceOf(invoice: Invoice, attempts: readonly Payment[]): Balance {
+export function computeBalance(invoice: Invoice, attempts: readonly Payment[]): Balance {
   const { id, amount, currency, createdAt, updatedAt: saidAt } = invoice;
   const isStanding = (t: Payment) => t.state === "PAID" || (t.state === "REFUNDED" && t.updatedAt > saidAt);
   const paid = attempts.filter((t) => t.invoiceId === id && isStanding(t) && t.updatedAt >= createdAt);
   const payments = paid.filter((t) => t.currency === currency);
-  const sum = sumOf(payments);
-  const due = dueOf(invoice, payments);
-  const left = Math.max(0, due === null ? amount - sum : leftSince(due, invoice, payments));
+  const sum = sumAmounts(payments);
+  const due = reportedAmountDue(invoice, payments);
+  const left = Math.max(0, due === null ? amount - sum : amountLeftAfter(due, invoice, payments));
   const isPaid = left === 0 && ((sum > 0 && sum >= amount) || (due !== null && due > 0));
   // Payments from before a version that says what is left are part of what it says.
   const isContradicted = isPaid && amount > 0 && due !== 0 && payments.every((t) => t.updatedAt < saidAt);
   return {
     left,
-    paidAt: isPaid ? completedAt(payments, amount) : null,
+    paidAt: isPaid ? findCompletionTime(payments, amount) : null,
     conflict:
-      paidOtherwise(invoice, paid) ??
-      paidTooMuch(invoice, payments) ??
+      findCurrencyConflict(invoice, paid) ??
+      findOverpayment(invoice, payments) ??
       (isContradicted
-        ? { kind: "paid_but_unpaid", paid: sum, currency, paidAt: latest(payments), unpaidAt: saidAt }
+        ? { kind: "paid_but_unpaid", paid: sum, currency, paidAt: latestUpdate(payments), unpaidAt: saidAt }
         : null),
   };
 }
 
 /** Returns what the version itself says is left to pay at its date; null if it names only the total. */
-function dueOf({ state, amount, amountDue, updatedAt: saidAt }: Invoice, payments: readonly Payment[]): number | null {
+function reportedAmountDue(
+  { state, amount, amountDue, updatedAt: saidAt }: Invoice,
+  payments: readonly Payment[],
+): number | null {
   if (amountDue !== undefined) return amountDue;
   // Its total was never seen: a part that is larger than the amount shows that the amount is the rest.
   const isRest = state === "PARTIALLY_PAID" && payments.some((t) => t.updatedAt <= saidAt && t.amount > amount);
@@ -60,47 +63,48 @@ function dueOf({ state, amount, amountDue, updatedAt: saidAt }: Invoice, payment
 }
 
 /** Returns what payments leave of `due` that the version does not include; less than 0 if more was paid. */
-function leftSince(due: number, invoice: Invoice, payments: readonly Payment[]): number {
+function amountLeftAfter(due: number, invoice: Invoice, payments: readonly Payment[]): number {
   const { state, amount, amountDue, updatedAt: saidAt } = invoice;
-  const later = sumOf(payments.filter((t) => t.updatedAt > saidAt));
-  const before = sumOf(payments.filter((t) => t.updatedAt < saidAt));
+  const later = sumAmounts(payments.filter((t) => t.updatedAt > saidAt));
+  const before = sumAmounts(payments.filter((t) => t.updatedAt < saidAt));
   // Clocks count seconds, so the sums have to tell which payments of its own second the version includes.
   const tied = payments.filter((t) => t.updatedAt.getTime() === saidAt.getTime()).map((t) => t.amount);
-  const isTold = amountDue !== undefined && hasParts(tied, amount - due - before);
+  const isTold = amountDue !== undefined && hasSubsetWithSum(tied, amount - due - before);
   // In doubt it includes none: nothing is asked for twice.
   const sinceThen = tied.filter((part) => part <= due).reduce((sum, part) => sum + part, 0);
-  const left = isTold ? amount - sumOf(payments) : due - sinceThen - later;
-  return state === "UNPAID" ? Math.min(left, amount - sumOf(payments)) : left;
+  const left = isTold ? amount - sumAmounts(payments) : due - sinceThen - later;
+  return state === "UNPAID" ? Math.min(left, amount - sumAmounts(payments)) : left;
 }
 
 /** More payments of one second than this are not tried out. */
-const TIED_MAX = 12;
+const MAX_TIED_PAYMENTS = 12;
 
 /** Whether some of these amounts, or none, come to exactly this sum. */
-function hasParts(amounts: readonly number[], sum: number): boolean {
+function hasSubsetWithSum(amounts: readonly number[], sum: number): boolean {
   if (sum === 0) return true;
   const [first, ...others] = amounts;
-  if (first === undefined || sum < 0 || amounts.length > TIED_MAX) return false;
-  return hasParts(others, sum - first) || hasParts(others, sum);
+  if (first === undefined || sum < 0 || amounts.length > MAX_TIED_PAYMENTS) return false;
+  return hasSubsetWithSum(others, sum - first) || hasSubsetWithSum(others, sum);
 }
 
-function paidOtherwise({ currency }: Invoice, paid: readonly Payment[]): Conflict | null {
+function findCurrencyConflict({ currency }: Invoice, paid: readonly Payment[]): Conflict | null {
   const other = paid.find((t) => t.currency !== currency);
   return other ? { kind: "two_currencies", currency, paid: other.amount, paidCurrency: other.currency } : null;
 }
 
 /** A payment that is larger than the invoice may be of another unit, or of another invoice. */
-function paidTooMuch({ amount, currency, state, updatedAt: saidAt }: Invoice, payments: readonly Payment[]) {
+function findOverpayment({ amount, currency, state, updatedAt: saidAt }: Invoice, payments: readonly Payment[]) {
   const isPart = (t: Payment) => state === "PARTIALLY_PAID" && t.updatedAt <= saidAt;
   const large = amount > 0 && payments.find((t) => t.amount > amount && !isPart(t));
   return large ? ({ kind: "paid_too_much", amount, paid: large.amount, currency } as const) : null;
 }
 
-const sumOf = (payments: readonly Payment[]) => payments.reduce((sum, { amount }) => sum + amount, 0);
-const latest = (payments: readonly Payment[]) => new Date(Math.max(...payments.map((t) => t.updatedAt.getTime())));
+const sumAmounts = (payments: readonly Payment[]) => payments.reduce((sum, { amount }) => sum + amount, 0);
+const latestUpdate = (payments: readonly Payment[]) =>
+  new Date(Math.max(...payments.map((t) => t.updatedAt.getTime())));
 
 /** The date of the attempt by which payments reached the amount, else of the last one. */
-function completedAt(payments: readonly Payment[], amount: number): Date {
+function findCompletionTime(payments: readonly Payment[], amount: number): Date {
   const inOrder = [...payments].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
   let sum = 0;
   const completing = inOrder.find((t) => {

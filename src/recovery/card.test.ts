@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Transaction } from "../domain/transaction.ts";
-import { isOn, presentCard } from "./card.ts";
+import { currentCard, mayUseCard } from "./card.ts";
 
 /** `1:Am` is an attempt on invoice 1 by the card with fingerprint A and the payment method m; `-` stands for what it leaves out. */
-const attempts = (texts: string) =>
+const parseAttempts = (texts: string) =>
   texts.split(" ").map((text, at) => {
     const [, invoiceId, fingerprint, method] = /^(\d):(.)(.)$/.exec(text)!;
     return {
@@ -16,19 +16,19 @@ const attempts = (texts: string) =>
       paymentMethodId: method === "-" ? undefined : method,
     } as Transaction;
   });
-const present = (texts: string) => {
-  const card = presentCard({ case: { customerId: "c" }, invoice: { id: "1" }, transactions: attempts(texts) });
+const currentCardOf = (texts: string) => {
+  const card = currentCard({ case: { customerId: "c" }, invoice: { id: "1" }, transactions: parseAttempts(texts) });
   return card && `${card.fingerprint ?? "-"}${card.paymentMethodId ?? "-"}`;
 };
 
 test("the card is that of the invoice's latest attempt, or one that was first seen after it", () => {
-  assert.equal(present("2:Bm"), "Bm");
-  assert.equal(present("1:Am 2:Bn"), "Bn");
-  assert.equal(present("2:Bn 1:Am 2:Bn"), "Am");
-  assert.equal(present("1:Am 2:Bn 2:Am"), "Am");
-  assert.equal(present("1:Am 1:Bn 2:Am"), "Bn");
-  assert.equal(present("2:Bn 1:Am 2:Cn"), "Cn");
-  assert.equal(present("1:-m 2:Bm"), "Bm");
+  assert.equal(currentCardOf("2:Bm"), "Bm");
+  assert.equal(currentCardOf("1:Am 2:Bn"), "Bn");
+  assert.equal(currentCardOf("2:Bn 1:Am 2:Bn"), "Am");
+  assert.equal(currentCardOf("1:Am 2:Bn 2:Am"), "Am");
+  assert.equal(currentCardOf("1:Am 1:Bn 2:Am"), "Bn");
+  assert.equal(currentCardOf("2:Bn 1:Am 2:Cn"), "Cn");
+  assert.equal(currentCardOf("1:-m 2:Bm"), "Bm");
 });
 
 test("whether a card was seen before is told as attempts are compared one by one, whatever they leave out", () => {
@@ -36,13 +36,13 @@ test("whether a card was seen before is told as attempts are compared one by one
   for (const one of cards)
     for (const two of cards)
       for (const later of cards) {
-        const [first, second, own, last] = attempts(`2:${one} 2:${two} 1:Xy 2:${later}`);
+        const [first, second, own, last] = parseAttempts(`2:${one} 2:${two} 1:Xy 2:${later}`);
         const card = { fingerprint: last!.cardFingerprint ?? null, paymentMethodId: last!.paymentMethodId ?? null };
-        const isKnown = isOn(first!, card) || isOn(second!, card);
-        const isOwn = isOn(own!, card) && isOn(last!, { fingerprint: "X", paymentMethodId: "y" });
+        const isKnown = mayUseCard(first!, card) || mayUseCard(second!, card);
+        const isOwn = mayUseCard(own!, card) && mayUseCard(last!, { fingerprint: "X", paymentMethodId: "y" });
         const expected = isKnown || isOwn ? "Xy" : later;
         assert.equal(
-          present(`2:${one} 2:${two} 1:Xy 2:${later}`)?.replace("-", ""),
+          currentCardOf(`2:${one} 2:${two} 1:Xy 2:${later}`)?.replace("-", ""),
           expected.replace("-", ""),
           `${one} ${two} ${later}`,
         );

@@ -1,10 +1,10 @@
 import type { Case } from "../domain/case.ts";
-import type { LastDecision } from "../domain/decision.ts";
+import type { PreviousDecision } from "../domain/decision.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import type { CustomerBill } from "../store/customer-bills.ts";
+import type { CustomerInvoice } from "../store/customer-invoices.ts";
 import type { InvoiceConflict } from "../store/invoice-conflicts.ts";
-import type { Ask } from "../store/recovery-actions.ts";
+import type { PendingRetryRequest } from "../store/recovery-actions.ts";
 import type { SubscriptionFacts } from "../store/subscriptions.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import type { DeliveredAction } from "./outcome.ts";
@@ -16,7 +16,7 @@ export interface CaseView {
   invoice: Invoice;
   subscription: SubscriptionFacts | null;
   /** The customer's latest bills, in any order; none when nobody asks for them. */
-  bills: readonly CustomerBill[];
+  bills: readonly CustomerInvoice[];
   /** Oldest first. */
   actions: readonly DeliveredAction[];
   /** Attempts on the invoice, by the customer, on the customer's cards, and on other cards by the few who share one of these; oldest first. */
@@ -28,11 +28,11 @@ export interface CaseView {
   /** What is stored of facts about its invoice that contradict each other. */
   storedConflict: InvoiceConflict | null;
   /** Retries asked for in any case of the customer that no transaction answers. */
-  asks: readonly Ask[];
+  asks: readonly PendingRetryRequest[];
   /** When the card's bank, or where none is named the way to it, was found down last, if it is down; null also when nobody asks. */
   issuerDownAt: Date | null;
   /** What was decided last. */
-  lastDecision: LastDecision | null;
+  lastDecision: PreviousDecision | null;
   /** Which of the events that go out once per case have gone out. */
   told: { pauseCollection: boolean; completeDunning: boolean };
   /** A person ends the case with this step. */

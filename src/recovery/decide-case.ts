@@ -1,24 +1,24 @@
 import { hash } from "node:crypto";
-import { accountOf } from "../decisions/account.ts";
-import { decide } from "../decisions/decide.ts";
 import { decideLearned, type LearnedDecision } from "../decisions/decide-learned.ts";
-import type { Decision, Known } from "../decisions/known.ts";
-import { upAgainAt } from "../decisions/outage.ts";
-import type { History } from "../decisions/recall.ts";
-import { situationOf } from "../decisions/situation.ts";
-import type { DecisionRecord, LastDecision } from "../domain/decision.ts";
+import { decideStatic } from "../decisions/decide-static.ts";
+import { buildAccount } from "../decisions/decision-account.ts";
+import type { Decision, DecisionFacts } from "../decisions/decision-facts.ts";
+import { outageWaitEnd } from "../decisions/detect-outage.ts";
+import type { CustomerHistory } from "../decisions/infer-posterior.ts";
+import { buildSituation } from "../decisions/situation.ts";
+import type { DecisionRecord, PreviousDecision } from "../domain/decision.ts";
 import type { Engine } from "../domain/merchant.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
-import type { Learned } from "../model/learned.ts";
+import type { LearnedModel } from "../model/learned-model.ts";
+import { buildDecisionFacts } from "./build-decision-facts.ts";
+import { buildHistory } from "./build-history.ts";
 import type { CaseView } from "./case-view.ts";
-import { historyOf } from "./history.ts";
-import { knownOf } from "./known.ts";
 import type { DeliveredAction } from "./outcome.ts";
 
 /** The knowledge for a decision. */
-export interface Knowledge {
+export interface AvailableModel {
   /** null: the static policy decides. */
-  model: { learned: Learned; version: number; isTrained: boolean } | null;
+  model: { learned: LearnedModel; version: number; isTrained: boolean } | null;
   /** Why there is no model, where one is wanted. */
   trouble: string | null;
 }
@@ -44,17 +44,17 @@ export function decideCase(
   view: CaseView,
   actions: readonly DeliveredAction[],
   plan: RecoveryAction | null,
-  { model, trouble }: Knowledge,
+  { model, trouble }: AvailableModel,
   now: Date,
 ): CaseDecision {
-  const basis = basisOf(view, actions, model);
+  const basis = buildDecisionInput(view, actions, model);
   const { issuerDownAt } = basis.known;
   const { lastDecision } = view;
-  const notBefore = issuerDownAt === null ? now : new Date(Math.max(now.getTime(), upAgainAt(issuerDownAt)));
-  const kept = plan && keep(plan, lastDecision, basis.facts, basis.history !== null, notBefore);
+  const notBefore = issuerDownAt === null ? now : new Date(Math.max(now.getTime(), outageWaitEnd(issuerDownAt)));
+  const kept = plan && keepPlan(plan, lastDecision, basis.facts, basis.history !== null, notBefore);
   if (kept) return { decision: kept, record: null, error: null };
 
-  const made = make(basis, model, now);
+  const made = runEngine(basis, model, now);
   const { decision, error } = made;
   const at = "at" in decision ? decision.at.getTime() : null;
   const isSame =
@@ -62,8 +62,8 @@ export function decideCase(
     lastDecision.kind === decision.kind &&
     lastDecision.engine === made.engine &&
     (decision.kind !== "retry" || lastDecision.idealTime?.getTime() === at) &&
-    (decision.kind !== "wait" || waitsForTheSame(lastDecision, decision));
-  return { decision, record: isSame ? null : recordOf(view, basis, made, { model, trouble }, now), error };
+    (decision.kind !== "wait" || isSameWait(lastDecision, decision));
+  return { decision, record: isSame ? null : buildDecisionRecord(view, basis, made, { model, trouble }, now), error };
 }
 
 /**
@@ -74,41 +74,44 @@ export function decideCase(
  */
 export function decideInShadow(
   view: CaseView,
-  { model, trouble }: Knowledge,
+  { model, trouble }: AvailableModel,
   now: Date,
 ): { record: DecisionRecord | null; until: Date | null; error: unknown } {
-  const basis = basisOf(view, [], model);
+  const basis = buildDecisionInput(view, [], model);
   const { lastDecision } = view;
   const isKnown = lastDecision?.facts === basis.facts;
   if (isKnown && lastDecision.kind !== "wait") return { record: null, until: null, error: null };
-  const made = make(basis, model, now);
+  const made = runEngine(basis, model, now);
   const { decision, error } = made;
   const until = (decision.kind === "wait" && decision.until) || null;
-  if (isKnown && decision.kind === "wait" && waitsForTheSame(lastDecision, decision))
-    return { record: null, until, error };
+  if (isKnown && decision.kind === "wait" && isSameWait(lastDecision, decision)) return { record: null, until, error };
   const idealTime = "at" in decision ? decision.at : null;
   return {
-    record: { ...recordOf(view, basis, made, { model, trouble }, now), actionId: null, idealTime },
+    record: { ...buildDecisionRecord(view, basis, made, { model, trouble }, now), actionId: null, idealTime },
     until,
     error,
   };
 }
 
 /** What is waited for of other bills is no fact of a case, and stands in the last reason. */
-const waitsForTheSame = ({ lastReason }: LastDecision, { reasons }: Decision) => lastReason === reasons.at(-1);
+const isSameWait = ({ lastReason }: PreviousDecision, { reasons }: Decision) => lastReason === reasons.at(-1);
 
 /** The grounds of a decision. */
-interface Basis {
-  known: Known;
+interface DecisionInput {
+  known: DecisionFacts;
   /** null: the static policy decides, and looks at no other bill. */
-  history: History | null;
+  history: CustomerHistory | null;
   /** A fingerprint of both. */
   facts: string;
 }
 
-function basisOf(view: CaseView, actions: readonly DeliveredAction[], model: Knowledge["model"]): Basis {
-  const known = knownOf(view, actions, model?.isTrained ?? false);
-  const history = view.merchant.engine === "learned" && model ? historyOf(view, known, actions) : null;
+function buildDecisionInput(
+  view: CaseView,
+  actions: readonly DeliveredAction[],
+  model: AvailableModel["model"],
+): DecisionInput {
+  const known = buildDecisionFacts(view, actions, model?.isTrained ?? false);
+  const history = view.merchant.engine === "learned" && model ? buildHistory(view, known, actions) : null;
   // An outage moves a plan that lies within it, and its end moves none. Expected news of other invoices matters only when no retry is worth making.
   // Whether retries are sampled counts from the next plan on.
   const { issuerDownAt: _, billed: __, othersPlanned: ___, explores: ____, pending, ...lasting } = known;
@@ -118,11 +121,11 @@ function basisOf(view: CaseView, actions: readonly DeliveredAction[], model: Kno
   return { known, history, facts };
 }
 
-function recordOf(
+function buildDecisionRecord(
   { case: kase, merchant, lastDecision }: CaseView,
-  { history, facts }: Basis,
-  made: Made,
-  { model, trouble }: Knowledge,
+  { history, facts }: DecisionInput,
+  made: EngineDecision,
+  { model, trouble }: AvailableModel,
   now: Date,
 ): Omit<DecisionRecord, "actionId" | "idealTime"> {
   const { decision, error, engine, isLearned, chosen } = made;
@@ -137,7 +140,7 @@ function recordOf(
     chance: chosen?.chance ?? null,
     propensity: chosen?.propensity ?? null,
     facts,
-    account: accountOf(
+    account: buildAccount(
       made,
       history,
       merchant.engine === "learned" && engine === "static" ? fallback : null,
@@ -146,9 +149,9 @@ function recordOf(
   };
 }
 
-type Made = LearnedDecision & { engine: Engine; error: unknown };
+type EngineDecision = LearnedDecision & { engine: Engine; error: unknown };
 
-function make({ known, history }: Basis, model: Knowledge["model"], now: Date): Made {
+function runEngine({ known, history }: DecisionInput, model: AvailableModel["model"], now: Date): EngineDecision {
   let error: unknown = null;
   if (history && model) {
     try {
@@ -158,9 +161,9 @@ function make({ known, history }: Basis, model: Knowledge["model"], now: Date): 
       error = thrown;
     }
   }
-  const situation = situationOf(known, now);
+  const situation = buildSituation(known, now);
   return {
-    decision: decide(known, now),
+    decision: decideStatic(known, now),
     situation,
     isLearned: false,
     chosen: null,
@@ -171,9 +174,9 @@ function make({ known, history }: Basis, model: Knowledge["model"], now: Date): 
 }
 
 /** The plan as it is, when it still lies ahead, past any outage, and rests on the same facts and the same engine. */
-function keep(
+function keepPlan(
   plan: RecoveryAction,
-  last: LastDecision | null,
+  last: PreviousDecision | null,
   facts: string,
   isLearned: boolean,
   notBefore: Date,

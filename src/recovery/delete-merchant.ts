@@ -1,22 +1,22 @@
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import { audit } from "../store/audit-log.ts";
+import { writeAuditEntry } from "../store/audit-log.ts";
 import type { Database } from "../store/database.ts";
 import {
-  closeMerchant,
   deleteDeliveries,
   deleteMerchantRow,
-  deleteRows,
+  deleteMerchantRows,
+  listMerchantTables,
   type MerchantTable,
-  merchantTables,
-} from "../store/merchant-rows.ts";
-import { holdMerchant } from "../store/merchants.ts";
-import { NOBODY } from "../store/request-log.ts";
+  revokeMerchantAccess,
+} from "../store/merchant-deletion.ts";
+import { lockMerchant } from "../store/merchants.ts";
+import { UNAUTHENTICATED_MERCHANT_ID } from "../store/request-log.ts";
 
 /** In one transaction, so that others wait only briefly. */
-const ROWS_AT_ONCE = 2_000;
+const ROWS_PER_BATCH = 2_000;
 
-export interface Deleting {
+export interface MerchantDeletion {
   /** The owner of the tables: the audit log is deleted, too. */
   owner: Database;
   ports: Ports;
@@ -35,45 +35,51 @@ export interface Deleting {
  *
  * @returns how many rows there were; 0: there is nothing of such a merchant
  */
-export async function deleteMerchant(deleting: Deleting, merchantId: string): Promise<number> {
+export async function deleteMerchant(deleting: MerchantDeletion, merchantId: string): Promise<number> {
   const { owner, ports, actor, requestsEnded } = deleting;
   const found = await owner.transaction(async (tx) => {
-    const merchant = await holdMerchant(tx, merchantId);
-    await closeMerchant(tx, merchantId);
+    const merchant = await lockMerchant(tx, merchantId);
+    await revokeMerchantAccess(tx, merchantId);
     return merchant;
   });
-  const tables = await merchantTables(owner);
+  const tables = await listMerchantTables(owner);
   let rows = await deleteInBatches(deleting, tables, merchantId);
   await requestsEnded();
   rows += await deleteInBatches(deleting, tables, merchantId);
   if (rows === 0 && !found) return 0;
   return await owner.transaction(async (tx) => {
-    await holdMerchant(tx, merchantId);
-    for (const table of tables) rows += await deleteRows(tx, table, merchantId, null);
+    await lockMerchant(tx, merchantId);
+    for (const table of tables) rows += await deleteMerchantRows(tx, table, merchantId, null);
     await deleteMerchantRow(tx, merchantId);
-    await audit(tx, NOBODY, actor, { deed: "merchant.deleted", object: merchantId, details: { rows } }, ports);
+    await writeAuditEntry(
+      tx,
+      UNAUTHENTICATED_MERCHANT_ID,
+      actor,
+      { deed: "merchant.deleted", object: merchantId, details: { rows } },
+      ports,
+    );
     return rows;
   });
 }
 
 async function deleteInBatches(
-  { owner, onWithdrawn, onRows }: Deleting,
+  { owner, onWithdrawn, onRows }: MerchantDeletion,
   tables: readonly MerchantTable[],
   merchantId: string,
 ): Promise<number> {
   let all = 0;
   for (let isMore = true; isMore; ) {
-    const ids = await owner.transaction((tx) => deleteDeliveries(tx, merchantId, ROWS_AT_ONCE));
+    const ids = await owner.transaction((tx) => deleteDeliveries(tx, merchantId, ROWS_PER_BATCH));
     if (ids.length > 0) await onWithdrawn(merchantId, ids);
     all += ids.length;
-    isMore = ids.length === ROWS_AT_ONCE;
+    isMore = ids.length === ROWS_PER_BATCH;
   }
   for (const table of tables)
     for (let isMore = true; isMore; ) {
-      const rows = await owner.transaction((tx) => deleteRows(tx, table, merchantId, ROWS_AT_ONCE));
+      const rows = await owner.transaction((tx) => deleteMerchantRows(tx, table, merchantId, ROWS_PER_BATCH));
       onRows(rows);
       all += rows;
-      isMore = rows === ROWS_AT_ONCE;
+      isMore = rows === ROWS_PER_BATCH;
     }
   return all;
 }

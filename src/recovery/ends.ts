@@ -1,5 +1,5 @@
 import type { Case, EndReason } from "../domain/case.ts";
-import { type Invoice, inRecovery } from "../domain/invoice.ts";
+import { type Invoice, isInRecovery } from "../domain/invoice.ts";
 import type { CaseEnd } from "../store/cases.ts";
 import type { Balance } from "./balance.ts";
 import type { CaseView } from "./case-view.ts";
@@ -13,7 +13,7 @@ const END_OF_STATE = {
 } as const;
 
 /** The end of a case that an invoice in a state outside recovery says. */
-export function endOf({
+export function endOfInvoiceState({
   state,
   updatedAt,
   amount,
@@ -29,7 +29,7 @@ export const endOfBalance = ({ paidAt }: Balance): Pick<CaseEnd, "endReason" | "
 
 /** The end of a case, or that it has none yet. */
 export type End = Pick<Case, "endedAt" | "endReason" | "paidAt">;
-export const OPEN: End = { endedAt: null, endReason: null, paidAt: null };
+export const NOT_ENDED: End = { endedAt: null, endReason: null, paidAt: null };
 
 /** Whether, why and since when the case is over, by the facts and what is owed, or else because a person said so. */
 export function endOfCase(
@@ -39,13 +39,13 @@ export function endOfCase(
 ): End {
   if (kase.endedAt) return { endedAt: kase.endedAt, endReason: kase.endReason, paidAt: kase.paidAt };
   const ended = (endReason: EndReason, paidAt: Date | null = null): End => ({ endedAt: now, endReason, paidAt });
-  if (!inRecovery(invoice.state)) {
-    const { endReason, paidAt } = endOf(invoice);
+  if (!isInRecovery(invoice.state)) {
+    const { endReason, paidAt } = endOfInvoiceState(invoice);
     return ended(endReason, paidAt);
   }
   if (balance.left === 0 && !balance.conflict) return { endedAt: now, ...endOfBalance(balance) };
   if (subscription?.state === "CANCELED") return ended("subscription_canceled");
   if (subscription?.state === "EXPIRED") return ended("subscription_expired");
   if (now >= kase.windowEndsAt) return ended("window_over");
-  return isStopped ? ended("stopped_by_hand") : OPEN;
+  return isStopped ? ended("stopped_by_hand") : NOT_ENDED;
 }

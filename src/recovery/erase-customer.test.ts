@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { COMMAND_LINE } from "../domain/person.ts";
-import { actionsAfter, firstActions } from "../store/action-list.ts";
-import { listAudited } from "../store/audit-log.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
+import { readFirstPage, readPageAfter } from "../store/action-list.ts";
+import { listAuditEntries } from "../store/audit-log.ts";
 import { type Database, prepared } from "../store/database.ts";
-import { dyingDatabase } from "./dying-database.fixture.ts";
-import { eraseCustomer, erasedName } from "./erase-customer.ts";
+import { eraseCustomer, erasedCustomerHash } from "./erase-customer.ts";
+import { createFailingDatabase } from "./failing-database.fixture.ts";
 import { DAY, HOUR, openStage } from "./stage.fixture.ts";
 
 let stage: Awaited<ReturnType<typeof openStage>>;
@@ -15,21 +15,21 @@ before(async () => {
 after(() => stage.drop());
 
 /** How each table of a merchant loses a customer. A new table belongs into one of these lists, and into store/erasure.ts. */
-const ERASED = [
+const ERASED_TABLES = [
   ...["subscriptions", "invoices", "transactions", "invoice_conflicts", "experiment_invoices", "watched_retries"],
   ...["cases", "due_cases", "decisions", "recovery_actions", "events", "deliveries", "delivery_attempts"],
 ];
 /** Ids of cases whose rows are gone: the next step drops them. */
-const DROPPED = ["case_pokes"];
-const REDACTED = ["audit_log"];
+const EMPTIED_TABLES = ["case_pokes"];
+const REDACTED_TABLES = ["audit_log"];
 /** Nothing in them is about one customer. */
-const KEPT = [
+const KEPT_TABLES = [
   ...["action_counts", "executed_counts", "experiments", "experiment_looks", "experiment_tallies"],
   ...["learned_merchants", "learned_models", "learned_parts", "jobs", "merchant_clocks"],
   ...["api_keys", "invites", "members", "sessions", "rate_buckets", "request_heads", "request_log"],
 ];
 
-const tablesWith = async (column: string) =>
+const listTablesWith = async (column: string) =>
   (
     await stage.db.run<{ name: string }>(
       prepared(
@@ -42,14 +42,17 @@ const tablesWith = async (column: string) =>
   ).rows.map(({ name }) => name);
 
 test("every table of a merchant is listed as one that loses an erased customer, or one that holds none", async () => {
-  assert.deepEqual(await tablesWith("merchant_id"), [...ERASED, ...DROPPED, ...REDACTED, ...KEPT].sort());
-  for (const table of await tablesWith("customer_id")) assert.ok(ERASED.includes(table), table);
+  assert.deepEqual(
+    await listTablesWith("merchant_id"),
+    [...ERASED_TABLES, ...EMPTIED_TABLES, ...REDACTED_TABLES, ...KEPT_TABLES].sort(),
+  );
+  for (const table of await listTablesWith("customer_id")) assert.ok(ERASED_TABLES.includes(table), table);
 });
 
 /** Each row as a text, by table. */
 async function rowsOf(merchantId: string): Promise<Map<string, string[]>> {
   const rows = new Map<string, string[]>();
-  for (const table of await tablesWith("merchant_id")) {
+  for (const table of await listTablesWith("merchant_id")) {
     const found = await stage.db.run<{ row: string }>(
       prepared("", `select t::text as row from ${table} t where merchant_id = '${merchantId}' order by 1`),
     );
@@ -62,7 +65,7 @@ async function rowsOf(merchantId: string): Promise<Map<string, string[]>> {
 }
 
 /** Returns the ids that mark a customer's rows: its own, and those of its invoices, attempts, cases and events. */
-async function marksOf(merchantId: string, customerId: string): Promise<string[]> {
+async function findMarks(merchantId: string, customerId: string): Promise<string[]> {
   const { rows } = await stage.db.run<{ id: string }>(
     prepared(
       "",
@@ -89,7 +92,7 @@ const WRONG_TOTALS = `
 const CUSTOMERS = ["cus_a", "cus_b", "cus_c", "cus_d", "cus_e", "cus_f"];
 
 /** Weeks of six customers in an experiment: invoices that were recovered, lost, stopped by a person, and open ones with a webhook that waits. */
-async function live() {
+async function createHistory() {
   const { id } = await stage.enter();
   await stage.start({ share: 0.5 });
   const push = (customerId: string, nth: string, over = {}) =>
@@ -129,10 +132,10 @@ async function live() {
 }
 
 const erase = (merchantId: string, customerId: string, owner: Database = stage.db, onWithdrawn = async () => {}) =>
-  eraseCustomer({ owner, ports: stage.ports, actor: COMMAND_LINE, onWithdrawn }, merchantId, customerId);
+  eraseCustomer({ owner, ports: stage.ports, actor: COMMAND_LINE_ACTOR, onWithdrawn }, merchantId, customerId);
 
 test("erasing a customer leaves no row of it, changes no other customer, keeps totals exact and lets a walk go on", async () => {
-  const merchantId = await live();
+  const merchantId = await createHistory();
   // One whose invoices Dunlin recovers, and one who is left to the merchant's own system.
   const arms = await stage.db.run<{ customer: string; arm: string }>(
     prepared(
@@ -146,21 +149,23 @@ test("erasing a customer leaves no row of it, changes no other customer, keeps t
     for (let paid = 0; paid < 60; paid++)
       await stage.invoice({ id: `${customerId}-paid-${paid}`, customerId, state: "PAID" });
   const before = await rowsOf(merchantId);
-  for (const table of ERASED)
+  for (const table of ERASED_TABLES)
     if (table !== "invoice_conflicts") assert.ok(before.get(table)!.length > 0, `there is nothing in ${table}`);
-  const marks = (await Promise.all(gone.map((customerId) => marksOf(merchantId, customerId)))).flat();
+  const marks = (await Promise.all(gone.map((customerId) => findMarks(merchantId, customerId)))).flat();
   const isMarked = (row: string) => marks.some((mark) => row.includes(mark));
   const listing = { filters: {}, orderBy: "created_at", descending: false } as const;
-  const first = await firstActions(stage.db, merchantId, listing, 2);
+  const first = await readFirstPage(stage.db, merchantId, listing, 2);
   const cursor = { at: first.actions.at(-1)!.cursorAt, id: first.actions.at(-1)!.id };
-  const rest = await actionsAfter(stage.db, merchantId, listing, cursor, first.total, 1_000);
+  const rest = await readPageAfter(stage.db, merchantId, listing, cursor, first.total, 1_000);
 
   const counts = await erase(merchantId, gone[0]!);
   assert.deepEqual([counts.invoices, counts.subscriptions], [63, 1]);
   // Killed before each seventh statement, and called again.
   let kills = 0;
   for (let dieAfter = 2; ; dieAfter += 7) {
-    const failure = await erase(merchantId, gone[1]!, dyingDatabase(stage.db, dieAfter).db).catch((error) => error);
+    const failure = await erase(merchantId, gone[1]!, createFailingDatabase(stage.db, dieAfter).db).catch(
+      (error) => error,
+    );
     if (!(failure instanceof Error)) break;
     assert.equal(failure.message, "dead");
     kills++;
@@ -171,7 +176,7 @@ test("erasing a customer leaves no row of it, changes no other customer, keeps t
   const left = await rowsOf(merchantId);
   for (const [table, rows] of left) {
     assert.deepEqual(rows.filter(isMarked), [], table);
-    if (ERASED.includes(table) && table !== "due_cases" && table !== "decisions")
+    if (ERASED_TABLES.includes(table) && table !== "due_cases" && table !== "decisions")
       assert.deepEqual(
         rows,
         before.get(table)!.filter((row) => !isMarked(row)),
@@ -179,17 +184,20 @@ test("erasing a customer leaves no row of it, changes no other customer, keeps t
       );
   }
   assert.deepEqual((await stage.db.run(prepared("", WRONG_TOTALS))).rows, []);
-  const after = await firstActions(stage.db, merchantId, listing, 1_000);
+  const after = await readFirstPage(stage.db, merchantId, listing, 1_000);
   assert.equal(after.total, after.actions.length);
-  const goneOn = await actionsAfter(stage.db, merchantId, listing, cursor, first.total, 1_000);
+  const goneOn = await readPageAfter(stage.db, merchantId, listing, cursor, first.total, 1_000);
   assert.deepEqual(
     goneOn.map(({ id }) => id),
     rest.filter(({ customerId }) => !gone.includes(customerId)).map(({ id }) => id),
   );
 
-  const log = await listAudited(stage.db, merchantId, {}, 100);
+  const log = await listAuditEntries(stage.db, merchantId, {}, 100);
   const erased = log.filter(({ deed }) => deed === "customer.erased");
-  assert.deepEqual(erased.map(({ object }) => object).sort(), gone.map((each) => erasedName(merchantId, each)).sort());
+  assert.deepEqual(
+    erased.map(({ object }) => object).sort(),
+    gone.map((each) => erasedCustomerHash(merchantId, each)).sort(),
+  );
   assert.ok(erased.every(({ actor }) => actor === "command line"));
   const stops = log.filter(({ deed, object }) => deed === "recovery.stopped" && object === "erased");
   assert.ok(stops.length > 0 && stops.every(({ details }) => Object.keys(details).length === 0));
@@ -211,7 +219,7 @@ test("a webhook on the wire ends without a trace, nothing follows it, and the sa
       {
         owner: stage.db,
         ports: stage.ports,
-        actor: COMMAND_LINE,
+        actor: COMMAND_LINE_ACTOR,
         onWithdrawn: async (_merchant, ids) => void withdrawn.push(...ids),
       },
       merchantId,
@@ -223,7 +231,7 @@ test("a webhook on the wire ends without a trace, nothing follows it, and the sa
   await stage.decide();
   await stage.send(async () => assert.fail("nothing is left to be sent"));
   const rows = await rowsOf(merchantId);
-  for (const table of [...ERASED, ...DROPPED]) assert.deepEqual(rows.get(table), [], table);
+  for (const table of [...ERASED_TABLES, ...EMPTIED_TABLES]) assert.deepEqual(rows.get(table), [], table);
 
   await stage.invoice({ customerId });
   await stage.transaction({ customerId });

@@ -1,31 +1,31 @@
 import { createHash } from "node:crypto";
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import { audit, redactAudited } from "../store/audit-log.ts";
+import { redactAuditEntries, writeAuditEntry } from "../store/audit-log.ts";
 import type { Database, Tx } from "../store/database.ts";
 import {
   type CustomerCounts,
-  countCustomer,
+  clearPayer,
+  countCustomerRecords,
+  deleteCaseContents,
   deleteCases,
   deleteInvoices,
   deleteRestOfCustomer,
   deleteTransactions,
-  emptyCases,
-  forgetPayer,
-  handOverCases,
-  holdCasesToDelete,
-  holdInvoicesOfCustomer,
   invoicesOfCustomer,
+  lockCasesToDelete,
+  lockInvoicesOfCustomer,
+  reassignCases,
   transactionsOfCustomer,
 } from "../store/erasure.ts";
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
-import type { OnWithdrawn } from "./stored.ts";
+import type { OnWithdrawn } from "./store-batches.ts";
 
 /** In one transaction, so that others wait only briefly. */
-const INVOICES_AT_ONCE = 50;
-const TRANSACTIONS_AT_ONCE = 1_000;
+const INVOICES_PER_BATCH = 50;
+const TRANSACTIONS_PER_BATCH = 1_000;
 
-export interface Erasing {
+export interface CustomerErasure {
   /** The owner of the tables: the audit log is changed, too. */
   owner: Database;
   ports: Ports;
@@ -35,7 +35,7 @@ export interface Erasing {
 }
 
 /** Returns the name of an erased customer in the audit log: a reader who knows the id can recognize it. */
-export const erasedName = (merchantId: string, customerId: string): string =>
+export const erasedCustomerHash = (merchantId: string, customerId: string): string =>
   `sha256:${createHash("sha256").update(`${merchantId}/${customerId}`).digest("hex")}`;
 
 /**
@@ -45,14 +45,14 @@ export const erasedName = (merchantId: string, customerId: string): string =>
  * @returns what there was
  */
 export async function eraseCustomer(
-  { owner, ports, actor, onWithdrawn }: Erasing,
+  { owner, ports, actor, onWithdrawn }: CustomerErasure,
   merchantId: string,
   customerId: string,
 ): Promise<CustomerCounts> {
-  const object = erasedName(merchantId, customerId);
+  const object = erasedCustomerHash(merchantId, customerId);
   const note = (deed: string, counts: CustomerCounts) => (tx: Tx) =>
-    audit(tx, merchantId, actor, { deed, object, details: { ...counts } }, ports);
-  const counts = await countCustomer(owner, merchantId, customerId);
+    writeAuditEntry(tx, merchantId, actor, { deed, object, details: { ...counts } }, ports);
+  const counts = await countCustomerRecords(owner, merchantId, customerId);
   await owner.transaction(note("customer.erasing", counts));
   for (;;) {
     const withdrawn = await owner.transaction((tx) => eraseInvoices(tx, merchantId, customerId, ports));
@@ -60,11 +60,11 @@ export async function eraseCustomer(
     if (withdrawn.length > 0) await onWithdrawn(merchantId, withdrawn);
   }
   for (;;) {
-    const ids = await transactionsOfCustomer(owner, merchantId, customerId, TRANSACTIONS_AT_ONCE);
+    const ids = await transactionsOfCustomer(owner, merchantId, customerId, TRANSACTIONS_PER_BATCH);
     if (ids.length === 0) break;
     // Invoices that are left are those of others, who would be asked again for what this customer paid.
     await owner.transaction(async (tx) =>
-      deleteTransactions(tx, merchantId, ids, await forgetPayer(tx, merchantId, ids)),
+      deleteTransactions(tx, merchantId, ids, await clearPayer(tx, merchantId, ids)),
     );
   }
   await owner.transaction(async (tx) => {
@@ -76,19 +76,19 @@ export async function eraseCustomer(
 
 /** Erases some invoices of the customer. Returns the events that were not delivered yet; null: there are no more invoices. */
 async function eraseInvoices(tx: Tx, merchantId: string, customerId: string, ports: Ports): Promise<string[] | null> {
-  const found = await invoicesOfCustomer(tx, merchantId, customerId, INVOICES_AT_ONCE);
+  const found = await invoicesOfCustomer(tx, merchantId, customerId, INVOICES_PER_BATCH);
   if (found.length === 0) return null;
-  const own = await holdInvoicesOfCustomer(tx, merchantId, found, customerId);
-  const caseIds = await holdCasesToDelete(tx, merchantId, found, customerId, own);
+  const own = await lockInvoicesOfCustomer(tx, merchantId, found, customerId);
+  const caseIds = await lockCasesToDelete(tx, merchantId, found, customerId, own);
   await advanceMerchantClock(tx, merchantId, ports.now());
-  const { events, withdrawn } = await emptyCases(tx, merchantId, caseIds);
-  const handed = await handOverCases(tx, merchantId, caseIds, customerId);
+  const { events, withdrawn } = await deleteCaseContents(tx, merchantId, caseIds);
+  const handed = await reassignCases(tx, merchantId, caseIds, customerId);
   await deleteCases(
     tx,
     merchantId,
     caseIds.filter((id) => !handed.includes(id)),
   );
   await deleteInvoices(tx, merchantId, own);
-  await redactAudited(tx, merchantId, [...own, ...events]);
+  await redactAuditEntries(tx, merchantId, [...own, ...events]);
   return withdrawn;
 }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { Arm, Experiment } from "../domain/experiment.ts";
-import { assign } from "../experiments/assignment.ts";
+import { assignArm } from "../experiments/assignment.ts";
 import type { NewCase } from "../store/cases.ts";
-import { assignCases } from "./assign-cases.ts";
+import { assignArms } from "./assign-arms.ts";
 import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
 
 let stage: Awaited<ReturnType<typeof openStage>>;
@@ -16,7 +16,7 @@ beforeEach(() => stage.enter());
 /** The first `count` customers that an experiment puts into an arm. */
 function customersIn(experiment: Experiment, arm: Arm, count: number): string[] {
   const found: string[] = [];
-  for (let n = 0; found.length < count; n++) if (assign(experiment, `cus_${n}`).arm === arm) found.push(`cus_${n}`);
+  for (let n = 0; found.length < count; n++) if (assignArm(experiment, `cus_${n}`).arm === arm) found.push(`cus_${n}`);
   return found;
 }
 
@@ -78,7 +78,7 @@ test("a customer keeps the arm that is stored, whatever would be drawn by now", 
   await stage.invoice({ customerId });
   const cases = [customerId, "new"].map((customerId) => ({ id: customerId, customerId, unpaidAt: START }) as NewCase);
   // By this one everybody is Dunlin's.
-  const { assigned } = await assignCases(stage.db, merchant, { ...experiment, share: 1 }, cases);
+  const { assigned } = await assignArms(stage.db, merchant, { ...experiment, share: 1 }, cases);
   assert.deepEqual(
     assigned.map(({ arm }) => arm),
     ["merchant", "dunlin"],

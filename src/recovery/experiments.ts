@@ -1,16 +1,16 @@
 import { DAY_MS } from "../domain/durations.ts";
-import { COUNT, type Experiment } from "../domain/experiment.ts";
+import { COUNT_MEASURE, type Experiment } from "../domain/experiment.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import { audit } from "../store/audit-log.ts";
+import { writeAuditEntry } from "../store/audit-log.ts";
 import type { Tx } from "../store/database.ts";
 import { insertExperiment, stopExperiment } from "../store/experiments.ts";
-import { holdMerchant } from "../store/merchants.ts";
+import { lockMerchant } from "../store/merchants.ts";
 
 /** After the window: payments that were made in its last days have arrived by then. */
-export const AFTER_WINDOW_DAYS = 7;
-const MATURITY_MAX_DAYS = 365;
+export const REPORTING_GRACE_DAYS = 7;
+const MAX_MATURITY_DAYS = 365;
 
 /** What may be chosen of an experiment; the rest follows. */
 export interface ExperimentPlan {
@@ -25,7 +25,7 @@ export interface ExperimentPlan {
 }
 
 /** Why no experiment can start. */
-const inShadow = ({ name }: Merchant) =>
+const shadowModeMessage = ({ name }: Merchant) =>
   `${name} is in shadow mode, in which Dunlin asks for nothing, so there is nothing to compare.`;
 
 /**
@@ -42,8 +42,8 @@ export async function startExperiment(
   ports: Ports,
 ): Promise<Experiment | string | null> {
   // Held, so that shadow mode cannot begin meanwhile.
-  const merchant = (await holdMerchant(tx, merchantId))!;
-  if (merchant.shadow) return inShadow(merchant);
+  const merchant = (await lockMerchant(tx, merchantId))!;
+  if (merchant.shadow) return shadowModeMessage(merchant);
   const startedAt = ports.now();
   const experiment: Experiment = {
     id: ports.newId(),
@@ -53,25 +53,31 @@ export async function startExperiment(
     startedAt,
     comparedFrom: new Date(startedAt.getTime() + (plan.calibrationDays ?? 0) * DAY_MS),
     stoppedAt: null,
-    maturityDays: plan.maturityDays ?? Math.min(merchant.windowDays + AFTER_WINDOW_DAYS, MATURITY_MAX_DAYS),
-    primary: plan.primary ?? COUNT,
+    maturityDays: plan.maturityDays ?? Math.min(merchant.windowDays + REPORTING_GRACE_DAYS, MAX_MATURITY_DAYS),
+    primary: plan.primary ?? COUNT_MEASURE,
     margin: plan.margin ?? 0.03,
   };
   if (!(await insertExperiment(tx, merchant.id, experiment))) return null;
   const { share, comparedFrom, maturityDays, primary, margin } = experiment;
   const details = {
-    share: `${percent(share)}%`,
+    share: `${toPercent(share)}%`,
     "compared from": comparedFrom,
     "counts after": `${maturityDays} days`,
-    "verdict on": primary === COUNT ? "recovered invoices" : `recovered ${primary}`,
-    matters: `${percent(margin)} points`,
+    "verdict on": primary === COUNT_MEASURE ? "recovered invoices" : `recovered ${primary}`,
+    matters: `${toPercent(margin)} points`,
   };
-  await audit(tx, merchant.id, actor, { deed: "experiment.started", object: experiment.name, details }, ports);
+  await writeAuditEntry(
+    tx,
+    merchant.id,
+    actor,
+    { deed: "experiment.started", object: experiment.name, details },
+    ports,
+  );
   return experiment;
 }
 
 /** 0.025 is 2.5, whatever the product of the two is in binary. */
-const percent = (share: number) => Number((share * 100).toFixed(4));
+const toPercent = (share: number) => Number((share * 100).toFixed(4));
 
 /**
  * Stop the experiment that runs: it takes no new invoices. Who did is in the audit log.
@@ -88,6 +94,7 @@ export async function stopRunningExperiment(
   details: Record<string, unknown> = {},
 ): Promise<Experiment | null> {
   const stopped = await stopExperiment(tx, merchantId, ports.now());
-  if (stopped) await audit(tx, merchantId, actor, { deed: "experiment.stopped", object: stopped.name, details }, ports);
+  if (stopped)
+    await writeAuditEntry(tx, merchantId, actor, { deed: "experiment.stopped", object: stopped.name, details }, ports);
   return stopped;
 }

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, beforeEach, test } from "node:test";
 import { prepared } from "../store/database.ts";
-import { explain } from "./explain.ts";
-import { explanationOf } from "./explanation.ts";
+import { buildExplanation } from "./answers.ts";
+import { loadExplainedCase } from "./load-explained-case.ts";
 import { DAY, HOUR, MINUTE, openStage } from "./stage.fixture.ts";
 
 // Another card is asked for, and banks renew expired ones: whatever comes first.
@@ -17,14 +17,17 @@ beforeEach(async () => {
 });
 
 const expired = { networkDeclineCode: "54" };
-const listed = async () => (await stage.actions()).map(({ type, status }) => `${type} ${status}`);
+const listActions = async () => (await stage.actions()).map(({ type, status }) => `${type} ${status}`);
 
-const answers = async () => {
-  const explained = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
-  return new Map(explanationOf(explained).map(({ question, answer }) => [question, answer.join("\n")]));
+const loadAnswers = async () => {
+  const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  return new Map(buildExplanation(explained).map(({ question, answer }) => [question, answer.join("\n")]));
 };
 /** What was decided and planned beside the request for another card. */
-const OF_RETRY: Readonly<Record<string, string>> = { decisions: "kind = 'retry'", recovery_actions: "type = 'RETRY'" };
+const RETRY_FILTERS: Readonly<Record<string, string>> = {
+  decisions: "kind = 'retry'",
+  recovery_actions: "type = 'RETRY'",
+};
 
 /** The customer's new card, as another bill shows it. */
 const newCard = {
@@ -35,7 +38,7 @@ const newCard = {
 } as const;
 
 /** The card has expired, and the customer was asked for another one a moment ago. */
-async function asked() {
+async function waitUntilAsked() {
   await stage.invoice();
   await stage.transaction(expired);
   await stage.decide();
@@ -44,7 +47,7 @@ async function asked() {
 }
 
 /** The planned retry is asked for, and has failed like the charge before it. */
-async function failsAgain() {
+async function failRetry() {
   const { id, ideal } = await stage.untilSent();
   stage.at(ideal.getTime() + MINUTE);
   await stage.transaction({ ...expired, recoveryActionId: id });
@@ -52,14 +55,14 @@ async function failsAgain() {
 }
 
 test("while the customer is asked for another card an expired one is tried as well, and may have been renewed", async () => {
-  await asked();
-  assert.deepEqual(await listed(), ["CARD_CHANGE SENT", "RETRY SCHEDULED"]);
+  await waitUntilAsked();
+  assert.deepEqual(await listActions(), ["CARD_CHANGE SENT", "RETRY SCHEDULED"]);
   const sent = await stage.untilSent();
   stage.at(sent.ideal);
   await stage.transaction({ state: "PAID", networkDeclineCode: undefined, recoveryActionId: sent.id });
   await stage.invoice({ state: "PAID" });
   await stage.decide();
-  assert.equal((await listed()).at(-1), "RETRY SUCCEEDED");
+  assert.equal((await listActions()).at(-1), "RETRY SUCCEEDED");
   assert.deepEqual(
     (await stage.cases()).map(({ end }) => end),
     ["paid"],
@@ -67,22 +70,22 @@ test("while the customer is asked for another card an expired one is tried as we
 });
 
 test("a try that fails on the expired card asks for no second card, and the next one follows", async () => {
-  await asked();
-  await failsAgain();
-  assert.deepEqual(await listed(), ["CARD_CHANGE SENT", "RETRY FAILED", "RETRY SCHEDULED"]);
+  await waitUntilAsked();
+  await failRetry();
+  assert.deepEqual(await listActions(), ["CARD_CHANGE SENT", "RETRY FAILED", "RETRY SCHEDULED"]);
 });
 
 test("where no other card came within seven days the expired one is tried all the same, and none is asked for again", async () => {
   // Its tries are spread evenly, whatever was learned.
   await stage.set({ engine: "static" });
-  await asked();
-  for (let tries = 0; tries < 8; tries++) await failsAgain();
-  assert.deepEqual(await listed(), ["CARD_CHANGE EXPIRED", ...Array(8).fill("RETRY FAILED")]);
+  await waitUntilAsked();
+  for (let tries = 0; tries < 8; tries++) await failRetry();
+  assert.deepEqual(await listActions(), ["CARD_CHANGE EXPIRED", ...Array(8).fill("RETRY FAILED")]);
   assert.equal((await stage.cases())[0]!.end, "budget_used");
 });
 
 test("a new card that comes meanwhile takes the place of the planned try, within the same action", async () => {
-  await asked();
+  await waitUntilAsked();
   const [, planned] = await stage.actions();
   stage.wait(2 * HOUR);
   await stage.transaction(newCard);
@@ -94,37 +97,37 @@ test("a new card that comes meanwhile takes the place of the planned try, within
 
 test("the last try of the budget is kept for the new card, as long as it may come", async () => {
   await stage.set({ budget: 2, windowDays: 8, engine: "static" });
-  await asked();
-  await failsAgain();
-  assert.deepEqual(await listed(), ["CARD_CHANGE SENT", "RETRY FAILED"]);
+  await waitUntilAsked();
+  await failRetry();
+  assert.deepEqual(await listActions(), ["CARD_CHANGE SENT", "RETRY FAILED"]);
   const { ideal } = (await stage.actions())[0]!;
   stage.wait(HOUR);
   assert.ok(stage.now().getTime() < ideal.getTime() + 7 * DAY);
   await stage.transaction(newCard);
   await stage.decide();
-  assert.equal((await listed()).at(-1), "RETRY SCHEDULED");
+  assert.equal((await listActions()).at(-1), "RETRY SCHEDULED");
 });
 
 test("once the seven days are over the last try is made on the expired card", async () => {
   await stage.set({ budget: 1 });
-  await asked();
-  assert.deepEqual(await listed(), ["CARD_CHANGE SENT"]);
+  await waitUntilAsked();
+  assert.deepEqual(await listActions(), ["CARD_CHANGE SENT"]);
   assert.match(
-    (await answers()).get("What was known?")!,
+    (await loadAnswers()).get("What was known?")!,
     /Another card or payment method is asked for, and may still come/,
   );
   stage.wait(7 * DAY + MINUTE);
   await stage.decide();
-  assert.deepEqual(await listed(), ["CARD_CHANGE EXPIRED", "RETRY SCHEDULED"]);
-  const said = await answers();
+  assert.deepEqual(await listActions(), ["CARD_CHANGE EXPIRED", "RETRY SCHEDULED"]);
+  const said = await loadAnswers();
   assert.match(said.get("What was known?")!, /none came within seven days/);
   assert.match(said.get("What is planned now?")!, /Another card was asked for, and none came; banks renew/);
-  await failsAgain();
+  await failRetry();
   assert.equal((await stage.cases())[0]!.end, "budget_used");
 });
 
 test("a new card that has expired, too, is asked to be changed before it is tried again", async () => {
-  await asked();
+  await waitUntilAsked();
   stage.wait(HOUR);
   await stage.transaction(newCard);
   await stage.decide();
@@ -132,7 +135,7 @@ test("a new card that has expired, too, is asked to be changed before it is trie
   stage.at(ideal.getTime() + MINUTE);
   await stage.transaction({ ...expired, cardFingerprint: "fp_2", recoveryActionId: id });
   await stage.decide();
-  assert.equal((await listed()).at(-1), "CARD_CHANGE SCHEDULED");
+  assert.equal((await listActions()).at(-1), "CARD_CHANGE SCHEDULED");
 });
 
 test("a card seen after the decision to ask for one, and before the moment that it names, is the one that was asked for", async () => {
@@ -150,7 +153,7 @@ test("a card seen after the decision to ask for one, and before the moment that 
   stage.at(ideal.getTime() + MINUTE);
   await stage.transaction({ networkDeclineCode: "41", cardFingerprint: "fp_2", recoveryActionId: id });
   await stage.decide();
-  assert.equal((await listed()).at(-1), "CARD_CHANGE SCHEDULED");
+  assert.equal((await listActions()).at(-1), "CARD_CHANGE SCHEDULED");
 });
 
 test("an endpoint that takes no card change is asked for a try after two of them, and for a card change again after that", async () => {
@@ -164,26 +167,26 @@ test("an endpoint that takes no card change is asked for a try after two of them
     await stage.decide();
   };
   await refused();
-  assert.deepEqual(await listed(), [failed, "CARD_CHANGE SCHEDULED"]);
+  assert.deepEqual(await listActions(), [failed, "CARD_CHANGE SCHEDULED"]);
   await stage.untilDecided();
   await refused();
-  assert.deepEqual(await listed(), [failed, failed, "RETRY SCHEDULED"]);
-  assert.match((await answers()).get("What is planned now?")!, /\. Banks renew such cards by themselves/);
-  await failsAgain();
-  assert.deepEqual(await listed(), [failed, failed, "RETRY FAILED", "CARD_CHANGE SCHEDULED"]);
+  assert.deepEqual(await listActions(), [failed, failed, "RETRY SCHEDULED"]);
+  assert.match((await loadAnswers()).get("What is planned now?")!, /\. Banks renew such cards by themselves/);
+  await failRetry();
+  assert.deepEqual(await listActions(), [failed, failed, "RETRY FAILED", "CARD_CHANGE SCHEDULED"]);
 });
 
 test("a case that an earlier edition left waiting for another card is looked at after the upgrade", async () => {
-  await asked();
-  for (const [table, where] of Object.entries(OF_RETRY))
+  await waitUntilAsked();
+  for (const [table, where] of Object.entries(RETRY_FILTERS))
     await stage.db.run(prepared(`test_forget_${table}`, `delete from ${table} where ${where}`));
   await stage.db.run(prepared("test_wait", "update due_cases set due_at = due_at + interval '7 d'"));
   await stage.decide();
-  assert.deepEqual(await listed(), ["CARD_CHANGE SENT"]);
+  assert.deepEqual(await listActions(), ["CARD_CHANGE SENT"]);
   const migration = readFileSync(join(import.meta.dirname, "../../migrations/0025_barred_cards.sql"), "utf8");
   await stage.db.run(prepared("test_upgrade", migration.slice(migration.indexOf("insert into case_pokes"))));
   await stage.decide();
-  assert.deepEqual(await listed(), ["CARD_CHANGE SENT", "RETRY SCHEDULED"]);
+  assert.deepEqual(await listActions(), ["CARD_CHANGE SENT", "RETRY SCHEDULED"]);
 });
 
 test("a lost card is not tried while another one is awaited", async () => {
@@ -192,12 +195,12 @@ test("a lost card is not tried while another one is awaited", async () => {
   await stage.decide();
   await stage.deliver();
   await stage.decide();
-  assert.deepEqual(await listed(), ["CARD_CHANGE SENT"]);
+  assert.deepEqual(await listActions(), ["CARD_CHANGE SENT"]);
 });
 
 test("explain says why a card is tried whose change was asked for, and of one that paid what became of the other request", async () => {
-  await asked();
-  const said = await answers();
+  await waitUntilAsked();
+  const said = await loadAnswers();
   assert.match(said.get("What is planned now?")!, /^A retry .*Another card is asked for; banks renew such cards/s);
   assert.match(
     said.get("Why a card change?")!,
@@ -208,7 +211,7 @@ test("explain says why a card is tried whose change was asked for, and of one th
   await stage.transaction({ state: "PAID", networkDeclineCode: undefined, recoveryActionId: id });
   await stage.decide();
   assert.match(
-    (await answers()).get("What happened so far?")!,
+    (await loadAnswers()).get("What happened so far?")!,
     /Another card or payment method was asked for, and the invoice was paid on .*/,
   );
 });
@@ -218,7 +221,7 @@ test("where another card comes first, that is why not today; and of a lost one n
   await stage.invoice();
   await stage.transaction(expired);
   await stage.decide();
-  assert.match((await answers()).get("Why not today?")!, /^Another card or payment method comes first/);
+  assert.match((await loadAnswers()).get("Why not today?")!, /^Another card or payment method comes first/);
   merchantId = (await stage.enter()).id;
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
@@ -226,7 +229,7 @@ test("where another card comes first, that is why not today; and of a lost one n
   await stage.deliver();
   await stage.decide();
   assert.match(
-    (await answers()).get("What would six even tries have done?")!,
+    (await loadAnswers()).get("What would six even tries have done?")!,
     /another card or payment method was needed/,
   );
 });
@@ -240,12 +243,12 @@ test("in shadow mode nobody is said to be asked, the merchant's own tries are he
     await stage.invoice();
     await stage.transaction({ networkDeclineCode: code });
     await stage.decide();
-    const { decisions } = (await explain(stage.db, merchantId, "inv_1", stage.now()))!;
+    const { decisions } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
     assert.deepEqual(
       decisions.map((decision) => decision.kind),
       [kind],
     );
-    const said = await answers();
+    const said = await loadAnswers();
     assert.doesNotMatch(`${said.get("What was known?")} ${said.get("Which rules?")}`, /asked for/);
     if (kind === "retry") {
       assert.doesNotMatch(said.get("What is planned now?")!, /Another card/);

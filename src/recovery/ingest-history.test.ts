@@ -4,7 +4,7 @@ import type { Merchant } from "../domain/merchant.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { importTransactions } from "./ingest.ts";
 import { importInvoices, ingestInvoices } from "./ingest-invoices.ts";
-import { anInvoice, DAY, MINUTE, openStage, START } from "./stage.fixture.ts";
+import { buildInvoice, DAY, MINUTE, openStage, START } from "./stage.fixture.ts";
 
 // Which cases are opened by invoices of long ago, and by history.
 const stage = await openStage();
@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 test("an invoice without a date of change is unpaid since it was made: a case opens for one of today, and not for one of long ago", async () => {
   const undated = (id: string, days: number) =>
-    anInvoice({ id, createdAt: new Date(START.getTime() - days * DAY), updatedAt: undefined });
+    buildInvoice({ id, createdAt: new Date(START.getTime() - days * DAY), updatedAt: undefined });
   const push = (id: string, days: number) =>
     ingestInvoices(stage.db, merchant, [[undated(id, days)]], stage.ports, () => {});
   await push("inv_1", 90);
@@ -35,7 +35,7 @@ test("a history in which a payment no longer stands opens no case", async () => 
         },
       ],
     ] satisfies Transaction[][];
-  await importInvoices(stage.db, merchant, [[anInvoice()]], stage.ports, () => {});
+  await importInvoices(stage.db, merchant, [[buildInvoice()]], stage.ports, () => {});
   await importTransactions(stage.db, merchant, attempt({}), stage.ports, () => {});
   const failed = attempt({ state: "FAILED", updatedAt: new Date(START.getTime() + MINUTE) });
   await importTransactions(stage.db, merchant, failed, stage.ports, () => {});

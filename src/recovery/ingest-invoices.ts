@@ -1,23 +1,29 @@
-import { type Invoice, inRecovery } from "../domain/invoice.ts";
+import { type Invoice, isInRecovery } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import { pokeCasesOfInvoices } from "../store/case-pokes.ts";
-import { endCasesOfLeft } from "../store/cases.ts";
+import { endCasesLeavingRecovery } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
 import { withdrawEvents } from "../store/events.ts";
 import {
+  fillInTotals,
+  findOlderInvoices,
   insertNewInvoices,
-  isOvertaken,
-  learnTotals,
-  olderInvoices,
+  isDuplicateInsert,
   type StoredInvoice,
   upsertInvoices,
 } from "../store/invoices.ts";
 import { mergeBatches, type Wave } from "../store/merge-batches.ts";
-import { foundKnown, mayBeAllNew } from "./all-new.ts";
-import { readBeginning, settleReview } from "./open-cases.ts";
-import { reviewInvoices } from "./review.ts";
-import { type OnWithdrawn, type StoreBatches, type Stored, storedOf, type Unchanged } from "./stored.ts";
+import { enqueueCasesOfInvoices } from "../store/reevaluation-queue.ts";
+import { pauseFastPath, shouldTryFastPath } from "./insert-fast-path.ts";
+import { applyReview, loadOpeningContext } from "./open-cases.ts";
+import { reviewInvoices } from "./review-invoices.ts";
+import {
+  type BatchResult,
+  countBatchResults,
+  type OnWithdrawn,
+  type StoreBatches,
+  type UnchangedIds,
+} from "./store-batches.ts";
 
 /**
  * Stores batches of invoices, all of them or none, and keeps the version of each that is the truth. The same transaction opens and ends their cases. After
@@ -36,18 +42,18 @@ async function storeInvoices(
   batches: readonly (readonly Invoice[])[],
   ports: Ports,
   { onWithdrawn, opensCases }: { onWithdrawn: OnWithdrawn; opensCases: boolean },
-): Promise<Stored[]> {
+): Promise<BatchResult[]> {
   const waves = mergeBatches(batches);
-  const unpaid = waves.map(({ rows }) => unpaidOf(rows));
-  const pokeIds = waves.map(() => pokeIdsOf(merchant, ports));
-  const store = async (mayBeNew: boolean): Promise<{ unchanged: Unchanged[]; withdrawn: string[] }> => {
+  const unpaid = waves.map(({ rows }) => selectUnpaid(rows));
+  const pokeIds = waves.map(() => newQueueEntryIds(merchant, ports));
+  const store = async (mayBeNew: boolean): Promise<{ unchanged: UnchangedIds[]; withdrawn: string[] }> => {
     const [first] = waves;
     // What is new and over concerns no case: one statement does, without a transaction.
     const isOver = waves.length === 1 && unpaid[0]!.length === 0;
-    if (mayBeNew && isOver && (await storeAllNew(db, merchant.id, first!.rows, pokeIds[0]!)))
-      return { unchanged: [ALL_NEW], withdrawn: [] };
+    if (mayBeNew && isOver && (await insertAllNew(db, merchant.id, first!.rows, pokeIds[0]!)))
+      return { unchanged: [NOTHING_UNCHANGED], withdrawn: [] };
     return await db.transaction(async (tx) => {
-      const unchanged: Unchanged[] = [];
+      const unchanged: UnchangedIds[] = [];
       const withdrawn: string[] = [];
       let last = async (): Promise<string[]> => [];
       for (const [number, wave] of waves.entries()) {
@@ -66,35 +72,35 @@ async function storeInvoices(
       return async () => ({ unchanged, withdrawn: [...withdrawn, ...(await last())] });
     });
   };
-  const mayBeNew = mayBeAllNew(merchant.id);
+  const mayBeNew = shouldTryFastPath(merchant.id);
   const { unchanged, withdrawn } = await store(mayBeNew).catch((error: unknown) => {
-    if (mayBeNew && isOvertaken(error)) return store(false);
+    if (mayBeNew && isDuplicateInsert(error)) return store(false);
     throw error;
   });
   if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
-  return storedOf(batches, waves, unchanged);
+  return countBatchResults(batches, waves, unchanged);
 }
 
-const ALL_NEW: Unchanged = { known: null, older: [] };
+const NOTHING_UNCHANGED: UnchangedIds = { known: null, older: [] };
 
 /** New ids, in the order of the statements that poke by them. */
-interface PokeIds {
+interface QueueEntryIds {
   /** Other open cases of the customers, which what is pushed tells something new. null: they look at no other invoice. */
   told: string | null;
   ended: string;
 }
 
 /** Takes ids whether they are needed or not: which ids come next must not depend on guesses. */
-function pokeIdsOf(merchant: Merchant, ports: Ports): PokeIds {
+function newQueueEntryIds(merchant: Merchant, ports: Ports): QueueEntryIds {
   const [told, ended] = [ports.newId(), ports.newId()];
   // Fixed rules look at no other invoice of a customer.
   return { told: merchant.engine === "static" ? null : told, ended };
 }
 
 /** Returns the invoices in recovery, as they are stored if they are new. */
-const unpaidOf = (invoices: readonly Invoice[]): StoredInvoice[] =>
+const selectUnpaid = (invoices: readonly Invoice[]): StoredInvoice[] =>
   invoices
-    .filter(({ state }) => inRecovery(state))
+    .filter(({ state }) => isInRecovery(state))
     .map((invoice) => {
       const date = invoice.updatedAt ?? invoice.createdAt;
       return { ...invoice, updatedAt: date, unpaidSince: date };
@@ -103,7 +109,7 @@ const unpaidOf = (invoices: readonly Invoice[]): StoredInvoice[] =>
 interface WaveOptions {
   opensCases: boolean;
   mayBeNew: boolean;
-  pokeIds: PokeIds;
+  pokeIds: QueueEntryIds;
   unpaid: readonly StoredInvoice[];
 }
 
@@ -111,18 +117,18 @@ async function storeWave(tx: Tx, merchantId: string, { rows }: Wave<Invoice>, po
   const { opensCases, mayBeNew, pokeIds, unpaid } = options;
   const now = ports.now();
   const [beginning, stored] = await Promise.all([
-    opensCases && unpaid.length > 0 ? readBeginning(tx, merchantId) : null,
+    opensCases && unpaid.length > 0 ? loadOpeningContext(tx, merchantId) : null,
     storeVersions(tx, merchantId, rows, mayBeNew, { now, pokeIds }),
   ]);
   const { unchanged, again, ended, fresh } = stored;
   const isFresh = fresh && new Set(fresh);
   const news = isFresh ? unpaid.filter(({ id }) => isFresh.has(id)) : unpaid;
   const reviewed = await reviewInvoices(tx, merchantId, news, again);
-  const settle = await settleReview(tx, merchantId, reviewed, beginning, ports, null);
+  const settle = await applyReview(tx, merchantId, reviewed, beginning, ports, null);
   const finish = async () => {
     // By a statement that comes behind the ends: while they waited for a step it may have made events.
     const [, withdrawn, reviewedAway] = await Promise.all([
-      again.length === 0 ? null : pokeCasesOfInvoices(tx, merchantId, again, ports.newId()),
+      again.length === 0 ? null : enqueueCasesOfInvoices(tx, merchantId, again, ports.newId()),
       ended.length === 0 ? [] : withdrawEvents(tx, merchantId, ended, [], ports.now()),
       settle(),
     ]);
@@ -132,9 +138,9 @@ async function storeWave(tx: Tx, merchantId: string, { rows }: Wave<Invoice>, po
 }
 
 /** Stores the invoices if all are new: two thirds of the work of an upsert. */
-async function storeAllNew(tx: Tx, merchantId: string, invoices: readonly Invoice[], pokeIds: PokeIds) {
+async function insertAllNew(tx: Tx, merchantId: string, invoices: readonly Invoice[], pokeIds: QueueEntryIds) {
   const areNew = await insertNewInvoices(tx, merchantId, invoices, pokeIds.told);
-  if (!areNew) foundKnown(merchantId);
+  if (!areNew) pauseFastPath(merchantId);
   return areNew;
 }
 
@@ -144,17 +150,17 @@ async function storeVersions(
   merchantId: string,
   invoices: readonly Invoice[],
   mayBeNew: boolean,
-  { now, pokeIds }: { now: Date; pokeIds: PokeIds },
+  { now, pokeIds }: { now: Date; pokeIds: QueueEntryIds },
 ) {
-  if (mayBeNew && (await storeAllNew(tx, merchantId, invoices, pokeIds)))
-    return { unchanged: ALL_NEW, again: [], ended: [], fresh: null };
+  if (mayBeNew && (await insertAllNew(tx, merchantId, invoices, pokeIds)))
+    return { unchanged: NOTHING_UNCHANGED, again: [], ended: [], fresh: null };
   const changed = await upsertInvoices(tx, merchantId, invoices, now, pokeIds.told);
   const { known, unpaid, unpaidAgain: again, settled } = changed;
-  const ended = settled.length === 0 ? [] : await endCasesOfLeft(tx, merchantId, now, pokeIds.ended, settled);
+  const ended = settled.length === 0 ? [] : await endCasesLeavingRecovery(tx, merchantId, now, pokeIds.ended, settled);
   if (known === null) return { unchanged: { known, older: [] }, again, ended, fresh: unpaid };
   const [older, totals] = await Promise.all([
-    olderInvoices(tx, merchantId, invoices),
-    learnTotals(tx, merchantId, invoices),
+    findOlderInvoices(tx, merchantId, invoices),
+    fillInTotals(tx, merchantId, invoices),
   ]);
   return { unchanged: { known, older }, again: [...again, ...totals], ended, fresh: unpaid };
 }

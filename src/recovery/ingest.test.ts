@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { someoneWaits } from "../../test/database.ts";
+import { waitForLockWait } from "../../test/database.ts";
 import type { Event } from "../domain/event.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Subscription } from "../domain/subscription.ts";
@@ -8,13 +8,13 @@ import type { Transaction } from "../domain/transaction.ts";
 import { findCases, lockCases } from "../store/cases.ts";
 import { type Database, prepared } from "../store/database.ts";
 import { insertEvents } from "../store/events.ts";
-import { askLast } from "../store/in-transaction.ts";
+import { finishTransaction } from "../store/in-transaction.ts";
 import { insertNewInvoices } from "../store/invoices.ts";
-import { foundKnown } from "./all-new.ts";
 import { ingestSubscriptions, ingestTransactions } from "./ingest.ts";
 import { ingestInvoices } from "./ingest-invoices.ts";
+import { pauseFastPath } from "./insert-fast-path.ts";
 import { MINUTE, openStage, START } from "./stage.fixture.ts";
-import type { Stored } from "./stored.ts";
+import type { BatchResult } from "./store-batches.ts";
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -32,7 +32,7 @@ test("a batch that was all new until another one overtook it is stored, says wha
       createdAt: START,
       updatedAt: START,
     }) as const;
-  let overtaken!: Promise<Stored[]>;
+  let overtaken!: Promise<BatchResult[]>;
   await stage.db.transaction(async (tx) => {
     await insertNewInvoices(tx, merchant.id, [invoice("inv_b")], stage.ports.newId());
     overtaken = ingestInvoices(
@@ -42,7 +42,7 @@ test("a batch that was all new until another one overtook it is stored, says wha
       stage.ports,
       () => {},
     );
-    await someoneWaits(stage.db);
+    await waitForLockWait(stage.db);
   });
   assert.deepEqual(await overtaken, [{ stored: 2, older: 0 }]);
   assert.equal((await stage.cases()).length, 2);
@@ -66,7 +66,7 @@ test("a case begins by the settings of its moment, although who pushes knows tho
 
 test("a paid copy that waits for the batch which opens the case ends that case all the same", async () => {
   const merchant = await stage.enter();
-  foundKnown(merchant.id); // so that it is an upsert that waits
+  pauseFastPath(merchant.id); // so that it is an upsert that waits
   const copy = (state: "UNPAID" | "PAID", seconds: number) =>
     [
       [
@@ -82,12 +82,16 @@ test("a paid copy that waits for the batch which opens the case ends that case a
       ],
     ] satisfies Invoice[][];
   stage.wait(MINUTE);
-  let paid!: Promise<Stored[]>;
+  let paid!: Promise<BatchResult[]>;
   await stage.db.transaction(async (tx) => {
-    const within: Database = { ...stage.db, run: tx.run, transaction: async (work) => await askLast(await work(tx)) };
+    const within: Database = {
+      ...stage.db,
+      run: tx.run,
+      transaction: async (work) => await finishTransaction(await work(tx)),
+    };
     await ingestInvoices(within, merchant, copy("UNPAID", 1), stage.ports, () => {});
     paid = ingestInvoices(stage.db, merchant, copy("PAID", 2), stage.ports, () => {});
-    await someoneWaits(stage.db);
+    await waitForLockWait(stage.db);
   });
   await paid;
   assert.deepEqual(
@@ -99,7 +103,7 @@ test("a paid copy that waits for the batch which opens the case ends that case a
 test("what a step makes while a paid copy waits for it is taken back all the same", async () => {
   const merchant = await stage.enter();
   await stage.invoice();
-  const event = await eventOf(merchant.id);
+  const event = await findEvent(merchant.id);
   const paid = [
     [
       {
@@ -109,11 +113,11 @@ test("what a step makes while a paid copy waits for it is taken back all the sam
     ],
   ] satisfies Invoice[][];
   const withdrawn: string[] = [];
-  let ingested!: Promise<Stored[]>;
+  let ingested!: Promise<BatchResult[]>;
   await stage.db.transaction(async (tx) => {
     await lockCases(tx, merchant.id, [event.caseId]);
     ingested = ingestInvoices(stage.db, merchant, paid, stage.ports, (_, ids) => withdrawn.push(...ids));
-    await someoneWaits(stage.db);
+    await waitForLockWait(stage.db);
     await insertEvents(tx, merchant.id, [event]);
   });
   await ingested;
@@ -123,13 +127,13 @@ test("what a step makes while a paid copy waits for it is taken back all the sam
 test("what a step makes while a canceled subscription waits for it is taken back before that is acknowledged", async () => {
   const merchant = await stage.enter();
   await stage.invoice({ subscriptionId: "sub_1" });
-  const event = await eventOf(merchant.id);
+  const event = await findEvent(merchant.id);
   const withdrawn: string[] = [];
-  let ingested!: Promise<Stored[]>;
+  let ingested!: Promise<BatchResult[]>;
   await stage.db.transaction(async (tx) => {
     await lockCases(tx, merchant.id, [event.caseId]);
     ingested = ingestSubscriptions(stage.db, merchant, canceled(), stage.ports, (_, ids) => withdrawn.push(...ids));
-    await someoneWaits(stage.db);
+    await waitForLockWait(stage.db);
     await insertEvents(tx, merchant.id, [event]);
   });
   await ingested;
@@ -163,7 +167,7 @@ test("so is what is made for a case that was opened while the subscription was s
       const done = await stage.db.transaction(work);
       if (transactions++ > 0) return done;
       await stage.invoice({ subscriptionId: "sub_1" });
-      event = await eventOf(merchant.id);
+      event = await findEvent(merchant.id);
       await insertEvents(stage.db, merchant.id, [event]);
       return done;
     },
@@ -189,7 +193,11 @@ test("a payment that is pushed while a case of its invoice is opened ends that c
     const paid = [[{ ...of, id: "txn_1", state: "PAID", invoiceId: "inv_1" }]] satisfies Transaction[][];
     const [opened, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const opening = stage.db.transaction(async (tx) => {
-      const within: Database = { ...stage.db, run: tx.run, transaction: async (work) => await askLast(await work(tx)) };
+      const within: Database = {
+        ...stage.db,
+        run: tx.run,
+        transaction: async (work) => await finishTransaction(await work(tx)),
+      };
       await ingestInvoices(within, merchant, unpaid, stage.ports, () => {});
       opened.resolve();
       await told.promise;
@@ -221,7 +229,7 @@ const canceled = () =>
   ] satisfies Subscription[][];
 
 /** An event for the only case, not stored. */
-async function eventOf(merchantId: string): Promise<Event> {
+async function findEvent(merchantId: string): Promise<Event> {
   const [kase] = (await stage.db.run<{ id: string }>(CASES, [merchantId])).rows;
   const of = { id: stage.ports.newId(), caseId: kase!.id, invoiceId: "inv_1", createdAt: stage.now() };
   return { ...of, type: "recovery_action", body: "{}" };

@@ -2,17 +2,28 @@ import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { endsRecovery, type Subscription } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import { pokeCasesOfCustomers, pokeCasesOfInvoices, pokeCasesOfSubscriptions } from "../store/case-pokes.ts";
-import { invoicesToReopen, lockCasesOfSubscriptions } from "../store/cases.ts";
+import { findInvoicesToReopen, lockCasesOfSubscriptions } from "../store/cases.ts";
 import type { Database, Tx } from "../store/database.ts";
-import { waitingActions, withdrawEvents } from "../store/events.ts";
+import { undeliveredActions, withdrawEvents } from "../store/events.ts";
 import { customersOfInvoices, unpaidInvoices } from "../store/invoices.ts";
 import { mergeBatches, type Wave } from "../store/merge-batches.ts";
+import {
+  enqueueCasesOfCustomers,
+  enqueueCasesOfInvoices,
+  enqueueCasesOfSubscriptions,
+} from "../store/reevaluation-queue.ts";
 import { SUBSCRIPTION_TABLE } from "../store/subscriptions.ts";
 import { TRANSACTION_TABLE } from "../store/transactions.ts";
-import { readBeginning, settleReview } from "./open-cases.ts";
-import { reviewInvoices } from "./review.ts";
-import { type OnWithdrawn, type StoreBatches, type Stored, storedOf, type Unchanged, unchangedIn } from "./stored.ts";
+import { applyReview, loadOpeningContext } from "./open-cases.ts";
+import { reviewInvoices } from "./review-invoices.ts";
+import {
+  type BatchResult,
+  countBatchResults,
+  findUnchangedIds,
+  type OnWithdrawn,
+  type StoreBatches,
+  type UnchangedIds,
+} from "./store-batches.ts";
 
 /**
  * Stores batches of subscriptions, all of them or none, and keeps the version of each that is the truth. If a subscription ended, no undelivered
@@ -21,7 +32,7 @@ import { type OnWithdrawn, type StoreBatches, type Stored, storedOf, type Unchan
 export const ingestSubscriptions: StoreBatches<Subscription> = async (db, merchant, batches, ports, onWithdrawn) => {
   const waves = mergeBatches(batches);
   const { unchanged, ended, early } = await db.transaction(async (tx) => {
-    const done = { unchanged: [] as Unchanged[], ended: [] as string[], early: [] as string[] };
+    const done = { unchanged: [] as UnchangedIds[], ended: [] as string[], early: [] as string[] };
     for (const wave of waves) {
       const { known, older, changed } = await storeSubscriptions(tx, merchant.id, wave, ports);
       done.unchanged.push({ known, older });
@@ -29,25 +40,25 @@ export const ingestSubscriptions: StoreBatches<Subscription> = async (db, mercha
       const active = changed.filter(({ state }) => !endsRecovery(state)).map(({ id }) => id);
       const ids = changed.map(({ id }) => id);
       // An invoice may have come before its subscription, so new ones concern cases too.
-      const open = ids.length === 0 ? 0 : await pokeCasesOfSubscriptions(tx, merchant.id, ids, ports.newId());
-      if (open > 0) done.early.push(...(await takeBack(tx, merchant.id, ended, ports)));
-      if (active.length > 0) await reopen(tx, merchant.id, active, ports);
+      const open = ids.length === 0 ? 0 : await enqueueCasesOfSubscriptions(tx, merchant.id, ids, ports.newId());
+      if (open > 0) done.early.push(...(await withdrawUndelivered(tx, merchant.id, ended, ports)));
+      if (active.length > 0) await reopenCases(tx, merchant.id, active, ports);
       done.ended.push(...ended);
     }
     return done;
   });
   // A case that was opened meanwhile has not seen the end, and could not be poked: now each side sees the other.
-  const open = ended.length === 0 ? 0 : await pokeCasesOfSubscriptions(db, merchant.id, ended, ports.newId());
-  const late = open === 0 ? [] : await db.transaction((tx) => takeBack(tx, merchant.id, ended, ports));
+  const open = ended.length === 0 ? 0 : await enqueueCasesOfSubscriptions(db, merchant.id, ended, ports.newId());
+  const late = open === 0 ? [] : await db.transaction((tx) => withdrawUndelivered(tx, merchant.id, ended, ports));
   const withdrawn = [...early, ...late];
   if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
-  return storedOf(batches, waves, unchanged);
+  return countBatchResults(batches, waves, unchanged);
 };
 
 async function storeSubscriptions(tx: Tx, merchantId: string, wave: Wave<Subscription>, ports: Ports) {
   const stored = await SUBSCRIPTION_TABLE.upsert(tx, merchantId, wave.rows, ports.now());
   const ids = new Set(stored.map(({ id }) => id));
-  const known = unchangedIn(wave, ids);
+  const known = findUnchangedIds(wave, ids);
   const older = known === null ? [] : await SUBSCRIPTION_TABLE.older(tx, merchantId, wave.rows);
   return { known, older, changed: wave.rows.filter(({ id }) => ids.has(id)) };
 }
@@ -56,19 +67,24 @@ async function storeSubscriptions(tx: Tx, merchantId: string, wave: Wave<Subscri
  * Withdraws the undelivered instructions of these subscriptions' open cases, also those that a step made while this waited for it. The cases end with their
  * next step, unless the subscription is active again by then. So events that go out once per case stay.
  */
-async function takeBack(tx: Tx, merchantId: string, ended: readonly string[], ports: Ports): Promise<string[]> {
+async function withdrawUndelivered(
+  tx: Tx,
+  merchantId: string,
+  ended: readonly string[],
+  ports: Ports,
+): Promise<string[]> {
   const cases = ended.length === 0 ? [] : await lockCasesOfSubscriptions(tx, merchantId, ended);
-  const waiting = cases.length === 0 ? [] : await waitingActions(tx, merchantId, cases);
+  const waiting = cases.length === 0 ? [] : await undeliveredActions(tx, merchantId, cases);
   return waiting.length === 0 ? [] : await withdrawEvents(tx, merchantId, [], waiting, ports.now());
 }
 
 /** A newer unpaid version may have come before the subscription was active again. */
-async function reopen(tx: Tx, merchantId: string, active: readonly string[], ports: Ports) {
-  const invoiceIds = await invoicesToReopen(tx, merchantId, active);
+async function reopenCases(tx: Tx, merchantId: string, active: readonly string[], ports: Ports) {
+  const invoiceIds = await findInvoicesToReopen(tx, merchantId, active);
   if (invoiceIds.length === 0) return;
-  const beginning = await readBeginning(tx, merchantId);
+  const beginning = await loadOpeningContext(tx, merchantId);
   const reviewed = await reviewInvoices(tx, merchantId, [], invoiceIds);
-  await (await settleReview(tx, merchantId, reviewed, beginning, ports, null))();
+  await (await applyReview(tx, merchantId, reviewed, beginning, ports, null))();
 }
 
 /**
@@ -88,16 +104,17 @@ async function storeTransactions(
   batches: readonly (readonly Transaction[])[],
   ports: Ports,
   { onWithdrawn, opensCases }: { onWithdrawn: OnWithdrawn; opensCases: boolean },
-): Promise<Stored[]> {
+): Promise<BatchResult[]> {
   const waves = mergeBatches(batches);
-  const tell = (tx: Tx, changed: readonly PushedAttempt[]) => tellCases(tx, merchant.id, changed, opensCases, ports);
+  const tell = (tx: Tx, changed: readonly PushedAttempt[]) =>
+    updateCasesOfAttempts(tx, merchant.id, changed, opensCases, ports);
   const { unchanged, told } = await db.transaction(async (tx) => {
-    const done = { unchanged: [] as Unchanged[], told: [] as (Told & { changed: PushedAttempt[] })[] };
+    const done = { unchanged: [] as UnchangedIds[], told: [] as (CaseUpdates & { changed: PushedAttempt[] })[] };
     for (const wave of waves) {
       const ids = new Set(
         (await TRANSACTION_TABLE.upsert(tx, merchant.id, wave.rows, ports.now())).map(({ id }) => id),
       );
-      const known = unchangedIn(wave, ids);
+      const known = findUnchangedIds(wave, ids);
       const older = known === null ? [] : await TRANSACTION_TABLE.older(tx, merchant.id, wave.rows);
       done.unchanged.push({ known, older });
       const changed = wave.rows.filter(({ id }) => ids.has(id));
@@ -110,13 +127,13 @@ async function storeTransactions(
   const untold = told.flatMap(({ all, changed }) => (all ? [] : changed));
   if (untold.length > 0) events.push(...(await db.transaction((tx) => tell(tx, untold))).withdrawn);
   if (events.length > 0) onWithdrawn(merchant.id, distinct(events));
-  return storedOf(batches, waves, unchanged);
+  return countBatchResults(batches, waves, unchanged);
 }
 
 /** What cases are told of an attempt. */
 type PushedAttempt = Pick<Transaction, "id" | "state" | "invoiceId" | "customerId">;
 
-interface Told {
+interface CaseUpdates {
   /** Whether every attempt found an open case. */
   all: boolean;
   /** Events that were withdrawn. */
@@ -124,33 +141,33 @@ interface Told {
 }
 
 /** Queues the cases of these attempts, and brings those in line whose invoices the attempts paid, or left owed again. */
-async function tellCases(
+async function updateCasesOfAttempts(
   tx: Tx,
   merchantId: string,
   attempts: readonly PushedAttempt[],
   opensCases: boolean,
   ports: Ports,
-): Promise<Told> {
+): Promise<CaseUpdates> {
   if (attempts.length === 0) return { all: true, withdrawn: [] };
   const invoiceIds = distinct(attempts.map(({ invoiceId }) => invoiceId));
-  const open = await pokeCasesOfInvoices(tx, merchantId, invoiceIds, ports.newId());
+  const open = await enqueueCasesOfInvoices(tx, merchantId, invoiceIds, ports.newId());
   const customerIds = distinct([
     ...attempts.map(({ customerId }) => customerId),
-    ...(await holdersOfDisputed(tx, merchantId, attempts)),
+    ...(await findDisputedCustomers(tx, merchantId, attempts)),
   ]);
-  await pokeCasesOfCustomers(tx, merchantId, customerIds, invoiceIds, ports.newId());
+  await enqueueCasesOfCustomers(tx, merchantId, customerIds, invoiceIds, ports.newId());
   const paid = new Set(attempts.filter(({ state }) => state === "PAID").map(({ invoiceId }) => invoiceId));
   const concerned = invoiceIds.filter((id) => paid.has(id) || !open.has(id));
   const unpaid = concerned.length === 0 ? [] : await unpaidInvoices(tx, merchantId, concerned);
   const reviewed = await reviewInvoices(tx, merchantId, [], unpaid);
-  const beginning = opensCases && reviewed.length > 0 ? await readBeginning(tx, merchantId) : null;
+  const beginning = opensCases && reviewed.length > 0 ? await loadOpeningContext(tx, merchantId) : null;
   const ids = new Set(attempts.map(({ id }) => id));
-  const withdrawn = await (await settleReview(tx, merchantId, reviewed, beginning, ports, ids))();
+  const withdrawn = await (await applyReview(tx, merchantId, reviewed, beginning, ports, ids))();
   return { all: invoiceIds.every((id) => open.has(id)), withdrawn };
 }
 
 /** Returns the customers of disputed attempts that name none: their other cases must not charge the same card. */
-async function holdersOfDisputed(tx: Tx, merchantId: string, attempts: readonly PushedAttempt[]) {
+async function findDisputedCustomers(tx: Tx, merchantId: string, attempts: readonly PushedAttempt[]) {
   const disputed = attempts.filter(({ state, customerId }) => state === "DISPUTED" && customerId === undefined);
   if (disputed.length === 0) return [];
   return await customersOfInvoices(tx, merchantId, distinct(disputed.map(({ invoiceId }) => invoiceId)));

@@ -1,44 +1,51 @@
 import { setImmediate as othersFirst } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import { learnOutcome } from "../decisions/learn-outcome.ts";
-import { SHORT_FROM } from "../decisions/spread-evenly.ts";
+import { SHORTFALL_MIN_DEVIATIONS } from "../decisions/space-evenly.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import { isApproved } from "../domain/transaction.ts";
-import { classOf, REASONS } from "../model/layout.ts";
-import type { Learned } from "../model/learned.ts";
-import { ownOf, putOwn } from "../model/own.ts";
-import { EDITION, editionOf, partsOf } from "../model/parts.ts";
-import { LAYOUT, type Prior } from "../model/prior.ts";
-import { shortfallOf } from "../model/shortfall.ts";
-import { declineGroup } from "../rules/decline-group.ts";
-import { isUnsent } from "../rules/unsent.ts";
+import type { LearnedModel } from "../model/learned-model.ts";
+import { copyMerchantParameters, setMerchantParameters } from "../model/merchant-parameters.ts";
+import { classOf, REASONS } from "../model/model-layout.ts";
+import { LAYOUT_EDITION, layoutEditionOf, splitIntoParts } from "../model/model-parts.ts";
+import { MODEL_LAYOUT, type PretrainedModel } from "../model/pretrained-model.ts";
+import { shortfallDeviations } from "../model/shortfall.ts";
+import { findDeclineGroup } from "../rules/interpret-decline.ts";
+import { isUnsent } from "../rules/unsent-attempts.ts";
 import { findCases } from "../store/cases.ts";
 import type { Database } from "../store/database.ts";
 import { errorFields, isOutage } from "../store/database-errors.ts";
 import {
-  findLearnedMerchant,
+  acquireLearnerLease,
+  findMerchantTrainingState,
   findModel,
-  type LessonRow,
-  lessonsAfter,
-  merchantsWithLessons,
+  merchantsWithTrainingExamples,
   modelsOfOtherLayouts,
   releaseLearnerLease,
-  renewModel,
+  replaceModel,
   SHARED_MODEL,
   type StoredPart,
-  saveLearning,
-  takeLearnerLease,
-} from "../store/learned.ts";
+  saveTrainingResult,
+  type TrainingExampleRow,
+  trainingExamplesAfter,
+} from "../store/learned-models.ts";
 import { findMerchant } from "../store/merchants.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
-import { asideMs } from "./aside.ts";
+import { buildDecisionFacts, declineCodesOf } from "./build-decision-facts.ts";
+import { buildHistory, viewBefore } from "./build-history.ts";
 import type { CaseView } from "./case-view.ts";
-import { historyOf, viewBefore } from "./history.ts";
-import { codesOf, knownOf } from "./known.ts";
-import { bytesOf, catchUp, type HeldModel, newModel, ownNumbers, UnreadableModel } from "./stored-model.ts";
-import { loadFacts } from "./views.ts";
-import { tellsPayments, watchedRetries } from "./watched-retries.ts";
+import { failureBackoffMs } from "./failure-backoff.ts";
+import { loadFacts } from "./load-facts.ts";
+import { arePaymentsReported, observedRetries } from "./observed-retries.ts";
+import {
+  createPretrainedModel,
+  type HeldModel,
+  parseMerchantParameters,
+  toBytes,
+  UnreadableModel,
+  updateModel,
+} from "./stored-model.ts";
 
 /** A learner that died is replaced after this long, real time. */
 const LEASE_MS = 15_000;
@@ -47,16 +54,16 @@ const LEASE_MS = 15_000;
  * that the customer paid, or that a failed attempt was no failure.
  */
 const SETTLE_MS = 10 * 60_000;
-const MERCHANTS_A_ROUND = 20;
+const MERCHANTS_PER_ROUND = 20;
 /** Outcomes of one transaction. */
-const LESSONS_AT_ONCE = 100;
-const MODELS_MAX = 8;
+const OUTCOMES_PER_BATCH = 100;
+const MAX_HELD_MODELS = 8;
 
-interface Options {
+interface LearnerOptions {
   db: Database;
   ports: Ports;
   log: Log;
-  prior: Prior;
+  prior: PretrainedModel;
   /** Tells this process from others. */
   owner: string;
   /** Between two lessons: lets everything else in the process go first. */
@@ -70,7 +77,7 @@ export interface Learner {
   release(): Promise<void>;
 }
 
-interface Taught extends HeldModel {
+interface TrainedModel extends HeldModel {
   /** The parts as they are stored. */
   saved: Map<string, Buffer>;
 }
@@ -80,9 +87,9 @@ interface Taught extends HeldModel {
  * outcome are written together, under the versions that were read. Nobody waits for it: it takes no lock that ingest, deciding
  * or delivery take, and lets everything else in the process go first.
  */
-export function createLearner({ db, ports, log, prior, owner, pause = othersFirst }: Options): Learner {
-  const models = new Map<string, Taught>();
-  const start = newModel(prior).learned;
+export function createLearner({ db, ports, log, prior, owner, pause = othersFirst }: LearnerOptions): Learner {
+  const models = new Map<string, TrainedModel>();
+  const start = createPretrainedModel(prior).learned;
   /** Merchants of whom nothing could be learned, until when they are left alone. Kept here alone: who learns after this process tries at once. */
   const aside = new Map<string, { failures: number; until: Date }>();
   let isChecked = false;
@@ -90,17 +97,17 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
 
   async function learnDue() {
     const realNow = ports.realNow();
-    if (!(await takeLearnerLease(db, owner, realNow, new Date(realNow.getTime() + LEASE_MS)))) return 0;
+    if (!(await acquireLearnerLease(db, owner, realNow, new Date(realNow.getTime() + LEASE_MS)))) return 0;
     // What cannot be read is begun anew at the start, and not only when there is something more to learn.
     if (!isChecked)
-      for (const modelId of new Set([SHARED_MODEL, ...(await modelsOfOtherLayouts(db, LAYOUT))]))
+      for (const modelId of new Set([SHARED_MODEL, ...(await modelsOfOtherLayouts(db, MODEL_LAYOUT))]))
         await modelOf(modelId);
     isChecked = true;
     const now = ports.now();
     const until = new Date(now.getTime() - SETTLE_MS);
     const leftAlone = [...aside].flatMap(([merchantId, failed]) => (failed.until > now ? [merchantId] : []));
     let learned = 0;
-    for (const merchantId of await merchantsWithLessons(db, until, leftAlone, MERCHANTS_A_ROUND))
+    for (const merchantId of await merchantsWithTrainingExamples(db, until, leftAlone, MERCHANTS_PER_ROUND))
       learned += await learnOrSetAside(merchantId, until);
     return learned;
   }
@@ -116,7 +123,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
       if (isOutage(error)) throw error;
       const failures = aside.get(merchantId)?.failures ?? 0;
       log.error({ ...errorFields(error), merchantId, failures: failures + 1 }, "learning.failed");
-      const again = new Date(ports.now().getTime() + asideMs(failures));
+      const again = new Date(ports.now().getTime() + failureBackoffMs(failures));
       aside.set(merchantId, { failures: failures + 1, until: again });
       return 0;
     }
@@ -126,24 +133,24 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     const modelId = merchant.sharesLearning ? SHARED_MODEL : merchant.id;
     const model = await modelOf(modelId);
     if (!model) return 0;
-    const before = await findLearnedMerchant(db, merchant.id);
-    const rows = await lessonsAfter(db, merchant.id, until, before, LESSONS_AT_ONCE);
+    const before = await findMerchantTrainingState(db, merchant.id);
+    const rows = await trainingExamplesAfter(db, merchant.id, until, before, OUTCOMES_PER_BATCH);
     const last = rows.at(-1);
     if (!last) return 0;
     // Until it is written nobody else may take it for what is stored.
     models.delete(modelId);
-    if (merchant.sharesLearning) putOwn(model.learned, ownNumbers(before?.numbers ?? null));
-    const shortBefore = shortReasons(model.learned, ports.now());
+    if (merchant.sharesLearning) setMerchantParameters(model.learned, parseMerchantParameters(before?.numbers ?? null));
+    const shortBefore = findShortfallReasons(model.learned, ports.now());
     await teach(model.learned, merchant, rows);
-    const short = shortReasons(model.learned, ports.now());
-    const own = bytesOf(ownOf(model.learned));
-    if (merchant.sharesLearning) putOwn(model.learned, ownNumbers(null));
-    const parts = changedParts(model);
-    const isSaved = await saveLearning(
+    const short = findShortfallReasons(model.learned, ports.now());
+    const own = toBytes(copyMerchantParameters(model.learned));
+    if (merchant.sharesLearning) setMerchantParameters(model.learned, parseMerchantParameters(null));
+    const parts = findChangedParts(model);
+    const isSaved = await saveTrainingResult(
       db,
       {
         modelId,
-        layout: LAYOUT,
+        layout: MODEL_LAYOUT,
         modelVersion: model.version,
         merchantVersion: before?.version ?? 0,
         parts,
@@ -161,7 +168,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     model.version++;
     for (const { name, numbers } of parts) model.saved.set(name, numbers);
     models.set(modelId, model);
-    for (const id of models.keys()) if (models.size > MODELS_MAX) models.delete(id);
+    for (const id of models.keys()) if (models.size > MAX_HELD_MODELS) models.delete(id);
     log.info({ merchantId: merchant.id, lessons: rows.length, version: model.version }, "outcome.learned");
     for (const reasons of short.difference(shortBefore))
       log.warn({ merchantId: merchant.id, reasons }, "chances.fall_short");
@@ -170,7 +177,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     return rows.length;
   }
 
-  async function teach(learned: Learned, merchant: Merchant, rows: readonly LessonRow[]) {
+  async function teach(learned: LearnedModel, merchant: Merchant, rows: readonly TrainingExampleRow[]) {
     const cases = await findCases(db, merchant.id, [...new Set(rows.map(({ caseId }) => caseId))]);
     const now = ports.now();
     const facts = await loadFacts(db, { ...merchant, engine: "learned" }, cases);
@@ -181,7 +188,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
       try {
         const view = views.get(caseId) ?? facts.view(byId.get(caseId)!);
         views.set(caseId, view);
-        learnRetry(learned, start, view, lesson, now);
+        learnFromRetry(learned, start, view, lesson, now);
       } catch (error) {
         // One outcome that cannot be read must not keep all later ones from being learned.
         const which = transactionId === null ? { actionId: id } : { transactionId };
@@ -191,20 +198,20 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     }
   }
 
-  async function modelOf(modelId: string): Promise<Taught | null> {
+  async function modelOf(modelId: string): Promise<TrainedModel | null> {
     const known = models.get(modelId);
     if (known) return known;
     const stored = await findModel(db, modelId);
-    const model: Taught = { ...newModel(prior), saved: new Map() };
+    const model: TrainedModel = { ...createPretrainedModel(prior), saved: new Map() };
     if (!stored) return model;
-    if (editionOf(stored.layout) > EDITION) {
+    if (layoutEditionOf(stored.layout) > LAYOUT_EDITION) {
       if (!isLeftAlone) log.warn({ layout: stored.layout }, "learning.left_to_newer");
       isLeftAlone = true;
       return null;
     }
     try {
-      await catchUp(db, modelId, model, stored);
-      for (const [name, numbers] of partsOf(model.learned)) model.saved.set(name, bytesOf(numbers));
+      await updateModel(db, modelId, model, stored);
+      for (const [name, numbers] of splitIntoParts(model.learned)) model.saved.set(name, toBytes(numbers));
       return model;
     } catch (error) {
       if (!(error instanceof UnreadableModel)) throw error;
@@ -214,10 +221,10 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
   }
 
   /** The prior in place of what cannot be read, stored at once: until all is learned again decisions rest on that. Null: another one wrote meanwhile. */
-  async function begunAnew(modelId: string, version: number): Promise<Taught | null> {
-    const model: Taught = { ...newModel(prior), version: version + 1, saved: new Map() };
-    const parts = changedParts(model);
-    if (!(await renewModel(db, { modelId, layout: LAYOUT, version, parts }, ports.now()))) return null;
+  async function begunAnew(modelId: string, version: number): Promise<TrainedModel | null> {
+    const model: TrainedModel = { ...createPretrainedModel(prior), version: version + 1, saved: new Map() };
+    const parts = findChangedParts(model);
+    if (!(await replaceModel(db, { modelId, layout: MODEL_LAYOUT, version, parts }, ports.now()))) return null;
     for (const { name, numbers } of parts) model.saved.set(name, numbers);
     return model;
   }
@@ -226,7 +233,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
 }
 
 /** A retry whose outcome is known. */
-interface Retry {
+interface FinishedRetry {
   at: Date;
   approved: boolean;
   /** null: none tells of it. */
@@ -234,29 +241,29 @@ interface Retry {
 }
 
 /** What one retry shows: it was made knowing what was known before it. */
-function learnRetry(
-  learned: Learned,
-  start: Learned,
+function learnFromRetry(
+  learned: LearnedModel,
+  start: LearnedModel,
   view: CaseView,
-  { id, transactionId, said }: LessonRow,
+  { id, transactionId, said }: TrainingExampleRow,
   now: Date,
 ) {
-  const retry = transactionId === null ? askedRetry(view, id) : watchedRetry(view, transactionId, now);
+  const retry = transactionId === null ? findRequestedRetry(view, id) : findObservedRetry(view, transactionId, now);
   if (!retry || (retry.transaction && isUnsent(retry.transaction))) return;
   const { at, approved, transaction } = retry;
   const before = viewBefore(view, id, at);
-  const known = knownOf(before, before.actions);
-  const reason = approved ? null : transaction ? declineGroup(codesOf(transaction), known) : "UNKNOWN";
+  const known = buildDecisionFacts(before, before.actions);
+  const reason = approved ? null : transaction ? findDeclineGroup(declineCodesOf(transaction), known) : "UNKNOWN";
   const unsent = new Set(before.transactions.filter(isUnsent).map(({ id }) => id));
   const hadRetry = before.actions.some(
     (a) => a.type === "RETRY" && a.executedAt !== null && !unsent.has(a.transactionId ?? ""),
   );
-  const isFirst = !hadRetry && watchedRetries(before).length === 0;
-  learnOutcome(learned, start, historyOf(before, known, before.actions), { at, reason, isFirst, said });
+  const isFirst = !hadRetry && observedRetries(before).length === 0;
+  learnOutcome(learned, start, buildHistory(before, known, before.actions), { at, reason, isFirst, said });
 }
 
 /** One that Dunlin asked for, by its action. */
-function askedRetry({ actions, transactions }: CaseView, actionId: string): Retry | null {
+function findRequestedRetry({ actions, transactions }: CaseView, actionId: string): FinishedRetry | null {
   const action = actions.find(({ id }) => id === actionId);
   if (action?.type !== "RETRY") return null;
   return {
@@ -267,9 +274,9 @@ function askedRetry({ actions, transactions }: CaseView, actionId: string): Retr
 }
 
 /** One of the merchant's own system; null where a newer copy says that it is none, and where only failures are pushed. */
-function watchedRetry(view: CaseView, transactionId: string, now: Date): Retry | null {
-  if (!tellsPayments(view, now)) return null;
-  const transaction = watchedRetries(view).find(({ id }) => id === transactionId);
+function findObservedRetry(view: CaseView, transactionId: string, now: Date): FinishedRetry | null {
+  if (!arePaymentsReported(view, now)) return null;
+  const transaction = observedRetries(view).find(({ id }) => id === transactionId);
   return transaction ? { at: transaction.createdAt, approved: isApproved(transaction), transaction } : null;
 }
 
@@ -280,15 +287,17 @@ const REASONS_BY_CLASS = [...Map.groupBy(REASONS, classOf).values()].map(([first
 }));
 
 /** After which of them far fewer tries were approved of late than was said, so that some are spread evenly. */
-const shortReasons = (learned: Learned, now: Date): ReadonlySet<string> =>
+const findShortfallReasons = (learned: LearnedModel, now: Date): ReadonlySet<string> =>
   new Set(
-    REASONS_BY_CLASS.filter((one) => shortfallOf(learned, one, now.getTime()) >= SHORT_FROM).map(({ words }) => words),
+    REASONS_BY_CLASS.filter((one) => shortfallDeviations(learned, one, now.getTime()) >= SHORTFALL_MIN_DEVIATIONS).map(
+      ({ words }) => words,
+    ),
   );
 
-function changedParts({ learned, saved }: Taught): StoredPart[] {
+function findChangedParts({ learned, saved }: TrainedModel): StoredPart[] {
   const parts: StoredPart[] = [];
-  for (const [name, values] of partsOf(learned)) {
-    const numbers = bytesOf(values);
+  for (const [name, values] of splitIntoParts(learned)) {
+    const numbers = toBytes(values);
     if (!saved.get(name)?.equals(numbers)) parts.push({ name, numbers });
   }
   return parts;

@@ -7,48 +7,55 @@ import { withdrawEvents, withdrawRetries } from "../store/events.ts";
 import { runningExperiment } from "../store/experiments.ts";
 import { clearConflicts, saveConflicts } from "../store/invoice-conflicts.ts";
 import { findMerchant } from "../store/merchants.ts";
-import { assignCases } from "./assign-cases.ts";
-import { conflictsIn, endedByBalance, type Owed, owedIn, type Reviewed, waitingCases } from "./review.ts";
+import { assignArms } from "./assign-arms.ts";
+import {
+  findEndedByBalance,
+  findOwedInvoices,
+  type InvoiceReview,
+  listConflicts,
+  listWaitingCases,
+  type OwedInvoice,
+} from "./review-invoices.ts";
 
 /** What cases begin with. */
-export interface Beginning {
+export interface OpeningContext {
   settings: Merchant;
   experiment: Awaited<ReturnType<typeof runningExperiment>>;
 }
 
 /** Reads it in the transaction that opens cases: a case stays with what it begins with, and a request may know settings of some seconds ago. */
-export async function readBeginning(tx: Tx, merchantId: string): Promise<Beginning | null> {
+export async function loadOpeningContext(tx: Tx, merchantId: string): Promise<OpeningContext | null> {
   const [settings, experiment] = await Promise.all([findMerchant(tx, merchantId), runningExperiment(tx, merchantId)]);
   return settings && { settings, experiment };
 }
 
 /** Statements that go out at once, with the commit if they are the last; returns the events that were withdrawn. */
-export type Finish = () => Promise<string[]>;
+export type FinalWrites = () => Promise<string[]>;
 
 /**
  * Brings the cases of reviewed invoices in line with what is owed. A case ends if nothing is owed, and opens if something is. While facts contradict each
  * other, undelivered retries are withdrawn.
  *
  * @param beginning  null: no case is opened
- * @param broughtBy  as of `owedIn`
+ * @param broughtBy  as of `findOwedInvoices`
  */
-export async function settleReview(
+export async function applyReview(
   tx: Tx,
   merchantId: string,
-  reviewed: readonly Reviewed[],
-  beginning: Beginning | null,
+  reviewed: readonly InvoiceReview[],
+  beginning: OpeningContext | null,
   ports: Ports,
   broughtBy: ReadonlySet<string> | null,
-): Promise<Finish> {
+): Promise<FinalWrites> {
   if (reviewed.length === 0) return async () => [];
   const now = ports.now();
-  const conflicts = conflictsIn(reviewed, now);
+  const conflicts = listConflicts(reviewed, now);
   const contradicted = new Set(conflicts.map(({ invoiceId }) => invoiceId));
   const clear = reviewed.map(({ invoice }) => invoice.id).filter((id) => !contradicted.has(id));
-  const ended = endedByBalance(reviewed);
-  const waiting = waitingCases(reviewed);
-  const owed = beginning ? owedIn(reviewed, beginning.settings.windowDays, now, broughtBy) : [];
-  const opened = await opening(tx, owed, beginning, now, ports);
+  const ended = findEndedByBalance(reviewed);
+  const waiting = listWaitingCases(reviewed);
+  const owed = beginning ? findOwedInvoices(reviewed, beginning.settings.windowDays, now, broughtBy) : [];
+  const opened = await prepareOpening(tx, owed, beginning, now, ports);
   return async () => {
     const [withdrawn, retries] = await Promise.all([
       ended.length === 0 ? [] : endAndWithdraw(tx, merchantId, ended, now, ports),
@@ -71,16 +78,22 @@ async function endAndWithdraw(tx: Tx, merchantId: string, ended: readonly EndedC
   return withdrawn;
 }
 
-async function opening(tx: Tx, owed: readonly Owed[], beginning: Beginning | null, now: Date, ports: Ports) {
+async function prepareOpening(
+  tx: Tx,
+  owed: readonly OwedInvoice[],
+  beginning: OpeningContext | null,
+  now: Date,
+  ports: Ports,
+) {
   if (!beginning) return null;
   const { settings, experiment } = beginning;
   const cases = owed
-    .map((each) => newCase(each, settings, now, ports))
+    .map((each) => buildNewCase(each, settings, now, ports))
     .filter(({ windowEndsAt }) => windowEndsAt > now);
-  return cases.length === 0 ? null : assignCases(tx, settings, experiment, cases);
+  return cases.length === 0 ? null : assignArms(tx, settings, experiment, cases);
 }
 
-const newCase = ({ invoice, left, unpaidAt }: Owed, merchant: Merchant, now: Date, ports: Ports) => ({
+const buildNewCase = ({ invoice, left, unpaidAt }: OwedInvoice, merchant: Merchant, now: Date, ports: Ports) => ({
   id: ports.newId(),
   invoiceId: invoice.id,
   customerId: invoice.customerId,

@@ -5,72 +5,76 @@ import { type DeliveredAction, outcomeOf, type PaymentFacts } from "./outcome.ts
 import { DAY, HOUR, START } from "./stage.fixture.ts";
 
 /** The first delivery attempt of the action; its ideal time is an hour later. */
-const STARTED = START.getTime();
-const IDEAL = STARTED + HOUR;
+const STARTED_MS = START.getTime();
+const IDEAL_MS = STARTED_MS + HOUR;
 
-const action = (over: Partial<DeliveredAction>): DeliveredAction => ({
+const buildAction = (over: Partial<DeliveredAction>): DeliveredAction => ({
   ...{ id: "action_1", caseId: "case_1", invoiceId: "inv_1", subscriptionId: null, customerId: "cus_1" },
   ...{ transactionId: null, paymentMethodType: "card", cardCountry: null, currency: "EUR", amountDue: 4900 },
   ...{ type: "RETRY", status: "SENT", integrationType: "CUSTOM", actionSuggestion: "RETRY", reasons: [] },
-  ...{ idealRetryTime: new Date(IDEAL), decidedAt: START, executedAt: null, attemptedAt: null },
-  ...{ createdAt: START, updatedAt: START, firstAttemptAt: new Date(STARTED), delivery: "delivered" },
+  ...{ idealRetryTime: new Date(IDEAL_MS), decidedAt: START, executedAt: null, attemptedAt: null },
+  ...{ createdAt: START, updatedAt: START, firstAttemptAt: new Date(STARTED_MS), delivery: "delivered" },
   ...over,
 });
-const attempt = (atMs: number, state: TransactionFacts["state"] = "PAID"): TransactionFacts => ({
+const buildAttempt = (atMs: number, state: TransactionFacts["state"] = "PAID"): TransactionFacts => ({
   ...{ id: "txn_1", state, invoiceId: "inv_1", amount: 4900, currency: "EUR" },
   ...{ createdAt: new Date(atMs), updatedAt: new Date(atMs) },
 });
-const facts = (over: Partial<PaymentFacts>): PaymentFacts => ({
+const buildFacts = (over: Partial<PaymentFacts>): PaymentFacts => ({
   ...{ paidAt: null, unpaidAt: null, paidInFull: () => false, transactions: [], ended: false },
   ...over,
 });
 
 suite("a retry", () => {
-  const deadline = IDEAL + 48 * HOUR;
-  const next = IDEAL + 12 * HOUR;
+  const deadline = IDEAL_MS + 48 * HOUR;
+  const next = IDEAL_MS + 12 * HOUR;
   const status = (over: Partial<PaymentFacts>, until: number | null = null) =>
-    outcomeOf(action({}), facts(over), until === null ? null : new Date(until), new Date(deadline + DAY)).status;
+    outcomeOf(buildAction({}), buildFacts(over), until === null ? null : new Date(until), new Date(deadline + DAY))
+      .status;
 
   test("an attempt belongs to it from its first delivery attempt to the end of the wait for its outcome, both included", () => {
-    const byAttempt = (atMs: number) => status({ transactions: [attempt(atMs, "FAILED")] });
-    assert.deepEqual([byAttempt(STARTED - 1), byAttempt(STARTED)], ["EXPIRED", "FAILED"]);
+    const byAttempt = (atMs: number) => status({ transactions: [buildAttempt(atMs, "FAILED")] });
+    assert.deepEqual([byAttempt(STARTED_MS - 1), byAttempt(STARTED_MS)], ["EXPIRED", "FAILED"]);
     assert.deepEqual([byAttempt(deadline), byAttempt(deadline + 1)], ["FAILED", "EXPIRED"]);
   });
 
   test("an attempt dated exactly at the first delivery attempt of the next retry belongs to the next one", () => {
-    const byAttempt = (atMs: number) => status({ transactions: [attempt(atMs)] }, next);
+    const byAttempt = (atMs: number) => status({ transactions: [buildAttempt(atMs)] }, next);
     assert.deepEqual([byAttempt(next - 1), byAttempt(next)], ["SUCCEEDED", "EXPIRED"]);
   });
 
   test("a paid version counts within the same bounds", () => {
     const byVersion = (atMs: number, until: number | null = null) => status({ paidAt: new Date(atMs) }, until);
-    assert.deepEqual([byVersion(STARTED - 1), byVersion(STARTED)], ["CANCELED", "SUCCEEDED"]);
+    assert.deepEqual([byVersion(STARTED_MS - 1), byVersion(STARTED_MS)], ["CANCELED", "SUCCEEDED"]);
     assert.deepEqual([byVersion(deadline), byVersion(deadline + 1)], ["SUCCEEDED", "EXPIRED"]);
     assert.deepEqual([byVersion(next - 1, next), byVersion(next, next)], ["SUCCEEDED", "EXPIRED"]);
     const late = { firstAttemptAt: new Date(deadline + 1) };
-    const paid = facts({ paidAt: late.firstAttemptAt });
-    assert.equal(outcomeOf(action(late), paid, null, new Date(deadline + DAY)).status, "EXPIRED");
+    const paid = buildFacts({ paidAt: late.firstAttemptAt });
+    assert.equal(outcomeOf(buildAction(late), paid, null, new Date(deadline + DAY)).status, "EXPIRED");
   });
 
   test("an unpaid version says that it failed from its ideal time to the end of the wait, both included", () => {
     const byVersion = (atMs: number) => status({ unpaidAt: new Date(atMs) });
-    assert.deepEqual([byVersion(IDEAL - 1), byVersion(IDEAL)], ["EXPIRED", "FAILED"]);
+    assert.deepEqual([byVersion(IDEAL_MS - 1), byVersion(IDEAL_MS)], ["EXPIRED", "FAILED"]);
     assert.deepEqual([byVersion(deadline), byVersion(deadline + 1)], ["FAILED", "EXPIRED"]);
   });
 });
 
 suite("a card change", () => {
-  const deadline = IDEAL + 7 * DAY;
+  const deadline = IDEAL_MS + 7 * DAY;
   const status = (paidMs: number, over: Partial<DeliveredAction> = {}) =>
     outcomeOf(
-      action({ type: "CARD_CHANGE", actionSuggestion: "CARD_CHANGE", ...over }),
-      facts({ paidAt: new Date(paidMs), ended: true }),
+      buildAction({ type: "CARD_CHANGE", actionSuggestion: "CARD_CHANGE", ...over }),
+      buildFacts({ paidAt: new Date(paidMs), ended: true }),
       null,
       new Date(paidMs + DAY),
     ).status;
 
   test("it succeeds if the invoice is paid from its first delivery attempt to its deadline, both included", () => {
-    assert.deepEqual([status(STARTED - 1), status(STARTED), status(deadline)], ["CANCELED", "SUCCEEDED", "SUCCEEDED"]);
+    assert.deepEqual(
+      [status(STARTED_MS - 1), status(STARTED_MS), status(deadline)],
+      ["CANCELED", "SUCCEEDED", "SUCCEEDED"],
+    );
   });
 
   test("it expires if the invoice is paid after its deadline, also when nobody looked at the case in between", () => {

@@ -4,8 +4,8 @@ import type { ActionStatus } from "../domain/recovery-action.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import {
   type DeliveredAction,
+  hasNamingAttempt,
   isAwaited,
-  isNamed,
   isStale,
   outcomeDueAt,
   outcomeOf,
@@ -17,7 +17,7 @@ import { DAY, HOUR, START } from "./stage.fixture.ts";
 /** An action that was delivered at START; its ideal time is an hour later. */
 const IDEAL = HOUR;
 const at = (ms: number) => new Date(START.getTime() + ms);
-const action = (over: Partial<DeliveredAction> = {}): DeliveredAction => ({
+const buildAction = (over: Partial<DeliveredAction> = {}): DeliveredAction => ({
   ...{ id: "action_1", caseId: "case_1", invoiceId: "inv_1", subscriptionId: null, customerId: "cus_1" },
   ...{ transactionId: null, paymentMethodType: "card", cardCountry: null, currency: "EUR", amountDue: 4900 },
   ...{ type: "RETRY", status: "SENT", integrationType: "CUSTOM", actionSuggestion: "RETRY", reasons: [] },
@@ -25,20 +25,20 @@ const action = (over: Partial<DeliveredAction> = {}): DeliveredAction => ({
   ...{ createdAt: START, updatedAt: START, firstAttemptAt: START, delivery: "delivered" },
   ...over,
 });
-const attempt = (over: Partial<TransactionFacts> = {}): TransactionFacts => ({
+const buildAttempt = (over: Partial<TransactionFacts> = {}): TransactionFacts => ({
   ...{ id: "txn_1", state: "FAILED", invoiceId: "inv_1", amount: 4900, currency: "EUR" },
   ...{ createdAt: at(IDEAL), updatedAt: at(IDEAL), ...over },
 });
-const facts = (over: Partial<PaymentFacts> = {}): PaymentFacts => ({
+const buildFacts = (over: Partial<PaymentFacts> = {}): PaymentFacts => ({
   ...{ paidAt: null, unpaidAt: null, paidInFull: () => false, transactions: [], ended: false },
   ...over,
 });
-const NAMED = { recoveryActionId: "action_1" };
+const BY_ACTION = { recoveryActionId: "action_1" };
 const WAITING = { status: "SCHEDULED", delivery: "waiting", firstAttemptAt: null } as const;
 const EXHAUSTED = { status: "DELIVERY_FAILED", delivery: "exhausted" } as const;
 
 const outcome = (given: Partial<DeliveredAction>, known: Partial<PaymentFacts> = {}, nowMs = 2 * HOUR) =>
-  outcomeOf(action(given), facts(known), null, at(nowMs));
+  outcomeOf(buildAction(given), buildFacts(known), null, at(nowMs));
 const status = (...given: Parameters<typeof outcome>) => outcome(...given).status;
 
 for (const type of ["RETRY", "CARD_CHANGE"] as const) {
@@ -75,7 +75,7 @@ for (const type of ["RETRY", "CARD_CHANGE"] as const) {
 
   suite(`a payment, and a ${type}`, () => {
     test("an attempt that names it makes it succeed, whatever became of it", () => {
-      const paid = attempt({ ...NAMED, state: "PAID", createdAt: at(-DAY) });
+      const paid = buildAttempt({ ...BY_ACTION, state: "PAID", createdAt: at(-DAY) });
       for (const kept of ["SENT", "EXPIRED", "CANCELED", "DELIVERY_FAILED"] as const)
         assert.deepEqual(outcome({ type, status: kept, delivery: "exhausted" }, { transactions: [paid] }), {
           ...{ status: "SUCCEEDED", transaction: paid, attemptedAt: at(-DAY) },
@@ -94,14 +94,14 @@ for (const type of ["RETRY", "CARD_CHANGE"] as const) {
 
 suite("attempts and a retry", () => {
   const by = (over: Partial<TransactionFacts>, given: Partial<DeliveredAction> = {}) =>
-    status(given, { transactions: [attempt(over)] });
+    status(given, { transactions: [buildAttempt(over)] });
 
   test("a decline that names it makes it fail, whatever became of it before", () => {
     for (const kept of ["SENT", "EXPIRED", "DELIVERY_FAILED"] as const)
-      assert.equal(by(NAMED, { status: kept }), "FAILED");
-    assert.equal(by({ ...NAMED, createdAt: at(-DAY) }, EXHAUSTED), "FAILED");
-    assert.equal(by({ ...NAMED, state: "PENDING" }), "SENT");
-    assert.equal(by({ ...NAMED, state: "VOIDED" }), "SENT");
+      assert.equal(by(BY_ACTION, { status: kept }), "FAILED");
+    assert.equal(by({ ...BY_ACTION, createdAt: at(-DAY) }, EXHAUSTED), "FAILED");
+    assert.equal(by({ ...BY_ACTION, state: "PENDING" }), "SENT");
+    assert.equal(by({ ...BY_ACTION, state: "VOIDED" }), "SENT");
   });
 
   test("one that names nothing belongs to it by its time, unless the customer made it, or the retry has ended", () => {
@@ -116,14 +116,14 @@ suite("attempts and a retry", () => {
   });
 
   test("if attempts name it, the others are not its own", () => {
-    const transactions = [attempt({ id: "txn_0", ...NAMED }), attempt({ state: "PAID" })];
+    const transactions = [buildAttempt({ id: "txn_0", ...BY_ACTION }), buildAttempt({ state: "PAID" })];
     assert.equal(status({}, { transactions }), "FAILED");
   });
 
   test("the approved one of its attempts counts, else the latest", () => {
-    const declined = attempt({ id: "txn_0" });
-    const approved = attempt({ state: "PAID" });
-    const last = attempt({ id: "txn_2", createdAt: at(2 * HOUR) });
+    const declined = buildAttempt({ id: "txn_0" });
+    const approved = buildAttempt({ state: "PAID" });
+    const last = buildAttempt({ id: "txn_2", createdAt: at(2 * HOUR) });
     assert.equal(outcome({}, { transactions: [declined, approved, last] }).transaction, approved);
     assert.deepEqual(outcome({}, { transactions: [declined, last] }), {
       ...{ status: "FAILED", transaction: last, attemptedAt: at(2 * HOUR) },
@@ -134,14 +134,17 @@ suite("attempts and a retry", () => {
     const known = (over: Partial<TransactionFacts>, more: Partial<TransactionFacts>[] = []) => ({
       paidAt: at(2 * HOUR),
       paidInFull: ({ id }: TransactionFacts) => id === "txn_1",
-      transactions: [attempt({ state: "PAID", ...over }), ...more.map((each) => attempt({ id: "txn_2", ...each }))],
+      transactions: [
+        buildAttempt({ state: "PAID", ...over }),
+        ...more.map((each) => buildAttempt({ id: "txn_2", ...each })),
+      ],
     });
     const other = { recoveryActionId: "action_2" } as const;
     for (const by of [other, { initiator: "CUSTOMER" } as const]) {
       assert.equal(status({}, known(by)), "CANCELED");
       assert.equal(status({ status: "SUCCEEDED" }, known(by)), "CANCELED");
       assert.equal(status({ status: "FAILED" }, known(by)), "FAILED");
-      assert.equal(status({}, known(by, [NAMED])), "FAILED");
+      assert.equal(status({}, known(by, [BY_ACTION])), "FAILED");
       assert.equal(status({}, { ...known(by), paidAt: null }), "SENT", "the invoice is not paid any more");
       assert.equal(status({}, { ...known(by), paidInFull: () => false }), "SUCCEEDED", "it was a part");
       assert.equal(status({}, known({ ...by, createdAt: at(IDEAL + 48 * HOUR) })), "CANCELED");
@@ -161,7 +164,7 @@ suite("attempts and a retry", () => {
 suite("a pending debit", () => {
   const deadline = IDEAL + 48 * HOUR;
   const pending = (over: Partial<TransactionFacts> = {}) => ({
-    transactions: [attempt({ state: "PENDING", ...over })],
+    transactions: [buildAttempt({ state: "PENDING", ...over })],
   });
 
   test("is waited for until fourteen days after the ideal time, if it may be of the retry", () => {
@@ -170,7 +173,7 @@ suite("a pending debit", () => {
     assert.equal(status({}, pending(), last), "EXPIRED");
     assert.equal(status({}, pending({ createdAt: START }), deadline), "SENT");
     assert.equal(status({}, pending({ createdAt: at(-1) }), deadline), "EXPIRED");
-    assert.equal(status({}, pending({ ...NAMED, createdAt: at(-1) }), deadline), "SENT");
+    assert.equal(status({}, pending({ ...BY_ACTION, createdAt: at(-1) }), deadline), "SENT");
     assert.equal(status({}, pending({ recoveryActionId: "action_2" }), deadline), "EXPIRED");
     assert.equal(status({ firstAttemptAt: null }, pending(), deadline), "EXPIRED");
     assert.equal(status({}, pending({ state: "VOIDED" }), deadline), "EXPIRED");
@@ -178,7 +181,7 @@ suite("a pending debit", () => {
 
   test("has the outcome looked at by then, and at the deadline before", () => {
     const due = (known: Partial<PaymentFacts>, nowMs: number, over: Partial<DeliveredAction> = {}) =>
-      outcomeDueAt(action(over), facts(known), at(nowMs)).getTime() - START.getTime();
+      outcomeDueAt(buildAction(over), buildFacts(known), at(nowMs)).getTime() - START.getTime();
     assert.equal(due(pending(), deadline - 1), deadline);
     assert.equal(due(pending(), deadline), IDEAL + 14 * DAY);
     assert.equal(due({}, deadline), deadline);
@@ -187,7 +190,7 @@ suite("a pending debit", () => {
 });
 
 test("an action is awaited while it is on its way or waits for its outcome", () => {
-  const awaited = (over: Partial<DeliveredAction>) => isAwaited(action(over));
+  const awaited = (over: Partial<DeliveredAction>) => isAwaited(buildAction(over));
   assert.equal(awaited({}), true);
   assert.equal(awaited(WAITING), true);
   assert.equal(awaited({ status: "SCHEDULED" }), true);
@@ -199,23 +202,23 @@ test("an action is awaited while it is on its way or waits for its outcome", () 
 });
 
 test("an action is on its way for nothing if it was canceled or carried out", () => {
-  const stale = (over: Partial<DeliveredAction>) => isStale(action({ delivery: "waiting", ...over }));
+  const stale = (over: Partial<DeliveredAction>) => isStale(buildAction({ delivery: "waiting", ...over }));
   assert.deepEqual([stale({}), stale({ status: "CANCELED" }), stale({ executedAt: START })], [false, true, true]);
   assert.equal(stale({ delivery: "delivered", status: "CANCELED" }), false);
 });
 
 test("an attempt names the action that it carried out, approved or declined", () => {
-  const isNamedBy = (...transactions: TransactionFacts[]) => isNamed(action(), { transactions });
-  assert.equal(isNamedBy(attempt(), attempt(NAMED)), true);
-  assert.equal(isNamedBy(attempt({ ...NAMED, state: "DISPUTED" })), true);
-  assert.equal(isNamedBy(attempt({ ...NAMED, state: "PENDING" })), false);
-  assert.equal(isNamedBy(attempt({ recoveryActionId: "action_2" })), false);
+  const isNamedBy = (...transactions: TransactionFacts[]) => hasNamingAttempt(buildAction(), { transactions });
+  assert.equal(isNamedBy(buildAttempt(), buildAttempt(BY_ACTION)), true);
+  assert.equal(isNamedBy(buildAttempt({ ...BY_ACTION, state: "DISPUTED" })), true);
+  assert.equal(isNamedBy(buildAttempt({ ...BY_ACTION, state: "PENDING" })), false);
+  assert.equal(isNamedBy(buildAttempt({ recoveryActionId: "action_2" })), false);
 });
 
 test("an action recovers the case if it succeeded and all was paid, by it or in the end", () => {
   const recovered = (kept: ActionStatus, transactionId: string | null, known: Partial<PaymentFacts>) =>
-    recovers(action({ status: kept, transactionId }), facts(known));
-  const part = { transactions: [attempt({ id: "txn_0" }), attempt()] };
+    recovers(buildAction({ status: kept, transactionId }), buildFacts(known));
+  const part = { transactions: [buildAttempt({ id: "txn_0" }), buildAttempt()] };
   const whole = { ...part, paidInFull: ({ id }: TransactionFacts) => id === "txn_1" };
   assert.equal(recovered("SUCCEEDED", "txn_1", part), false);
   assert.equal(recovered("SUCCEEDED", "txn_1", whole), true);

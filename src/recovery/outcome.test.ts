@@ -244,7 +244,7 @@ test("an instruction that was carried out, and whose webhook got no answer, is t
 test("an instruction on its way by a replay is taken back when it turns out that it was carried out, and where that was known before", async () => {
   for (const knownBefore of [false, true]) {
     const merchant = await stage.enter();
-    const [action] = await undelivered();
+    const [action] = await createUndeliveredAction();
     const steps = [
       () => stage.transaction({ recoveryActionId: action!.id }),
       () => replayEvents(stage.db, merchant.id, [action!.id], stage.now()),
@@ -263,7 +263,7 @@ test("an instruction on its way by a replay is taken back when it turns out that
 });
 
 test("what was carried out although nobody answered its webhook is not replayed", async () => {
-  const [action] = await undelivered();
+  const [action] = await createUndeliveredAction();
   await stage.transaction({ recoveryActionId: action!.id });
   await stage.decide();
   assert.equal((await stage.actions())[0]!.status, "FAILED");
@@ -271,7 +271,7 @@ test("what was carried out although nobody answered its webhook is not replayed"
 });
 
 /** An action whose webhook used up its attempts, and the plan that follows it. */
-async function undelivered() {
+async function createUndeliveredAction() {
   await stage.invoice();
   await stage.decide();
   await stage.deliver();

@@ -1,5 +1,5 @@
 import { DAY_MS } from "../domain/durations.ts";
-import { type ActionStatus, OUTCOME_MS, type RecoveryAction } from "../domain/recovery-action.ts";
+import { type ActionStatus, OUTCOME_WAIT_MS, type RecoveryAction } from "../domain/recovery-action.ts";
 import { isApproved } from "../domain/transaction.ts";
 import type { ActionDelivery } from "../store/recovery-actions.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
@@ -42,10 +42,10 @@ export interface Outcome {
 }
 
 /** Whether an attempt says that it carried out this action. */
-export const isNamed = ({ id }: RecoveryAction, { transactions }: Pick<PaymentFacts, "transactions">) =>
-  transactions.some((t) => t.recoveryActionId === id && executed(t));
+export const hasNamingAttempt = ({ id }: RecoveryAction, { transactions }: Pick<PaymentFacts, "transactions">) =>
+  transactions.some((t) => t.recoveryActionId === id && isExecuted(t));
 
-const executed = (transaction: TransactionFacts) => isApproved(transaction) || transaction.state === "FAILED";
+const isExecuted = (transaction: TransactionFacts) => isApproved(transaction) || transaction.state === "FAILED";
 
 /**
  * The status that a decided action has, from the facts alone (contract: the life of an invoice, 5).
@@ -56,13 +56,13 @@ export function outcomeOf(action: DeliveredAction, facts: PaymentFacts, until: D
   return action.type === "RETRY" ? retryOutcome(action, facts, until, now) : cardChangeOutcome(action, facts, now);
 }
 
-type Asked = Pick<DeliveredAction, "id" | "type" | "idealRetryTime" | "firstAttemptAt">;
+type RequestedAction = Pick<DeliveredAction, "id" | "type" | "idealRetryTime" | "firstAttemptAt">;
 
 /** When time alone can change the outcome of a decided action that is not settled. */
-export function outcomeDueAt(action: Asked, facts: PaymentFacts, now: Date): Date {
-  const deadline = after(action.idealRetryTime, OUTCOME_MS[action.type]);
+export function outcomeDueAt(action: RequestedAction, facts: PaymentFacts, now: Date): Date {
+  const deadline = addMs(action.idealRetryTime, OUTCOME_WAIT_MS[action.type]);
   if (deadline > now || !hasPending(action, facts)) return deadline;
-  return after(action.idealRetryTime, PENDING_OUTCOME_MS);
+  return addMs(action.idealRetryTime, PENDING_OUTCOME_MS);
 }
 
 /** Whether all that was asked for came in by this action, or in the end after it brought in a part. */
@@ -74,9 +74,9 @@ export const recovers = (
   (paidAt !== null || transactionId === null || transactions.some((t) => t.id === transactionId && paidInFull(t)));
 
 function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date | null, now: Date): Outcome {
-  const named = facts.transactions.filter((t) => t.recoveryActionId === action.id && executed(t));
+  const named = facts.transactions.filter((t) => t.recoveryActionId === action.id && isExecuted(t));
   const started = action.firstAttemptAt;
-  const deadline = after(action.idealRetryTime, OUTCOME_MS.RETRY);
+  const deadline = addMs(action.idealRetryTime, OUTCOME_WAIT_MS.RETRY);
   // A replay may still deliver what was exhausted.
   const settled =
     action.status === "EXPIRED" || (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered");
@@ -88,13 +88,14 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date 
     settled || named.length > 0
       ? []
       : facts.transactions.filter(
-          (t) => t.recoveryActionId === undefined && t.initiator !== "CUSTOMER" && executed(t) && counts(t.createdAt),
+          (t) => t.recoveryActionId === undefined && t.initiator !== "CUSTOMER" && isExecuted(t) && counts(t.createdAt),
         );
   const attempts = [...named, ...dated];
   const success = attempts.find(isApproved);
-  if (success) return by("SUCCEEDED", success);
+  if (success) return outcomeOfTransaction("SUCCEEDED", success);
   const failure = attempts.at(-1);
-  if (settled) return failure ? by("FAILED", failure) : as(stale ? "CANCELED" : action.status);
+  if (settled)
+    return failure ? outcomeOfTransaction("FAILED", failure) : outcomeWithStatus(stale ? "CANCELED" : action.status);
 
   const { paidAt } = facts;
   const paidByOther =
@@ -106,38 +107,42 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date 
         // What names this action has made it succeed already.
         (t.initiator === "CUSTOMER" || t.recoveryActionId !== undefined),
     );
-  if (failure) return by("FAILED", failure);
-  if (paidAt && counts(paidAt) && !paidByOther) return { ...as("SUCCEEDED"), attemptedAt: paidAt };
-  if (action.status === "FAILED" || (action.status === "SUCCEEDED" && !paidByOther)) return as(action.status);
-  if (paidByOther || (paidAt && (started === null || paidAt < started))) return as("CANCELED");
-  if (action.status === "CANCELED" || action.delivery === "withdrawn") return as("CANCELED");
-  if (action.delivery === "exhausted") return as("DELIVERY_FAILED");
-  if (action.delivery === "waiting") return as(stale ? "CANCELED" : "SCHEDULED");
+  if (failure) return outcomeOfTransaction("FAILED", failure);
+  if (paidAt && counts(paidAt) && !paidByOther) return { ...outcomeWithStatus("SUCCEEDED"), attemptedAt: paidAt };
+  if (action.status === "FAILED" || (action.status === "SUCCEEDED" && !paidByOther))
+    return outcomeWithStatus(action.status);
+  if (paidByOther || (paidAt && (started === null || paidAt < started))) return outcomeWithStatus("CANCELED");
+  if (action.status === "CANCELED" || action.delivery === "withdrawn") return outcomeWithStatus("CANCELED");
+  if (action.delivery === "exhausted") return outcomeWithStatus("DELIVERY_FAILED");
+  if (action.delivery === "waiting") return outcomeWithStatus(stale ? "CANCELED" : "SCHEDULED");
   const { unpaidAt } = facts;
-  if (unpaidAt && unpaidAt >= action.idealRetryTime && unpaidAt <= deadline) return as("FAILED");
-  if (now < deadline) return as("SENT");
-  return as(hasPending(action, facts) && now < after(action.idealRetryTime, PENDING_OUTCOME_MS) ? "SENT" : "EXPIRED");
+  if (unpaidAt && unpaidAt >= action.idealRetryTime && unpaidAt <= deadline) return outcomeWithStatus("FAILED");
+  if (now < deadline) return outcomeWithStatus("SENT");
+  return outcomeWithStatus(
+    hasPending(action, facts) && now < addMs(action.idealRetryTime, PENDING_OUTCOME_MS) ? "SENT" : "EXPIRED",
+  );
 }
 
 function cardChangeOutcome(action: DeliveredAction, facts: PaymentFacts, now: Date): Outcome {
   const { paidAt, ended, transactions } = facts;
   const named = transactions.find((t) => t.recoveryActionId === action.id && isApproved(t));
-  if (named) return by("SUCCEEDED", named);
+  if (named) return outcomeOfTransaction("SUCCEEDED", named);
   const started = action.firstAttemptAt;
-  const deadline = after(action.idealRetryTime, OUTCOME_MS.CARD_CHANGE);
+  const deadline = addMs(action.idealRetryTime, OUTCOME_WAIT_MS.CARD_CHANGE);
   const stale = action.delivery === "waiting" && (now >= deadline || ended);
-  if (action.status === "EXPIRED" || action.status === "SUCCEEDED") return as(action.status);
+  if (action.status === "EXPIRED" || action.status === "SUCCEEDED") return outcomeWithStatus(action.status);
   if (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered")
-    return as(stale ? "CANCELED" : action.status);
-  if (paidAt && started && paidAt >= started && paidAt <= deadline) return { ...as("SUCCEEDED"), attemptedAt: paidAt };
-  if (paidAt && (started === null || paidAt < started)) return as("CANCELED");
-  if (action.status === "CANCELED" || action.delivery === "withdrawn") return as("CANCELED");
-  if (action.delivery === "exhausted") return as("DELIVERY_FAILED");
-  if (action.delivery === "waiting") return as(stale ? "CANCELED" : "SCHEDULED");
-  return as(now >= deadline ? "EXPIRED" : "SENT");
+    return outcomeWithStatus(stale ? "CANCELED" : action.status);
+  if (paidAt && started && paidAt >= started && paidAt <= deadline)
+    return { ...outcomeWithStatus("SUCCEEDED"), attemptedAt: paidAt };
+  if (paidAt && (started === null || paidAt < started)) return outcomeWithStatus("CANCELED");
+  if (action.status === "CANCELED" || action.delivery === "withdrawn") return outcomeWithStatus("CANCELED");
+  if (action.delivery === "exhausted") return outcomeWithStatus("DELIVERY_FAILED");
+  if (action.delivery === "waiting") return outcomeWithStatus(stale ? "CANCELED" : "SCHEDULED");
+  return outcomeWithStatus(now >= deadline ? "EXPIRED" : "SENT");
 }
 
-const hasPending = ({ id, firstAttemptAt }: Asked, facts: PaymentFacts) =>
+const hasPending = ({ id, firstAttemptAt }: RequestedAction, facts: PaymentFacts) =>
   facts.transactions.some(
     (t) =>
       t.state === "PENDING" &&
@@ -145,10 +150,10 @@ const hasPending = ({ id, firstAttemptAt }: Asked, facts: PaymentFacts) =>
         (t.recoveryActionId === undefined && firstAttemptAt !== null && t.createdAt >= firstAttemptAt)),
   );
 
-const as = (status: ActionStatus): Outcome => ({ status, transaction: null, attemptedAt: null });
-const by = (status: ActionStatus, transaction: TransactionFacts): Outcome => ({
+const outcomeWithStatus = (status: ActionStatus): Outcome => ({ status, transaction: null, attemptedAt: null });
+const outcomeOfTransaction = (status: ActionStatus, transaction: TransactionFacts): Outcome => ({
   status,
   transaction,
   attemptedAt: transaction.createdAt,
 });
-const after = (at: Date, ms: number) => new Date(at.getTime() + ms);
+const addMs = (at: Date, ms: number) => new Date(at.getTime() + ms);

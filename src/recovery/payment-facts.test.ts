@@ -3,10 +3,10 @@ import { test } from "node:test";
 import type { Invoice } from "../domain/invoice.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import type { CaseView } from "./case-view.ts";
-import { isOnDisputed } from "./disputes.ts";
-import { OPEN } from "./ends.ts";
-import { paymentFacts } from "./payment-facts.ts";
-import { anInvoice, MINUTE, START } from "./stage.fixture.ts";
+import { wouldChargeDisputedCard } from "./disputed-card.ts";
+import { NOT_ENDED } from "./ends.ts";
+import { buildPaymentFacts } from "./payment-facts.ts";
+import { buildInvoice, MINUTE, START } from "./stage.fixture.ts";
 
 const at = (minutes: number) => new Date(START.getTime() + minutes * MINUTE);
 const attempt = (id: string, over: Partial<TransactionFacts> = {}): TransactionFacts => ({
@@ -16,7 +16,7 @@ const attempt = (id: string, over: Partial<TransactionFacts> = {}): TransactionF
 const view = (invoice: Partial<Invoice>, transactions: TransactionFacts[] = [], disputed: TransactionFacts[] = []) =>
   ({
     case: { id: "case_1", customerId: "cus_1", unpaidAt: START },
-    invoice: anInvoice(invoice),
+    invoice: buildInvoice(invoice),
     transactions,
     disputed,
   }) as unknown as CaseView;
@@ -24,8 +24,8 @@ const factsOf = (
   invoice: Partial<Invoice>,
   transactions: TransactionFacts[] = [],
   paidAt: Date | null = null,
-  end = OPEN,
-) => paymentFacts(view(invoice, transactions), { left: 0, paidAt, conflict: null }, end);
+  end = NOT_ENDED,
+) => buildPaymentFacts(view(invoice, transactions), { left: 0, paidAt, conflict: null }, end);
 
 test("an invoice is paid when its case says so, or a paid version that is not older than the case", () => {
   assert.equal(factsOf({}).paidAt, null);
@@ -81,7 +81,7 @@ test("a retry would charge a disputed card, unless another one is known to be ch
     attempt(id, { state: "FAILED", cardFingerprint, ...over });
   const disputed = onCard("disputed", "fp_1", { state: "DISPUTED" });
   const isOn = (transactions: TransactionFacts[], ...disputes: TransactionFacts[]) =>
-    isOnDisputed(view({}, transactions, disputes));
+    wouldChargeDisputedCard(view({}, transactions, disputes));
   assert.equal(isOn([]), false);
   assert.equal(isOn([], disputed), true);
   assert.equal(isOn([onCard("a", "fp_1")]), false);

@@ -1,4 +1,4 @@
-import { inRecovery } from "../domain/invoice.ts";
+import { isInRecovery } from "../domain/invoice.ts";
 import { isApproved } from "../domain/transaction.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import type { Balance } from "./balance.ts";
@@ -7,14 +7,14 @@ import type { End } from "./ends.ts";
 import type { PaymentFacts } from "./outcome.ts";
 
 /** Returns what bears on the outcome of a case's actions. `end`: of the case, by now. */
-export function paymentFacts(view: CaseView, balance: Balance, end: End): PaymentFacts {
+export function buildPaymentFacts(view: CaseView, balance: Balance, end: End): PaymentFacts {
   const { case: kase, invoice, transactions } = view;
   const paidByVersion = invoice.state === "PAID" && invoice.updatedAt >= kase.unpaidAt ? invoice.updatedAt : null;
   const own = transactions.filter((t) => t.invoiceId === invoice.id);
   return {
     paidAt: end.paidAt ?? paidByVersion,
-    unpaidAt: inRecovery(invoice.state) ? invoice.updatedAt : null,
-    paidInFull: completing(view, own, balance),
+    unpaidAt: isInRecovery(invoice.state) ? invoice.updatedAt : null,
+    paidInFull: findCompletingAttempts(view, own, balance),
     transactions: own,
     ended: end.endedAt !== null,
   };
@@ -25,7 +25,11 @@ export function paymentFacts(view: CaseView, balance: Balance, end: End): Paymen
  *
  * @param own  attempts on the invoice, oldest first
  */
-function completing({ case: kase, invoice }: CaseView, own: readonly TransactionFacts[], { paidAt }: Balance) {
+function findCompletingAttempts(
+  { case: kase, invoice }: CaseView,
+  own: readonly TransactionFacts[],
+  { paidAt }: Balance,
+) {
   const approved = own.filter((t) => isApproved(t) && t.currency === invoice.currency && t.updatedAt >= kase.unpaidAt);
   let sum = 0;
   const last = approved.find((t) => {

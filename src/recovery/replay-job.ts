@@ -2,17 +2,17 @@ import type { EventType } from "../domain/event.ts";
 import type { Job } from "../domain/job.ts";
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import { audit } from "../store/audit-log.ts";
+import { writeAuditEntry } from "../store/audit-log.ts";
 import type { Database } from "../store/database.ts";
-import { type ReplayFilter, replayable } from "../store/delivery-states.ts";
-import { insertJob } from "../store/jobs.ts";
-import type { Work } from "./jobs.ts";
-import { type Replay, replayIn } from "./replay.ts";
+import { findReplayable, type ReplayFilter } from "../store/delivery-states.ts";
+import { insertJob } from "../store/job-queue.ts";
+import { type ReplayResult, replayExhaustedIn } from "./replay.ts";
+import type { JobHandler } from "./run-jobs.ts";
 
 /** A job looks at so many events; who has more asks again. */
-export const REPLAY_MAX = 10_000;
+export const MAX_REPLAYED_EVENTS = 10_000;
 /** In one transaction, so that cases are not locked for long. */
-const STEP = 200;
+const EVENTS_PER_TRANSACTION = 200;
 
 /** What is to be sent again. Moments as JSON has them. */
 export interface ReplayInput {
@@ -40,7 +40,7 @@ export type ReplayJob = Job<ReplayInput, ReplayProgress, ReplayProgress>;
  *
  * @returns the id of the job, or null when one is under way already
  */
-export async function askReplay(
+export async function requestReplay(
   db: Database,
   merchantId: string,
   filter: Pick<ReplayFilter, "type" | "createdFrom" | "createdTo">,
@@ -54,36 +54,47 @@ export async function askReplay(
   const until = createdTo === undefined || createdTo > askedAt ? askedAt : createdTo;
   const input: ReplayInput = { type, createdFrom: createdFrom?.toISOString(), createdTo: until.toISOString() };
   return db.transaction(async (tx) => {
-    const found = await replayable(tx, merchantId, { ...filter, createdTo: until, limit: REPLAY_MAX }, askedAt);
+    const found = await findReplayable(
+      tx,
+      merchantId,
+      { ...filter, createdTo: until, limit: MAX_REPLAYED_EVENTS },
+      askedAt,
+    );
     const progress: ReplayProgress = { total: found.length, looked: 0, replayed: 0, skipped: {} };
     const job = { merchantId, id, kind: "replay", askedAt, actor, input, progress } as const;
     if (!(await insertJob(tx, job, ports.realNow()))) return null;
     const details = { ...input, events: found.length };
-    await audit(tx, merchantId, actor, { deed: "delivery.replay_asked", object: "exhausted events", details }, ports);
+    await writeAuditEntry(
+      tx,
+      merchantId,
+      actor,
+      { deed: "delivery.replay_asked", object: "exhausted events", details },
+      ports,
+    );
     return id;
   });
 }
 
 /** Does such a job. `onReplayed`: some events are due again. */
-export const replayWork =
-  (ports: Ports, onReplayed: (merchantId: string) => void): Work =>
+export const createReplayHandler =
+  (ports: Ports, onReplayed: (merchantId: string) => void): JobHandler =>
   async ({ job, db, keep, signal }) => {
     const { merchantId, input, actor } = job as ReplayJob;
     const filter: ReplayFilter = {
       type: input.type,
-      createdFrom: dateOf(input.createdFrom),
-      createdTo: dateOf(input.createdTo),
+      createdFrom: parseDate(input.createdFrom),
+      createdTo: parseDate(input.createdTo),
     };
     let progress = job.progress as ReplayProgress;
-    for (let isMore = true; isMore && progress.looked < REPLAY_MAX; ) {
+    for (let isMore = true; isMore && progress.looked < MAX_REPLAYED_EVENTS; ) {
       if (signal.aborted) return null;
-      const limit = Math.min(STEP, REPLAY_MAX - progress.looked);
+      const limit = Math.min(EVENTS_PER_TRANSACTION, MAX_REPLAYED_EVENTS - progress.looked);
       // How far it is is written with what was done, so nothing is sent twice, whoever goes on.
       const next = await db.transaction(async (tx) => {
         if (!(await keep(null, tx))) return null;
-        const made = further(
+        const made = addProgress(
           progress,
-          await replayIn(tx, merchantId, { ...filter, after: progress.after, limit }, ports),
+          await replayExhaustedIn(tx, merchantId, { ...filter, after: progress.after, limit }, ports),
         );
         await keep(made, tx);
         return made;
@@ -98,13 +109,19 @@ export const replayWork =
     return {
       result: progress,
       also: (tx) =>
-        audit(tx, merchantId, actor, { deed: "delivery.replayed", object: "exhausted events", details }, ports),
+        writeAuditEntry(
+          tx,
+          merchantId,
+          actor,
+          { deed: "delivery.replayed", object: "exhausted events", details },
+          ports,
+        ),
     };
   };
 
-const dateOf = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
+const parseDate = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
 
-function further(before: ReplayProgress, { replayed, skipped }: Replay): ReplayProgress {
+function addProgress(before: ReplayProgress, { replayed, skipped }: ReplayResult): ReplayProgress {
   const reasons = { ...before.skipped };
   for (const { skip } of skipped) reasons[skip!] = (reasons[skip!] ?? 0) + 1;
   const looked = [...replayed, ...skipped.map(({ eventId }) => eventId)];

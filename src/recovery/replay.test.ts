@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, beforeEach, test } from "node:test";
-import { someoneWaits } from "../../test/database.ts";
+import { waitForLockWait } from "../../test/database.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { endCases } from "../store/cases.ts";
-import type { Replayable } from "../store/delivery-states.ts";
+import type { ReplayVerdict } from "../store/delivery-states.ts";
 import { openStage } from "./stage.fixture.ts";
 
 const stage = await openStage();
@@ -21,12 +21,12 @@ test("a replay waits for a payment that holds its case, and is refused once that
   await stage.untilExhausted();
   const [undelivered] = await stage.actions();
   const [id] = (await stage.caseIds()) as [string];
-  let replayed: Promise<Replayable> | undefined;
+  let replayed: Promise<ReplayVerdict> | undefined;
   await stage.db.transaction(async (tx) => {
     const paid = { id, endReason: "paid", paidAt: stage.now(), amount: null, currency: null } as const;
     await endCases(tx, merchant.id, [paid], stage.now(), randomUUID());
     replayed = stage.replay(undelivered!.id);
-    await someoneWaits(stage.db);
+    await waitForLockWait(stage.db);
   });
   assert.equal((await replayed)!.skip, "the invoice was paid meanwhile");
   assert.equal((await stage.events()).find(({ id }) => id === undelivered!.id)!.waiting, false);

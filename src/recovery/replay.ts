@@ -1,15 +1,20 @@
 import type { Actor } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import { audit } from "../store/audit-log.ts";
-import { pokeCasesOfEvents } from "../store/case-pokes.ts";
-
+import { writeAuditEntry } from "../store/audit-log.ts";
 import type { Database, Tx } from "../store/database.ts";
-import { lockCasesOfEvents, type Replayable, replayable, replayEvents, type Which } from "../store/delivery-states.ts";
+import {
+  findReplayable,
+  lockCasesOfEvents,
+  type ReplaySelection,
+  type ReplayVerdict,
+  replayEvents,
+} from "../store/delivery-states.ts";
+import { enqueueCasesOfEvents } from "../store/reevaluation-queue.ts";
 
 /** What a replay did: the events that are sent again, and those that are not, with the reason in words. */
-export interface Replay {
+export interface ReplayResult {
   replayed: string[];
-  skipped: Replayable[];
+  skipped: ReplayVerdict[];
 }
 
 /**
@@ -17,29 +22,34 @@ export interface Replay {
  *
  * @param also  what is written in the same transaction: who did it
  */
-export const replay = (
+export const replayExhausted = (
   db: Database,
   merchantId: string,
-  which: Which,
+  which: ReplaySelection,
   ports: Ports,
-  also?: (tx: Tx, done: Replay) => Promise<void>,
-): Promise<Replay> =>
+  also?: (tx: Tx, done: ReplayResult) => Promise<void>,
+): Promise<ReplayResult> =>
   db.transaction(async (tx) => {
-    const done = await replayIn(tx, merchantId, which, ports);
+    const done = await replayExhaustedIn(tx, merchantId, which, ports);
     await also?.(tx, done);
     return done;
   });
 
 /** The same, in a transaction that is under way. */
-export async function replayIn(tx: Tx, merchantId: string, which: Which, ports: Ports): Promise<Replay> {
-  const found = await replayable(tx, merchantId, which, ports.now());
+export async function replayExhaustedIn(
+  tx: Tx,
+  merchantId: string,
+  which: ReplaySelection,
+  ports: Ports,
+): Promise<ReplayResult> {
+  const found = await findReplayable(tx, merchantId, which, ports.now());
   // Judged again under lock: a payment may have come since.
   const eventIds = found.map(({ eventId }) => eventId);
   await lockCasesOfEvents(tx, merchantId, eventIds);
-  const judged = await replayable(tx, merchantId, { eventIds }, ports.now());
+  const judged = await findReplayable(tx, merchantId, { eventIds }, ports.now());
   const chosen = judged.filter(({ skip }) => skip === null).map(({ eventId }) => eventId);
   const replayed = chosen.length > 0 ? await replayEvents(tx, merchantId, chosen, ports.now()) : [];
-  if (replayed.length > 0) await pokeCasesOfEvents(tx, merchantId, replayed, ports.newId());
+  if (replayed.length > 0) await enqueueCasesOfEvents(tx, merchantId, replayed, ports.newId());
   const gone = chosen.filter((eventId) => !replayed.includes(eventId));
   const skipped = judged.filter(({ skip }) => skip !== null);
   return {
@@ -57,10 +67,10 @@ export const auditReplay =
     object = "exhausted events",
     details: Record<string, unknown> = {},
   ) =>
-  async (tx: Tx, { replayed, skipped }: Replay) => {
+  async (tx: Tx, { replayed, skipped }: ReplayResult) => {
     if (replayed.length === 0) return;
     const counts = { replayed: replayed.length, skipped: skipped.length };
-    await audit(
+    await writeAuditEntry(
       tx,
       merchantId,
       actor,

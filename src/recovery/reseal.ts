@@ -2,14 +2,14 @@ import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Database, Tx } from "../store/database.ts";
 import { claimInstallation, keyCheck, setKeyChecks } from "../store/installation.ts";
-import { holdMerchant, listMerchants, lockMerchants, updateBoxes } from "../store/merchants.ts";
+import { listMerchants, lockMerchant, lockMerchantsTable, updateEncryptedFields } from "../store/merchants.ts";
 import { type SecretKeys, seal, unseal } from "../store/secret-box.ts";
 
 /** Every column that holds what the secret key encrypts. */
-export const BOXES = ["webhookCredential", "webhookSecret", "webhookOldSecret"] as const;
+export const SEALED_COLUMNS = ["webhookCredential", "webhookSecret", "webhookOldSecret"] as const;
 
 /** A rotation of the secret key, in numbers of boxes. */
-export interface Resealed {
+export interface ResealResult {
   /** Encrypted by the first key now, by another one before. */
   changed: number;
   /** All that there are; each opens with the first key alone. */
@@ -27,7 +27,7 @@ export async function resealAll(
   keys: SecretKeys,
   ports: Ports,
   onMerchant: () => void,
-): Promise<Resealed> {
+): Promise<ResealResult> {
   const first = keyCheck(keys[0]!);
   // Until the end no process starts without all of these keys.
   await db.transaction(async (tx) => {
@@ -37,35 +37,37 @@ export async function resealAll(
   let changed = 0;
   for (const { id } of await listMerchants(db)) {
     changed += await db.transaction(async (tx) => {
-      const merchant = await holdMerchant(tx, id);
-      return merchant ? reseal(tx, merchant, keys, ports) : 0;
+      const merchant = await lockMerchant(tx, id);
+      return merchant ? resealMerchant(tx, merchant, keys, ports) : 0;
     });
     onMerchant();
   }
   return await db.transaction(async (tx) => {
-    await lockMerchants(tx);
-    for (const merchant of await listMerchants(tx)) changed += await reseal(tx, merchant, keys, ports);
+    await lockMerchantsTable(tx);
+    for (const merchant of await listMerchants(tx)) changed += await resealMerchant(tx, merchant, keys, ports);
     const merchants = await listMerchants(tx);
-    const unreadable = merchants.filter((each) => boxesOf(each).some((box) => !opens(keys.slice(0, 1), box)));
+    const unreadable = merchants.filter((each) =>
+      sealedValuesOf(each).some((box) => !canUnseal(keys.slice(0, 1), box)),
+    );
     if (unreadable.length === 0) await setKeyChecks(tx, [first]);
-    return { changed, boxes: merchants.flatMap(boxesOf).length, unreadable };
+    return { changed, boxes: merchants.flatMap(sealedValuesOf).length, unreadable };
   });
 }
 
-const boxesOf = (merchant: Merchant) => BOXES.flatMap((name) => merchant[name] ?? []);
+const sealedValuesOf = (merchant: Merchant) => SEALED_COLUMNS.flatMap((name) => merchant[name] ?? []);
 
 /** Writes the boxes of a merchant that is held, as far as the first key does not open them. Returns how many. */
-async function reseal(tx: Tx, merchant: Merchant, keys: SecretKeys, ports: Ports): Promise<number> {
-  const stale = BOXES.filter(
-    (name) => merchant[name] && !opens(keys.slice(0, 1), merchant[name]) && opens(keys, merchant[name]),
+async function resealMerchant(tx: Tx, merchant: Merchant, keys: SecretKeys, ports: Ports): Promise<number> {
+  const stale = SEALED_COLUMNS.filter(
+    (name) => merchant[name] && !canUnseal(keys.slice(0, 1), merchant[name]) && canUnseal(keys, merchant[name]),
   );
   if (stale.length === 0) return 0;
   const boxes = stale.map((name) => [name, seal(keys, ports.randomBytes(12), unseal(keys, merchant[name]!))]);
-  await updateBoxes(tx, { ...merchant, ...Object.fromEntries(boxes) });
+  await updateEncryptedFields(tx, { ...merchant, ...Object.fromEntries(boxes) });
   return stale.length;
 }
 
-function opens(keys: SecretKeys, box: Buffer): boolean {
+function canUnseal(keys: SecretKeys, box: Buffer): boolean {
   try {
     unseal(keys, box);
     return true;

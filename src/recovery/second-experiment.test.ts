@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { Experiment } from "../domain/experiment.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { assign } from "../experiments/assignment.ts";
-import { failedWeeks, youngInvoices } from "../store/experiment-invoices.ts";
+import { assignArm } from "../experiments/assignment.ts";
+import { countImmatureByArm, failedWeeks } from "../store/experiment-invoices.ts";
 import { DAY, openStage, START } from "./stage.fixture.ts";
 
 let stage: Awaited<ReturnType<typeof openStage>>;
@@ -19,7 +19,7 @@ beforeEach(async () => {
 const MATURITY_DAYS = 30;
 
 /** Starts an experiment, and a second one ten days later; `during` runs while the first does. */
-async function twoExperiments(during: (first: Experiment) => Promise<void>) {
+async function runTwoExperiments(during: (first: Experiment) => Promise<void>) {
   const first = (await stage.start({ maturityDays: MATURITY_DAYS }))!;
   await during(first);
   stage.at(+START + 10 * DAY);
@@ -30,18 +30,18 @@ async function twoExperiments(during: (first: Experiment) => Promise<void>) {
 
 test("a second experiment draws its own arms, also for customers of the first", async () => {
   const customers = Array.from({ length: 20 }, (_, n) => `cus_${n}`);
-  const { first, second } = await twoExperiments(async () => {
+  const { first, second } = await runTwoExperiments(async () => {
     for (const customerId of customers) await stage.invoice({ id: `first of ${customerId}`, customerId });
   });
   for (const customerId of customers) await stage.invoice({ id: `second of ${customerId}`, customerId });
-  const armsIn = (experiment: Experiment) => customers.map((id) => assign(experiment, id).arm);
+  const armsIn = (experiment: Experiment) => customers.map((id) => assignArm(experiment, id).arm);
   assert.notDeepEqual(armsIn(first), armsIn(second));
   assert.deepEqual(await stage.arms(), [...armsIn(first), ...armsIn(second)]);
 });
 
 for (const lookDays of [[45], [35, 45]])
   test(`each experiment counts its own invoices, looked at after ${lookDays.join(" and ")} days`, async () => {
-    const { first, second } = await twoExperiments(async () => {
+    const { first, second } = await runTwoExperiments(async () => {
       await stage.invoice({ amount: 300 });
       stage.wait(DAY);
       await stage.invoice({ amount: 300, state: "PAID" });
@@ -62,11 +62,11 @@ for (const lookDays of [[45], [35, 45]])
   });
 
 test("pages about an experiment count its own invoices", async () => {
-  const { first, second } = await twoExperiments(async () => {
+  const { first, second } = await runTwoExperiments(async () => {
     await stage.invoice();
   });
   for (const id of ["inv_2", "inv_3"]) await stage.invoice({ id });
-  const young = async ({ id }: Experiment) => (await youngInvoices(stage.db, merchant.id, id)).map(({ n }) => n);
+  const young = async ({ id }: Experiment) => (await countImmatureByArm(stage.db, merchant.id, id)).map(({ n }) => n);
   assert.deepEqual([await young(first), await young(second)], [[1], [2]]);
   const failed = async ({ id }: Experiment) =>
     (await failedWeeks(stage.db, merchant.id, id, "UTC", START)).map(({ failed }) => failed);

@@ -1,36 +1,36 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import pino from "pino";
-import { shippedPrior } from "../../simulator/trial/worlds.ts";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { readPretrainedModel } from "../../simulator/trial/open-world.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { createDeliverer } from "../delivery/deliverer.ts";
-import type { Send } from "../delivery/https/send.ts";
+import type { Send } from "../delivery/https/https-sender.ts";
 import type { CaseArm } from "../domain/case.ts";
 import type { Experiment } from "../domain/experiment.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { COMMAND_LINE } from "../domain/person.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Subscription, SubscriptionState } from "../domain/subscription.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import type { Look } from "../experiments/look.ts";
-import type { Learned } from "../model/learned.ts";
-import { ownOf } from "../model/own.ts";
+import type { InterimAnalysis } from "../experiments/interim-analysis.ts";
+import type { LearnedModel } from "../model/learned-model.ts";
+import { copyMerchantParameters } from "../model/merchant-parameters.ts";
 import { prepared } from "../store/database.ts";
-import type { Replayable } from "../store/delivery-states.ts";
-import { looksOf, talliesOf } from "../store/experiment-results.ts";
-import { countDue } from "./count-due.ts";
-import { decideDue } from "./decide-due.ts";
+import type { ReplayVerdict } from "../store/delivery-states.ts";
+import { listInterimAnalyses, talliesOf } from "../store/experiment-results.ts";
+import { countMatureInvoices } from "./count-mature-invoices.ts";
 import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "./experiments.ts";
 import { ingestSubscriptions, ingestTransactions } from "./ingest.ts";
 import { ingestInvoices } from "./ingest-invoices.ts";
 import { createLearner } from "./learn-due.ts";
-import { createMerchant, type MerchantSettings, setMerchant } from "./merchants.ts";
-import { createModels } from "./models.ts";
-import { replay } from "./replay.ts";
+import { changeMerchant, createMerchant, type MerchantSettings } from "./merchant-settings.ts";
+import { createModelCache } from "./model-cache.ts";
+import { processDueCases } from "./process-due-cases.ts";
+import { replayExhausted } from "./replay.ts";
 import { stopRecovery } from "./stop-recovery.ts";
-import type { OnWithdrawn } from "./stored.ts";
-import { bytesOf } from "./stored-model.ts";
+import type { OnWithdrawn } from "./store-batches.ts";
+import { toBytes } from "./stored-model.ts";
 
 export const START = new Date("2026-03-02T10:00:00Z");
 export const MINUTE = 60_000;
@@ -87,7 +87,7 @@ const OUTCOMES = prepared(
 
 const ARMS = prepared("test_arms", "select id, arm from cases where merchant_id = $1 order by opened_at, id");
 
-const DELIVERED = prepared(
+const DELETE_DELIVERIES = prepared(
   "test_delivered",
   `with gone as (delete from deliveries where merchant_id = $1 returning event_id, round),
      logged as (insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, ends, status)
@@ -97,19 +97,19 @@ const DELIVERED = prepared(
      select merchant_id, $4, 0, array_agg(id) from cases where merchant_id = $1 group by 1`,
 );
 
-const TAUGHT = prepared(
+const INSERT_LEARNED = prepared(
   "test_taught",
   `insert into learned_merchants (merchant_id, noted_at, lesson_id, lessons, version, numbers)
    values ($1, '2026-01-01', $1, $3, 1, $2)`,
 );
 
-const OUT_OF_ORDER = prepared(
+const SELECT_OUT_OF_ORDER = prepared(
   "test_out_of_order",
   "select id from recovery_actions where executed_at < created_at or updated_at < executed_at or updated_at < created_at",
 );
 
 /** An unpaid invoice from `START`. */
-export const anInvoice = (over: Partial<Invoice> = {}): Invoice => ({
+export const buildInvoice = (over: Partial<Invoice> = {}): Invoice => ({
   ...{ id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 4900, currency: "EUR" },
   ...{ createdAt: START, updatedAt: START },
   ...over,
@@ -117,7 +117,7 @@ export const anInvoice = (over: Partial<Invoice> = {}): Invoice => ({
 
 /** A merchant with an endpoint, a database of its own, and a clock that moves only when told to. */
 export async function openStage() {
-  const database: TestDatabase = await testDatabase();
+  const database: TestDatabase = await createTestDatabase();
   const { db } = database;
   let now = START;
   let ids = 0;
@@ -131,13 +131,13 @@ export async function openStage() {
     newId: () => `01900000-0000-7000-8000-${(++ids).toString(16).padStart(12, "0")}`,
   };
   let merchant: Merchant;
-  const models = createModels({ db, ports, log, prior: shippedPrior() });
+  const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
 
   const stage = {
     ...database,
     /** Whatever a test did: lists by a range of time rest on an action being planned before it is executed, and changed last then or after it. */
     async drop() {
-      const { rows } = await db.run(OUT_OF_ORDER);
+      const { rows } = await db.run(SELECT_OUT_OF_ORDER);
       await database.drop();
       assert.deepEqual(rows, []);
     },
@@ -155,10 +155,11 @@ export async function openStage() {
       return merchant;
     },
     /** What is the merchant's own in a model, as if it had been learned. */
-    taught: (model: Learned, lessons = 80) => db.run(TAUGHT, [merchant.id, bytesOf(ownOf(model)), lessons]),
+    taught: (model: LearnedModel, lessons = 80) =>
+      db.run(INSERT_LEARNED, [merchant.id, toBytes(copyMerchantParameters(model)), lessons]),
     /** A process that learns. */
     learner: (owner: string, on = db, logTo = log) =>
-      createLearner({ db: on, ports, log: logTo, prior: shippedPrior(), owner }),
+      createLearner({ db: on, ports, log: logTo, prior: readPretrainedModel(), owner }),
     at(moment: Date | number) {
       now = new Date(moment);
     },
@@ -168,11 +169,11 @@ export async function openStage() {
     /** Step until nothing is due. */
     async decide(on = db) {
       const deciding = { db: on, ports, log, onEvents() {}, onWithdrawn() {}, models };
-      while ((await decideDue(deciding)).stepped > 0) stage.wait(1);
+      while ((await processDueCases(deciding)).stepped > 0) stage.wait(1);
     },
     /** Push a copy of the invoice that is dated now; returns its id when it was known already. */
     invoice: (over: Partial<Invoice> = {}, on = db) =>
-      ingestInvoices(on, merchant, [[anInvoice({ updatedAt: now, ...over })]], ports, () => {}),
+      ingestInvoices(on, merchant, [[buildInvoice({ updatedAt: now, ...over })]], ports, () => {}),
     /** Push an attempt made now: declined for lack of money, unless said otherwise. */
     transaction: (over: Partial<Transaction> = {}) =>
       ingestTransactions(
@@ -231,10 +232,10 @@ export async function openStage() {
     caseIds: async () => (await db.run<{ id: string }>(ARMS, [merchant.id])).rows.map(({ id }) => id),
     /** Change settings of the merchant. */
     async set(settings: MerchantSettings) {
-      merchant = (await setMerchant(db, merchant.id, settings, SECRET_KEYS, ports))!;
+      merchant = (await changeMerchant(db, merchant.id, settings, SECRET_KEYS, ports))!;
     },
     /** Every waiting event is delivered now. */
-    deliver: () => db.run(DELIVERED, [merchant.id, now, 1, ports.newId()]),
+    deliver: () => db.run(DELETE_DELIVERIES, [merchant.id, now, 1, ports.newId()]),
     /** Send what is due now, to a receiver that does this. */
     async send(send: Send) {
       const deliverer = createDeliverer({ db, ports, log, secretKeys: SECRET_KEYS, owner: randomUUID(), send });
@@ -242,29 +243,29 @@ export async function openStage() {
       await deliverer.stop(0);
     },
     /** Every waiting event has used up its attempts. */
-    exhaust: () => db.run(DELIVERED, [merchant.id, now, 6, ports.newId()]),
+    exhaust: () => db.run(DELETE_DELIVERIES, [merchant.id, now, 6, ports.newId()]),
     /** Replay one event, if it may be. */
-    async replay(eventId: string): Promise<Replayable> {
-      const { replayed, skipped } = await replay(db, merchant.id, { eventIds: [eventId] }, ports);
+    async replay(eventId: string): Promise<ReplayVerdict> {
+      const { replayed, skipped } = await replayExhausted(db, merchant.id, { eventIds: [eventId] }, ports);
       return skipped[0] ?? { eventId: replayed[0]!, skip: null };
     },
     /** A person stops the recovery of the invoice. */
     stopRecovery(onWithdrawn: OnWithdrawn = () => {}, on = db, invoiceId = "inv_1") {
-      const wish = { invoiceId, actor: COMMAND_LINE, reason: "they complained" };
+      const wish = { invoiceId, actor: COMMAND_LINE_ACTOR, reason: "they complained" };
       return stopRecovery({ db: on, ports, log, onEvents() {}, onWithdrawn }, merchant.id, wish);
     },
     /** Start an experiment on the merchant's customers. */
     async start(plan: Partial<ExperimentPlan> = {}) {
       const named = { name: "test", ...plan };
-      const started = await db.transaction((tx) => startExperiment(tx, merchant.id, named, COMMAND_LINE, ports));
+      const started = await db.transaction((tx) => startExperiment(tx, merchant.id, named, COMMAND_LINE_ACTOR, ports));
       assert.notEqual(typeof started, "string", `${started}`);
       return started as Experiment | null;
     },
-    stop: () => db.transaction((tx) => stopRunningExperiment(tx, merchant.id, COMMAND_LINE, ports)),
+    stop: () => db.transaction((tx) => stopRunningExperiment(tx, merchant.id, COMMAND_LINE_ACTOR, ports)),
     /** Count what is old enough; returns the latest look at an experiment. */
-    async count(experimentId: string): Promise<Look | null> {
-      await countDue({ db, ports, log });
-      return (await looksOf<Look>(db, merchant.id, experimentId, 1))[0] ?? null;
+    async count(experimentId: string): Promise<InterimAnalysis | null> {
+      await countMatureInvoices({ db, ports, log });
+      return (await listInterimAnalyses<InterimAnalysis>(db, merchant.id, experimentId, 1))[0] ?? null;
     },
     tallies: (experimentId: string) => talliesOf(db, merchant.id, experimentId),
     /** Wait until the planned action's decision is due, and decide it. */

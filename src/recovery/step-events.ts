@@ -1,21 +1,23 @@
-import { type Event, envelope, flatRetryRequest } from "../domain/event.ts";
+import { buildEnvelope, buildFlatRetryRequest, type Event } from "../domain/event.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { CaseView } from "./case-view.ts";
 
 /** Tells the merchant that a case begins or ends. */
-export function caseEvent(
+export function buildCaseEvent(
   { case: kase, invoice }: CaseView,
   type: "pause_collection" | "complete_dunning",
   now: Date,
   id: string,
 ): Event {
   const invoiceId = invoice.id;
-  return { id, caseId: kase.id, invoiceId, type, body: envelope(id, type, now, { invoiceId }), createdAt: now };
+  return { id, caseId: kase.id, invoiceId, type, body: buildEnvelope(id, type, now, { invoiceId }), createdAt: now };
 }
 
 /** Asks the merchant for what was decided. The event has the action's id. */
-export function actionEvent({ merchant }: CaseView, action: RecoveryAction, now: Date): Event {
+export function buildActionEvent({ merchant }: CaseView, action: RecoveryAction, now: Date): Event {
   const { id, caseId, invoiceId } = action;
-  const body = merchant.webhookFlat ? flatRetryRequest(id, action) : envelope(id, "recovery_action", now, action);
+  const body = merchant.webhookFlat
+    ? buildFlatRetryRequest(id, action)
+    : buildEnvelope(id, "recovery_action", now, action);
   return { id, caseId, invoiceId, type: "recovery_action", body, createdAt: now };
 }

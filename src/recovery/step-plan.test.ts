@@ -1,23 +1,33 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { shippedPrior } from "../../simulator/trial/worlds.ts";
-import { fromPrior } from "../model/prior.ts";
+import { readPretrainedModel } from "../../simulator/trial/open-world.ts";
+import { fromPretrained } from "../model/pretrained-model.ts";
 import { DAY, HOUR, START } from "./stage.fixture.ts";
-import { action, at, attempt, type Given, PLAN, stepAt, UNDELIVERED, viewOf, WINDOW } from "./step.fixture.ts";
+import {
+  at,
+  buildAction,
+  buildAttempt,
+  buildView,
+  PLAN,
+  stepAt,
+  UNDELIVERED,
+  type ViewOverrides,
+  WINDOW_MS,
+} from "./step.fixture.ts";
 
 /** The plan of a case of which nothing is known, as it is listed. */
-const listed = (given: Given = {}) => ({
+const buildListedAction = (given: ViewOverrides = {}) => ({
   ...stepAt(0, given).inserted[0]!,
   ...({ id: "action_1", delivery: "none", firstAttemptAt: null } as const),
 });
 /** Its time. Not a constant: a step at the import of this file would be of no test. */
-const idealMs = () => listed().idealRetryTime.getTime() - START.getTime();
+const idealMs = () => buildListedAction().idealRetryTime.getTime() - START.getTime();
 
 suite("a plan", () => {
   test("is listed with what is owed, noted in a decision, and looked at again when it is to be decided", () => {
     const { inserted, updated, decision, events, state } = stepAt(0, {
       invoice: { subscriptionId: "sub_1" },
-      transactions: [attempt({ createdAt: START, updatedAt: START })],
+      transactions: [buildAttempt({ createdAt: START, updatedAt: START })],
       merchant: { leadMs: 49 * 60_000 },
     });
     const [{ idealRetryTime, reasons, ...plan }, ...others] = inserted as [(typeof inserted)[0]];
@@ -34,7 +44,7 @@ suite("a plan", () => {
   });
 
   test("stays as it is while nothing changes, and is written again when something does", () => {
-    const plan = listed();
+    const plan = buildListedAction();
     const same = stepAt(HOUR, { actions: [plan] });
     assert.deepEqual([same.inserted, same.updated, same.state.dueAt], [[], [], at(idealMs())]);
     const { inserted, updated } = stepAt(HOUR, { actions: [plan], invoice: { amount: 5000 } });
@@ -46,11 +56,11 @@ suite("a plan", () => {
   });
 
   test("of the learned engine stays while the facts do, whatever is learned", () => {
-    const model = { learned: fromPrior(shippedPrior()), version: 1, isTrained: false };
+    const model = { learned: fromPretrained(readPretrainedModel()), version: 1, isTrained: false };
     const learned = { merchant: { engine: "learned" } } as const;
     const { inserted, decision } = stepAt(0, learned, model);
     // As if less had been known then.
-    const plan = { ...listed(), ...inserted[0]!, id: "action_1", idealRetryTime: at(10 * DAY) };
+    const plan = { ...buildListedAction(), ...inserted[0]!, id: "action_1", idealRetryTime: at(10 * DAY) };
     const { account, ...last } = decision!;
     const lastDecision = { ...last, ...account, actionId: "action_1", lastReason: account.reasons.at(-1)! };
     const kept = stepAt(HOUR, { ...learned, actions: [plan], lastDecision }, model);
@@ -61,16 +71,16 @@ suite("a plan", () => {
 
   test("says what is left where that is a part, and says it once", () => {
     const part = "EUR 39.00 of EUR 49.00 is left to pay.";
-    const given = { transactions: [attempt({ state: "PAID", amount: 1000 })] };
+    const given = { transactions: [buildAttempt({ state: "PAID", amount: 1000 })] };
     const [plan] = stepAt(DAY, given).inserted;
     assert.deepEqual([plan!.amountDue, plan!.reasons.at(-1)], [3900, part]);
-    assert.ok(!listed().reasons.some((reason) => reason.includes("left to pay")));
+    assert.ok(!buildListedAction().reasons.some((reason) => reason.includes("left to pay")));
     const known = { ...plan!, delivery: "none", firstAttemptAt: null } as const;
     assert.deepEqual(stepAt(DAY, { ...given, actions: [known] }).updated, []);
   });
 
   test("is decided when its time has come, by an event of the same id", () => {
-    const { inserted, updated, events, state, decision } = stepAt(idealMs(), { actions: [listed()] });
+    const { inserted, updated, events, state, decision } = stepAt(idealMs(), { actions: [buildListedAction()] });
     assert.deepEqual(inserted, []);
     assert.deepEqual(
       updated.map(({ id, status, decidedAt, updatedAt, idealRetryTime }) => [
@@ -94,20 +104,23 @@ suite("a plan", () => {
     assert.deepEqual(JSON.parse(body), {
       ...{ id: "action_1", type: "recovery_action", created: at(idealMs()).toISOString(), data },
     });
-    const flat = stepAt(idealMs(), { actions: [listed()], merchant: { webhookFlat: true } }).events[0]!;
+    const flat = stepAt(idealMs(), { actions: [buildListedAction()], merchant: { webhookFlat: true } }).events[0]!;
     assert.deepEqual(JSON.parse(flat.body), { requestId: "action_1", ...data });
   });
 
   test("that is decided late asks for a retry now", () => {
-    const { updated } = stepAt(idealMs() + HOUR, { actions: [listed()] });
+    const { updated } = stepAt(idealMs() + HOUR, { actions: [buildListedAction()] });
     assert.deepEqual(updated[0]!.idealRetryTime, at(idealMs() + HOUR));
-    const early = stepAt(idealMs() - HOUR, { actions: [listed()], merchant: { leadMs: HOUR } }).updated[0]!;
+    const early = stepAt(idealMs() - HOUR, { actions: [buildListedAction()], merchant: { leadMs: HOUR } }).updated[0]!;
     assert.deepEqual([early.idealRetryTime, early.decidedAt], [at(idealMs()), at(idealMs() - HOUR)]);
-    assert.equal(stepAt(idealMs() - HOUR - 1, { actions: [listed()], merchant: { leadMs: HOUR } }).updated.length, 0);
+    assert.equal(
+      stepAt(idealMs() - HOUR - 1, { actions: [buildListedAction()], merchant: { leadMs: HOUR } }).updated.length,
+      0,
+    );
   });
 
   test("waits for an endpoint, and is looked at each hour", () => {
-    const without = { actions: [listed()], merchant: { webhookUrl: null } };
+    const without = { actions: [buildListedAction()], merchant: { webhookUrl: null } };
     const { updated, events, state } = stepAt(idealMs(), without);
     assert.deepEqual([updated, events, state.dueAt], [[], [], at(idealMs() + HOUR)]);
     const early = { ...without, merchant: { webhookUrl: null, leadMs: 5 * HOUR } };
@@ -117,24 +130,24 @@ suite("a plan", () => {
 
 suite("while a retry is awaited", () => {
   test("nothing is decided until it is settled, or its deadline or the window ends", () => {
-    const { inserted, updated, events, decision, state } = stepAt(DAY, { actions: [action()] });
+    const { inserted, updated, events, decision, state } = stepAt(DAY, { actions: [buildAction()] });
     assert.deepEqual([inserted, updated, events, decision], [[], [], [], null]);
     assert.deepEqual(state.dueAt, at(DAY + 48 * HOUR));
-    const late = action({ idealRetryTime: at(WINDOW - DAY) });
-    assert.deepEqual(stepAt(WINDOW - DAY, { actions: [late] }).state.dueAt, at(WINDOW));
+    const late = buildAction({ idealRetryTime: at(WINDOW_MS - DAY) });
+    assert.deepEqual(stepAt(WINDOW_MS - DAY, { actions: [late] }).state.dueAt, at(WINDOW_MS));
   });
 
   test("it is not withdrawn unless it would charge a disputed card", () => {
-    const disputed = [attempt({ id: "txn_0", invoiceId: "inv_0", state: "DISPUTED" })];
+    const disputed = [buildAttempt({ id: "txn_0", invoiceId: "inv_0", state: "DISPUTED" })];
     const change = { ...UNDELIVERED, id: "action_2", type: "CARD_CHANGE" } as const;
-    const actions = [UNDELIVERED, action({ id: "action_3" }), change];
+    const actions = [UNDELIVERED, buildAction({ id: "action_3" }), change];
     assert.deepEqual(stepAt(DAY, { actions }).withdrawn, []);
     assert.deepEqual(stepAt(DAY, { actions, disputed }).withdrawn, ["action_1"]);
   });
 });
 
 suite("a card change", () => {
-  const lost = [attempt({ createdAt: START, updatedAt: START, networkDeclineCode: "41" })];
+  const lost = [buildAttempt({ createdAt: START, updatedAt: START, networkDeclineCode: "41" })];
 
   test("is asked for at once, and listed as decided", () => {
     const { inserted, updated, events, state } = stepAt(0, { transactions: lost });
@@ -152,10 +165,10 @@ suite("a card change", () => {
 
   test("that could not be delivered is asked for again a day after it was due", () => {
     const failed = { status: "DELIVERY_FAILED", delivery: "exhausted" } as const;
-    const again = (...actions: Parameters<typeof action>[0][]) =>
+    const again = (...actions: Parameters<typeof buildAction>[0][]) =>
       stepAt(2 * HOUR, {
         transactions: lost,
-        actions: actions.map((over, index) => action({ idealRetryTime: START, ...over, id: `action_${index}` })),
+        actions: actions.map((over, index) => buildAction({ idealRetryTime: START, ...over, id: `action_${index}` })),
       }).inserted[0]!;
     const change = { type: "CARD_CHANGE", ...failed } as const;
     assert.deepEqual(again(change).idealRetryTime, at(DAY));
@@ -166,25 +179,28 @@ suite("a card change", () => {
 
 suite("nothing is asked for", () => {
   test("while the merchant's own system looks after the invoice", () => {
-    const given = { told: { pauseCollection: false }, transactions: [attempt({ state: "PAID", amount: 490_000 })] };
+    const given = {
+      told: { pauseCollection: false },
+      transactions: [buildAttempt({ state: "PAID", amount: 490_000 })],
+    };
     for (const transactions of [[], given.transactions]) {
       const { events, inserted, decision, state } = stepAt(0, { ...given, transactions, case: { arm: "merchant" } });
-      assert.deepEqual([events, inserted, decision, state.dueAt], [[], [], null, at(WINDOW)]);
+      assert.deepEqual([events, inserted, decision, state.dueAt], [[], [], null, at(WINDOW_MS)]);
     }
     const shadow = stepAt(0, { told: given.told, case: { arm: "shadow" } });
-    assert.deepEqual([shadow.events, shadow.inserted, shadow.state.dueAt], [[], [], at(WINDOW)]);
+    assert.deepEqual([shadow.events, shadow.inserted, shadow.state.dueAt], [[], [], at(WINDOW_MS)]);
     assert.deepEqual([shadow.decision!.kind, shadow.decision!.idealTime], ["retry", at(idealMs())]);
   });
 
   test("when less is left than the merchant wants retries for", () => {
     const { inserted, updated, decision, state } = stepAt(0, { merchant: { smallestAmount: 4901 }, actions: [PLAN] });
-    assert.deepEqual([inserted, updated[0]!.status, decision, state.dueAt], [[], "CANCELED", null, at(WINDOW)]);
+    assert.deepEqual([inserted, updated[0]!.status, decision, state.dueAt], [[], "CANCELED", null, at(WINDOW_MS)]);
     assert.equal(stepAt(0, { merchant: { smallestAmount: 4900 } }).inserted.length, 1);
   });
 
   test("when the customer revoked the payments: the case ends, and what is not delivered is withdrawn", () => {
     const change = { ...UNDELIVERED, type: "CARD_CHANGE" } as const;
-    const revoked = [attempt({ networkDeclineCode: "R1" })];
+    const revoked = [buildAttempt({ networkDeclineCode: "R1" })];
     const { state, withdrawn } = stepAt(DAY, { actions: [change], transactions: revoked });
     assert.deepEqual([state.endReason, withdrawn], ["hopeless", ["action_1"]]);
   });
@@ -200,8 +216,8 @@ suite("nothing is asked for", () => {
   });
 
   test("while a new card is waited for", () => {
-    const lost = [attempt({ createdAt: START, updatedAt: START, networkDeclineCode: "41" })];
-    const asked = action({ id: "action_0", type: "CARD_CHANGE", idealRetryTime: START, firstAttemptAt: START });
+    const lost = [buildAttempt({ createdAt: START, updatedAt: START, networkDeclineCode: "41" })];
+    const asked = buildAction({ id: "action_0", type: "CARD_CHANGE", idealRetryTime: START, firstAttemptAt: START });
     const { inserted, updated, state, decision } = stepAt(HOUR, { transactions: lost, actions: [asked, PLAN] });
     assert.deepEqual(
       updated.map(({ id, status }) => [id, status]),
@@ -209,19 +225,19 @@ suite("nothing is asked for", () => {
     );
     assert.deepEqual([inserted, decision!.kind, state.dueAt], [[], "wait", at(7 * DAY)]);
     const expired = { ...asked, status: "EXPIRED" } as const;
-    assert.deepEqual(stepAt(8 * DAY, { transactions: lost, actions: [expired] }).state.dueAt, at(WINDOW));
+    assert.deepEqual(stepAt(8 * DAY, { transactions: lost, actions: [expired] }).state.dueAt, at(WINDOW_MS));
   });
 });
 
 test("collection is paused once, if there is an endpoint", () => {
-  const types = (given: Given) => stepAt(0, given).events.map(({ type }) => type);
+  const types = (given: ViewOverrides) => stepAt(0, given).events.map(({ type }) => type);
   assert.deepEqual(types({ told: { pauseCollection: false } }), ["pause_collection"]);
   assert.deepEqual(types({}), []);
   assert.deepEqual(types({ told: { pauseCollection: false }, merchant: { webhookUrl: null } }), []);
 });
 
 test("a person ends a case in which something is owed", () => {
-  assert.equal(viewOf().isStopped, undefined);
+  assert.equal(buildView().isStopped, undefined);
   const { state, events } = stepAt(HOUR, { isStopped: true, actions: [PLAN] });
   assert.deepEqual([state.endReason, state.endedAt], ["stopped_by_hand", at(HOUR)]);
   assert.deepEqual(

@@ -4,15 +4,15 @@ import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { TransactionFacts } from "../store/transactions.ts";
 import type { CaseView } from "./case-view.ts";
-import type { Knowledge } from "./decide-case.ts";
+import type { AvailableModel } from "./decide-case.ts";
 import type { DeliveredAction } from "./outcome.ts";
-import { anInvoice, DAY, START } from "./stage.fixture.ts";
+import { buildInvoice, DAY, START } from "./stage.fixture.ts";
 import { step } from "./step.ts";
 
 export const at = (ms: number) => new Date(START.getTime() + ms);
-export const WINDOW = 28 * DAY;
+export const WINDOW_MS = 28 * DAY;
 
-export interface Given extends Partial<Omit<CaseView, "case" | "merchant" | "invoice" | "told">> {
+export interface ViewOverrides extends Partial<Omit<CaseView, "case" | "merchant" | "invoice" | "told">> {
   case?: Partial<Case>;
   merchant?: Partial<Merchant>;
   invoice?: Partial<Invoice>;
@@ -20,30 +20,30 @@ export interface Given extends Partial<Omit<CaseView, "case" | "merchant" | "inv
 }
 
 /** A case that has paused collection. */
-export const viewOf = ({ case: kase, merchant, invoice, told, ...over }: Given = {}) =>
+export const buildView = ({ case: kase, merchant, invoice, told, ...over }: ViewOverrides = {}) =>
   ({
     case: {
       ...{ id: "case_1", invoiceId: "inv_1", customerId: "cus_1", subscriptionId: null, amount: 4900, currency: "EUR" },
-      ...{ unpaidAt: START, windowEndsAt: at(WINDOW), budget: 8, arm: "dunlin", openedAt: START },
+      ...{ unpaidAt: START, windowEndsAt: at(WINDOW_MS), budget: 8, arm: "dunlin", openedAt: START },
       ...{ endedAt: null, endReason: null, paidAt: null, ...kase },
     },
     merchant: {
       ...{ webhookUrl: "https://shop.example/", webhookFlat: false, leadMs: 0, smallestAmount: 0, engine: "static" },
       ...merchant,
     },
-    invoice: anInvoice(invoice),
+    invoice: buildInvoice(invoice),
     ...{ subscription: null, bills: [], actions: [], transactions: [], barring: [], disputed: [], asks: [] },
     ...{ storedConflict: null, issuerDownAt: null, lastDecision: null, ...over },
     told: { pauseCollection: true, completeDunning: false, ...told },
   }) as unknown as CaseView;
 
-export function stepAt(nowMs: number, given: Given = {}, model: Knowledge["model"] = null) {
+export function stepAt(nowMs: number, given: ViewOverrides = {}, model: AvailableModel["model"] = null) {
   let ids = 0;
-  return step(viewOf(given), at(nowMs), () => `new_${++ids}`, { model, trouble: null });
+  return step(buildView(given), at(nowMs), () => `new_${++ids}`, { model, trouble: null });
 }
 
 /** A retry that was delivered a day after START, and is awaited. */
-export const action = (over: Partial<DeliveredAction> = {}): DeliveredAction => ({
+export const buildAction = (over: Partial<DeliveredAction> = {}): DeliveredAction => ({
   ...{ id: "action_1", caseId: "case_1", invoiceId: "inv_1", subscriptionId: null, customerId: "cus_1" },
   ...{ transactionId: null, paymentMethodType: null, cardCountry: null, currency: "EUR", amountDue: 4900 },
   ...{ type: "RETRY", status: "SENT", integrationType: "CUSTOM", actionSuggestion: "RETRY", reasons: ["It is time."] },
@@ -51,13 +51,13 @@ export const action = (over: Partial<DeliveredAction> = {}): DeliveredAction => 
   ...{ createdAt: START, updatedAt: START, firstAttemptAt: at(DAY), delivery: "delivered" },
   ...over,
 });
-const isNotSent = { firstAttemptAt: null, status: "SCHEDULED" } as const;
+const NOT_SENT = { firstAttemptAt: null, status: "SCHEDULED" } as const;
 /** A retry that is planned for three days after START. */
-export const PLAN = action({ ...isNotSent, decidedAt: null, delivery: "none", idealRetryTime: at(3 * DAY) });
+export const PLAN = buildAction({ ...NOT_SENT, decidedAt: null, delivery: "none", idealRetryTime: at(3 * DAY) });
 /** Its webhook waits for delivery. */
-export const UNDELIVERED = action({ ...isNotSent, delivery: "waiting" });
+export const UNDELIVERED = buildAction({ ...NOT_SENT, delivery: "waiting" });
 
-export const attempt = (over: Partial<TransactionFacts> = {}): TransactionFacts => ({
+export const buildAttempt = (over: Partial<TransactionFacts> = {}): TransactionFacts => ({
   ...{ id: "txn_1", state: "FAILED", invoiceId: "inv_1", customerId: "cus_1", amount: 4900, currency: "EUR" },
   ...{ createdAt: at(DAY), updatedAt: at(DAY), paymentMethodType: "card", cardBrand: "visa", cardCountry: "DE" },
   ...{ cardFingerprint: "fp_1", networkDeclineCode: "51" },

@@ -2,48 +2,57 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { SubscriptionFacts } from "../store/subscriptions.ts";
 import { DAY, HOUR, START } from "./stage.fixture.ts";
-import { action, at, attempt, type Given, PLAN, stepAt, UNDELIVERED, WINDOW } from "./step.fixture.ts";
+import {
+  at,
+  buildAction,
+  buildAttempt,
+  PLAN,
+  stepAt,
+  UNDELIVERED,
+  type ViewOverrides,
+  WINDOW_MS,
+} from "./step.fixture.ts";
 
-const NAMED = { recoveryActionId: "action_1" };
+const BY_ACTION = { recoveryActionId: "action_1" };
 const CANCELED = { subscription: { state: "CANCELED" } as SubscriptionFacts };
 const EXPIRES = at(DAY + 48 * HOUR);
 
 suite("the end of a case", () => {
   test("its plan is canceled, and what is not delivered is withdrawn", () => {
     const undelivered = { ...UNDELIVERED, id: "action_2", type: "CARD_CHANGE" } as const;
-    const { state, updated, withdrawn, endsNow, decision } = stepAt(WINDOW, { actions: [PLAN, undelivered] });
-    assert.deepEqual([state.endReason, state.endedAt, state.dueAt], ["window_over", at(WINDOW), null]);
+    const { state, updated, withdrawn, endsNow, decision } = stepAt(WINDOW_MS, { actions: [PLAN, undelivered] });
+    assert.deepEqual([state.endReason, state.endedAt, state.dueAt], ["window_over", at(WINDOW_MS), null]);
     assert.deepEqual(
       updated.map(({ id, status, updatedAt }) => [id, status, updatedAt]),
       [
-        ["action_1", "CANCELED", at(WINDOW)],
-        ["action_2", "CANCELED", at(WINDOW)],
+        ["action_1", "CANCELED", at(WINDOW_MS)],
+        ["action_2", "CANCELED", at(WINDOW_MS)],
       ],
     );
     assert.deepEqual([withdrawn, endsNow, decision], [["action_2"], true, null]);
   });
 
   test("what was delivered is awaited all the same", () => {
-    const early = action({ id: "action_0", type: "CARD_CHANGE" });
-    const { state, updated, withdrawn } = stepAt(DAY, { ...CANCELED, actions: [early, action()] });
+    const early = buildAction({ id: "action_0", type: "CARD_CHANGE" });
+    const { state, updated, withdrawn } = stepAt(DAY, { ...CANCELED, actions: [early, buildAction()] });
     assert.deepEqual([state.dueAt, updated, withdrawn], [EXPIRES, [], []]);
   });
 
   test("the merchant is told once when Dunlin ends it, and not when it ends by itself", () => {
-    const types = (given: Given, nowMs = DAY) => stepAt(nowMs, given).events.map(({ type }) => type);
+    const types = (given: ViewOverrides, nowMs = DAY) => stepAt(nowMs, given).events.map(({ type }) => type);
     assert.deepEqual(types(CANCELED), ["complete_dunning"]);
     assert.deepEqual(types({ ...CANCELED, told: { completeDunning: true } }), []);
     assert.deepEqual(types({ ...CANCELED, merchant: { webhookUrl: null } }), []);
     for (const arm of ["merchant", "shadow"] as const) assert.deepEqual(types({ ...CANCELED, case: { arm } }), []);
     assert.deepEqual(types({ case: { endedAt: START, endReason: "subscription_canceled" } }), []);
-    assert.deepEqual(types({}, WINDOW), []);
+    assert.deepEqual(types({}, WINDOW_MS), []);
     assert.deepEqual(types({ invoice: { state: "PAID" } }), []);
     assert.deepEqual(types({ case: { budget: 0 } }), ["complete_dunning"]);
   });
 
   test("a case that has ended ends no second time, and is looked at again for what is awaited", () => {
     const ended = { case: { endedAt: START, endReason: "voided" } } as const;
-    const { state, endsNow, conflict } = stepAt(DAY, { ...ended, actions: [action()] });
+    const { state, endsNow, conflict } = stepAt(DAY, { ...ended, actions: [buildAction()] });
     assert.deepEqual([state.endedAt, state.endReason, state.dueAt, endsNow], [START, "voided", EXPIRES, false]);
     assert.equal(conflict, undefined);
   });
@@ -61,14 +70,15 @@ suite("the end of a case", () => {
 });
 
 suite("what became of an action", () => {
-  const settled = (given: Given, nowMs = 2 * DAY) => stepAt(nowMs, given).updated.find(({ id }) => id === "action_1");
+  const settled = (given: ViewOverrides, nowMs = 2 * DAY) =>
+    stepAt(nowMs, given).updated.find(({ id }) => id === "action_1");
 
   test("an attempt settles it, with its card and its time", () => {
     const { status, transactionId, attemptedAt, executedAt, updatedAt, cardCountry, paymentMethodType } = settled({
-      actions: [action()],
+      actions: [buildAction()],
       transactions: [
-        attempt(),
-        attempt({ id: "txn_2", invoiceId: "inv_2", cardCountry: "US", createdAt: at(DAY + 1) }),
+        buildAttempt(),
+        buildAttempt({ id: "txn_2", invoiceId: "inv_2", cardCountry: "US", createdAt: at(DAY + 1) }),
       ],
     })!;
     assert.deepEqual([status, transactionId, attemptedAt], ["FAILED", "txn_1", at(DAY)]);
@@ -77,35 +87,35 @@ suite("what became of an action", () => {
   });
 
   test("it is left alone while nothing about it changes", () => {
-    const failed = action({ status: "FAILED", transactionId: "txn_1", executedAt: at(DAY), attemptedAt: at(DAY) });
-    assert.equal(settled({ actions: [failed], transactions: [attempt()] }), undefined);
-    assert.equal(settled({ actions: [action()] }), undefined);
+    const failed = buildAction({ status: "FAILED", transactionId: "txn_1", executedAt: at(DAY), attemptedAt: at(DAY) });
+    assert.equal(settled({ actions: [failed], transactions: [buildAttempt()] }), undefined);
+    assert.equal(settled({ actions: [buildAction()] }), undefined);
   });
 
   test("when another attempt proves to be its own, it keeps when it was executed", () => {
-    const failed = action({ status: "FAILED", transactionId: "txn_0", executedAt: at(DAY), attemptedAt: START });
-    const { transactionId, executedAt, attemptedAt } = settled({ actions: [failed], transactions: [attempt()] })!;
+    const failed = buildAction({ status: "FAILED", transactionId: "txn_0", executedAt: at(DAY), attemptedAt: START });
+    const { transactionId, executedAt, attemptedAt } = settled({ actions: [failed], transactions: [buildAttempt()] })!;
     assert.deepEqual([transactionId, executedAt, attemptedAt], ["txn_1", at(DAY), at(DAY)]);
   });
 
   test("when it proves to be canceled, it was not executed", () => {
-    const succeeded = action({ status: "SUCCEEDED", executedAt: at(DAY), attemptedAt: at(DAY) });
+    const succeeded = buildAction({ status: "SUCCEEDED", executedAt: at(DAY), attemptedAt: at(DAY) });
     const { status, executedAt, attemptedAt } = settled({
       actions: [succeeded],
-      transactions: [attempt({ state: "PAID", initiator: "CUSTOMER" })],
+      transactions: [buildAttempt({ state: "PAID", initiator: "CUSTOMER" })],
     })!;
     assert.deepEqual([status, executedAt, attemptedAt], ["CANCELED", null, null]);
   });
 
   test("a plan that an attempt names was decided and carried out, and no other attempt settles one", () => {
-    const { status, decidedAt } = settled({ actions: [PLAN], transactions: [attempt(NAMED)] })!;
+    const { status, decidedAt } = settled({ actions: [PLAN], transactions: [buildAttempt(BY_ACTION)] })!;
     assert.deepEqual([status, decidedAt], ["FAILED", at(2 * DAY)]);
-    const planned = (given: Given) => stepAt(2 * DAY, { actions: [PLAN], ...given }).updated[0]?.status;
-    assert.equal(planned({ transactions: [attempt()] }), "SCHEDULED");
+    const planned = (given: ViewOverrides) => stepAt(2 * DAY, { actions: [PLAN], ...given }).updated[0]?.status;
+    assert.equal(planned({ transactions: [buildAttempt()] }), "SCHEDULED");
     assert.equal(planned({ invoice: { updatedAt: at(3 * DAY) } }), "SCHEDULED");
     const change = { ...PLAN, type: "CARD_CHANGE" } as const;
-    assert.notEqual(planned({ actions: [change], transactions: [attempt(NAMED)] }), "SENT");
-    const decided = settled({ actions: [action()], transactions: [attempt(NAMED)] })!;
+    assert.notEqual(planned({ actions: [change], transactions: [buildAttempt(BY_ACTION)] }), "SENT");
+    const decided = settled({ actions: [buildAction()], transactions: [buildAttempt(BY_ACTION)] })!;
     assert.deepEqual(decided.decidedAt, at(DAY));
   });
 
@@ -113,10 +123,10 @@ suite("what became of an action", () => {
     const expired = (next: object) =>
       stepAt(4 * DAY, {
         actions: [
-          action(),
-          action({ id: "action_2", idealRetryTime: at(2 * DAY), firstAttemptAt: at(2 * DAY), ...next }),
+          buildAction(),
+          buildAction({ id: "action_2", idealRetryTime: at(2 * DAY), firstAttemptAt: at(2 * DAY), ...next }),
         ],
-        transactions: [attempt({ createdAt: at(2 * DAY), updatedAt: at(2 * DAY) })],
+        transactions: [buildAttempt({ createdAt: at(2 * DAY), updatedAt: at(2 * DAY) })],
       }).updated.map(({ id, status }) => [id, status]);
     assert.deepEqual(expired({}).slice(0, 2), [
       ["action_1", "EXPIRED"],
@@ -127,25 +137,25 @@ suite("what became of an action", () => {
   });
 
   test("what was carried out although its webhook is on its way is withdrawn", () => {
-    const { withdrawn } = stepAt(DAY, { actions: [UNDELIVERED], transactions: [attempt(NAMED)] });
+    const { withdrawn } = stepAt(DAY, { actions: [UNDELIVERED], transactions: [buildAttempt(BY_ACTION)] });
     assert.deepEqual(withdrawn, ["action_1"]);
   });
 
   test("a case is recovered when one of its actions brought the payment", () => {
-    const succeeded = action({ id: "action_0" });
-    const paid = attempt({ state: "PAID", recoveryActionId: "action_0" });
-    const isRecovered = (given: Given) => stepAt(2 * DAY, given).state.recovered;
-    assert.equal(isRecovered({ actions: [succeeded, action()], transactions: [paid] }), true);
-    assert.equal(isRecovered({ actions: [action()], transactions: [attempt(NAMED)] }), false);
+    const succeeded = buildAction({ id: "action_0" });
+    const paid = buildAttempt({ state: "PAID", recoveryActionId: "action_0" });
+    const isRecovered = (given: ViewOverrides) => stepAt(2 * DAY, given).state.recovered;
+    assert.equal(isRecovered({ actions: [succeeded, buildAction()], transactions: [paid] }), true);
+    assert.equal(isRecovered({ actions: [buildAction()], transactions: [buildAttempt(BY_ACTION)] }), false);
     assert.equal(isRecovered({ transactions: [paid] }), false);
   });
 });
 
 suite("facts that contradict each other", () => {
-  const tooMuch = [attempt({ state: "PAID", amount: 490_000 })];
+  const tooMuch = [buildAttempt({ state: "PAID", amount: 490_000 })];
   const stored = { invoiceId: "inv_1", kind: "paid_too_much", foundAt: START } as const;
   const facts = { amount: 4900, paid: 490_000, currency: "EUR" };
-  const conflictOf = (given: Given) => stepAt(2 * DAY, given).conflict;
+  const conflictOf = (given: ViewOverrides) => stepAt(2 * DAY, given).conflict;
 
   test("they are said when they change", () => {
     const conflict = { kind: "paid_too_much", ...facts };
@@ -175,6 +185,6 @@ suite("facts that contradict each other", () => {
     assert.deepEqual([inserted, withdrawn, decision], [[], ["action_1"], null]);
     const { state } = stepAt(2 * DAY, { actions: [change], transactions: tooMuch });
     assert.deepEqual([state.endedAt, state.dueAt], [null, at(DAY + 7 * DAY)]);
-    assert.deepEqual(stepAt(2 * DAY, { transactions: tooMuch }).state.dueAt, at(WINDOW));
+    assert.deepEqual(stepAt(2 * DAY, { transactions: tooMuch }).state.dueAt, at(WINDOW_MS));
   });
 });

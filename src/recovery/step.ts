@@ -1,36 +1,36 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Decision } from "../decisions/known.ts";
-import { type Case, completesDunning } from "../domain/case.ts";
-import { moneyWords } from "../domain/currency.ts";
+import type { Decision } from "../decisions/decision-facts.ts";
+import { type Case, sendsCompleteDunning } from "../domain/case.ts";
+import { formatMoneyText } from "../domain/currency.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Event } from "../domain/event.ts";
-import { type Invoice, inRecovery } from "../domain/invoice.ts";
+import { type Invoice, isInRecovery } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { CaseState } from "../store/cases.ts";
-import type { NextLook } from "../store/due-cases.ts";
-import { type Balance, balanceOf, type Conflict } from "./balance.ts";
+import type { NextEvaluation } from "../store/due-cases.ts";
+import { type Balance, type Conflict, computeBalance } from "./balance.ts";
 import type { CaseView } from "./case-view.ts";
-import { factsOf } from "./conflict-words.ts";
-import { decideCase, decideInShadow, type Knowledge } from "./decide-case.ts";
-import { isOnDisputed } from "./disputes.ts";
-import { type End, endOfCase, OPEN } from "./ends.ts";
+import { toStoredFacts } from "./conflict-wording.ts";
+import { type AvailableModel, decideCase, decideInShadow } from "./decide-case.ts";
+import { wouldChargeDisputedCard } from "./disputed-card.ts";
+import { type End, endOfCase, NOT_ENDED } from "./ends.ts";
 import {
   type DeliveredAction,
+  hasNamingAttempt,
   isAwaited,
-  isNamed,
   isStale,
   outcomeDueAt,
   outcomeOf,
   type PaymentFacts,
   recovers,
 } from "./outcome.ts";
-import { paymentFacts } from "./payment-facts.ts";
-import { actionEvent, caseEvent } from "./step-events.ts";
+import { buildPaymentFacts } from "./payment-facts.ts";
+import { buildActionEvent, buildCaseEvent } from "./step-events.ts";
 
 /** What is to be written, all in one transaction. */
 export interface Step {
-  state: CaseState & NextLook & Pick<Case, "invoiceId">;
+  state: CaseState & NextEvaluation & Pick<Case, "invoiceId">;
   inserted: RecoveryAction[];
   updated: RecoveryAction[];
   events: Event[];
@@ -49,7 +49,7 @@ export interface Step {
 }
 
 /** A card change that could not be delivered is asked for again after a day, not in a circle. */
-const CARD_CHANGE_AGAIN_MS = DAY_MS;
+const CARD_CHANGE_REPEAT_MS = DAY_MS;
 
 /**
  * One step of a case: settle what is known of its actions, end it when it is over, else plan the next action, and decide
@@ -59,11 +59,17 @@ const CARD_CHANGE_AGAIN_MS = DAY_MS;
  * @param knowledge  what there is to decide by
  * @param listedAt  later than every moment this merchant's listed rows have, and `now` unless a clock was set back
  */
-export function step(view: CaseView, now: Date, newId: () => string, knowledge: Knowledge, listedAt: Date = now): Step {
-  const balance = balanceOf(view.invoice, view.transactions);
+export function step(
+  view: CaseView,
+  now: Date,
+  newId: () => string,
+  knowledge: AvailableModel,
+  listedAt: Date = now,
+): Step {
+  const balance = computeBalance(view.invoice, view.transactions);
   const over = endOfCase(view, balance, now);
-  const facts = paymentFacts(view, balance, over);
-  const settled = view.actions.map((_, index) => settle(view, index, facts, now, listedAt));
+  const facts = buildPaymentFacts(view, balance, over);
+  const settled = view.actions.map((_, index) => settleAction(view, index, facts, now, listedAt));
   const draft: Draft = {
     ...{ view, balance, now, listedAt, newId, knowledge, settled },
     ...{ events: [], inserted: [], decision: null, error: null },
@@ -74,9 +80,9 @@ export function step(view: CaseView, now: Date, newId: () => string, knowledge: 
     cancelUndelivered(draft);
   }
   const endsNow = end.endedAt !== null && view.case.endedAt === null;
-  const isTellable = isTreated(view) && view.merchant.webhookUrl !== null;
-  if (endsNow && isTellable && completesDunning(end.endReason!) && !view.told.completeDunning)
-    draft.events.push(caseEvent(view, "complete_dunning", now, newId()));
+  const isTellable = isHandledByDunlin(view) && view.merchant.webhookUrl !== null;
+  if (endsNow && isTellable && sendsCompleteDunning(end.endReason!) && !view.told.completeDunning)
+    draft.events.push(buildCaseEvent(view, "complete_dunning", now, newId()));
   const updated = draft.settled.filter((action, index) => action !== view.actions[index]);
   return {
     state: {
@@ -100,15 +106,15 @@ export function step(view: CaseView, now: Date, newId: () => string, knowledge: 
 
 /** A step may end a case by a payment that is taken back while it reads. */
 const isOwedAgain = ({ case: { endReason }, invoice }: CaseView, { left, conflict }: Balance) =>
-  (endReason === "paid" || endReason === "settled") && inRecovery(invoice.state) && left > 0 && !conflict;
+  (endReason === "paid" || endReason === "settled") && isInRecovery(invoice.state) && left > 0 && !conflict;
 
 function newConflict({ storedConflict: known }: CaseView, { conflict }: Balance): Conflict | null | undefined {
   if (!conflict || !known) return conflict || known ? conflict : undefined;
-  return conflict.kind === known.kind && isDeepStrictEqual(factsOf(conflict), known.facts) ? undefined : conflict;
+  return conflict.kind === known.kind && isDeepStrictEqual(toStoredFacts(conflict), known.facts) ? undefined : conflict;
 }
 
 /** Otherwise the merchant's own system looks after the invoice: Dunlin asks for nothing, and watches until the end. */
-const isTreated = ({ case: kase }: CaseView) => kase.arm === "dunlin";
+const isHandledByDunlin = ({ case: kase }: CaseView) => kase.arm === "dunlin";
 
 interface Draft {
   view: CaseView;
@@ -116,7 +122,7 @@ interface Draft {
   now: Date;
   listedAt: Date;
   newId: () => string;
-  knowledge: Knowledge;
+  knowledge: AvailableModel;
   events: Event[];
   decision: DecisionRecord | null;
   error: unknown;
@@ -125,9 +131,9 @@ interface Draft {
 }
 
 /** The action with its outcome by now; the same object when nothing changed. */
-function settle(view: CaseView, index: number, facts: PaymentFacts, now: Date, listedAt: Date): DeliveredAction {
+function settleAction(view: CaseView, index: number, facts: PaymentFacts, now: Date, listedAt: Date): DeliveredAction {
   const action = view.actions[index]!;
-  if (action.decidedAt === null && !isNamed(action, facts)) return action;
+  if (action.decidedAt === null && !hasNamingAttempt(action, facts)) return action;
   const next = view.actions.slice(index + 1).find((a) => a.type === "RETRY" && a.firstAttemptAt !== null);
   const { status, transaction, attemptedAt } = outcomeOf(action, facts, next?.firstAttemptAt ?? null, now);
   const transactionId = transaction?.id ?? action.transactionId;
@@ -154,19 +160,20 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   const { windowEndsAt } = view.case;
   const awaited = settled.filter(isAwaited).map((action) => ({ ...action, dueAt: outcomeDueAt(action, facts, now) }));
   const wakeAt = (at: Date) => ({
-    end: OPEN,
+    end: NOT_ENDED,
     dueAt: [at, windowEndsAt, ...awaited.map(({ dueAt }) => dueAt)].reduce(earlier),
   });
-  if (conflict && isTreated(view)) {
+  if (conflict && isHandledByDunlin(view)) {
     cancelPlans(draft);
     cancelUndelivered(draft, isRetry);
     return wakeAt(windowEndsAt);
   }
-  if (!isTreated(view)) return wakeAt((view.case.arm === "shadow" && noteInShadow(draft)) || windowEndsAt);
+  if (!isHandledByDunlin(view))
+    return wakeAt((view.case.arm === "shadow" && recordShadowDecision(draft)) || windowEndsAt);
   if (view.merchant.webhookUrl !== null && !view.told.pauseCollection)
-    draft.events.push(caseEvent(view, "pause_collection", now, draft.newId()));
+    draft.events.push(buildCaseEvent(view, "pause_collection", now, draft.newId()));
   // Nothing may be charged to what was disputed, whatever was decided before.
-  if (isOnDisputed(view)) cancelUndelivered(draft, isRetry);
+  if (wouldChargeDisputedCard(view)) cancelUndelivered(draft, isRetry);
   if (left < view.merchant.smallestAmount) {
     cancelPlans(draft);
     return wakeAt(windowEndsAt);
@@ -185,7 +192,7 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
     cancelPlans(draft);
     return wakeAt(decision.until ?? windowEndsAt);
   }
-  const planned = plan(draft, decision);
+  const planned = writePlan(draft, decision);
   note(planned);
   const decideAt = new Date(planned.idealRetryTime.getTime() - view.merchant.leadMs);
   if (decideAt > now) return wakeAt(decideAt);
@@ -198,13 +205,13 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
     decidedAt: now,
     updatedAt: draft.listedAt,
   };
-  put(draft, decided);
-  draft.events.push(actionEvent(view, decided, now));
+  putAction(draft, decided);
+  draft.events.push(buildActionEvent(view, decided, now));
   return wakeAt(outcomeDueAt({ ...decided, firstAttemptAt: null }, facts, now));
 }
 
 /** Log what would be done by what is known now. @returns when to look again at the latest; null: when the window is over */
-function noteInShadow(draft: Draft): Date | null {
+function recordShadowDecision(draft: Draft): Date | null {
   const { record, until, error } = decideInShadow(draft.view, draft.knowledge, draft.now);
   draft.decision = record;
   draft.error = error;
@@ -214,7 +221,7 @@ function noteInShadow(draft: Draft): Date | null {
 const isPlan = ({ decidedAt, status }: RecoveryAction) => decidedAt === null && status === "SCHEDULED";
 
 /** Write the decision into the action that is planned, or list a new one; a plan that says the same is left alone. */
-function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" }>): RecoveryAction {
+function writePlan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" }>): RecoveryAction {
   const { view, listedAt } = draft;
   const { left } = draft.balance;
   const type = decision.kind === "retry" ? "RETRY" : "CARD_CHANGE";
@@ -222,17 +229,17 @@ function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" 
     ...cardFields(view),
     type,
     actionSuggestion: decision.kind === "retry" ? decision.suggestion : "CARD_CHANGE",
-    idealRetryTime: decision.kind === "retry" ? decision.at : notInACircle(draft, decision.at),
+    idealRetryTime: decision.kind === "retry" ? decision.at : delayRepeatedCardChange(draft, decision.at),
     subscriptionId: view.invoice.subscriptionId ?? null,
     currency: view.invoice.currency,
     amountDue: left,
-    reasons: withPart(decision.reasons, view.invoice, left),
+    reasons: addPartialAmountReason(decision.reasons, view.invoice, left),
   } as const;
   const existing = draft.settled.find(isPlan);
   if (existing) {
     if (isDeepStrictEqual({ ...existing, ...wanted }, existing)) return existing;
     const replanned = { ...existing, ...wanted, updatedAt: listedAt };
-    put(draft, replanned);
+    putAction(draft, replanned);
     return replanned;
   }
   const listed: RecoveryAction = {
@@ -255,34 +262,34 @@ function plan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" 
 }
 
 /** The reasons with what is left to pay, where that is a part. Those of a plan that is kept have it. */
-function withPart(reasons: string[], { amount, currency }: Invoice, left: number): string[] {
+function addPartialAmountReason(reasons: string[], { amount, currency }: Invoice, left: number): string[] {
   if (left === amount) return reasons;
-  const part = `${moneyWords(left, currency)} of ${moneyWords(amount, currency)} is left to pay.`;
+  const part = `${formatMoneyText(left, currency)} of ${formatMoneyText(amount, currency)} is left to pay.`;
   return reasons.includes(part) ? reasons : [...reasons, part];
 }
 
-function put(draft: Draft, action: RecoveryAction) {
+function putAction(draft: Draft, action: RecoveryAction) {
   const index = draft.settled.findIndex(({ id }) => id === action.id);
   if (index >= 0) draft.settled[index] = { ...draft.settled[index]!, ...action };
   else draft.inserted = [action];
 }
 
-function notInACircle({ settled }: Draft, at: Date): Date {
+function delayRepeatedCardChange({ settled }: Draft, at: Date): Date {
   const failed = settled.findLast((action) => action.type === "CARD_CHANGE" && action.status === "DELIVERY_FAILED");
-  return failed ? later(at, new Date(failed.idealRetryTime.getTime() + CARD_CHANGE_AGAIN_MS)) : at;
+  return failed ? later(at, new Date(failed.idealRetryTime.getTime() + CARD_CHANGE_REPEAT_MS)) : at;
 }
 
 function cancelPlans(draft: Draft) {
   draft.inserted = [];
   for (const action of draft.settled)
-    if (isPlan(action)) put(draft, { ...action, status: "CANCELED", updatedAt: draft.listedAt });
+    if (isPlan(action)) putAction(draft, { ...action, status: "CANCELED", updatedAt: draft.listedAt });
 }
 
 const isRetry = ({ type }: RecoveryAction) => type === "RETRY";
 function cancelUndelivered(draft: Draft, which: (action: RecoveryAction) => boolean = () => true) {
   for (const action of draft.settled)
     if (isAwaited(action) && action.delivery === "waiting" && which(action))
-      put(draft, { ...action, status: "CANCELED", updatedAt: draft.listedAt });
+      putAction(draft, { ...action, status: "CANCELED", updatedAt: draft.listedAt });
 }
 
 function nextOutcomeAt({ settled, now }: Draft, facts: PaymentFacts): Date | null {

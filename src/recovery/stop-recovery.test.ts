@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { someoneWaits } from "../../test/database.ts";
+import { waitForLockWait } from "../../test/database.ts";
 import type { Reply } from "../delivery/https/exchange.ts";
 import type { Event } from "../domain/event.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { listAudited } from "../store/audit-log.ts";
+import { listAuditEntries } from "../store/audit-log.ts";
 import type { Database } from "../store/database.ts";
 import { insertEvents } from "../store/events.ts";
-import { askLast } from "../store/in-transaction.ts";
+import { finishTransaction } from "../store/in-transaction.ts";
 import { advanceMerchantClock } from "../store/merchant-clocks.ts";
-import { explain } from "./explain.ts";
-import { explanationOf } from "./explanation.ts";
+import { buildExplanation } from "./answers.ts";
+import { loadExplainedCase } from "./load-explained-case.ts";
 import { DAY, HOUR, MINUTE, openStage } from "./stage.fixture.ts";
 
 const stage = await openStage();
@@ -20,7 +20,7 @@ beforeEach(async () => {
   merchant = await stage.enter();
 });
 
-const audited = () => listAudited(stage.db, merchant.id, { noun: "recovery" }, 10);
+const recoveryAudit = () => listAuditEntries(stage.db, merchant.id, { noun: "recovery" }, 10);
 const end = async () => (await stage.cases()).map((kase) => kase.end);
 const eventsNow = async () =>
   (await stage.events()).map(({ type, withdrawn, waiting }) => [
@@ -28,10 +28,10 @@ const eventsNow = async () =>
     withdrawn ? "withdrawn" : waiting ? "waiting" : "delivered",
   ]);
 /** The transaction of whoever works on this goes on in `tx`. */
-const within = (tx: Parameters<Parameters<Database["transaction"]>[0]>[0]): Database => ({
+const asDatabase = (tx: Parameters<Parameters<Database["transaction"]>[0]>[0]): Database => ({
   ...stage.db,
   run: tx.run,
-  transaction: async (work) => await askLast(await work(tx)),
+  transaction: async (work) => await finishTransaction(await work(tx)),
 });
 
 test("a person ends a case: what was not delivered goes back, dunning is completed once, and it is written down who did it", async () => {
@@ -64,11 +64,11 @@ test("a person ends a case: what was not delivered goes back, dunning is complet
   assert.match(String(await stage.stopRecovery()), /nothing to stop. The case ended already: a person stopped/);
   assert.deepEqual(await eventsNow(), ended);
   assert.deepEqual(
-    (await audited()).map(({ actor, deed, object, details }) => [actor, deed, object, details]),
+    (await recoveryAudit()).map(({ actor, deed, object, details }) => [actor, deed, object, details]),
     [["command line", "recovery.stopped", "inv_1", { reason: "they complained" }]],
   );
-  const explained = await explain(stage.db, merchant.id, "inv_1", stage.now());
-  const why = explanationOf(explained!).find(({ question }) => question === "Why did you stop?");
+  const explained = await loadExplainedCase(stage.db, merchant.id, "inv_1", stage.now());
+  const why = buildExplanation(explained!).find(({ question }) => question === "Why did you stop?");
   assert.match(why!.answer.join(), /^The case ended: a person stopped the recovery of this invoice; the audit log/);
 });
 
@@ -146,7 +146,7 @@ test("where Dunlin asks for nothing there is nothing to stop, and it says why", 
   await stage.invoice();
   await stage.decide();
   assert.match(String(await stage.stopRecovery()), /^There is nothing to stop\. An experiment left this customer/);
-  assert.deepEqual([await end(), await stage.events(), await audited()], [[null], [], []]);
+  assert.deepEqual([await end(), await stage.events(), await recoveryAudit()], [[null], [], []]);
 });
 
 test("an end that no step has seen yet stays the reason", async () => {
@@ -156,7 +156,7 @@ test("an end that no step has seen yet stays the reason", async () => {
   assert.match(String(await stage.stopRecovery()), /ended already: the subscription was canceled/);
   assert.deepEqual(await end(), ["subscription_canceled"]);
   assert.deepEqual((await eventsNow()).at(-1), ["complete_dunning", "waiting"]);
-  assert.deepEqual(await audited(), []);
+  assert.deepEqual(await recoveryAudit(), []);
 });
 
 test("what a step makes while the stop waits for it is taken back", async () => {
@@ -169,7 +169,7 @@ test("what a step makes while the stop waits for it is taken back", async () => 
   await stage.db.transaction(async (tx) => {
     await advanceMerchantClock(tx, merchant.id, stage.now());
     stopping = stage.stopRecovery((_, ids) => told.push(...ids));
-    await someoneWaits(stage.db);
+    await waitForLockWait(stage.db);
     await insertEvents(tx, merchant.id, [event]);
   });
   await stopping;
@@ -183,15 +183,15 @@ test("a payment that comes first is the end, and nobody is told to complete dunn
   stage.wait(MINUTE);
   let stopping!: ReturnType<typeof stage.stopRecovery>;
   await stage.db.transaction(async (tx) => {
-    await stage.invoice({ state: "PAID" }, within(tx));
+    await stage.invoice({ state: "PAID" }, asDatabase(tx));
     stopping = stage.stopRecovery();
-    await someoneWaits(stage.db);
+    await waitForLockWait(stage.db);
   });
   assert.match(String(await stopping), /ended already: the invoice is paid/);
   await stage.decide();
   assert.deepEqual(await end(), ["paid"]);
   assert.deepEqual(await eventsNow(), [["pause_collection", "withdrawn"]]);
-  assert.deepEqual(await audited(), []);
+  assert.deepEqual(await recoveryAudit(), []);
 });
 
 test("a payment that comes while the stop is under way finds the case stopped, and lets the invoice come back", async () => {
@@ -200,9 +200,9 @@ test("a payment that comes while the stop is under way finds the case stopped, a
   stage.wait(MINUTE);
   let paying!: ReturnType<typeof stage.invoice>;
   await stage.db.transaction(async (tx) => {
-    await stage.stopRecovery(undefined, within(tx));
+    await stage.stopRecovery(undefined, asDatabase(tx));
     paying = stage.invoice({ state: "PAID" });
-    await someoneWaits(stage.db);
+    await waitForLockWait(stage.db);
   });
   await paying;
   await stage.decide();
@@ -219,7 +219,7 @@ test("of two stops at once one stops it", async () => {
   const done = await Promise.all([stage.stopRecovery(), stage.stopRecovery()]);
   assert.equal(done.filter((each) => typeof each === "object").length, 1);
   assert.equal((await stage.events()).filter(({ type }) => type === "complete_dunning").length, 1);
-  assert.equal((await audited()).length, 1);
+  assert.equal((await recoveryAudit()).length, 1);
 });
 
 const OK: Reply = { outcome: "response", status: 200, retryAfter: null, text: null };

@@ -3,13 +3,13 @@ import { saveCaseStates } from "../store/cases.ts";
 import type { Tx } from "../store/database.ts";
 import { errorFields } from "../store/database-errors.ts";
 import { insertDecisions } from "../store/decisions.ts";
-import { moveDueCases } from "../store/due-cases.ts";
+import { rescheduleCases } from "../store/due-cases.ts";
 import { insertEvents, withdrawEvents } from "../store/events.ts";
 import { clearConflicts, saveConflicts } from "../store/invoice-conflicts.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../store/recovery-actions.ts";
-import { storedConflict } from "./review.ts";
+import { toStoredConflict } from "./review-invoices.ts";
 import type { Step } from "./step.ts";
-import type { OnWithdrawn } from "./stored.ts";
+import type { OnWithdrawn } from "./store-batches.ts";
 
 /**
  * Write all that steps came to, next due times too. Their cases are locked, and so is the merchant's clock: what is listed is written in the order of its moments.
@@ -24,7 +24,7 @@ export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Ste
   const events = steps.flatMap((s) => s.events);
   const decisions = steps.flatMap(({ decision }) => decision ?? []);
   const states = steps.map(({ state }) => state);
-  const conflicts = foundConflicts(steps, now);
+  const conflicts = listFoundConflicts(steps, now);
   const resolved = steps.filter(({ conflict }) => conflict === null).map(({ state }) => state.invoiceId);
   const over = states.filter(({ endedAt }) => endedAt !== null);
   // In this order, and none waits for the answer to the one before it.
@@ -37,18 +37,18 @@ export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Ste
     conflicts.length > 0 && saveConflicts(tx, merchantId, conflicts),
     resolved.length > 0 && clearConflicts(tx, merchantId, resolved),
     over.length > 0 && saveCaseStates(tx, merchantId, over),
-    moveDueCases(tx, merchantId, states, now),
+    rescheduleCases(tx, merchantId, states, now),
   ]);
   return withdrawn;
 }
 
-const foundConflicts = (steps: readonly Step[], now: Date) =>
+const listFoundConflicts = (steps: readonly Step[], now: Date) =>
   steps
-    .flatMap(({ conflict, state }) => (conflict ? storedConflict(state.invoiceId, conflict, now) : []))
+    .flatMap(({ conflict, state }) => (conflict ? toStoredConflict(state.invoiceId, conflict, now) : []))
     .sort((a, b) => (a.invoiceId < b.invoiceId ? -1 : 1));
 
 /** Who is told of steps after their commit. */
-export interface ToldOfSteps {
+export interface StepListeners {
   log: Pick<Log, "info" | "error">;
   /** Events were committed for this merchant. */
   onEvents(merchantId: string): void;
@@ -56,8 +56,8 @@ export interface ToldOfSteps {
 }
 
 /** Tell the sender and the log what steps came to. `withdrawn`: as `writeSteps` returned it. */
-export function tellOfSteps(
-  { log, onEvents, onWithdrawn }: ToldOfSteps,
+export function publishSteps(
+  { log, onEvents, onWithdrawn }: StepListeners,
   merchantId: string,
   steps: readonly Step[],
   withdrawn: readonly string[],
@@ -68,7 +68,7 @@ export function tellOfSteps(
 }
 
 function logStep(
-  log: ToldOfSteps["log"],
+  log: StepListeners["log"],
   merchantId: string,
   { state, events, inserted, updated, error, endsNow }: Step,
 ) {

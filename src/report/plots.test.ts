@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barPlot, dotPlot, linePlot } from "./plots.ts";
+import { drawBarPlot, drawDotPlot, drawLinePlot } from "./plots.ts";
 
 const AXES = { across: "payments", acrossOf: String, up: "dollars", upOf: String };
 const numbersOf = (svg: string, pattern: RegExp) => [...svg.matchAll(pattern)].map(([, number]) => Number(number));
@@ -15,7 +15,7 @@ test("names at the ends of lines stand clear of each other, also where all lines
         { x: 10, y: n === 0 ? 1000 : end },
       ],
     }));
-    const heights = numbersOf(linePlot("Lines", lines, AXES), /<text class="name other" x="[\d.]+" y="([\d.]+)"/g);
+    const heights = numbersOf(drawLinePlot("Lines", lines, AXES), /<text class="name other" x="[\d.]+" y="([\d.]+)"/g);
     assert.equal(heights.length, 8);
     heights.sort((a, b) => a - b);
     for (let n = 1; n < 8; n++) assert.ok(heights[n]! - heights[n - 1]! >= 15, heights.join(" "));
@@ -28,7 +28,7 @@ test("a line may go below nothing, and nothing has a line of its own", () => {
     { x: 0, y: 0 },
     { x: 1, y: -30 },
   ];
-  const svg = linePlot("Below", [{ name: "ahead", ink: "first", points }], AXES);
+  const svg = drawLinePlot("Below", [{ name: "ahead", ink: "first", points }], AXES);
   const [nothing] = numbersOf(svg, /<line class="zero"[^>]* y1="([\d.]+)"/g);
   const last = svg.match(/ ([\d.]+),([\d.]+)"\/>/)!;
   assert.ok(Number(last[2]) > nothing!);
@@ -36,7 +36,7 @@ test("a line may go below nothing, and nothing has a line of its own", () => {
 
 test("a dot that came as it was said lies on the line from corner to corner", () => {
   const points = [0.1, 0.6].map((said) => ({ said, came: said, luck: 0.5, share: 0.5 }));
-  const svg = dotPlot("Dots", [{ name: "warm", ink: "first", points }], AXES);
+  const svg = drawDotPlot("Dots", [{ name: "warm", ink: "first", points }], AXES);
   const [x1, y1, x2, y2] = svg
     .match(/<line class="zero" x1="([\d.]+)" y1="([\d.]+)" x2="([\d.]+)" y2="([\d.]+)" stroke/)!
     .slice(1)
@@ -53,7 +53,7 @@ test("a dot that came as it was said lies on the line from corner to corner", ()
 });
 
 test("names and notes are text, whatever they hold", () => {
-  const svg = barPlot("<b>", [{ words: "<i>", size: 1, note: "1 & 2", inner: 0.5 }]);
+  const svg = drawBarPlot("<b>", [{ words: "<i>", size: 1, note: "1 & 2", inner: 0.5 }]);
   assert.doesNotMatch(svg, /<[bi]>/);
   assert.match(svg, /1 &amp; 2/);
 });

@@ -1,5 +1,5 @@
 import { DAY_MS } from "../domain/durations.ts";
-import { schemeOf } from "../domain/schemes.ts";
+import { paymentSchemeOf } from "../domain/payment-schemes.ts";
 import type { DeclineGroup } from "./decline-groups.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
@@ -20,11 +20,11 @@ export interface BankDebit {
   source: Source;
 }
 
-const DIED = "the account's holder has died";
-const DENIED = "the customer told the bank that the debit was not authorized";
+const DIED_WORDING = "the account's holder has died";
+const DENIED_WORDING = "the customer told the bank that the debit was not authorized";
 
 /** @see docs/sources.md#sepa-returns, #ach-returns, #bacs-returns, and of the codes that end all #debits-without-consent */
-const DEBITS = new Map<string, BankDebit>([
+const debitByScheme = new Map<string, BankDebit>([
   [
     "sepa_debit",
     {
@@ -32,7 +32,7 @@ const DEBITS = new Map<string, BankDebit>([
       representable: new Set(["AM04", "MS03"]),
       ended: new Map([
         ["MD01", "there is no valid mandate"],
-        ["MD07", DIED],
+        ["MD07", DIED_WORDING],
       ]),
       shape: /^[A-Z]{2}\d\d$/,
       presentationsMax: 3,
@@ -47,13 +47,13 @@ const DEBITS = new Map<string, BankDebit>([
       name: "ACH",
       representable: new Set(["R01", "R09"]),
       ended: new Map([
-        ["R05", DENIED],
+        ["R05", DENIED_WORDING],
         ["R07", "the customer revoked the authorization"],
         ["R08", "the customer stopped this payment"],
-        ["R10", DENIED],
-        ["R14", DIED],
-        ["R15", DIED],
-        ["R29", DENIED],
+        ["R10", DENIED_WORDING],
+        ["R14", DIED_WORDING],
+        ["R15", DIED_WORDING],
+        ["R29", DENIED_WORDING],
       ]),
       shape: /^R\d\d$/,
       presentationsMax: 3,
@@ -69,7 +69,7 @@ const DEBITS = new Map<string, BankDebit>([
       representable: new Set(["0"]),
       ended: new Map([
         ["1", "the customer cancelled the instruction"],
-        ["2", DIED],
+        ["2", DIED_WORDING],
       ]),
       shape: /^[0-9A-Z]$/,
       presentationsMax: Number.POSITIVE_INFINITY,
@@ -80,26 +80,26 @@ const DEBITS = new Map<string, BankDebit>([
     },
   ],
 ]);
-export const BANK_DEBITS: ReadonlyMap<string, BankDebit> = DEBITS;
+export const BANK_DEBITS: ReadonlyMap<string, BankDebit> = debitByScheme;
 
 /** The rules of a way of paying, under whatever name its gateway has for it; undefined: it is no bank debit, or of a scheme whose rules are not known. */
-export const bankDebit = (paymentMethodType: string | null | undefined): BankDebit | undefined =>
-  paymentMethodType ? DEBITS.get(schemeOf(paymentMethodType)) : undefined;
+export const findBankDebit = (paymentMethodType: string | null | undefined): BankDebit | undefined =>
+  paymentMethodType ? debitByScheme.get(paymentSchemeOf(paymentMethodType)) : undefined;
 
 /** From now on a kind of debit has these rules, in the whole process. @see override.ts */
-export const setBankDebit = (type: string, debit: BankDebit) => DEBITS.set(type, debit);
+export const setBankDebit = (type: string, debit: BankDebit) => debitByScheme.set(type, debit);
 
 /** A code that words follow: "AM04 Insufficient funds"; one of Bacs only where a sign parts them, as a letter alone may be a word: "0 : Refer to payer". */
-const WITH_WORDS = /^(?:([A-Z]{1,2}\d\d)\b|([0-9A-Z])(?:\s*:|\s+-\s)).*/s;
+const CODE_WITH_WORDS = /^(?:([A-Z]{1,2}\d\d)\b|([0-9A-Z])(?:\s*:|\s+-\s)).*/s;
 
 /** Of a code as gateways write it, GoCardless "ARUDD-0" and Adyen "MD01 : No mandate", what the scheme writes. */
-export const schemeCode = (code: string) =>
+export const normalizeSchemeCode = (code: string) =>
   code
     .trim()
     .toUpperCase()
     .replace(/^ARUDD-/, "")
-    .replace(WITH_WORDS, "$1$2");
+    .replace(CODE_WITH_WORDS, "$1$2");
 
 /** The group of a bank's return code. */
-export const bankCodeGroup = (debit: BankDebit, code: string): DeclineGroup =>
+export const returnCodeGroup = (debit: BankDebit, code: string): DeclineGroup =>
   debit.representable.has(code) ? "FUNDS" : debit.ended.has(code) ? "REVOKED" : "HARD_CARD";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../domain/durations.ts";
-import { brandOf, cardNetwork } from "./card-networks.ts";
+import { findBrand, findCardNetwork } from "./card-networks.ts";
 
 /** What is known of a network: its limits as tries in days, whether Visa's category 1 bars, and whether all advice is read. */
-function rulesOf(brand: string | null) {
-  const { name, limits, barsCategory1, readsAdvice } = cardNetwork(brand);
+function networkRulesOf(brand: string | null) {
+  const { name, limits, barsCategory1, readsAdvice } = findCardNetwork(brand);
   return [name, limits.map((each) => `${each.attemptsMax} in ${each.windowMs / DAY_MS}`), barsCategory1, readsAdvice];
 }
 
@@ -15,9 +15,9 @@ test("a brand has the rules of the network that clears it, however gateways writ
     ["American Express", "amex", "American Express", "american_express"],
     ["Discover", "discover", "Diners", "diners_club", "Diners Club"],
   ])
-    for (const brand of brands) assert.deepEqual(rulesOf(brand), [name, ["20 in 30"], true, false], brand);
+    for (const brand of brands) assert.deepEqual(networkRulesOf(brand), [name, ["20 in 30"], true, false], brand);
   for (const brand of ["mastercard", "MasterCard", "mc", "Maestro"])
-    assert.deepEqual(rulesOf(brand), ["Mastercard", ["10 in 1", "35 in 30"], false, true], brand);
+    assert.deepEqual(networkRulesOf(brand), ["Mastercard", ["10 in 1", "35 in 30"], false, true], brand);
 });
 
 test("a network whose programme was not seen has the strictest rule of each kind, under its own name", () => {
@@ -30,7 +30,7 @@ test("a network whose programme was not seen has the strictest rule of each kind
     ["a stranger", "the card network"],
     [null, "the card network"],
   ] as const)
-    assert.deepEqual(rulesOf(brand), [name, ["10 in 1", "20 in 30"], true, true]);
+    assert.deepEqual(networkRulesOf(brand), [name, ["10 in 1", "20 in 30"], true, true]);
 });
 
 test("where no brand is said and the type of payment is one, as Adyen writes it, the card is of that", () => {
@@ -53,7 +53,7 @@ test("where no brand is said and the type of payment is one, as Adyen writes it,
     ["paypal", null],
     [null, null],
   ] as const)
-    assert.equal(brandOf(null, type), brand, String(type));
-  assert.equal(brandOf(" ", "mc"), "mastercard");
-  assert.equal(brandOf("visa", "mc"), "visa");
+    assert.equal(findBrand(null, type), brand, String(type));
+  assert.equal(findBrand(" ", "mc"), "mastercard");
+  assert.equal(findBrand("visa", "mc"), "visa");
 });

@@ -8,7 +8,11 @@ export interface CodeTable {
 }
 
 /** Returns the table of these codes, which blanks separate. A gateway's name goes before each code that means something there alone. */
-export const table = (source: Source, rows: Partial<Record<DeclineGroup, string>>, gateway?: string): CodeTable => ({
+export const buildCodeTable = (
+  source: Source,
+  rows: Partial<Record<DeclineGroup, string>>,
+  gateway?: string,
+): CodeTable => ({
   source,
   groups: new Map(
     Object.entries(rows).flatMap(([group, codes]) =>
@@ -18,5 +22,5 @@ export const table = (source: Source, rows: Partial<Record<DeclineGroup, string>
 });
 
 /** `2109 2110 …`, both ends included, each with what goes before it. */
-export const numbered = (before: string, from: number, to: number) =>
+export const codeRange = (before: string, from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, n) => `${before}${from + n}`).join(" ");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BANK_DEBITS } from "./bank-debits.ts";
-import { declineGroup } from "./decline-group.ts";
 import { DECLINE_GROUPS, type DeclineGroup } from "./decline-groups.ts";
-import { gatewayCodeOf } from "./gateway-codes.ts";
+import { normalizeGatewayCode } from "./gateway-codes.ts";
+import { findDeclineGroup } from "./interpret-decline.ts";
 
 type Lists = Partial<Record<DeclineGroup, string>>;
 
@@ -88,20 +88,20 @@ const GATEWAYS: Readonly<Record<string, Lists>> = {
 };
 
 /** Every code of the lists with the group that it is under. */
-const listed = (lists: Lists) =>
+const parseLists = (lists: Lists) =>
   DECLINE_GROUPS.flatMap((group) => (lists[group]?.split(" ") ?? []).map((code) => [code, group] as const));
 
 test("the codes that most declines carry are in the group that was decided for them, of the network, its advice and each gateway", () => {
   const nothing = { networkDeclineCode: null, networkAdviceCode: null, gatewayCode: null, declineCategory: null };
   const card = (network: string) => ({ paymentMethodType: "card", network, cardCountry: "US" });
-  for (const [networkDeclineCode, group] of listed(NETWORK))
-    assert.equal(declineGroup({ ...nothing, networkDeclineCode }, card("visa")), group, networkDeclineCode);
-  for (const [networkAdviceCode, group] of listed(ADVICE))
-    assert.equal(declineGroup({ ...nothing, networkAdviceCode }, card("mastercard")), group, networkAdviceCode);
+  for (const [networkDeclineCode, group] of parseLists(NETWORK))
+    assert.equal(findDeclineGroup({ ...nothing, networkDeclineCode }, card("visa")), group, networkDeclineCode);
+  for (const [networkAdviceCode, group] of parseLists(ADVICE))
+    assert.equal(findDeclineGroup({ ...nothing, networkAdviceCode }, card("mastercard")), group, networkAdviceCode);
   for (const [gateway, lists] of Object.entries(GATEWAYS))
-    for (const [code, group] of listed(lists)) {
-      const gatewayCode = gatewayCodeOf(code, gateway);
-      assert.equal(declineGroup({ ...nothing, gatewayCode }, card("visa")), group, `${gateway} ${code}`);
+    for (const [code, group] of parseLists(lists)) {
+      const gatewayCode = normalizeGatewayCode(code, gateway);
+      assert.equal(findDeclineGroup({ ...nothing, gatewayCode }, card("visa")), group, `${gateway} ${code}`);
     }
 });
 

@@ -21,9 +21,10 @@ export const endsRetries = (group: DeclineGroup) =>
   DECLINE_GROUPS.indexOf(group) <= DECLINE_GROUPS.indexOf("AUTH_REQUIRED");
 
 /** Groups that say when, and not only that, a later try may work. */
-export const tellsWhen = (group: DeclineGroup) => group === "LIMIT" || group === "FUNDS" || group === "ISSUER_DOWN";
+export const hasExpectedTime = (group: DeclineGroup) =>
+  group === "LIMIT" || group === "FUNDS" || group === "ISSUER_DOWN";
 
-export const byRestriction = (a: DeclineGroup, b: DeclineGroup) =>
+export const compareRestriction = (a: DeclineGroup, b: DeclineGroup) =>
   DECLINE_GROUPS.indexOf(a) - DECLINE_GROUPS.indexOf(b);
 
 /** Where the groups come from, and what follows from each. */

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { declineGroup } from "./decline-group.ts";
 import { DECLINE_GROUPS, type DeclineGroup, endsRetries } from "./decline-groups.ts";
-import { gatewayCodeOf, networkCodeOf, ruleCodeOf, setGatewayCode } from "./gateway-codes.ts";
+import { normalizeGatewayCode, normalizeNetworkCode, ruleCodeOf, setGatewayCode } from "./gateway-codes.ts";
+import { findDeclineGroup } from "./interpret-decline.ts";
 
 const VISA = { paymentMethodType: "card", network: "visa", cardCountry: "US" };
 const groupAt = (code: string, gateway?: string) => {
   const nothing = { networkDeclineCode: null, networkAdviceCode: null, declineCategory: null };
-  return declineGroup({ ...nothing, gatewayCode: gatewayCodeOf(code, gateway) }, VISA);
+  return findDeclineGroup({ ...nothing, gatewayCode: normalizeGatewayCode(code, gateway) }, VISA);
 };
 
 const EXPECTED: Record<string, Partial<Record<DeclineGroup, string>>> = {
@@ -125,8 +125,8 @@ test("a code that only Checkout.com has is read when no gateway is named, and no
 test("a gateway's own number in the network's field is read when the gateway is named, and response codes keep their meaning", () => {
   const at = (code: string, gateway: string | null, network = "visa") => {
     const nothing = { gatewayCode: null, networkAdviceCode: null, declineCategory: null };
-    const networkDeclineCode = networkCodeOf(code, network, gateway);
-    return declineGroup({ ...nothing, networkDeclineCode }, { ...VISA, network });
+    const networkDeclineCode = normalizeNetworkCode(code, network, gateway);
+    return findDeclineGroup({ ...nothing, networkDeclineCode }, { ...VISA, network });
   };
   assert.deepEqual(
     [
@@ -143,7 +143,7 @@ test("a gateway's own number in the network's field is read when the gateway is 
   assert.equal(at("8", "Authorize.Net"), "UNKNOWN");
   assert.equal(at("202", "NMI", "amex"), "HARD_CARD", "American Express's own number");
   assert.equal(at("252", null), "UNKNOWN");
-  assert.equal(networkCodeOf("299", "visa", "NMI"), "299");
+  assert.equal(normalizeNetworkCode("299", "visa", "NMI"), "299");
 });
 
 test("a file of rules may give a number of any gateway a group, and the number stays unknown elsewhere", () => {

@@ -1,4 +1,4 @@
-import { numbered, table } from "./code-table.ts";
+import { buildCodeTable, codeRange } from "./code-table.ts";
 import {
   AUTHORIZE_NET,
   CHECKOUT,
@@ -9,11 +9,11 @@ import {
   NMI,
   PADDLE,
   PADDLE_OWN,
-} from "./gateway-tables-more.ts";
+} from "./gateway-tables-continued.ts";
 import { SOURCES } from "./sources.ts";
 
 /** Stripe's decline codes of cards, its error codes that name a reason, and its three advice values. */
-const STRIPE = table(SOURCES.stripeCodes, {
+const STRIPE = buildCodeTable(SOURCES.stripeCodes, {
   FUNDS: "insufficient_funds",
   GENERIC: `do_not_honor generic_decline call_issuer no_action_taken security_violation service_not_allowed try_again_later
     duplicate_transaction invalid_amount payment_method_provider_decline`,
@@ -33,7 +33,7 @@ const STRIPE = table(SOURCES.stripeCodes, {
 });
 
 /** Stripe's failure codes of bank debits, and what it calls an account or a mandate that cannot be debited. */
-const STRIPE_DEBITS = table(SOURCES.stripeDebits, {
+const STRIPE_DEBITS = buildCodeTable(SOURCES.stripeDebits, {
   FUNDS: "refer_to_customer",
   INVALID_DATA: `invalid_account_number invalid_account_number_length account_number_invalid routing_number_invalid
     bank_account_invalid_details branch_does_not_exist incorrect_account_holder_name incorrect_account_holder_address
@@ -46,7 +46,7 @@ const STRIPE_DEBITS = table(SOURCES.stripeDebits, {
 });
 
 /** GoCardless's causes of a payment that failed or was cancelled. */
-const GOCARDLESS = table(SOURCES.goCardlessCauses, {
+const GOCARDLESS = buildCodeTable(SOURCES.goCardlessCauses, {
   FUNDS: "refer_to_payer",
   LIMIT: "daily_payment_limit_reached",
   GENERIC: "bank_declined_payment",
@@ -59,7 +59,7 @@ const GOCARDLESS = table(SOURCES.goCardlessCauses, {
 });
 
 /** Recurly's transaction error codes. */
-const RECURLY = table(SOURCES.recurlyCodes, {
+const RECURLY = buildCodeTable(SOURCES.recurlyCodes, {
   FUNDS: "insufficient_funds partial_approval",
   GENERIC: `declined declined_saveable temporary_hold try_again call_issuer call_issuer_update_cardholder_data
     card_not_activated invalid_payment_method declined_exception contact_gateway duplicate_transaction
@@ -84,7 +84,7 @@ const RECURLY = table(SOURCES.recurlyCodes, {
 });
 
 /** Adyen's refusal reasons, each with its number. */
-const ADYEN = table(SOURCES.adyenReasons, {
+const ADYEN = buildCodeTable(SOURCES.adyenReasons, {
   FUNDS: "not_enough_balance adyen_12",
   GENERIC: `refused adyen_2 referral adyen_3 invalid_amount adyen_7 pin_validation_not_possible adyen_19
     declined_non_generic adyen_27 issuer_suspected_fraud adyen_31 no_checking_account_available_on_card adyen_34
@@ -104,11 +104,11 @@ const ADYEN = table(SOURCES.adyenReasons, {
 });
 
 /** Braintree's processor response codes. */
-const BRAINTREE = table(SOURCES.braintreeCodes, {
+const BRAINTREE = buildCodeTable(SOURCES.braintreeCodes, {
   FUNDS: "braintree_2001 braintree_2035",
   GENERIC: `braintree_2000 braintree_2016 braintree_2027 braintree_2033 braintree_2034 braintree_2036 braintree_2038
     braintree_2039 braintree_2044 braintree_2046 braintree_2048 braintree_2057 braintree_2062 braintree_2078 braintree_2104
-    braintree_2105 braintree_2106 braintree_2107 ${numbered("braintree_", 2109, 2999)}`,
+    braintree_2105 braintree_2106 braintree_2107 ${codeRange("braintree_", 2109, 2999)}`,
   LIMIT: "braintree_2002 braintree_2003 braintree_2086 braintree_2097 braintree_2098",
   ISSUER_DOWN: "braintree_3000",
   EXPIRED: "braintree_2004 braintree_2022",
@@ -129,7 +129,7 @@ export const GATEWAYS = {
 };
 
 /** Suffixes of `DECLINE_CATEGORY_…` that name a cause. The group's own names are read too. */
-export const CATEGORIES = table(SOURCES.declineCategory, {
+export const CATEGORIES = buildCodeTable(SOURCES.declineCategory, {
   FUNDS: "FUNDS INSUFFICIENT_FUNDS INSUFFICIENT_BALANCE NSF",
   GENERIC: "GENERIC GENERIC_DECLINE DO_NOT_HONOR",
   LIMIT: "LIMIT LIMIT_EXCEEDED CARD_LIMIT_EXCEEDED VELOCITY VELOCITY_EXCEEDED",
@@ -145,7 +145,7 @@ export const CATEGORIES = table(SOURCES.declineCategory, {
 });
 
 /** What it means in words where the words of its group would be wrong. */
-export const GATEWAY_WORDS: ReadonlyMap<string, string> = new Map([
+export const GATEWAY_CODE_WORDING: ReadonlyMap<string, string> = new Map([
   ["recipient_deceased", "the account's holder has died"],
   ["payer_deceased", "the account's holder has died"],
   ["debit_not_authorized", "the customer says that the debit was not authorized"],
@@ -158,7 +158,7 @@ export const GATEWAY_WORDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Codes that say that a payment failed, and not why. */
-export const REASONLESS: ReadonlySet<string> = new Set(
+export const CODES_WITHOUT_REASON: ReadonlySet<string> = new Set(
   `payment_failed payment_declined payment_error payment_intent_payment_attempt_failed charge_failed card_declined failed
   failure error unknown unknown_reason other test_failure`.split(/\s+/),
 );

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
-import { cardNetwork } from "./card-networks.ts";
-import { type DeclineCodes, declineGroup } from "./decline-group.ts";
-import { forbiddenAt, forbidsAny, type Guard, guardOf, type Question } from "./guard.ts";
+import type { LedgerEntry } from "./attempt-ledger.ts";
+import { findCardNetwork } from "./card-networks.ts";
+import { buildGuard, findForbiddingRule, forbidsAnyTime, type Guard, type ProposedAttempt } from "./guard.ts";
 import { isCard } from "./instrument.ts";
-import type { LedgerEntry } from "./ledger.ts";
+import { type DeclineCodes, findDeclineGroup } from "./interpret-decline.ts";
 
-const allowedAt = (guard: Guard, at: Date) => forbiddenAt(guard, at.getTime()) === null;
+const allowedAt = (guard: Guard, at: Date) => findForbiddingRule(guard, at.getTime()) === null;
 const allowedMoments = (guard: Guard, candidates: readonly Date[]) => candidates.filter((at) => allowedAt(guard, at));
 
 const START = Date.UTC(2026, 0, 1);
-const day = (days: number) => new Date(START + days * DAY_MS);
+const daysAfterStart = (days: number) => new Date(START + days * DAY_MS);
 const NOTHING: DeclineCodes = {
   networkDeclineCode: null,
   networkAdviceCode: null,
@@ -20,7 +20,7 @@ const NOTHING: DeclineCodes = {
   declineCategory: null,
 };
 
-const entry = (at: Date, rest: Partial<LedgerEntry> = {}): LedgerEntry => ({
+const buildEntry = (at: Date, rest: Partial<LedgerEntry> = {}): LedgerEntry => ({
   at,
   amount: 1000,
   approved: false,
@@ -29,7 +29,11 @@ const entry = (at: Date, rest: Partial<LedgerEntry> = {}): LedgerEntry => ({
   codes: null,
   ...rest,
 });
-const question = (ledger: LedgerEntry[], network: string | null, type: string | null = "card"): Question => ({
+const buildAttempt = (
+  ledger: LedgerEntry[],
+  network: string | null,
+  type: string | null = "card",
+): ProposedAttempt => ({
   instrument: { paymentMethodType: type, network, cardCountry: null },
   amount: 1000,
   ledger,
@@ -38,77 +42,99 @@ const question = (ledger: LedgerEntry[], network: string | null, type: string | 
 });
 
 test("a Visa card that has used its 30 days waits until the oldest try leaves the window", () => {
-  const ledger = Array.from({ length: 20 }, (_, index) => entry(day(index / 2)));
-  assert.deepEqual(allowedMoments(guardOf(question(ledger, "visa")), [day(16), day(30), day(30.1)]), [day(30.1)]);
+  const ledger = Array.from({ length: 20 }, (_, index) => buildEntry(daysAfterStart(index / 2)));
+  assert.deepEqual(
+    allowedMoments(buildGuard(buildAttempt(ledger, "visa")), [
+      daysAfterStart(16),
+      daysAfterStart(30),
+      daysAfterStart(30.1),
+    ]),
+    [daysAfterStart(30.1)],
+  );
 });
 
 test("a try before others already asked for counts in their windows too", () => {
-  const ledger = Array.from({ length: 20 }, (_, index) => entry(day(20 + index / 10), { approved: null }));
-  const guard = guardOf(question(ledger, "visa"));
-  assert.equal(allowedAt(guard, day(1)), false);
-  assert.equal(allowedAt(guard, day(-9)), true);
+  const ledger = Array.from({ length: 20 }, (_, index) =>
+    buildEntry(daysAfterStart(20 + index / 10), { approved: null }),
+  );
+  const guard = buildGuard(buildAttempt(ledger, "visa"));
+  assert.equal(allowedAt(guard, daysAfterStart(1)), false);
+  assert.equal(allowedAt(guard, daysAfterStart(-9)), true);
 });
 
 test("a card keeps its network's rules also behind a wallet, and under another name", () => {
-  const stolen = entry(day(0), { codes: { ...NOTHING, networkDeclineCode: "43", networkAdviceCode: "03" } });
-  const today = Array.from({ length: 10 }, (_, index) => entry(day(index / 24)));
+  const stolen = buildEntry(daysAfterStart(0), {
+    codes: { ...NOTHING, networkDeclineCode: "43", networkAdviceCode: "03" },
+  });
+  const today = Array.from({ length: 10 }, (_, index) => buildEntry(daysAfterStart(index / 24)));
   for (const type of ["apple_pay", "google_pay", "link", "credit_card", "debit_card"]) {
-    assert.ok(guardOf(question([stolen], "visa", type)).bar, type);
-    assert.equal(allowedAt(guardOf(question(today, "mastercard", type)), day(0.9)), false, type);
-    assert.equal(allowedAt(guardOf(question(today, "a brand that nobody knows", type)), day(0.9)), false, type);
+    assert.ok(buildGuard(buildAttempt([stolen], "visa", type)).bar, type);
+    assert.equal(allowedAt(buildGuard(buildAttempt(today, "mastercard", type)), daysAfterStart(0.9)), false, type);
+    assert.equal(
+      allowedAt(buildGuard(buildAttempt(today, "a brand that nobody knows", type)), daysAfterStart(0.9)),
+      false,
+      type,
+    );
   }
-  assert.ok(guardOf(question([stolen], null, "debit_card")).bar);
-  for (const none of [null, ""]) assert.equal(guardOf(question([stolen], none, "boleto")).bar, null);
+  assert.ok(buildGuard(buildAttempt([stolen], null, "debit_card")).bar);
+  for (const none of [null, ""]) assert.equal(buildGuard(buildAttempt([stolen], none, "boleto")).bar, null);
 });
 
 test("what holds nothing but cards is a card of no known network where nobody names the brand", () => {
-  const stolen = entry(day(0), { codes: { ...NOTHING, networkDeclineCode: "43" } });
-  const today = Array.from({ length: 10 }, (_, index) => entry(day(index / 24)));
+  const stolen = buildEntry(daysAfterStart(0), { codes: { ...NOTHING, networkDeclineCode: "43" } });
+  const today = Array.from({ length: 10 }, (_, index) => buildEntry(daysAfterStart(index / 24)));
   const names = `apple_pay applepay apple_pay_card google_pay googlepay paywithgoogle android_pay_card samsung_pay_card
     visa_checkout_card scheme`;
   for (const type of names.split(/\s+/)) {
-    assert.ok(guardOf(question([stolen], null, type)).bar, type);
-    assert.match(forbiddenAt(guardOf(question(today, "", type)), +day(0.9))?.sentence ?? "", /not known/, type);
+    assert.ok(buildGuard(buildAttempt([stolen], null, type)).bar, type);
+    assert.match(
+      findForbiddingRule(buildGuard(buildAttempt(today, "", type)), +daysAfterStart(0.9))?.sentence ?? "",
+      /not known/,
+      type,
+    );
   }
 });
 
 test("what has rules of its own keeps those, whatever card stands behind it", () => {
-  const three = [0, 3, 6].map((at) => entry(day(at)));
-  assert.match(guardOf(question(three, "visa", "paypal")).usedUp?.sentence ?? "", /PayPal/);
-  assert.match(guardOf(question(three, "visa", "sepa_debit")).usedUp?.sentence ?? "", /SEPA/);
+  const three = [0, 3, 6].map((at) => buildEntry(daysAfterStart(at)));
+  assert.match(buildGuard(buildAttempt(three, "visa", "paypal")).usedUp?.sentence ?? "", /PayPal/);
+  assert.match(buildGuard(buildAttempt(three, "visa", "sepa_debit")).usedUp?.sentence ?? "", /SEPA/);
 });
 
 test("on PayPal each invoice has its own tries, however soon the next one is billed and however long the first stays open", () => {
-  const earlier = [0, 1, 2].map((at) => entry(day(at), { onThisInvoice: false }));
-  const own = [7, 8, 60].map((at) => entry(day(at)));
-  const guard = guardOf(question([...earlier, ...own.slice(0, 2)], "", "paypal"));
-  assert.deepEqual([guard.usedUp, allowedAt(guard, day(60))], [null, true]);
+  const earlier = [0, 1, 2].map((at) => buildEntry(daysAfterStart(at), { onThisInvoice: false }));
+  const own = [7, 8, 60].map((at) => buildEntry(daysAfterStart(at)));
+  const guard = buildGuard(buildAttempt([...earlier, ...own.slice(0, 2)], "", "paypal"));
+  assert.deepEqual([guard.usedUp, allowedAt(guard, daysAfterStart(60))], [null, true]);
   for (const name of ["paypal", "paypal_account", "paypal_express_checkout"])
-    assert.notEqual(guardOf(question(own, "", name)).usedUp, null, name);
+    assert.notEqual(buildGuard(buildAttempt(own, "", name)).usedUp, null, name);
 });
 
 test("tries of another amount count against Mastercard's day and not against its month", () => {
-  const other = Array.from({ length: 40 }, (_, index) => entry(day(index / 3), { amount: 5 }));
-  assert.equal(allowedAt(guardOf(question(other, "mastercard")), day(13.5)), true);
-  const today = Array.from({ length: 10 }, (_, index) => entry(day(index / 24), { amount: 5 }));
-  assert.equal(allowedAt(guardOf(question(today, "Mastercard")), day(0.9)), false);
+  const other = Array.from({ length: 40 }, (_, index) => buildEntry(daysAfterStart(index / 3), { amount: 5 }));
+  assert.equal(allowedAt(buildGuard(buildAttempt(other, "mastercard")), daysAfterStart(13.5)), true);
+  const today = Array.from({ length: 10 }, (_, index) => buildEntry(daysAfterStart(index / 24), { amount: 5 }));
+  assert.equal(allowedAt(buildGuard(buildAttempt(today, "Mastercard")), daysAfterStart(0.9)), false);
 });
 
 test("a card of no known network keeps the strictest limit of each kind", () => {
-  const limits = cardNetwork("cartes bancaires").limits.map((limit) => [limit.attemptsMax, limit.windowMs / DAY_MS]);
+  const limits = findCardNetwork("cartes bancaires").limits.map((limit) => [
+    limit.attemptsMax,
+    limit.windowMs / DAY_MS,
+  ]);
   assert.deepEqual(limits, [
     [10, 1],
     [20, 30],
   ]);
   assert.match(
-    forbiddenAt(
-      guardOf(
-        question(
-          Array.from({ length: 10 }, () => entry(day(0))),
+    findForbiddingRule(
+      buildGuard(
+        buildAttempt(
+          Array.from({ length: 10 }, () => buildEntry(daysAfterStart(0))),
           null,
         ),
       ),
-      day(0.5).getTime(),
+      daysAfterStart(0.5).getTime(),
     )!.sentence,
     /not known/,
   );
@@ -127,12 +153,12 @@ test("a try is allowed only if no rolling window that holds it is overfilled, co
     fc.property(tries, hours, network, fc.boolean(), (made, hour, brand, dense) => {
       // Half of the runs squeeze the tries together, else the limits are seldom reached.
       const scale = dense ? HOUR_MS / 20 : HOUR_MS;
-      const ledger = made.map((each) => entry(new Date(START + each.hour * scale), each));
+      const ledger = made.map((each) => buildEntry(new Date(START + each.hour * scale), each));
       const at = START + hour * scale;
-      const guard = guardOf(question(ledger, brand));
+      const guard = buildGuard(buildAttempt(ledger, brand));
       const isAllowed = allowedAt(guard, new Date(at));
-      assert.ok(isAllowed || forbidsAny(guard));
-      const isSound = cardNetwork(brand).limits.every((limit) => {
+      assert.ok(isAllowed || forbidsAnyTime(guard));
+      const isSound = findCardNetwork(brand).limits.every((limit) => {
         const times = ledger
           .filter((each) => each.approved !== true && (limit.counts === "card" || each.amount === 1000))
           .map((each) => +each.at);
@@ -152,21 +178,35 @@ test("a try is allowed only if no rolling window that holds it is overfilled, co
 });
 
 test("a card that may come early is counted from the earliest moment", () => {
-  const ledger = Array.from({ length: 20 }, () => entry(day(0)));
-  const guard = guardOf({ ...question(ledger, "visa"), earlyMs: DAY_MS });
-  assert.deepEqual(allowedMoments(guard, [day(30.5), day(31.5)]), [day(31.5)]);
+  const ledger = Array.from({ length: 20 }, () => buildEntry(daysAfterStart(0)));
+  const guard = buildGuard({ ...buildAttempt(ledger, "visa"), earlyMs: DAY_MS });
+  assert.deepEqual(allowedMoments(guard, [daysAfterStart(30.5), daysAfterStart(31.5)]), [daysAfterStart(31.5)]);
 });
 
 test("after a code that Visa bars for good the same card is never tried again, another one is", () => {
   const codes = { ...NOTHING, networkDeclineCode: "14" };
-  assert.equal(allowedAt(guardOf(question([entry(day(0), { codes })], "visa")), day(300)), false);
-  assert.equal(allowedAt(guardOf(question([entry(day(0), { codes, onPresentCard: false })], "visa")), day(1)), true);
+  assert.equal(
+    allowedAt(buildGuard(buildAttempt([buildEntry(daysAfterStart(0), { codes })], "visa")), daysAfterStart(300)),
+    false,
+  );
+  assert.equal(
+    allowedAt(
+      buildGuard(buildAttempt([buildEntry(daysAfterStart(0), { codes, onPresentCard: false })], "visa")),
+      daysAfterStart(1),
+    ),
+    true,
+  );
 });
 
 test("a card that went through since another invoice was told to stop is tried again, 30 days after that decline at the soonest", () => {
   const told = (network: string, codes: Partial<DeclineCodes>, ...ledger: LedgerEntry[]) =>
-    guardOf(question([entry(day(0), { codes: { ...NOTHING, ...codes }, onThisInvoice: false }), ...ledger], network));
-  const paid = entry(day(20), { approved: true, onThisInvoice: false, clears: true });
+    buildGuard(
+      buildAttempt(
+        [buildEntry(daysAfterStart(0), { codes: { ...NOTHING, ...codes }, onThisInvoice: false }), ...ledger],
+        network,
+      ),
+    );
+  const paid = buildEntry(daysAfterStart(20), { approved: true, onThisInvoice: false, clears: true });
   const stops = [
     ["visa", { networkDeclineCode: "57" }],
     ["mastercard", { networkAdviceCode: "03" }],
@@ -174,16 +214,16 @@ test("a card that went through since another invoice was told to stop is tried a
   for (const [network, codes] of stops) {
     assert.ok(told(network, codes).bar);
     const lifted = told(network, codes, paid);
-    assert.deepEqual(allowedMoments(lifted, [day(29.9), day(30)]), [day(30)]);
+    assert.deepEqual(allowedMoments(lifted, [daysAfterStart(29.9), daysAfterStart(30)]), [daysAfterStart(30)]);
     assert.match(lifted.notBefore!.sentence, /It was approved since, so it is tried again, but not within 30 days/);
     // In doubt about the card, before the decline, or at the same moment: none of them says that it is alive.
     assert.ok(told(network, codes, { ...paid, clears: false }).bar);
-    assert.ok(told(network, codes, { ...paid, at: day(-1) }).bar);
-    assert.ok(told(network, codes, { ...paid, at: day(0) }).bar);
+    assert.ok(told(network, codes, { ...paid, at: daysAfterStart(-1) }).bar);
+    assert.ok(told(network, codes, { ...paid, at: daysAfterStart(0) }).bar);
     // What a stand-in was told is not said of the card that went through.
     const standIn = { paymentMethodType: "card", network, cardCountry: null };
-    const ofStandIn = entry(day(0), { codes: { ...NOTHING, ...codes }, onThisInvoice: false, standIn });
-    assert.ok(guardOf(question([ofStandIn, paid], network)).bar);
+    const ofStandIn = buildEntry(daysAfterStart(0), { codes: { ...NOTHING, ...codes }, onThisInvoice: false, standIn });
+    assert.ok(buildGuard(buildAttempt([ofStandIn, paid], network)).bar);
   }
   assert.ok(told("visa", { networkDeclineCode: "R1" }, paid).bar, "a consent that was revoked is not given anew");
   assert.ok(told("mastercard", { networkAdviceCode: "21" }, paid).bar);
@@ -191,59 +231,79 @@ test("a card that went through since another invoice was told to stop is tried a
 
 test("what this invoice itself was told holds whatever went through since", () => {
   const codes = { ...NOTHING, networkDeclineCode: "57" };
-  const paid = entry(day(20), { approved: true, onThisInvoice: false, clears: true });
-  assert.ok(guardOf(question([entry(day(0), { codes }), paid], "visa")).bar);
+  const paid = buildEntry(daysAfterStart(20), { approved: true, onThisInvoice: false, clears: true });
+  assert.ok(buildGuard(buildAttempt([buildEntry(daysAfterStart(0), { codes }), paid], "visa")).bar);
 });
 
 test("what a card that stands in for another one was told is read by the rules of its own network", () => {
   const guard = (network: string, standIn: string, told: Partial<DeclineCodes>) => {
     const made = { paymentMethodType: "card", network: standIn, cardCountry: null };
-    return guardOf(question([entry(day(0), { codes: { ...NOTHING, ...told }, standIn: made })], network));
+    return buildGuard(
+      buildAttempt([buildEntry(daysAfterStart(0), { codes: { ...NOTHING, ...told }, standIn: made })], network),
+    );
   };
   assert.match(guard("mastercard", "visa", { networkDeclineCode: "57" }).bar!.sentence, /^Visa does not allow/);
   assert.equal(guard("visa", "mastercard", { networkDeclineCode: "57" }).bar, null);
-  assert.equal(guard("visa", "mastercard", { networkAdviceCode: "25" }).notBefore?.at, +day(1));
+  assert.equal(guard("visa", "mastercard", { networkAdviceCode: "25" }).notBefore?.at, +daysAfterStart(1));
 });
 
 test("Mastercard's advice bars a card, or says how long to wait", () => {
   const advised = (networkAdviceCode: string) =>
-    guardOf(question([entry(day(0), { codes: { ...NOTHING, networkAdviceCode } })], "mastercard"));
+    buildGuard(
+      buildAttempt([buildEntry(daysAfterStart(0), { codes: { ...NOTHING, networkAdviceCode } })], "mastercard"),
+    );
   for (const code of ["03", "05", "21", "22", "41", "42"])
-    assert.equal(allowedAt(advised(code), day(400)), false, code);
+    assert.equal(allowedAt(advised(code), daysAfterStart(400)), false, code);
   const waits = { "02": 3, "24": 1 / 24, "25": 1, "26": 2, "27": 4, "28": 6, "29": 8, "30": 10 };
   for (const [code, days] of Object.entries(waits)) {
-    assert.equal(allowedAt(advised(code), new Date(+day(days) - 1)), false, code);
-    assert.equal(allowedAt(advised(code), day(days)), true, code);
+    assert.equal(allowedAt(advised(code), new Date(+daysAfterStart(days) - 1)), false, code);
+    assert.equal(allowedAt(advised(code), daysAfterStart(days)), true, code);
   }
 });
 
 test("a prepaid card that cannot be topped up is given up after three declines", () => {
   const codes = { ...NOTHING, networkAdviceCode: "40" };
-  const declines = (count: number) => Array.from({ length: count }, (_, index) => entry(day(index), { codes }));
-  assert.equal(allowedAt(guardOf(question(declines(2), "mastercard")), day(9)), true);
-  assert.equal(allowedAt(guardOf(question(declines(3), "mastercard")), day(9)), false);
+  const declines = (count: number) =>
+    Array.from({ length: count }, (_, index) => buildEntry(daysAfterStart(index), { codes }));
+  assert.equal(allowedAt(buildGuard(buildAttempt(declines(2), "mastercard")), daysAfterStart(9)), true);
+  assert.equal(allowedAt(buildGuard(buildAttempt(declines(3), "mastercard")), daysAfterStart(9)), false);
   assert.deepEqual(
-    [0, 1, 2, 3].map((count) => guardOf(question(declines(count), "mastercard")).triesLeft?.count),
+    [0, 1, 2, 3].map((count) => buildGuard(buildAttempt(declines(count), "mastercard")).triesLeft?.count),
     [undefined, 2, 1, undefined],
   );
 });
 
 test("bank debits of SEPA and ACH are presented at most twice again, and all only for so long", () => {
   for (const type of ["sepa_debit", "ach_debit"]) {
-    assert.equal(allowedAt(guardOf(question([entry(day(0)), entry(day(5))], null, type)), day(9)), true);
     assert.equal(
-      allowedAt(guardOf(question([entry(day(0)), entry(day(5)), entry(day(9))], null, type)), day(20)),
+      allowedAt(
+        buildGuard(buildAttempt([buildEntry(daysAfterStart(0)), buildEntry(daysAfterStart(5))], null, type)),
+        daysAfterStart(9),
+      ),
+      true,
+    );
+    assert.equal(
+      allowedAt(
+        buildGuard(
+          buildAttempt(
+            [buildEntry(daysAfterStart(0)), buildEntry(daysAfterStart(5)), buildEntry(daysAfterStart(9))],
+            null,
+            type,
+          ),
+        ),
+        daysAfterStart(20),
+      ),
       false,
     );
   }
   // Bacs names no number.
-  const daily = Array.from({ length: 20 }, (_, n) => entry(day(n)));
-  assert.equal(allowedAt(guardOf(question(daily, null, "bacs_debit")), day(20)), true);
+  const daily = Array.from({ length: 20 }, (_, n) => buildEntry(daysAfterStart(n)));
+  assert.equal(allowedAt(buildGuard(buildAttempt(daily, null, "bacs_debit")), daysAfterStart(20)), true);
   const last = { sepa_debit: 42, ach_debit: 180, bacs_debit: 28 };
   for (const [type, days] of Object.entries(last)) {
-    const guard = guardOf(question([entry(day(0))], null, type));
-    assert.equal(allowedAt(guard, day(days)), true);
-    assert.equal(allowedAt(guard, day(days + 0.1)), false);
+    const guard = buildGuard(buildAttempt([buildEntry(daysAfterStart(0))], null, type));
+    assert.equal(allowedAt(guard, daysAfterStart(days)), true);
+    assert.equal(allowedAt(guard, daysAfterStart(days + 0.1)), false);
   }
 });
 
@@ -258,21 +318,21 @@ test("a bank debit keeps its scheme's rules under the name that its gateway has 
     directdebit_gb: "Bacs",
   };
   for (const [type, scheme] of Object.entries(names)) {
-    const debit = guardOf(question([entry(day(0)), entry(day(5))], null, type));
+    const debit = buildGuard(buildAttempt([buildEntry(daysAfterStart(0)), buildEntry(daysAfterStart(5))], null, type));
     assert.match(debit.notAfter!.sentence, new RegExp(`^${scheme} debits allow`), type);
     assert.equal(isCard({ paymentMethodType: type, network: "visa", cardCountry: null }), false, type);
   }
   const returned = { networkDeclineCode: "R01", networkAdviceCode: null, gatewayCode: null, declineCategory: null };
   const account = { paymentMethodType: "us_bank_account", network: null, cardCountry: null };
-  assert.equal(declineGroup(returned, account), "FUNDS");
-  assert.equal(declineGroup({ ...returned, networkDeclineCode: "R07" }, account), "REVOKED");
+  assert.equal(findDeclineGroup(returned, account), "FUNDS");
+  assert.equal(findDeclineGroup({ ...returned, networkDeclineCode: "R07" }, account), "REVOKED");
 });
 
 test("of a debit as many presentations are left as the scheme allows after the ones that were made", () => {
   const left = (type: string, count: number) =>
-    guardOf(
-      question(
-        Array.from({ length: count }, (_, n) => entry(day(n))),
+    buildGuard(
+      buildAttempt(
+        Array.from({ length: count }, (_, n) => buildEntry(daysAfterStart(n))),
         null,
         type,
       ),
@@ -283,15 +343,29 @@ test("of a debit as many presentations are left as the scheme allows after the o
 test("a retry of a prepaid card that nobody answered counts, and a decline that says nothing of it does not", () => {
   const codes = { ...NOTHING, networkAdviceCode: "40" };
   const plain = { ...NOTHING, networkDeclineCode: "51" };
-  const left = (...ledger: LedgerEntry[]) => guardOf(question(ledger, "mastercard")).triesLeft?.count;
-  const asked = entry(day(2), { approved: null });
-  assert.deepEqual([left(entry(day(0), { codes }), asked), left(asked, entry(day(3), { codes }))], [1, 2]);
-  assert.equal(left(entry(day(0), { codes }), entry(day(1), { codes: plain })), 2);
-  const guard = guardOf(question([entry(day(0), { codes }), entry(day(1), { codes }), asked], "mastercard"));
+  const left = (...ledger: LedgerEntry[]) => buildGuard(buildAttempt(ledger, "mastercard")).triesLeft?.count;
+  const asked = buildEntry(daysAfterStart(2), { approved: null });
+  assert.deepEqual(
+    [left(buildEntry(daysAfterStart(0), { codes }), asked), left(asked, buildEntry(daysAfterStart(3), { codes }))],
+    [1, 2],
+  );
+  assert.equal(left(buildEntry(daysAfterStart(0), { codes }), buildEntry(daysAfterStart(1), { codes: plain })), 2);
+  const guard = buildGuard(
+    buildAttempt(
+      [buildEntry(daysAfterStart(0), { codes }), buildEntry(daysAfterStart(1), { codes }), asked],
+      "mastercard",
+    ),
+  );
   assert.match(guard.bar!.sentence, /^Only 3 tries are advised on such a card; counted so far: 3 \(/);
 });
 
 test("a first debit that nobody reported counts as one", () => {
-  const ledger = [entry(day(3), { approved: null }), entry(day(7), { approved: null })];
-  assert.equal(allowedAt(guardOf({ ...question(ledger, null, "sepa_debit"), firstTriedAt: day(0) }), day(9)), false);
+  const ledger = [buildEntry(daysAfterStart(3), { approved: null }), buildEntry(daysAfterStart(7), { approved: null })];
+  assert.equal(
+    allowedAt(
+      buildGuard({ ...buildAttempt(ledger, null, "sepa_debit"), firstTriedAt: daysAfterStart(0) }),
+      daysAfterStart(9),
+    ),
+    false,
+  );
 });

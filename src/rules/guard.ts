@@ -1,17 +1,17 @@
 import { DAY_MS } from "../domain/durations.ts";
 import type { AdviceCode } from "./advice-codes.ts";
-import { type BankDebit, bankDebit } from "./bank-debits.ts";
-import { type CardNetwork, cardNetwork, type Limit, UNKNOWN_NETWORK } from "./card-networks.ts";
-import { type DeclineCodes, type ReadDecline, readDecline } from "./decline-group.ts";
-import { byRestriction, endsRetries } from "./decline-groups.ts";
-import { disputeBar } from "./dispute-bar.ts";
+import { type CardBlock, citeSource, type LedgerEntry, type Ruling } from "./attempt-ledger.ts";
+import { type BankDebit, findBankDebit } from "./bank-debits.ts";
+import { type AttemptLimit, type CardNetwork, findCardNetwork, UNKNOWN_NETWORK } from "./card-networks.ts";
+import { compareRestriction, endsRetries } from "./decline-groups.ts";
+import { findDisputeBlock } from "./dispute-block.ts";
 import { type Instrument, isCard } from "./instrument.ts";
-import { type Bar, cited, type LedgerEntry, type Ruling } from "./ledger.ts";
-import { isOwn, SOURCES } from "./sources.ts";
-import { walletOf } from "./wallets.ts";
+import { type DeclineCodes, type InterpretedDecline, interpretDecline } from "./interpret-decline.ts";
+import { isOperatorSource, SOURCES } from "./sources.ts";
+import { findWallet } from "./wallets.ts";
 
 /** What is asked of the networks: another attempt of this amount, on this card, for this invoice. */
-export interface Question {
+export interface ProposedAttempt {
   instrument: Instrument;
   amount: number;
   ledger: readonly LedgerEntry[];
@@ -24,9 +24,9 @@ export interface Question {
 /** All that the rules say of one question, worked out once and then asked about many moments. */
 export interface Guard {
   /** The present card may not be tried again. */
-  bar: Bar | null;
+  bar: CardBlock | null;
   /** A bar by another invoice's decline that the card has outlived, and when it is over: no try comes sooner. The latest to end. */
-  lifted: (Bar & { at: number }) | null;
+  lifted: (CardBlock & { at: number }) | null;
   /** Not before this, by the bank's advice, or since it may yet give some; `earlyMs` is not taken off yet. */
   notBefore: (Ruling & { at: number }) | null;
   /** Not after this: the last day on which a debit may be presented again. */
@@ -36,15 +36,16 @@ export interface Guard {
   /** After so many more presentations, or declines that advise few tries as one before did, nothing may be tried any more; at least one. */
   triesLeft: (Ruling & { count: number }) | null;
   /** `times`: earliest first, of the tries that it counts. */
-  limits: readonly (Ruling & Pick<Limit, "attemptsMax" | "windowMs" | "counts"> & { times: readonly number[] })[];
+  limits: readonly (Ruling &
+    Pick<AttemptLimit, "attemptsMax" | "windowMs" | "counts"> & { times: readonly number[] })[];
   earlyMs: number;
 }
 
 /** @see docs/sources.md */
-export function guardOf(question: Question): Guard {
+export function buildGuard(question: ProposedAttempt): Guard {
   const { instrument, ledger, earlyMs } = question;
   const type = instrument.paymentMethodType;
-  const debit = bankDebit(type);
+  const debit = findBankDebit(type);
   const guard: Guard = {
     bar: null,
     lifted: null,
@@ -55,14 +56,14 @@ export function guardOf(question: Question): Guard {
     limits: [],
     earlyMs,
   };
-  guard.bar = disputeBar(ledger);
-  if (debit) return { ...guard, ...presentations(question, debit) };
-  const network = isCard(instrument) ? cardNetwork(instrument.network) : walletOf(type!);
+  guard.bar = findDisputeBlock(ledger);
+  if (debit) return { ...guard, ...checkPresentations(question, debit) };
+  const network = isCard(instrument) ? findCardNetwork(instrument.network) : findWallet(type!);
   if (!network) return guard;
   const counted = ledger.filter((entry) => entry.onPresentCard && entry.approved !== true);
-  const unseen = unseenFirstTry(question);
+  const unseen = findUnreportedFirstAttempt(question);
   const limits = network.limits.map((limit) => ({
-    sentence: limitSentence(network, limit),
+    sentence: describeLimit(network, limit),
     source: limit.source,
     attemptsMax: limit.attemptsMax,
     windowMs: limit.windowMs,
@@ -70,7 +71,7 @@ export function guardOf(question: Question): Guard {
     times: [
       ...unseen,
       ...counted
-        .filter((entry) => !entry.isUnsent && COUNTS[limit.counts](entry, question))
+        .filter((entry) => !entry.isUnsent && COUNTS_BY_SCOPE[limit.counts](entry, question))
         .map((entry) => entry.at.getTime()),
     ].sort((a, b) => a - b),
   }));
@@ -78,56 +79,59 @@ export function guardOf(question: Question): Guard {
     limits.find(
       ({ windowMs, times, attemptsMax }) => windowMs === Number.POSITIVE_INFINITY && times.length >= attemptsMax,
     ) ?? null;
-  const advice = advised(counted, aliveAt(ledger), instrument);
+  const advice = collectAdvice(counted, lastAliveAt(ledger), instrument);
   return { ...guard, ...advice, bar: guard.bar ?? advice.bar, limits, usedUp };
 }
 
 /** Which tries count against a limit. */
-const COUNTS: Readonly<Record<Limit["counts"], (entry: LedgerEntry, question: Question) => boolean>> = {
+const COUNTS_BY_SCOPE: Readonly<
+  Record<AttemptLimit["counts"], (entry: LedgerEntry, question: ProposedAttempt) => boolean>
+> = {
   card: () => true,
   card_and_amount: (entry, { amount }) => entry.amount === amount,
   invoice: ({ onThisInvoice }) => onThisInvoice,
 };
 
 /** When the present card was shown to be alive last, in milliseconds since 1970; 0: it was not. */
-const aliveAt = (ledger: readonly LedgerEntry[]) =>
+const lastAliveAt = (ledger: readonly LedgerEntry[]) =>
   ledger.reduce((latest, { at, clears }) => (clears ? Math.max(latest, at.getTime()) : latest), 0);
 
 /** Mastercard charges for an attempt within 30 days of its advice 03 or 21. Our own choice for all bars. */
-const BARRED_MS = 30 * DAY_MS;
+const BLOCK_MS = 30 * DAY_MS;
 
 /** What earlier declines of the same card say about ever trying it again, and when. */
-function advised(counted: readonly LedgerEntry[], alive: number, instrument: Instrument) {
+function collectAdvice(counted: readonly LedgerEntry[], alive: number, instrument: Instrument) {
   let bar: Guard["bar"] = null;
   let lifted: Guard["lifted"] = null;
   let notBefore: Guard["notBefore"] = null;
   // The latest decline that said that few tries are advised, and how many were made since the first one that did.
-  let few: { decline: ReadDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
+  let few: { decline: InterpretedDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
   let tries = 0;
   for (const { codes, at, approved, onThisInvoice, standIn, mayBeAnswered } of counted) {
     if (!codes) {
       if (few && approved === null) tries++;
-      if (mayBeAnswered) notBefore = laterOf(notBefore, awaitedAnswer(at));
+      if (mayBeAnswered) notBefore = laterOf(notBefore, waitForAnswer(at));
       continue;
     }
-    const decline = readDecline(codes, standIn ?? instrument);
+    const decline = interpretDecline(codes, standIn ?? instrument);
     const { advice } = decline;
     if (advice && Number.isFinite(advice.triesMax)) {
       tries++;
       few = { decline, advice, onThisInvoice };
     }
-    const ruling = barring(decline, cardNetwork((standIn ?? instrument).network));
-    if (ruling && !onThisInvoice && !standIn && at.getTime() < alive && isOfCard(decline)) {
-      const until = at.getTime() + BARRED_MS;
+    const ruling = findBlock(decline, findCardNetwork((standIn ?? instrument).network));
+    if (ruling && !onThisInvoice && !standIn && at.getTime() < alive && isAboutCard(decline)) {
+      const until = at.getTime() + BLOCK_MS;
       if (until > (lifted?.at ?? 0)) lifted = { ...ruling, decline, onThisInvoice, at: until };
-    } else if (ruling) bar = graver(bar, { ...ruling, decline, onThisInvoice });
-    for (const wait of [advisedWait(advice, at), lifted && liftedWait(lifted)]) notBefore = laterOf(notBefore, wait);
+    } else if (ruling) bar = isMoreRestrictive(bar, { ...ruling, decline, onThisInvoice });
+    for (const wait of [waitForAdvice(advice, at), lifted && waitForBlockEnd(lifted)])
+      notBefore = laterOf(notBefore, wait);
   }
   let triesLeft: Guard["triesLeft"] = null;
   if (few) {
     const { source, triesMax } = few.advice;
-    const sentence = `Only ${triesMax === 1 ? "1 try is" : `${triesMax} tries are`} advised on such a card; counted so far: ${tries} ${cited(source)}.`;
-    if (tries >= triesMax) bar = graver(bar, { sentence, source, ...few });
+    const sentence = `Only ${triesMax === 1 ? "1 try is" : `${triesMax} tries are`} advised on such a card; counted so far: ${tries} ${citeSource(source)}.`;
+    if (tries >= triesMax) bar = isMoreRestrictive(bar, { sentence, source, ...few });
     else triesLeft = { sentence, source, count: triesMax - tries };
   }
   return { bar, lifted, notBefore, triesLeft };
@@ -137,65 +141,67 @@ const laterOf = (one: Guard["notBefore"], other: Guard["notBefore"]) =>
   other && other.at > (one?.at ?? 0) ? other : one;
 
 /** Merchants tell within minutes what came of a try. */
-const ANSWER_MS = 15 * 60_000;
+const ANSWER_WAIT_MS = 15 * 60_000;
 
 /** Two tries on a card that are decided before either is answered might both be made where the first one's answer is to wait, or to stop. */
-function awaitedAnswer(at: Date): Guard["notBefore"] {
+function waitForAnswer(at: Date): Guard["notBefore"] {
   const source = SOURCES.mastercardAdvice;
-  const sentence = `A try of another invoice that counts for this card is asked for, and what its bank says, which may be to wait or to stop, is heard first ${cited(source)}.`;
-  return { sentence, source, at: at.getTime() + ANSWER_MS };
+  const sentence = `A try of another invoice that counts for this card is asked for, and what its bank says, which may be to wait or to stop, is heard first ${citeSource(source)}.`;
+  return { sentence, source, at: at.getTime() + ANSWER_WAIT_MS };
 }
 
-function advisedWait(advice: AdviceCode | null, at: Date): Guard["notBefore"] {
+function waitForAdvice(advice: AdviceCode | null, at: Date): Guard["notBefore"] {
   if (!advice || advice.waitMs <= 0) return null;
-  const sentence = `With a decline ${advice.words}, and no try comes sooner ${cited(advice.source)}.`;
+  const sentence = `With a decline ${advice.words}, and no try comes sooner ${citeSource(advice.source)}.`;
   return { sentence, source: advice.source, at: at.getTime() + advice.waitMs };
 }
 
-function liftedWait({ source, at }: NonNullable<Guard["lifted"]>): NonNullable<Guard["notBefore"]> {
-  const sentence = `A decline of another invoice barred this card ${cited(source)}. It was approved since, so it is tried again, but not within 30 days of that decline.`;
+function waitForBlockEnd({ source, at }: NonNullable<Guard["lifted"]>): NonNullable<Guard["notBefore"]> {
+  const sentence = `A decline of another invoice barred this card ${citeSource(source)}. It was approved since, so it is tried again, but not within 30 days of that decline.`;
   return { sentence, source, at };
 }
 
 /** It speaks of the card, and not of a consent that was revoked, or of a suspicion. */
-const isOfCard = ({ group }: ReadDecline) => group !== "REVOKED" && group !== "FRAUD";
+const isAboutCard = ({ group }: InterpretedDecline) => group !== "REVOKED" && group !== "FRAUD";
 
 /** Whether a decline by itself bars its card, for as long as nothing shows the card to be alive again. */
-export const barsCard = (codes: DeclineCodes, instrument: Instrument): boolean =>
-  barring(readDecline(codes, instrument), cardNetwork(instrument.network)) !== null;
+export const blocksCard = (codes: DeclineCodes, instrument: Instrument): boolean =>
+  findBlock(interpretDecline(codes, instrument), findCardNetwork(instrument.network)) !== null;
 
-function barring({ advice, category1 }: ReadDecline, network: CardNetwork): Ruling | null {
+function findBlock({ advice, category1 }: InterpretedDecline, network: CardNetwork): Ruling | null {
   const source = advice?.bars ? advice.source : category1;
   if (!source) return null;
-  if (isOwn(source))
-    return { sentence: `After such a decline the card may not be tried again ${cited(source)}.`, source };
+  if (isOperatorSource(source))
+    return { sentence: `After such a decline the card may not be tried again ${citeSource(source)}.`, source };
   if (advice?.bars) {
-    const sentence = `Mastercard's advice with such a decline is to stop, so this card is not tried again ${cited(source)}.`;
+    const sentence = `Mastercard's advice with such a decline is to stop, so this card is not tried again ${citeSource(source)}.`;
     return { sentence, source };
   }
   const who =
     network.dialect === "visa" ? `${network.name} does` : "Visa's categories, kept here as the safe choice, do";
-  return { sentence: `${who} not allow another try on a card after such a decline ${cited(source)}.`, source };
+  return { sentence: `${who} not allow another try on a card after such a decline ${citeSource(source)}.`, source };
 }
 
 /** What this invoice was told counts before what another one was, then the more restrictive. */
-function graver(a: Guard["bar"], b: NonNullable<Guard["bar"]>) {
+function isMoreRestrictive(a: Guard["bar"], b: NonNullable<Guard["bar"]>) {
   if (!a || a.onThisInvoice !== b.onThisInvoice) return !a || b.onThisInvoice ? b : a;
-  return byRestriction(a.decline.group, b.decline.group) < 0 ? a : b;
+  return compareRestriction(a.decline.group, b.decline.group) < 0 ? a : b;
 }
 
-function presentations(question: Question, debit: BankDebit) {
+function checkPresentations(question: ProposedAttempt, debit: BankDebit) {
   const presented = question.ledger.filter((entry) => entry.onThisInvoice && entry.onPresentCard && !entry.isUnsent);
-  const times = [...unseenFirstTry(question), ...presented.map((entry) => entry.at.getTime())].sort((a, b) => a - b);
+  const times = [...findUnreportedFirstAttempt(question), ...presented.map((entry) => entry.at.getTime())].sort(
+    (a, b) => a - b,
+  );
   const latest = presented
     .filter((entry) => entry.approved === false)
     .reduce<LedgerEntry | null>((last, entry) => (last && last.at > entry.at ? last : entry), null);
-  const group = latest?.codes ? readDecline(latest.codes, question.instrument).group : "UNKNOWN";
+  const group = latest?.codes ? interpretDecline(latest.codes, question.instrument).group : "UNKNOWN";
   // Any other reason, such as a fault or "declined", hides which return code it was.
   const isTold = group === "FUNDS" || endsRetries(group);
   const untold = isTold ? "" : "; whether the last one met that was not reported, so tries are counted alone";
   const ruling = {
-    sentence: `${debit.name} debits allow ${debit.words}${untold} ${cited(debit.source)}.`,
+    sentence: `${debit.name} debits allow ${debit.words}${untold} ${citeSource(debit.source)}.`,
     source: debit.source,
   };
   const count = debit.presentationsMax - times.length;
@@ -207,26 +213,26 @@ function presentations(question: Question, debit: BankDebit) {
 }
 
 /** What is reported so much later than the invoice became unpaid may still be its first attempt. */
-const REPORTED_MS = DAY_MS;
+const FIRST_REPORT_DELAY_MS = DAY_MS;
 
 /** An invoice that is unpaid was tried once, also where no transaction tells of it. */
-function unseenFirstTry({ firstTriedAt, ledger }: Question): number[] {
+function findUnreportedFirstAttempt({ firstTriedAt, ledger }: ProposedAttempt): number[] {
   if (firstTriedAt === null) return [];
   const isSeen = ledger.some(
-    (entry) => entry.onThisInvoice && entry.onPresentCard && +entry.at <= +firstTriedAt + REPORTED_MS,
+    (entry) => entry.onThisInvoice && entry.onPresentCard && +entry.at <= +firstTriedAt + FIRST_REPORT_DELAY_MS,
   );
   return isSeen ? [] : [firstTriedAt.getTime()];
 }
 
-function limitSentence(network: CardNetwork, limit: Limit) {
+function describeLimit(network: CardNetwork, limit: AttemptLimit) {
   if (limit.source === SOURCES.unknownCards)
-    return `${isUnknown(network) ? "The card network is not known" : `What ${network.name} allows was not seen`}, so the strictest limit is kept: ${limit.words} (Visa and Mastercard).`;
+    return `${isUnknownNetwork(network) ? "The card network is not known" : `What ${network.name} allows was not seen`}, so the strictest limit is kept: ${limit.words} (Visa and Mastercard).`;
   if (limit.source === SOURCES.otherCards)
     return `${network.name} publishes no limit, so Visa's is kept: ${limit.words}.`;
-  return `${network.name} allows at most ${limit.words} ${cited(limit.source)}.`;
+  return `${network.name} allows at most ${limit.words} ${citeSource(limit.source)}.`;
 }
 
-const isUnknown = ({ name }: CardNetwork) => name === UNKNOWN_NETWORK.name;
+const isUnknownNetwork = ({ name }: CardNetwork) => name === UNKNOWN_NETWORK.name;
 
 /**
  * Whether the rules allow an attempt at that moment, or up to `earlyMs` before it.
@@ -237,7 +243,7 @@ const isUnknown = ({ name }: CardNetwork) => name === UNKNOWN_NETWORK.name;
  * @param at  in milliseconds since 1970
  * @returns null when it is allowed, else the rule that forbids it
  */
-export function forbiddenAt(guard: Guard, at: number): Ruling | null {
+export function findForbiddingRule(guard: Guard, at: number): Ruling | null {
   if (guard.bar) return guard.bar;
   if (guard.usedUp) return guard.usedUp;
   if (guard.notBefore && at - guard.earlyMs < guard.notBefore.at) return guard.notBefore;
@@ -247,7 +253,7 @@ export function forbiddenAt(guard: Guard, at: number): Ruling | null {
 }
 
 /** Whether there is any moment that the rules forbid. */
-export const forbidsAny = ({ bar, usedUp, notBefore, notAfter, limits }: Guard): boolean =>
+export const forbidsAnyTime = ({ bar, usedUp, notBefore, notAfter, limits }: Guard): boolean =>
   (bar ?? usedUp ?? notBefore ?? notAfter) !== null ||
   limits.some(({ times, attemptsMax }) => times.length >= attemptsMax);
 

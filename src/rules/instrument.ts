@@ -1,7 +1,7 @@
-import { schemeOf } from "../domain/schemes.ts";
-import { bankDebit } from "./bank-debits.ts";
-import { brandOf } from "./card-networks.ts";
-import { walletOf } from "./wallets.ts";
+import { paymentSchemeOf } from "../domain/payment-schemes.ts";
+import { findBankDebit } from "./bank-debits.ts";
+import { findBrand } from "./card-networks.ts";
+import { findWallet } from "./wallets.ts";
 
 /** What was paid with, so that its codes can be read. */
 export interface Instrument {
@@ -14,10 +14,10 @@ export interface Instrument {
 }
 
 /** What merchants call a card when they are asked for the type. */
-export const CARDS: ReadonlySet<string> = new Set(["card", "credit_card", "debit_card"]);
+export const CARD_TYPES: ReadonlySet<string> = new Set(["card", "credit_card", "debit_card"]);
 
 /** Of Adyen, Braintree, Chargebee and Stripe: what holds cards alone, so that whoever names no brand is still charged on one. @see docs/sources.md, names of cards */
-const HOLDS_CARDS: ReadonlySet<string> = new Set(
+const CARD_WALLET_TYPES: ReadonlySet<string> = new Set(
   `scheme apple_pay applepay apple_pay_card google_pay googlepay paywithgoogle android_pay_card samsung_pay_card
   visa_checkout_card`.split(/\s+/),
 );
@@ -28,14 +28,16 @@ const HOLDS_CARDS: ReadonlySet<string> = new Set(
  */
 export function isCard({ paymentMethodType, network }: Instrument): boolean {
   if (paymentMethodType === null) return true;
-  if (bankDebit(paymentMethodType) || walletOf(paymentMethodType)) return false;
-  return CARDS.has(paymentMethodType) || HOLDS_CARDS.has(paymentMethodType) || (network ?? "").trim() !== "";
+  if (findBankDebit(paymentMethodType) || findWallet(paymentMethodType)) return false;
+  return CARD_TYPES.has(paymentMethodType) || CARD_WALLET_TYPES.has(paymentMethodType) || (network ?? "").trim() !== "";
 }
 
 /** A way of paying by the name that lessons have for it: "card" also of "credit_card", and of what has a brand for a name, as Adyen's "mc" and "visa_applepay". */
-export const methodOf = (paymentMethodType: string): string =>
-  CARDS.has(paymentMethodType) || brandOf(null, paymentMethodType) !== null ? "card" : schemeOf(paymentMethodType);
+export const normalizeMethod = (paymentMethodType: string): string =>
+  CARD_TYPES.has(paymentMethodType) || findBrand(null, paymentMethodType) !== null
+    ? "card"
+    : paymentSchemeOf(paymentMethodType);
 
 /** Whether it is known how such a payment may be tried again. */
-export const hasRules = (instrument: Instrument): boolean =>
-  isCard(instrument) || bankDebit(instrument.paymentMethodType) !== undefined;
+export const hasKnownRules = (instrument: Instrument): boolean =>
+  isCard(instrument) || findBankDebit(instrument.paymentMethodType) !== undefined;

@@ -1,28 +1,28 @@
+import type { Ruling } from "./attempt-ledger.ts";
 import type { Guard } from "./guard.ts";
-import type { Ruling } from "./ledger.ts";
 
 /** A limit as several tries that are planned together have to keep it. */
 export type PlanLimit = Pick<Guard["limits"][number], "times" | "attemptsMax" | "windowMs">;
 
 /**
  * A limit for a plan. Each try may come `earlyMs` before its moment, and the next one not, so windows are that much longer: now and then that is
- * stricter than `forbiddenAt`, which knows of earlier tries when they came.
+ * stricter than `findForbiddingRule`, which knows of earlier tries when they came.
  *
  * @param from  nothing is planned before
  */
-const planLimit = ({ times, attemptsMax, windowMs }: PlanLimit, earlyMs: number, from: number): PlanLimit => ({
+const toPlanLimit = ({ times, attemptsMax, windowMs }: PlanLimit, earlyMs: number, from: number): PlanLimit => ({
   times: times.filter((at) => at >= from - windowMs - earlyMs),
   attemptsMax,
   windowMs: windowMs + earlyMs,
 });
 
 /** The limits that so many more declines could fill, from a moment on. */
-export function fillable({ limits, earlyMs }: Guard, from: number, tries: number): PlanLimit[] {
+export function findFillableLimits({ limits, earlyMs }: Guard, from: number, tries: number): PlanLimit[] {
   const isFillable = ({ times, attemptsMax }: PlanLimit) => times.length + tries > attemptsMax;
   // Most are far from being filled, whenever their attempts were made.
   return limits
     .filter(isFillable)
-    .map((limit) => planLimit(limit, earlyMs, from))
+    .map((limit) => toPlanLimit(limit, earlyMs, from))
     .filter(isFillable);
 }
 
@@ -73,7 +73,7 @@ function sortedIndex(numbers: readonly number[], value: number): number {
  *
  * @param gapMs  between two of them, and before the first
  */
-export function fewest(
+export function findTightestLimit(
   { triesLeft, limits, earlyMs }: Guard,
   [from, to]: readonly [number, number],
   gapMs: number,
@@ -82,23 +82,23 @@ export function fewest(
   let least = triesLeft !== null && triesLeft.count < most ? triesLeft : null;
   for (const limit of limits) {
     if (limit.times.length + most <= limit.attemptsMax) continue;
-    const count = roomOf(planLimit(limit, earlyMs, from), from + gapMs, to, gapMs, most);
+    const count = countRoom(toPlanLimit(limit, earlyMs, from), from + gapMs, to, gapMs, most);
     if (count < (least?.count ?? most)) least = { sentence: limit.sentence, source: limit.source, count };
   }
   return least;
 }
 
 /** The rule by which no try at all fits between two moments, as those before fill its limit to the end; null: one does. */
-export const filledUp = (guard: Guard, [from, to]: readonly [number, number]): Ruling | null =>
-  guard.limits.find((limit) => roomOf(planLimit(limit, guard.earlyMs, from), from, to, 0, 1) === 0) ?? null;
+export const findFullLimit = (guard: Guard, [from, to]: readonly [number, number]): Ruling | null =>
+  guard.limits.find((limit) => countRoom(toPlanLimit(limit, guard.earlyMs, from), from, to, 0, 1) === 0) ?? null;
 
 /** Made as soon as each may be, most fit. */
-function roomOf(limit: PlanLimit, from: number, to: number, gapMs: number, most: number): number {
+function countRoom(limit: PlanLimit, from: number, to: number, gapMs: number, most: number): number {
   if (limit.times.length + most <= limit.attemptsMax) return most;
   const planned: number[] = [];
   let at: number | undefined = from;
   while (at !== undefined && at < to && planned.length < most) {
-    if (!keepsLimit(limit, planned, at)) at = nextFree(limit, planned, at);
+    if (!keepsLimit(limit, planned, at)) at = nextFreeTime(limit, planned, at);
     else {
       planned.push(at);
       at += gapMs;
@@ -108,7 +108,7 @@ function roomOf(limit: PlanLimit, from: number, to: number, gapMs: number, most:
 }
 
 /** The first moment after this one at which an attempt has just left the window. */
-function nextFree({ times, windowMs }: PlanLimit, planned: readonly number[], at: number): number | undefined {
+function nextFreeTime({ times, windowMs }: PlanLimit, planned: readonly number[], at: number): number | undefined {
   let next: number | undefined;
   for (const list of [times, planned])
     for (const time of list) {

@@ -13,7 +13,7 @@ export interface ResponseCode {
   source: Source;
 }
 
-const row = (
+const defineCode = (
   category: VisaCategory,
   group: DeclineGroup,
   words: string,
@@ -21,7 +21,7 @@ const row = (
 ): ResponseCode => ({ category, group, words, source });
 
 /** In none of the lists of categories that were read, hence of category 4. */
-const other = (group: DeclineGroup, words: string) => row(4, group, words, SOURCES.responseCodes);
+const defineUnlistedCode = (group: DeclineGroup, words: string) => defineCode(4, group, words, SOURCES.responseCodes);
 
 /**
  * ISO 8583 response codes of card declines, as Visa puts them in categories.
@@ -33,91 +33,91 @@ const other = (group: DeclineGroup, words: string) => row(4, group, words, SOURC
  * @see docs/sources.md#visa-decline-categories, #response-codes and #decline-groups
  */
 export const RESPONSE_CODES: ReadonlyMap<string, ResponseCode> = new Map([
-  ["04", row(1, "HARD_CARD", "the card is to be picked up")],
-  ["07", row(1, "HARD_CARD", "the card is to be picked up")],
-  ["12", row(1, "HARD_CARD", "this kind of payment is not valid on the card")],
-  ["14", row(1, "INVALID_DATA", "there is no such card number")],
-  ["15", row(1, "HARD_CARD", "there is no such card issuer")],
-  ["41", row(1, "HARD_CARD", "the card was reported lost")],
-  ["43", row(1, "HARD_CARD", "the card was reported stolen")],
-  ["46", row(1, "HARD_CARD", "the account is closed")],
-  ["57", row(1, "HARD_CARD", "the card does not allow this kind of payment")],
-  ["R0", row(1, "REVOKED", "the customer stopped this payment")],
-  ["R1", row(1, "REVOKED", "the customer revoked the authorization")],
-  ["R3", row(1, "REVOKED", "the customer revoked all authorizations")],
+  ["04", defineCode(1, "HARD_CARD", "the card is to be picked up")],
+  ["07", defineCode(1, "HARD_CARD", "the card is to be picked up")],
+  ["12", defineCode(1, "HARD_CARD", "this kind of payment is not valid on the card")],
+  ["14", defineCode(1, "INVALID_DATA", "there is no such card number")],
+  ["15", defineCode(1, "HARD_CARD", "there is no such card issuer")],
+  ["41", defineCode(1, "HARD_CARD", "the card was reported lost")],
+  ["43", defineCode(1, "HARD_CARD", "the card was reported stolen")],
+  ["46", defineCode(1, "HARD_CARD", "the account is closed")],
+  ["57", defineCode(1, "HARD_CARD", "the card does not allow this kind of payment")],
+  ["R0", defineCode(1, "REVOKED", "the customer stopped this payment")],
+  ["R1", defineCode(1, "REVOKED", "the customer revoked the authorization")],
+  ["R3", defineCode(1, "REVOKED", "the customer revoked all authorizations")],
 
-  ["03", row(2, "GENERIC", "the merchant was not accepted")],
-  ["19", row(2, "ISSUER_DOWN", "the payment should be entered again")],
-  ["39", row(2, "GENERIC", "there is no credit account")],
-  ["51", row(2, "FUNDS", "there was not enough money")],
-  ["52", row(2, "GENERIC", "there is no current account")],
-  ["53", row(2, "GENERIC", "there is no savings account")],
-  ["59", row(2, "GENERIC", "the payment looked unusual")],
-  ["61", row(2, "LIMIT", "the amount limit was reached")],
-  ["62", row(2, "GENERIC", "the card is restricted")],
-  ["65", row(2, "LIMIT", "the limit of payments was reached")],
-  ["75", row(2, "GENERIC", "the PIN was tried too often")],
-  ["78", row(2, "GENERIC", "the card is blocked or not used yet")],
-  ["83", row(2, "GENERIC", "the payment was blocked for fear of fraud")],
-  ["86", row(2, "GENERIC", "the PIN could not be checked")],
-  ["91", row(2, "ISSUER_DOWN", "the bank could not be reached")],
-  ["93", row(2, "GENERIC", "the payment cannot be completed")],
-  ["96", row(2, "ISSUER_DOWN", "the bank's system had a fault")],
-  ["N3", row(2, "GENERIC", "the service is not available")],
-  ["N4", row(2, "LIMIT", "the amount limit was reached")],
-  ["Z5", row(2, "GENERIC", "the bank cannot approve it now")],
-  ["5C", row(2, "GENERIC", "the bank does not support the payment")],
-  ["9G", row(2, "GENERIC", "the cardholder blocked such payments")],
+  ["03", defineCode(2, "GENERIC", "the merchant was not accepted")],
+  ["19", defineCode(2, "ISSUER_DOWN", "the payment should be entered again")],
+  ["39", defineCode(2, "GENERIC", "there is no credit account")],
+  ["51", defineCode(2, "FUNDS", "there was not enough money")],
+  ["52", defineCode(2, "GENERIC", "there is no current account")],
+  ["53", defineCode(2, "GENERIC", "there is no savings account")],
+  ["59", defineCode(2, "GENERIC", "the payment looked unusual")],
+  ["61", defineCode(2, "LIMIT", "the amount limit was reached")],
+  ["62", defineCode(2, "GENERIC", "the card is restricted")],
+  ["65", defineCode(2, "LIMIT", "the limit of payments was reached")],
+  ["75", defineCode(2, "GENERIC", "the PIN was tried too often")],
+  ["78", defineCode(2, "GENERIC", "the card is blocked or not used yet")],
+  ["83", defineCode(2, "GENERIC", "the payment was blocked for fear of fraud")],
+  ["86", defineCode(2, "GENERIC", "the PIN could not be checked")],
+  ["91", defineCode(2, "ISSUER_DOWN", "the bank could not be reached")],
+  ["93", defineCode(2, "GENERIC", "the payment cannot be completed")],
+  ["96", defineCode(2, "ISSUER_DOWN", "the bank's system had a fault")],
+  ["N3", defineCode(2, "GENERIC", "the service is not available")],
+  ["N4", defineCode(2, "LIMIT", "the amount limit was reached")],
+  ["Z5", defineCode(2, "GENERIC", "the bank cannot approve it now")],
+  ["5C", defineCode(2, "GENERIC", "the bank does not support the payment")],
+  ["9G", defineCode(2, "GENERIC", "the cardholder blocked such payments")],
 
-  ["54", row(3, "EXPIRED", "the card has expired")],
-  ["55", row(3, "INVALID_DATA", "the PIN is wrong")],
-  ["63", row(3, "GENERIC", "the security check failed")],
-  ["82", row(3, "INVALID_DATA", "the card check value is wrong")],
-  ["1A", row(3, "AUTH_REQUIRED", "the bank wants the customer to confirm")],
-  ["6P", row(3, "INVALID_DATA", "the customer's data could not be confirmed")],
-  ["N7", row(3, "INVALID_DATA", "the card check value is wrong")],
+  ["54", defineCode(3, "EXPIRED", "the card has expired")],
+  ["55", defineCode(3, "INVALID_DATA", "the PIN is wrong")],
+  ["63", defineCode(3, "GENERIC", "the security check failed")],
+  ["82", defineCode(3, "INVALID_DATA", "the card check value is wrong")],
+  ["1A", defineCode(3, "AUTH_REQUIRED", "the bank wants the customer to confirm")],
+  ["6P", defineCode(3, "INVALID_DATA", "the customer's data could not be confirmed")],
+  ["N7", defineCode(3, "INVALID_DATA", "the card check value is wrong")],
 
-  ["01", other("GENERIC", "the bank wants to be called")],
-  ["02", other("GENERIC", "the bank wants to be called")],
-  ["05", other("GENERIC", "the bank gave no reason")],
-  ["06", other("ISSUER_DOWN", "the bank met an error")],
-  ["13", other("GENERIC", "the bank does not take this amount")],
-  ["20", other("ISSUER_DOWN", "the bank's answer could not be read")],
-  ["21", other("GENERIC", "the bank did nothing with the payment")],
-  ["22", other("ISSUER_DOWN", "a fault was suspected")],
-  ["25", other("GENERIC", "the bank found no record of the payment")],
-  ["28", other("ISSUER_DOWN", "the bank's records could not be reached")],
-  ["30", other("GENERIC", "the payment was not in the form that the bank reads")],
-  ["31", other("GENERIC", "the network does not reach the bank")],
-  ["33", other("HARD_CARD", "the card has expired and is to be picked up")],
-  ["34", other("HARD_CARD", "the bank suspects fraud, and the card is to be picked up")],
-  ["35", other("HARD_CARD", "the card is to be picked up")],
-  ["36", other("HARD_CARD", "the card is restricted and is to be picked up")],
-  ["37", other("HARD_CARD", "the card is to be picked up")],
-  ["38", other("HARD_CARD", "the PIN was tried too often, and the card is to be picked up")],
-  ["40", other("GENERIC", "the bank does not support the payment")],
-  ["42", other("GENERIC", "there is no such account")],
-  ["44", other("GENERIC", "there is no such account")],
-  ["56", other("INVALID_DATA", "the bank has no record of the card")],
-  ["58", other("GENERIC", "the merchant may not make this kind of payment")],
-  ["60", other("GENERIC", "the acquirer wants to be called")],
-  ["64", other("HARD_CARD", "rules against money laundering forbid the payment")],
-  ["66", other("GENERIC", "the acquirer wants to be called")],
-  ["67", other("HARD_CARD", "the card is to be picked up")],
-  ["68", other("ISSUER_DOWN", "the bank answered too late")],
-  ["90", other("ISSUER_DOWN", "the bank is closing its day")],
-  ["92", other("ISSUER_DOWN", "the bank could not be reached")],
-  ["94", other("GENERIC", "the same payment came twice")],
-  ["98", other("ISSUER_DOWN", "the bank did not answer")],
+  ["01", defineUnlistedCode("GENERIC", "the bank wants to be called")],
+  ["02", defineUnlistedCode("GENERIC", "the bank wants to be called")],
+  ["05", defineUnlistedCode("GENERIC", "the bank gave no reason")],
+  ["06", defineUnlistedCode("ISSUER_DOWN", "the bank met an error")],
+  ["13", defineUnlistedCode("GENERIC", "the bank does not take this amount")],
+  ["20", defineUnlistedCode("ISSUER_DOWN", "the bank's answer could not be read")],
+  ["21", defineUnlistedCode("GENERIC", "the bank did nothing with the payment")],
+  ["22", defineUnlistedCode("ISSUER_DOWN", "a fault was suspected")],
+  ["25", defineUnlistedCode("GENERIC", "the bank found no record of the payment")],
+  ["28", defineUnlistedCode("ISSUER_DOWN", "the bank's records could not be reached")],
+  ["30", defineUnlistedCode("GENERIC", "the payment was not in the form that the bank reads")],
+  ["31", defineUnlistedCode("GENERIC", "the network does not reach the bank")],
+  ["33", defineUnlistedCode("HARD_CARD", "the card has expired and is to be picked up")],
+  ["34", defineUnlistedCode("HARD_CARD", "the bank suspects fraud, and the card is to be picked up")],
+  ["35", defineUnlistedCode("HARD_CARD", "the card is to be picked up")],
+  ["36", defineUnlistedCode("HARD_CARD", "the card is restricted and is to be picked up")],
+  ["37", defineUnlistedCode("HARD_CARD", "the card is to be picked up")],
+  ["38", defineUnlistedCode("HARD_CARD", "the PIN was tried too often, and the card is to be picked up")],
+  ["40", defineUnlistedCode("GENERIC", "the bank does not support the payment")],
+  ["42", defineUnlistedCode("GENERIC", "there is no such account")],
+  ["44", defineUnlistedCode("GENERIC", "there is no such account")],
+  ["56", defineUnlistedCode("INVALID_DATA", "the bank has no record of the card")],
+  ["58", defineUnlistedCode("GENERIC", "the merchant may not make this kind of payment")],
+  ["60", defineUnlistedCode("GENERIC", "the acquirer wants to be called")],
+  ["64", defineUnlistedCode("HARD_CARD", "rules against money laundering forbid the payment")],
+  ["66", defineUnlistedCode("GENERIC", "the acquirer wants to be called")],
+  ["67", defineUnlistedCode("HARD_CARD", "the card is to be picked up")],
+  ["68", defineUnlistedCode("ISSUER_DOWN", "the bank answered too late")],
+  ["90", defineUnlistedCode("ISSUER_DOWN", "the bank is closing its day")],
+  ["92", defineUnlistedCode("ISSUER_DOWN", "the bank could not be reached")],
+  ["94", defineUnlistedCode("GENERIC", "the same payment came twice")],
+  ["98", defineUnlistedCode("ISSUER_DOWN", "the bank did not answer")],
 ]);
 
 /** What a network means by some codes: American Express has codes of three digits, others mean something else by two. */
-export type Dialect = "visa" | "mastercard" | "amex" | "common";
+export type CodeDialect = "visa" | "mastercard" | "amex" | "common";
 
 /** Codes of three digits that American Express alone has. */
 const AMEX_CODES = new Map([
-  ["183", other("HARD_CARD", "the card does not take this currency")],
-  ["187", other("EXPIRED", "a new card was issued")],
+  ["183", defineUnlistedCode("HARD_CARD", "the card does not take this currency")],
+  ["187", defineUnlistedCode("EXPIRED", "a new card was issued")],
 ]);
 /**
  * Its other codes of three digits, each behind the two-digit code that means the same: 208 is a lost card, as 41 is. Nobody else's are read: many gateways have numbers of
@@ -125,7 +125,7 @@ const AMEX_CODES = new Map([
  *
  * @see docs/sources.md, response codes of three digits
  */
-const TWINS = new Map(
+const AMEX_EQUIVALENTS = new Map(
   `05:100 54:101 59:102 60:103 62:104 66:105 75:106 01:107 02:108 03:109 13:110 14:111 39:114 40:115 51:116 55:117 56:118
   57:119 58:120 61:121 82:122 65:123 64:124 78:125 59:129 30:181 46:189 04:200 33:201 34:202 35:203 36:204 37:205 38:206
   07:207 41:208 43:209 34:210 12:902 19:903 30:904 91:907 92:908 96:909 68:911 91:912 94:913`
@@ -133,9 +133,11 @@ const TWINS = new Map(
     .map((pair) => pair.split(":").reverse() as [string, string]),
 );
 
-const BY_CODE = new Map(RESPONSE_CODES);
+const responseByCode = new Map(RESPONSE_CODES);
 /** Codes that mean something else on a Mastercard: 82, with an advice code, is "policy" there. */
-const ON_MASTERCARD = new Map([["82", row(4, "GENERIC", "the bank's policy refused it", SOURCES.mastercardAdvice)]]);
+const MASTERCARD_MEANINGS = new Map([
+  ["82", defineCode(4, "GENERIC", "the bank's policy refused it", SOURCES.mastercardAdvice)],
+]);
 
 /**
  * From now on a response code means this, in the whole process.
@@ -144,31 +146,31 @@ const ON_MASTERCARD = new Map([["82", row(4, "GENERIC", "the bank's policy refus
  * @see override.ts
  */
 export function setResponseCode(code: string, meaning: ResponseCode, everywhere: boolean) {
-  BY_CODE.set(normalCode(code), meaning);
-  if (everywhere) ON_MASTERCARD.delete(normalCode(code));
+  responseByCode.set(tableKeyOf(code), meaning);
+  if (everywhere) MASTERCARD_MEANINGS.delete(tableKeyOf(code));
 }
 
-const WITH_WORDS = /^\s*([0-9A-Z]{1,4})\s*:.*/is;
+const CODE_WITH_WORDS = /^\s*([0-9A-Z]{1,4})\s*:.*/is;
 /** A response or advice code without what a gateway may write behind it: 41 of Adyen's "41 : Lost card". */
-export const withoutWords = (code: string) => code.replace(WITH_WORDS, "$1");
+export const removeWords = (code: string) => code.replace(CODE_WITH_WORDS, "$1");
 
 /** A card's code as the tables write numbers, of two digits and no zero before more than two: 51 of " 051", and 05 of 5. Words stay as they came. */
-export function plainCode(code: string): string {
-  const alone = withoutWords(code).trim();
+export function normalizeCardCode(code: string): string {
+  const alone = removeWords(code).trim();
   return /^\d+$/.test(alone) ? String(Number(alone)).padStart(2, "0") : alone;
 }
 
 /** The code as the table writes it: without words, in upper case, of two characters at least. */
-const normalCode = (code: string) => plainCode(code).toUpperCase().padStart(2, "0");
+const tableKeyOf = (code: string) => normalizeCardCode(code).toUpperCase().padStart(2, "0");
 
 /** The code whose row says what this one means on a card of the network, in the table or not. */
-export function tableCode(code: string, dialect: Dialect): string {
-  const normal = normalCode(code);
-  return dialect === "amex" && !BY_CODE.has(normal) ? (TWINS.get(normal) ?? normal) : normal;
+export function findTableCode(code: string, dialect: CodeDialect): string {
+  const normal = tableKeyOf(code);
+  return dialect === "amex" && !responseByCode.has(normal) ? (AMEX_EQUIVALENTS.get(normal) ?? normal) : normal;
 }
 
 /** Where strong customer authentication is law, so that 65 may mean that it is missing: the EEA, and the United Kingdom, which kept the law. */
-const STRONG_AUTHENTICATION = new Set(
+const STRONG_AUTHENTICATION_COUNTRIES = new Set(
   "AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK ES GB".split(" "),
 );
 
@@ -178,21 +180,24 @@ const STRONG_AUTHENTICATION = new Set(
  * @param dialect  the network's
  * @returns null for a code of no table; such a code is of Visa category 4
  */
-export function responseCode(code: string, dialect: Dialect): ResponseCode | null {
-  const named = tableCode(code, dialect);
-  if (dialect === "mastercard" && ON_MASTERCARD.has(named)) return ON_MASTERCARD.get(named)!;
-  return BY_CODE.get(named) ?? (dialect === "amex" ? AMEX_CODES.get(named) : undefined) ?? null;
+export function findResponseCode(code: string, dialect: CodeDialect): ResponseCode | null {
+  const named = findTableCode(code, dialect);
+  if (dialect === "mastercard" && MASTERCARD_MEANINGS.has(named)) return MASTERCARD_MEANINGS.get(named)!;
+  return responseByCode.get(named) ?? (dialect === "amex" ? AMEX_CODES.get(named) : undefined) ?? null;
 }
 
-const CATEGORY_1 = row(1, "HARD_CARD", "the network says that the bank will never approve it");
+const CATEGORY_1_RESPONSE = defineCode(1, "HARD_CARD", "the network says that the bank will never approve it");
 
 /** What a network's advice says where no code is in the table: on a Visa card some processors pass on its category, and the first one ends all tries. */
-export const adviceCategory = (advice: string, dialect: Dialect): ResponseCode | null =>
-  dialect === "visa" && plainCode(advice) === "01" ? CATEGORY_1 : null;
+export const findAdviceCategory = (advice: string, dialect: CodeDialect): ResponseCode | null =>
+  dialect === "visa" && normalizeCardCode(advice) === "01" ? CATEGORY_1_RESPONSE : null;
 
 /**
  * Whether a code may mean that the customer has to confirm as well as what its row says: 65 does in the EEA and the United Kingdom, where Visa has 1A for it. Only
  * what follows tells: a limit passes, the other does not.
  */
-export const mayWantCustomer = (code: string, dialect: Dialect, country: string | null): boolean =>
-  dialect !== "visa" && tableCode(code, dialect) === "65" && country !== null && STRONG_AUTHENTICATION.has(country);
+export const mayNeedCustomer = (code: string, dialect: CodeDialect, country: string | null): boolean =>
+  dialect !== "visa" &&
+  findTableCode(code, dialect) === "65" &&
+  country !== null &&
+  STRONG_AUTHENTICATION_COUNTRIES.has(country);

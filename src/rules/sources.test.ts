@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { ADVICE_CODES } from "./advice-codes.ts";
 import { BANK_DEBITS } from "./bank-debits.ts";
-import { cardNetworks } from "./card-networks.ts";
+import { listCardNetworks } from "./card-networks.ts";
 import { GROUPS_SOURCE } from "./decline-groups.ts";
 import { CATEGORIES, GATEWAYS } from "./gateway-tables.ts";
 import { RESPONSE_CODES } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
-import { UNSENT } from "./unsent.ts";
+import { UNSENT_VALUES } from "./unsent-attempts.ts";
 import { WALLETS } from "./wallets.ts";
 
 const text = readFileSync(new URL("../../docs/sources.md", import.meta.url), "utf8");
@@ -29,7 +29,7 @@ test("what a source claims to be, and whether that was read, is said alike in it
 });
 
 test("every rule has a source, and every source has a rule", () => {
-  const networks = [...cardNetworks(), ...WALLETS.values()].flatMap(({ source, limits }) => [
+  const networks = [...listCardNetworks(), ...WALLETS.values()].flatMap(({ source, limits }) => [
     source,
     ...limits.map((limit) => limit.source),
   ]);
@@ -39,7 +39,7 @@ test("every rule has a source, and every source has a rule", () => {
     ...BANK_DEBITS.values(),
     ...Object.values(GATEWAYS),
     CATEGORIES,
-    UNSENT,
+    UNSENT_VALUES,
   ].map(({ source }) => source);
   const used = new Set([...networks, ...rows, GROUPS_SOURCE, SOURCES.disputes]);
   assert.deepEqual(

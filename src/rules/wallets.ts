@@ -1,4 +1,4 @@
-import { schemeOf } from "../domain/schemes.ts";
+import { paymentSchemeOf } from "../domain/payment-schemes.ts";
 import type { CardNetwork } from "./card-networks.ts";
 import { SOURCES } from "./sources.ts";
 
@@ -8,7 +8,7 @@ import { SOURCES } from "./sources.ts";
  *
  * @see docs/sources.md#paypal
  */
-const ALL = new Map<string, CardNetwork>([
+const walletByType = new Map<string, CardNetwork>([
   [
     "paypal",
     {
@@ -30,10 +30,11 @@ const ALL = new Map<string, CardNetwork>([
     },
   ],
 ]);
-export const WALLETS: ReadonlyMap<string, CardNetwork> = ALL;
+export const WALLETS: ReadonlyMap<string, CardNetwork> = walletByType;
 
 /** The rules of a wallet, under whatever name its gateway has for it; undefined: it is none whose rules are known. */
-export const walletOf = (paymentMethodType: string): CardNetwork | undefined => ALL.get(schemeOf(paymentMethodType));
+export const findWallet = (paymentMethodType: string): CardNetwork | undefined =>
+  walletByType.get(paymentSchemeOf(paymentMethodType));
 
 /** From now on a wallet has these rules, in the whole process. @see override.ts */
-export const setWallet = (type: string, wallet: CardNetwork) => ALL.set(schemeOf(type), wallet);
+export const setWallet = (type: string, wallet: CardNetwork) => walletByType.set(paymentSchemeOf(type), wallet);

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { DAY_MS } from "../domain/durations.ts";
-import { actionsAfter, firstActions } from "./action-list.ts";
-import type { ActionFilters, Order } from "./action-listing.ts";
-import { prepared } from "./database.ts";
 import {
-  chance,
   cursorOn,
   expectedActions,
   insertActions,
-  planned,
+  plannedAction,
+  pseudoRandom,
   type Sorted,
-  settled,
+  settleAction,
   sortedActions,
   updateActions,
-} from "./listed-actions.fixture.ts";
+} from "./action-list.fixture.ts";
+import { readFirstPage, readPageAfter } from "./action-list.ts";
+import type { ActionFilters, ListingOrder } from "./action-listing.ts";
+import { prepared } from "./database.ts";
 
 const MERCHANT = "0198a000-0000-7000-8000-000000000001";
 const START = Date.UTC(2026, 0, 20);
@@ -46,7 +46,7 @@ const BUSY = RANGES.at(-1)!;
 let database: TestDatabase;
 let sorted: Sorted;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
   // Two at a time.
   const createdAt = (each: number) => {
     const index = each - (each % 2);
@@ -56,13 +56,13 @@ before(async () => {
   };
   const createdLast = (index: number) => new Date(+at(77.2) - (index + 1) * 60_000);
   const actions = [
-    ...Array.from({ length: COUNT }, (_, index) => planned(index, createdAt(index))),
-    ...Array.from({ length: LAST }, (_, index) => planned(index, createdLast(index))),
+    ...Array.from({ length: COUNT }, (_, index) => plannedAction(index, createdAt(index))),
+    ...Array.from({ length: LAST }, (_, index) => plannedAction(index, createdLast(index))),
   ];
   await insertActions(database.db, MERCHANT, actions);
   // Some are carried out at once, so that all their moments are one.
   const listed = actions.map((action, index) => {
-    const one = settled(action, index);
+    const one = settleAction(action, index);
     const { createdAt } = one;
     if (index >= COUNT)
       return {
@@ -83,24 +83,24 @@ before(async () => {
 after(() => database.drop());
 
 /** Compare the first page, and pages that follow on actions all over the list. */
-async function check(filters: ActionFilters, orderBy: Order, descending: boolean) {
+async function check(filters: ActionFilters, orderBy: ListingOrder, descending: boolean) {
   const listing = { filters, orderBy, descending };
   const expected = expectedActions(sorted, listing);
   const ids = expected.map(({ id }) => id);
-  const { total, actions } = await firstActions(database.db, MERCHANT, listing, LIMIT);
+  const { total, actions } = await readFirstPage(database.db, MERCHANT, listing, LIMIT);
   assert.equal(total, ids.length);
   assert.deepEqual(
     actions.map(({ id }) => id),
     ids.slice(0, LIMIT),
     JSON.stringify(listing),
   );
-  const drawn = Array.from({ length: LOOKS }, (_, look) => Math.floor(chance(look, 9) * ids.length));
+  const drawn = Array.from({ length: LOOKS }, (_, look) => Math.floor(pseudoRandom(look, 9) * ids.length));
   const cursors = expected.map((action) => cursorOn(action, orderBy));
   const ties = [...cursors.keys()].filter((index) => cursors[index]!.at === cursors[index + 1]?.at).slice(0, TIES);
   assert.equal(ties.length, TIES);
   for (const index of [0, LIMIT - 1, ...drawn, ...ties, ids.length - 2, ids.length - 1]) {
     const cursor = cursors[index]!;
-    const page = await actionsAfter(database.db, MERCHANT, listing, cursor, total, LIMIT);
+    const page = await readPageAfter(database.db, MERCHANT, listing, cursor, total, LIMIT);
     const wanted = ids.slice(index + 1, index + 1 + LIMIT);
     assert.deepEqual(
       page.map(({ id }) => id),
@@ -129,7 +129,7 @@ test("where a page begins with all of a small group, days further away are walke
   const connection = await database.db.connect();
   try {
     await connection.run(prepared("test_begin", "begin"));
-    await firstActions(connection, MERCHANT, { filters, orderBy: "created_at", descending: true }, LIMIT);
+    await readFirstPage(connection, MERCHANT, { filters, orderBy: "created_at", descending: true }, LIMIT);
     const read = (await connection.run<{ entries: number }>(READ)).rows[0]!.entries;
     assert.ok(read > 0 && read < 2_000, `${read} entries`);
   } finally {

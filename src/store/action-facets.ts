@@ -1,8 +1,8 @@
 import type { ActionStatus, ActionType } from "../domain/recovery-action.ts";
 
 // As the generated column `facets` of recovery_actions writes them.
-const TYPES: Record<ActionType, string> = { RETRY: "R", CARD_CHANGE: "C" };
-const STATUSES: Record<ActionStatus, string> = {
+const TYPE_CODE: Record<ActionType, string> = { RETRY: "R", CARD_CHANGE: "C" };
+const STATUS_CODE: Record<ActionStatus, string> = {
   SCHEDULED: "P",
   SENT: "T",
   SUCCEEDED: "S",
@@ -21,9 +21,10 @@ export interface Facets {
 
 /** The pattern (of LIKE) that the facets of the wanted actions fit, or null when any will do. */
 export function facetsPattern({ cardCountry, currency, type, status }: Facets): string | null {
-  const pattern = `${cardCountry ?? "__"}${currency ?? "___"}${type ? TYPES[type] : "_"}${status ? STATUSES[status] : "_"}`;
+  const pattern = `${cardCountry ?? "__"}${currency ?? "___"}${type ? TYPE_CODE[type] : "_"}${status ? STATUS_CODE[status] : "_"}`;
   return /^_*$/.test(pattern) ? null : pattern;
 }
 
 /** An SQL condition: these are the facets of actions that were executed. */
-export const hasExecuted = (facets: string) => `right(${facets}, 1) in ('${STATUSES.SUCCEEDED}', '${STATUSES.FAILED}')`;
+export const wasExecutedSql = (facets: string) =>
+  `right(${facets}, 1) in ('${STATUS_CODE.SUCCEEDED}', '${STATUS_CODE.FAILED}')`;

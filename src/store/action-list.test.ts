@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import { ACTION_STATUSES, type RecoveryAction } from "../domain/recovery-action.ts";
-import { actionsAfter, firstActions } from "./action-list.ts";
-import { type ActionFilters, type ActionListing, ORDERS, type Order } from "./action-listing.ts";
-import { prepared } from "./database.ts";
 import {
   expectedActions,
   insertActions,
-  planned,
+  plannedAction,
   type Sorted,
-  settled,
+  settleAction,
   sortedActions,
   updateActions,
-} from "./listed-actions.fixture.ts";
+} from "./action-list.fixture.ts";
+import { readFirstPage, readPageAfter } from "./action-list.ts";
+import { type ActionFilters, type ActionListing, LISTING_ORDERS, type ListingOrder } from "./action-listing.ts";
+import { prepared } from "./database.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "./recovery-actions.ts";
 
 const MERCHANT = "0198a000-0000-7000-8000-000000000001";
@@ -30,13 +30,13 @@ let database: TestDatabase;
 let listed: RecoveryAction[];
 let sorted: Sorted;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
   // Several are made in the same millisecond.
   const createdAt = (index: number) => new Date(START + Math.floor(index / 3) * 2_400_000);
-  listed = Array.from({ length: COUNT }, (_, index) => planned(index, createdAt(index)));
+  listed = Array.from({ length: COUNT }, (_, index) => plannedAction(index, createdAt(index)));
   await insertActions(database.db, MERCHANT, listed);
   await insertActions(database.db, OTHER, listed.slice(0, 100));
-  listed = listed.map(settled);
+  listed = listed.map(settleAction);
   await updateActions(database.db, MERCHANT, listed);
   sorted = sortedActions(listed);
 });
@@ -45,11 +45,11 @@ after(() => database.drop());
 const expected = (listing: ActionListing) => expectedActions(sorted, listing).map(({ id }) => id);
 
 async function walk(listing: ActionListing, limit: number) {
-  const first = await firstActions(database.db, MERCHANT, listing, limit);
+  const first = await readFirstPage(database.db, MERCHANT, listing, limit);
   const found = [...first.actions];
   for (let page = first.actions; page.length === limit; found.push(...page)) {
     const { id, cursorAt: at } = page.at(-1)!;
-    page = await actionsAfter(database.db, MERCHANT, listing, { at, id }, first.total, limit);
+    page = await readPageAfter(database.db, MERCHANT, listing, { at, id }, first.total, limit);
   }
   return { total: first.total, ids: found.map(({ id }) => id) };
 }
@@ -75,7 +75,7 @@ const DATES: ActionFilters[] = [
   { executedAfter: at(20), executedBefore: at(19) },
 ];
 
-for (const orderBy of ORDERS)
+for (const orderBy of LISTING_ORDERS)
   for (const descending of [false, true])
     test(`${orderBy} ${descending ? "descending" : "ascending"}: every filter and range of time lists each action once, in order, and counts them`, async () => {
       for (const filter of FILTERS)
@@ -84,10 +84,10 @@ for (const orderBy of ORDERS)
 
 test("where nothing was executed yet, a range of time without an end on one side is empty, in every order", async () => {
   for (const dates of [{ executedAfter: at(1) }, { executedBefore: at(1) }])
-    for (const orderBy of ORDERS)
+    for (const orderBy of LISTING_ORDERS)
       for (const descending of [false, true]) {
         const listing = { filters: dates, orderBy, descending };
-        assert.deepEqual(await firstActions(database.db, randomUUID(), listing, 10), { total: 0, actions: [] });
+        assert.deepEqual(await readFirstPage(database.db, randomUUID(), listing, 10), { total: 0, actions: [] });
       }
 });
 
@@ -102,7 +102,7 @@ test("each status lists what has it", async () => {
   for (const status of ACTION_STATUSES) await check({ status }, "updated_at", false);
 });
 
-async function check(filters: ActionFilters, orderBy: Order, descending: boolean) {
+async function check(filters: ActionFilters, orderBy: ListingOrder, descending: boolean) {
   const listing = { filters, orderBy, descending };
   const ids = expected(listing);
   // Pages so small that the days of execution are merged, where there is enough to merge.
@@ -136,7 +136,7 @@ test("what is planned, settled and settled otherwise is counted where it stands 
   await assert.rejects(
     database.db.transaction(async (tx) => {
       await updateRecoveryActions(tx, MERCHANT, changed);
-      await insertRecoveryActions(tx, MERCHANT, [{ ...planned(1, at(0)), currency: "JPY" }]);
+      await insertRecoveryActions(tx, MERCHANT, [{ ...plannedAction(1, at(0)), currency: "JPY" }]);
       assert.equal((await tx.run<{ wrong: number }>(MISCOUNTED)).rows[0]!.wrong, 0);
       assert.equal((await tx.run<{ counted: number }>(COUNTED, [MERCHANT])).rows[0]!.counted, COUNT + 1);
       throw new Error("taken back");

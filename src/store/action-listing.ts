@@ -1,8 +1,8 @@
 import type { ActionStatus, ActionType } from "../domain/recovery-action.ts";
 import { facetsPattern } from "./action-facets.ts";
 
-export const ORDERS = ["executed_at", "created_at", "updated_at"] as const;
-export type Order = (typeof ORDERS)[number];
+export const LISTING_ORDERS = ["executed_at", "created_at", "updated_at"] as const;
+export type ListingOrder = (typeof LISTING_ORDERS)[number];
 
 export interface ActionFilters {
   subscriptionId?: string;
@@ -26,12 +26,12 @@ export interface Cursor {
 
 export interface ActionListing {
   filters: ActionFilters;
-  orderBy: Order;
+  orderBy: ListingOrder;
   descending: boolean;
 }
 
 /** Columns of which few actions share a value. */
-const OWNERS = {
+const SELECTIVE_COLUMNS = {
   subscriptionId: "subscription_id",
   invoiceId: "invoice_id",
   customerId: "customer_id",
@@ -39,14 +39,14 @@ const OWNERS = {
 } as const;
 
 /** A listing in SQL: conditions on a row of `recovery_actions`, and the values that they name. */
-export interface ListingText {
+export interface ListingSql {
   /** What the text depends on: two listings of one name have one text. */
   name: string;
   /** The parameters; `$1` is the merchant. */
   values: unknown[];
   /** Adds a parameter. */
   value(value: unknown): string;
-  orderBy: Order;
+  orderBy: ListingOrder;
   descending: boolean;
   /** `order by COLUMN, id`, by the direction of the listing. */
   sorted(column: string): string;
@@ -55,12 +55,12 @@ export interface ListingText {
   /** The parameter with the pattern of the facets; null: any will do. */
   facets: string | null;
   /** The bounds of the execution time, the last exclusive, as moments, as SQL and as conditions; null: there are none. */
-  executed: Bounds | null;
+  executed: TimeBounds | null;
   /** Whether only what was executed is listed. */
   onlyExecuted: boolean;
 }
 
-interface Bounds {
+interface TimeBounds {
   from: Date | null;
   to: Date | null;
   first: string;
@@ -70,14 +70,18 @@ interface Bounds {
 }
 
 /** The parts of a listing's statement, of which each way to find its rows takes what it needs. Values are numbered in the order in which they are added. */
-export function listingText(merchantId: string, { filters, orderBy, descending }: ActionListing): ListingText {
+export function buildListingSql(merchantId: string, { filters, orderBy, descending }: ActionListing): ListingSql {
   const values: unknown[] = [merchantId];
   const value = (each: unknown) => `$${values.push(each)}`;
-  const asked = Object.entries(OWNERS).filter(([field]) => filters[field as keyof typeof OWNERS] !== undefined);
-  const owners = asked.map(([field, column]) => `${column} = ${value(filters[field as keyof typeof OWNERS])}`);
+  const asked = Object.entries(SELECTIVE_COLUMNS).filter(
+    ([field]) => filters[field as keyof typeof SELECTIVE_COLUMNS] !== undefined,
+  );
+  const owners = asked.map(
+    ([field, column]) => `${column} = ${value(filters[field as keyof typeof SELECTIVE_COLUMNS])}`,
+  );
   const pattern = facetsPattern(filters);
   const facets = pattern === null ? null : `${value(pattern)}::text`;
-  const executed = executedBounds(filters, value);
+  const executed = executedBoundsSql(filters, value);
   const onlyExecuted = executed !== null || orderBy === "executed_at";
   const direction = descending ? "desc" : "asc";
   const parts = [...asked.map(([, column]) => column), facets && "facets", executed && "dates", orderBy, direction];
@@ -95,10 +99,10 @@ export function listingText(merchantId: string, { filters, orderBy, descending }
   };
 }
 
-function executedBounds(
+function executedBoundsSql(
   { executedAfter, executedBefore }: ActionFilters,
   value: (each: unknown) => string,
-): Bounds | null {
+): TimeBounds | null {
   if (!executedAfter && !executedBefore) return null;
   const from = executedAfter ?? null;
   // Moments are shown in milliseconds, so what is shown as the bound itself belongs to it.

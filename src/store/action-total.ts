@@ -1,26 +1,30 @@
-import { hasExecuted } from "./action-facets.ts";
-import type { ListingText } from "./action-listing.ts";
-import { executedSpans, type KeptSpan, type Span } from "./executed-spans.ts";
+import { wasExecutedSql } from "./action-facets.ts";
+import type { ListingSql } from "./action-listing.ts";
+import { type CountedBucket, type SignedSpan, splitExecutionRange } from "./execution-time-buckets.ts";
 
 /**
  * An SQL expression: how many actions are on all pages. Counts that are kept with the actions answer it. Only what belongs to one customer,
  * invoice and so on is counted one by one, and the hours at the edges of a range of time.
  */
-export function totalText(listing: ListingText): string {
+export function totalSql(listing: ListingSql): string {
   const { owners, facets, executed, onlyExecuted } = listing;
   const fits = facets === null ? "" : `and facets like ${facets}`;
-  if (owners.length > 0) return `(select count(*) from recovery_actions where ${conditions(listing)})`;
+  if (owners.length > 0) return `(select count(*) from recovery_actions where ${conditionsSql(listing)})`;
   if (executed === null)
     return `(select coalesce(sum(actions), 0)::int8 from action_counts
-      where merchant_id = $1 ${fits} ${onlyExecuted ? `and ${hasExecuted("facets")}` : ""})`;
-  const { kept, edges } = executedSpans(executed.from, executed.to);
+      where merchant_id = $1 ${fits} ${onlyExecuted ? `and ${wasExecutedSql("facets")}` : ""})`;
+  const { kept, edges } = splitExecutionRange(executed.from, executed.to);
   const within = (column: string) => `merchant_id = $1 and ${column} >= s.since and ${column} < s.before ${fits}`;
-  return `${summed(listing, kept, `select sum(actions) as actions from executed_counts where span = s.kind and ${within("starts_at")}`)}
-    + ${summed(listing, edges, `select count(*) as actions from recovery_actions where ${within("executed_at")}`)}`;
+  return `${signedSumSql(listing, kept, `select sum(actions) as actions from executed_counts where span = s.kind and ${within("starts_at")}`)}
+    + ${signedSumSql(listing, edges, `select count(*) as actions from recovery_actions where ${within("executed_at")}`)}`;
 }
 
 /** What `each` says of the actions in a span `s`, added up by the signs of the spans. They are parameters, not text: every range has one statement. */
-function summed({ value }: ListingText, spans: readonly (Span & { kind?: KeptSpan })[], each: string): string {
+function signedSumSql(
+  { value }: ListingSql,
+  spans: readonly (SignedSpan & { kind?: CountedBucket })[],
+  each: string,
+): string {
   const list = (type: string, of: (span: (typeof spans)[number]) => unknown) => `${value(spans.map(of))}::${type}[]`;
   const columns = [
     list("text", ({ kind }) => kind ?? null),
@@ -38,8 +42,8 @@ function summed({ value }: ListingText, spans: readonly (Span & { kind?: KeptSpa
  * @param beyond  SQL: what comes after the page before
  * @param part  the column by which a merge has parts, where it is for one of them, whose index is to be walked in the order of the listing
  */
-export function conditions(
-  { owners, facets, executed, onlyExecuted, orderBy, descending }: ListingText,
+export function conditionsSql(
+  { owners, facets, executed, onlyExecuted, orderBy, descending }: ListingSql,
   beyond = "",
   part: "facets" | "executed_on" | null = null,
 ) {

@@ -73,11 +73,11 @@ export async function revokeApiKey(tx: Tx, merchantId: string, id: string, now: 
   return (await tx.run(REVOKE, [merchantId, id, now])).rowCount === 1;
 }
 
-const HOLD = prepared("hold_api_key", `select ${COLUMNS} from api_keys where merchant_id = $1 and id = $2 for update`);
+const LOCK = prepared("hold_api_key", `select ${COLUMNS} from api_keys where merchant_id = $1 and id = $2 for update`);
 
 /** A key of a merchant, and nobody else changes it until the transaction ends. */
-export async function holdApiKey(tx: Tx, merchantId: string, id: string) {
-  return (await tx.run<ApiKey>(HOLD, [merchantId, id])).rows[0] ?? null;
+export async function lockApiKey(tx: Tx, merchantId: string, id: string) {
+  return (await tx.run<ApiKey>(LOCK, [merchantId, id])).rows[0] ?? null;
 }
 
 const SUCCESSOR = prepared(

@@ -2,7 +2,7 @@ import type { Actor } from "../domain/person.ts";
 import { prepared, type Tx } from "./database.ts";
 
 /** Somebody changed something. Nothing in it is secret. */
-export interface Audited {
+export interface AuditEntry {
   id: string;
   /** Service time. */
   at: Date;
@@ -24,11 +24,11 @@ const INSERT = prepared(
 );
 
 /** Write down a change, in its transaction. */
-export async function audit(
+export async function writeAuditEntry(
   tx: Tx,
   merchantId: string,
   actor: Actor,
-  change: Pick<Audited, "deed" | "object"> & { details?: Record<string, unknown> },
+  change: Pick<AuditEntry, "deed" | "object"> & { details?: Record<string, unknown> },
   ports: { now(): Date; newId(): string },
 ) {
   const { deed, object, details = {} } = change;
@@ -36,7 +36,7 @@ export async function audit(
   await tx.run(INSERT, [merchantId, ports.newId(), ports.now(), ...values]);
 }
 
-const ERASING = prepared("say_erasing", "select set_config('dunlin.erasing', 'on', true)");
+const ALLOW_ERASURE = prepared("say_erasing", "select set_config('dunlin.erasing', 'on', true)");
 const REDACT = prepared(
   "redact_audited",
   `update audit_log set object = 'erased', details = '{}'
@@ -44,13 +44,13 @@ const REDACT = prepared(
 );
 
 /** Lets this transaction, which must be the table owner's, change and delete entries of the audit log. */
-export async function sayErasing(tx: Tx) {
-  await tx.run(ERASING);
+export async function allowErasure(tx: Tx) {
+  await tx.run(ALLOW_ERASURE);
 }
 
 /** Removes these invoices and events from the audit log, and the reasons that people gave. Actor, action and time stay. The transaction must be the table owner's. */
-export async function redactAudited(tx: Tx, merchantId: string, ids: readonly string[]) {
-  await sayErasing(tx);
+export async function redactAuditEntries(tx: Tx, merchantId: string, ids: readonly string[]) {
+  await allowErasure(tx);
   await tx.run(REDACT, [merchantId, ids]);
 }
 
@@ -71,7 +71,7 @@ const LIST = prepared(
 );
 
 /** Returns the changes, newest first. */
-export async function listAudited(tx: Tx, merchantId: string, filter: AuditFilter, limit: number) {
+export async function listAuditEntries(tx: Tx, merchantId: string, filter: AuditFilter, limit: number) {
   const values = [merchantId, filter.actor ?? null, filter.noun ?? null, filter.before ?? null, limit];
-  return (await tx.run<Audited>(LIST, values)).rows;
+  return (await tx.run<AuditEntry>(LIST, values)).rows;
 }

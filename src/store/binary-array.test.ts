@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import { binaryArray } from "./binary-array.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { encodeBinaryArray } from "./binary-array.ts";
 import { prepared } from "./database.ts";
 
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
 });
 after(() => database.drop());
 
@@ -34,7 +34,7 @@ for (const [type, values] of Object.entries(SAMPLES)) {
       `select v from unnest($1::${type}[]) with ordinality as u (v, n) order by n`,
     );
     for (const some of [rows, []]) {
-      const found = await database.db.run<{ v: unknown }>(statement, [binaryArray(some, "value", type)]);
+      const found = await database.db.run<{ v: unknown }>(statement, [encodeBinaryArray(some, "value", type)]);
       assert.deepEqual(
         found.rows.map(({ v }) => v),
         some.map(({ value }) => value),
@@ -58,7 +58,7 @@ test("columns of short ASCII, and those that are not quite, arrive as they were"
     Array(5000).fill(x(120)),
   ]) {
     const rows = values.map((value) => ({ value }));
-    const found = await database.db.run<{ v: unknown }>(statement, [binaryArray(rows, "value", "text")]);
+    const found = await database.db.run<{ v: unknown }>(statement, [encodeBinaryArray(rows, "value", "text")]);
     assert.deepEqual(
       found.rows.map(({ v }) => v),
       values,
@@ -70,16 +70,16 @@ test("a UUID with a wrong character at any place is refused", () => {
   for (let place = 0; place < ID.length; place++)
     for (const wrong of ["g", " ", "\u0430", "\u0131", ID[place] === "-" ? "0" : "-"]) {
       const value = ID.slice(0, place) + wrong + ID.slice(place + 1);
-      assert.throws(() => binaryArray([{ value }], "value", "uuid"), value);
+      assert.throws(() => encodeBinaryArray([{ value }], "value", "uuid"), value);
     }
   for (const value of [`${ID}0`, ID.slice(1), "", ID.replaceAll("-", "")])
-    assert.throws(() => binaryArray([{ value }], "value", "uuid"), value);
+    assert.throws(() => encodeBinaryArray([{ value }], "value", "uuid"), value);
 });
 
 test("an array of jsonb takes the texts of values", async () => {
   const rows = [{ value: '[{"code": "é"}]' }, { value: undefined }];
   const statement = prepared("test_array_jsonb", "select unnest($1::jsonb[]) as v");
-  const found = await database.db.run<{ v: unknown }>(statement, [binaryArray(rows, "value", "jsonb")]);
+  const found = await database.db.run<{ v: unknown }>(statement, [encodeBinaryArray(rows, "value", "jsonb")]);
   assert.deepEqual(
     found.rows.map(({ v }) => v),
     [[{ code: "é" }], null],
@@ -87,7 +87,7 @@ test("an array of jsonb takes the texts of values", async () => {
 });
 
 test("what is no value of the type is refused before it is sent", () => {
-  const arrayOf = (value: unknown, type: string) => () => binaryArray([{ value }], "value", type);
+  const arrayOf = (value: unknown, type: string) => () => encodeBinaryArray([{ value }], "value", type);
   assert.throws(arrayOf(new Date(Number.NaN), "timestamptz"));
   assert.throws(arrayOf(1.5, "int8"));
   assert.throws(arrayOf(2 ** 53, "int8"));

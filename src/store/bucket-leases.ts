@@ -42,7 +42,7 @@ export async function renewLeases(connection: Tx, owner: string, expiresAt: Date
   return (await connection.run<BucketLease>(RENEW, [owner, expiresAt])).rows;
 }
 
-const TAKE = prepared(
+const ACQUIRE = prepared(
   "take_bucket_leases",
   `with free as (
      select l.bucket from bucket_leases l
@@ -64,8 +64,8 @@ const TAKE = prepared(
  * @param now  real time
  * @param expiresAt  real time
  */
-export async function takeLeases(connection: Tx, owner: string, now: Date, expiresAt: Date, limit: number) {
-  return (await connection.run<BucketLease>(TAKE, [owner, now, expiresAt, limit])).rows;
+export async function acquireLeases(connection: Tx, owner: string, now: Date, expiresAt: Date, limit: number) {
+  return (await connection.run<BucketLease>(ACQUIRE, [owner, now, expiresAt, limit])).rows;
 }
 
 const RELEASE = prepared(

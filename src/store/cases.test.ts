@@ -1,25 +1,36 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { someoneWaits, type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase, waitForLockWait } from "../../test/database.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import { makeEvents } from "../delivery/deliverer.fixture.ts";
 import type { Invoice } from "../domain/invoice.ts";
-import { endOf } from "../recovery/ends.ts";
+import { endOfInvoiceState } from "../recovery/ends.ts";
 import { ingestInvoices } from "../recovery/ingest-invoices.ts";
-import { firstPokes, pokeCasesOfInvoices } from "./case-pokes.ts";
-import { casesOfInvoice, endCases, endCasesOfLeft, findCases, lockCases, openCases, saveCaseStates } from "./cases.ts";
+import {
+  casesOfInvoice,
+  endCases,
+  endCasesLeavingRecovery,
+  findCases,
+  lockCases,
+  openCases,
+  saveCaseStates,
+} from "./cases.ts";
 import { prepared } from "./database.ts";
 import { upsertInvoices } from "./invoices.ts";
+import { enqueueCasesOfInvoices, readQueue } from "./reevaluation-queue.ts";
 
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
 });
 after(() => database.drop());
 
 const ports = testPorts(testClock());
 /** As an ANALYZE leaves it that runs while the first cases are written: pages, and no rows yet. */
-const BLIND = prepared("test_blind", "update pg_class set relpages = 5, reltuples = 0 where oid = 'cases'::regclass");
+const SET_STALE_STATISTICS = prepared(
+  "test_blind",
+  "update pg_class set relpages = 5, reltuples = 0 where oid = 'cases'::regclass",
+);
 const ENDED = prepared(
   "test_ended",
   "select count(*)::int4 as n from cases where merchant_id = $1 and ended_at is not null",
@@ -40,7 +51,7 @@ test("cases are ended one look-up each also where statistics know nothing of the
       updatedAt: at,
     };
   });
-  await database.db.run(BLIND);
+  await database.db.run(SET_STALE_STATISTICS);
   const batches = [0, 200, 400, 600, 800].map((from) => unpaid.slice(from, from + 200));
   for (const batch of batches) await ingestInvoices(database.db, merchant, [[...batch]], ports, () => {});
   const updatedAt = new Date(ports.now().getTime() + 1_000);
@@ -72,16 +83,16 @@ test("cases of what left recovery end as the stored version says, unless they en
   const pokeId = ports.newId();
   const ended = await database.db.transaction(async (tx) => {
     const { settled } = await upsertInvoices(tx, merchant.id, [...invoices], day(2), null);
-    return await endCasesOfLeft(tx, merchant.id, day(3), pokeId, settled);
+    return await endCasesLeavingRecovery(tx, merchant.id, day(3), pokeId, settled);
   });
   const ids = cases.map(({ id }) => id);
   assert.deepEqual(ended.sort(), ids.toSorted());
-  const [poke] = await firstPokes(database.db, merchant.id, 10, 100);
+  const [poke] = await readQueue(database.db, merchant.id, 10, 100);
   assert.deepEqual(poke, { id: pokeId, part: 0, caseIds: ids.toSorted() });
   const found = new Map((await findCases(database.db, merchant.id, ids)).map((kase) => [kase.id, kase]));
   for (const [n, state] of states.entries()) {
     const { endReason, paidAt, endedAt, amount, currency } = found.get(ids[n]!)!;
-    const said = endOf(invoices[n]!);
+    const said = endOfInvoiceState(invoices[n]!);
     // Opened after this transaction began, which waited: no case ends before it was opened.
     if (n < 5) assert.deepEqual({ endReason, paidAt, endedAt, amount, currency }, { ...said, endedAt: day(4) }, state);
     else assert.deepEqual([endReason, amount, currency], ["hopeless", 1_000, "EUR"]);
@@ -98,7 +109,7 @@ test("a case that a step ends while it is to be ended keeps the step's end, and 
   await database.db.transaction(async (tx) => {
     await lockCases(tx, merchant.id, [id]);
     ending = endCases(database.db, merchant.id, said, ports.now(), ports.newId());
-    await someoneWaits(database.db);
+    await waitForLockWait(database.db);
     await saveCaseStates(tx, merchant.id, [
       { id, endedAt: paidAt, endReason: "hopeless", paidAt: null, recovered: false },
     ]);
@@ -106,18 +117,21 @@ test("a case that a step ends while it is to be ended keeps the step's end, and 
   await ending;
   const [kase] = await findCases(database.db, merchant.id, [id]);
   assert.deepEqual([kase!.endReason, kase!.paidAt, kase!.currency], ["hopeless", null, "EUR"]);
-  const { rows } = await database.db.run(LEFT, [merchant.id, id]);
+  const { rows } = await database.db.run(READ_INVOICE_LEFT, [merchant.id, id]);
   assert.deepEqual(rows, [{ left: true }]);
 });
 
-const LEFT = prepared("test_left", `select invoice_left as "left" from cases where merchant_id = $1 and id = $2`);
+const READ_INVOICE_LEFT = prepared(
+  "test_left",
+  `select invoice_left as "left" from cases where merchant_id = $1 and id = $2`,
+);
 
 test("cases that are poked together are looked at oldest first, in whatever order they are found", async () => {
   const merchant = await testMerchant(database.db, ports);
   const events = await makeEvents(database.db, merchant, 20, ports.now());
   const invoiceIds = events.map(({ invoiceId }) => invoiceId);
-  await pokeCasesOfInvoices(database.db, merchant.id, invoiceIds, ports.newId());
-  const [poke] = await firstPokes(database.db, merchant.id, 10, 100);
+  await enqueueCasesOfInvoices(database.db, merchant.id, invoiceIds, ports.newId());
+  const [poke] = await readQueue(database.db, merchant.id, 10, 100);
   // Ids of cases rise with time; here they are drawn.
   assert.deepEqual(poke!.caseIds, events.map(({ caseId }) => caseId).sort());
 });
@@ -127,10 +141,10 @@ test("no more pokes are read than hold the cases that are wanted, so that a floo
   const events = await makeEvents(database.db, merchant, 12, ports.now());
   for (let from = 0; from < 12; from += 4) {
     const invoiceIds = events.slice(from, from + 4).map(({ invoiceId }) => invoiceId);
-    await pokeCasesOfInvoices(database.db, merchant.id, invoiceIds, ports.newId());
+    await enqueueCasesOfInvoices(database.db, merchant.id, invoiceIds, ports.newId());
   }
   const read = async (pokes: number, cases: number) =>
-    (await firstPokes(database.db, merchant.id, pokes, cases)).map(({ caseIds }) => caseIds.length);
+    (await readQueue(database.db, merchant.id, pokes, cases)).map(({ caseIds }) => caseIds.length);
   assert.deepEqual(await read(10, 4), [4]);
   assert.deepEqual(await read(10, 5), [4, 4]);
   assert.deepEqual(await read(10, 100), [4, 4, 4]);
@@ -153,7 +167,7 @@ test("an invoice whose case a step ends while another copy of it is stored stays
     await lockCases(tx, merchant.id, [kase!.id]);
     await saveCaseStates(tx, merchant.id, [ended]);
     pushed = push(new Date(at.getTime() + 1_000));
-    await someoneWaits(database.db);
+    await waitForLockWait(database.db);
   });
   await pushed;
   const ends = (await casesOfInvoice(database.db, merchant.id, "in_1")).map(({ endReason }) => endReason);

@@ -1,8 +1,8 @@
 import type { Case, EndReason } from "../domain/case.ts";
-import { arrays, type Column, columnValues, selectList } from "./batch.ts";
-import { arrayOf } from "./binary-array.ts";
-import { casesBy, poke } from "./case-pokes.ts";
+import { arrayParameters, type Column, columnValues, selectList } from "./batch-sql.ts";
+import { encodeTextArray } from "./binary-array.ts";
 import { prepared, type Tx } from "./database.ts";
+import { enqueueSql, lateralCasesBy } from "./reevaluation-queue.ts";
 
 const COLUMNS: readonly Column<Case>[] = [
   ["id", "uuid", "id"],
@@ -36,7 +36,7 @@ const OPEN = prepared(
    ), opened as (
      insert into cases (merchant_id, ${COLUMNS.map(([name]) => name).join(", ")})
      select $1::uuid, c.*
-     from unnest(${arrays(COLUMNS as readonly Column<NewCase>[], 3)}) as c (${COLUMNS.map(([name]) => name).join(", ")})
+     from unnest(${arrayParameters(COLUMNS as readonly Column<NewCase>[], 3)}) as c (${COLUMNS.map(([name]) => name).join(", ")})
      where c.invoice_id not in (select invoice_id from known where ended_at is not null)
      on conflict (merchant_id, invoice_id) where ended_at is null do update
        set customer_id = excluded.customer_id, subscription_id = excluded.subscription_id, amount = excluded.amount,
@@ -45,7 +45,7 @@ const OPEN = prepared(
    ), due as (
      insert into due_cases (merchant_id, case_id, due_at) select $1, id, opened_at from opened where fresh
    )
-   ${poke("select id from opened where not fresh", "$2")}`,
+   ${enqueueSql("select id from opened where not fresh", "$2")}`,
 );
 
 /**
@@ -73,18 +73,18 @@ export interface EndedCase extends CaseEnd {
 }
 
 /** What is known of a case when its invoice is reviewed. */
-export type KnownCase = Pick<Case, "id" | "invoiceId" | "unpaidAt" | "endedAt" | "endReason">;
+export type ReviewedCase = Pick<Case, "id" | "invoiceId" | "unpaidAt" | "endedAt" | "endReason">;
 
 const LOCK_BY_INVOICE = prepared(
   "lock_cases_of_invoices",
   `select id, invoice_id as "invoiceId", unpaid_at as "unpaidAt", ended_at as "endedAt", end_reason as "endReason" from cases
-   where merchant_id = $1 and id in (select k.id from unnest($2::text[]) as e (each) ${casesBy("invoice_id", "e.each")})
+   where merchant_id = $1 and id in (select k.id from unnest($2::text[]) as e (each) ${lateralCasesBy("invoice_id", "e.each")})
    order by id for no key update`,
 );
 
 /** Locks the cases of these invoices, in the order in which they were opened. */
 export async function lockCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
-  return (await tx.run<KnownCase>(LOCK_BY_INVOICE, [merchantId, arrayOf(invoiceIds, "text")])).rows;
+  return (await tx.run<ReviewedCase>(LOCK_BY_INVOICE, [merchantId, encodeTextArray(invoiceIds, "text")])).rows;
 }
 
 const END_COLUMNS: readonly Column<EndedCase>[] = [
@@ -98,7 +98,7 @@ const END_NAMES = END_COLUMNS.map(([name]) => name).join(", ");
 
 // Cases are found by the array of their ids, too: joined alone, all of them would be read while statistics say that there are few. The ids come
 // from a select, which hides how many there are: known to be few, they would have the statement planned anew each time, longer than it runs.
-const ending = (said: string, also = "") =>
+const endSql = (said: string, also = "") =>
   `with said (${END_NAMES}) as materialized (${said}), ended as (
      update cases set
        ended_at = coalesce(cases.ended_at, greatest($2, cases.opened_at)),
@@ -111,11 +111,11 @@ const ending = (said: string, also = "") =>
      where cases.merchant_id = $1 and cases.id = any((select array_agg(id) from said)::uuid[]) and cases.id = said.id
      returning cases.id
    ), poked as (
-     ${poke("select id from ended", "$3")}
+     ${enqueueSql("select id from ended", "$3")}
    )${also}
    select id from ended`;
 
-const END = prepared("end_cases", ending(`select * from unnest(${arrays(END_COLUMNS, 4)})`));
+const END = prepared("end_cases", endSql(`select * from unnest(${arrayParameters(END_COLUMNS, 4)})`));
 
 /**
  * The invoices of these cases are out of recovery: end those that are open, and let the deciding loop settle what all of them left.
@@ -127,16 +127,16 @@ export async function endCases(tx: Tx, merchantId: string, cases: readonly Ended
 }
 
 /** An invoice that left recovery contradicts nothing any more. */
-const LEFT_CLEARED = `, cleared as (
+const CONFLICTS_CLEARED = `, cleared as (
      delete from invoice_conflicts where merchant_id = $1
        and invoice_id = any($4::text[]))`;
 
 // A statement of its own: an upsert that waited for another transaction goes on with its rows, but does not see the cases that it opened. By itself too
 // because most invoices that leave recovery were never in it, and a plan that expects a case of each reads all cases. A state out of recovery
 // is the end that it means, in capitals; a Turkish database would make an i without a dot of them.
-const END_OF_LEFT = prepared(
+const END_LEFT_RECOVERY = prepared(
   "end_cases_of_left",
-  ending(
+  endSql(
     `select k.id, lower(i.state collate "C"), case when i.state = 'PAID' then i.updated_at end, i.amount, i.currency
      from unnest($4::text[]) as e (id)
      cross join lateral (select id from cases where merchant_id = $1 and invoice_id = e.id offset 0) k
@@ -144,21 +144,21 @@ const END_OF_LEFT = prepared(
        select state, amount, currency, updated_at from invoices where merchant_id = $1 and id = e.id offset 0
      ) i
      order by k.id`,
-    LEFT_CLEARED,
+    CONFLICTS_CLEARED,
   ),
 );
 
 /**
  * Ends every case of these invoices, which an upsert of this transaction took out of recovery. Returns the ids of the cases.
  */
-export async function endCasesOfLeft(
+export async function endCasesLeavingRecovery(
   tx: Tx,
   merchantId: string,
   now: Date,
   pokeId: string,
   invoiceIds: readonly string[],
 ): Promise<string[]> {
-  const { rows } = await tx.run<{ id: string }>(END_OF_LEFT, [merchantId, now, pokeId, invoiceIds]);
+  const { rows } = await tx.run<{ id: string }>(END_LEFT_RECOVERY, [merchantId, now, pokeId, invoiceIds]);
   return rows.map(({ id }) => id);
 }
 
@@ -166,7 +166,7 @@ const LOCK_BY_SUBSCRIPTION = prepared(
   "lock_cases_of_subscriptions",
   `select id from cases
    where merchant_id = $1 and id in (
-       select k.id from unnest($2::text[]) as e (each) ${casesBy("subscription_id", "e.each", "ended_at is null")})
+       select k.id from unnest($2::text[]) as e (each) ${lateralCasesBy("subscription_id", "e.each", "ended_at is null")})
      and ended_at is null
    order by id for update`,
 );
@@ -176,7 +176,7 @@ export async function lockCasesOfSubscriptions(tx: Tx, merchantId: string, ids: 
   return (await tx.run<{ id: string }>(LOCK_BY_SUBSCRIPTION, [merchantId, ids])).rows.map(({ id }) => id);
 }
 
-const TO_REOPEN = prepared(
+const INVOICES_TO_REOPEN = prepared(
   "invoices_to_reopen",
   `select distinct k.invoice_id as "invoiceId"
    from unnest($2::text[]) as e (each)
@@ -189,8 +189,11 @@ const TO_REOPEN = prepared(
 );
 
 /** Invoices in recovery whose cases ended with these subscriptions, and that are unpaid by a version from after that end; sorted. */
-export async function invoicesToReopen(tx: Tx, merchantId: string, subscriptionIds: readonly string[]) {
-  const { rows } = await tx.run<{ invoiceId: string }>(TO_REOPEN, [merchantId, arrayOf(subscriptionIds, "text")]);
+export async function findInvoicesToReopen(tx: Tx, merchantId: string, subscriptionIds: readonly string[]) {
+  const { rows } = await tx.run<{ invoiceId: string }>(INVOICES_TO_REOPEN, [
+    merchantId,
+    encodeTextArray(subscriptionIds, "text"),
+  ]);
   return rows.map(({ invoiceId }) => invoiceId).sort();
 }
 
@@ -201,7 +204,7 @@ const LOCK = prepared(
 
 /** Lock these cases, and leave to others what they hold right now. */
 export async function lockCases(tx: Tx, merchantId: string, ids: readonly string[]) {
-  return (await tx.run<Case>(LOCK, [merchantId, arrayOf(ids, "uuid")])).rows;
+  return (await tx.run<Case>(LOCK, [merchantId, encodeTextArray(ids, "uuid")])).rows;
 }
 
 const LOCK_OPEN = prepared(
@@ -265,7 +268,7 @@ const SAVE = prepared(
   "save_case_states",
   `update cases set ended_at = s.ended_at, end_reason = s.end_reason, paid_at = s.paid_at, recovered = s.recovered,
      invoice_left = invoice_left or s.end_reason in ('paid', 'settled')
-   from unnest(${arrays(STATE_COLUMNS, 2)}) as s (${STATE_COLUMNS.map(([name]) => name).join(", ")})
+   from unnest(${arrayParameters(STATE_COLUMNS, 2)}) as s (${STATE_COLUMNS.map(([name]) => name).join(", ")})
    where cases.merchant_id = $1 and cases.id = s.id`,
 );
 

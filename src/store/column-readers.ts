@@ -27,9 +27,20 @@ function readTimestamp(text: string): Date {
   let ms = 0;
   for (let index = 20, worth = 100; index < 23 && index < end; index++, worth /= 10)
     ms += (text.charCodeAt(index) - ZERO) * worth;
-  const year = two(text, 0) * 100 + two(text, 2);
-  return new Date(Date.UTC(year, two(text, 5) - 1, two(text, 8), two(text, 11), two(text, 14), two(text, 17), ms));
+  const year = parseTwoDigits(text, 0) * 100 + parseTwoDigits(text, 2);
+  return new Date(
+    Date.UTC(
+      year,
+      parseTwoDigits(text, 5) - 1,
+      parseTwoDigits(text, 8),
+      parseTwoDigits(text, 11),
+      parseTwoDigits(text, 14),
+      parseTwoDigits(text, 17),
+      ms,
+    ),
+  );
 }
 
 const ZERO = 48;
-const two = (text: string, index: number) => (text.charCodeAt(index) - ZERO) * 10 + text.charCodeAt(index + 1) - ZERO;
+const parseTwoDigits = (text: string, index: number) =>
+  (text.charCodeAt(index) - ZERO) * 10 + text.charCodeAt(index + 1) - ZERO;

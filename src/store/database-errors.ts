@@ -7,7 +7,7 @@ export function sqlState(error: unknown): string | undefined {
 
 /** Whether the database was out of reach or overloaded, so that the same call may go through later. */
 export function isOutage(error: unknown): boolean {
-  if (tookTooLong(error)) return true;
+  if (isSilentOutage(error)) return true;
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== "string") return /Connection terminated|not queryable/.test(String(error));
   if (
@@ -20,10 +20,10 @@ export function isOutage(error: unknown): boolean {
 }
 
 /** Whether a statement waited in vain for a lock that somebody else holds. */
-export const isHeldUp = (error: unknown) => sqlState(error) === "55P03";
+export const isLockTimeout = (error: unknown) => sqlState(error) === "55P03";
 
 /** Outages in which the server said no word for long: nothing is gained by asking again at once. */
-export function tookTooLong(error: unknown): boolean {
+export function isSilentOutage(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (code !== undefined) return code === "ETIMEDOUT";
   return /^(Query read timeout|timeout expired|timeout exceeded when trying|.*due to connection timeout)/.test(
@@ -37,7 +37,7 @@ export const wasRolledBack = (error: unknown) =>
 
 /** Returns the part of an error that may be logged. Messages and details of database errors quote values, so only the place is kept. */
 export function errorFields(error: unknown) {
-  const { name, code, message, stack, table, constraint } = (error ?? {}) as Partial<Error & Placed>;
+  const { name, code, message, stack, table, constraint } = (error ?? {}) as Partial<Error & ErrorPosition>;
   const fromDatabase = sqlState(error) !== undefined;
   return {
     errorName: name,
@@ -52,7 +52,7 @@ export function errorFields(error: unknown) {
   };
 }
 
-interface Placed {
+interface ErrorPosition {
   code: string;
   table: string;
   constraint: string;

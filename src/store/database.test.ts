@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { testDatabase } from "../../test/database.ts";
+import { createTestDatabase } from "../../test/database.ts";
 import { openDatabase, prepared } from "./database.ts";
 import { errorFields, isOutage, sqlState } from "./database-errors.ts";
 
-const { db, address, drop } = await testDatabase();
+const { db, address, drop } = await createTestDatabase();
 after(drop);
 
 const message = (type: string, body: Buffer) => {
@@ -81,7 +81,7 @@ test("moments are read to the millisecond, in whatever form the server writes th
 });
 
 test("a server that writes dates as one country does is asked for those that everybody reads", async (t) => {
-  const own = await testDatabase();
+  const own = await createTestDatabase();
   t.after(own.drop);
   const named = prepared("", "select current_database() as name");
   const { name } = (await own.db.run<{ name: string }>(named)).rows[0]!;
@@ -95,20 +95,20 @@ test("a server that writes dates as one country does is asked for those that eve
     assert.deepEqual((await on.run(read)).rows, [{ at: new Date("2026-03-04T07:12:00.5Z"), day: "2026-03-04" }]);
 });
 
-const RAISE = (code: string) =>
+const raiseStatement = (code: string) =>
   prepared(`raise_${code}`, `do $$ begin raise exception 'planned' using errcode = '${code}'; end $$`);
 
 test("a transaction that PostgreSQL asks to repeat is run again from the start, five times at most", async () => {
   let runs = 0;
   const done = await db.transaction(async (tx) => {
-    if (++runs < 3) await tx.run(RAISE("40001"));
+    if (++runs < 3) await tx.run(raiseStatement("40001"));
     return "done";
   });
   assert.deepEqual([done, runs], ["done", 3]);
   let deadlocks = 0;
   const hopeless = db.transaction(async (tx) => {
     deadlocks++;
-    await tx.run(RAISE("40P01"));
+    await tx.run(raiseStatement("40P01"));
   });
   await assert.rejects(hopeless, (error) => sqlState(error) === "40P01");
   assert.equal(deadlocks, 5);
@@ -119,7 +119,7 @@ test("any other failure rolls back at once and reaches the caller", async () => 
   const failing = db.transaction(async (tx) => {
     runs++;
     await tx.run(prepared("make_trace", "create table trace (id int4)"));
-    await tx.run(RAISE("22012"));
+    await tx.run(raiseStatement("22012"));
   });
   await assert.rejects(failing, (error) => sqlState(error) === "22012" && !isOutage(error));
   assert.equal(runs, 1);
@@ -139,14 +139,14 @@ test("a transient error is retried after a short, growing pause, if nothing can 
     let runs = 0;
     const startedMs = performance.now();
     await db.transaction(async (tx) => {
-      if (++runs < 4) await tx.run(RAISE(code));
+      if (++runs < 4) await tx.run(raiseStatement(code));
     });
     assert.equal(runs, 4, code);
     assert.ok(performance.now() - startedMs >= 60, "2, 10 and 50 ms");
   }
 });
 
-const END_ME = prepared("end_me", "select pg_terminate_backend(pg_backend_pid())");
+const TERMINATE_SELF = prepared("end_me", "select pg_terminate_backend(pg_backend_pid())");
 const ONE = prepared("one", "select 1 as one");
 
 test("a server that takes no writes while another one takes over is an outage, and costs one more run", async () => {
@@ -161,7 +161,7 @@ test("a server that takes no writes while another one takes over is an outage, a
 test("a connection that is cut within a transaction costs one more run", async () => {
   let runs = 0;
   const { rows } = await db.transaction(async (tx) => {
-    if (++runs === 1) await tx.run(END_ME);
+    if (++runs === 1) await tx.run(TERMINATE_SELF);
     return tx.run(ONE);
   });
   assert.deepEqual([rows, runs], [[{ one: 1 }], 2]);
@@ -176,7 +176,7 @@ const AT_COMMIT = [
    end $$`,
   "create constraint trigger refusing after insert on told deferrable initially deferred for each row execute function refuse()",
 ];
-const TELL = prepared("tell", "insert into told values ($1)");
+const INSERT_TOLD = prepared("tell", "insert into told values ($1)");
 
 test("a COMMIT is repeated when it was surely rolled back, and left to the caller when nobody knows", async () => {
   for (const [index, text] of AT_COMMIT.entries()) await db.run(prepared(`at_commit_${index}`, text));
@@ -189,7 +189,7 @@ test("a COMMIT is repeated when it was surely rolled back, and left to the calle
     let runs = 0;
     const failing = db.transaction(async (tx) => {
       runs++;
-      await tx.run(TELL, [code]);
+      await tx.run(INSERT_TOLD, [code]);
     });
     await assert.rejects(failing, isOutage, code);
     assert.equal(runs, expected, code);
@@ -198,12 +198,12 @@ test("a COMMIT is repeated when it was surely rolled back, and left to the calle
 
 test("a transaction whose work passed over a failed statement is an error, never a silent rollback", async () => {
   const careless = db.transaction(async (tx) => {
-    await tx.run(RAISE("22012")).catch(() => {});
+    await tx.run(raiseStatement("22012")).catch(() => {});
   });
   await assert.rejects(careless, (error) => sqlState(error) === "22012");
   let runs = 0;
   const repeated = db.transaction(async (tx) => {
-    if (++runs === 1) await tx.run(RAISE("40P01")).catch(() => {});
+    if (++runs === 1) await tx.run(raiseStatement("40P01")).catch(() => {});
   });
   await repeated;
   assert.equal(runs, 2, "what PostgreSQL asks to repeat is repeated, also when it was passed over");

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { setColumnReaders } from "./column-readers.ts";
-import { isHeldUp, isOutage, tookTooLong, wasRolledBack } from "./database-errors.ts";
-import { BEGIN, inTransaction, runOn } from "./in-transaction.ts";
+import { isLockTimeout, isOutage, isSilentOutage, wasRolledBack } from "./database-errors.ts";
+import { BEGIN, runInTransaction, runOnClient } from "./in-transaction.ts";
 
 setColumnReaders();
 
@@ -18,7 +18,7 @@ export interface Statement {
 export const prepared = (name: string, text: string): Statement => ({ name, text });
 
 /** A statement whose text leaves one good plan, so that nobody has to look for it anew for the values of each run. */
-export const plannedOnce = (name: string, text: string): Statement => ({ name, text, isPlannedOnce: true });
+export const preparedGeneric = (name: string, text: string): Statement => ({ name, text, isPlannedOnce: true });
 
 /** Runs statements, inside a transaction or each for itself. A statement without a name is one text, but on a connection of its own. */
 export interface Tx {
@@ -34,7 +34,7 @@ export interface Result<Row> {
  * Asks, all at once, for a transaction's last statements, and returns what it did. They go out with the COMMIT, which waits for none of their
  * answers. What is asked later is refused.
  */
-export type Last<T> = () => Promise<T>;
+export type LastStatements<T> = () => Promise<T>;
 
 export interface Database extends Tx {
   /**
@@ -44,7 +44,7 @@ export interface Database extends Tx {
    *
    * @param work  returns what it did, or how its last statements are asked for
    */
-  transaction<T>(work: (tx: Tx) => Promise<T | Last<T>>): Promise<T>;
+  transaction<T>(work: (tx: Tx) => Promise<T | LastStatements<T>>): Promise<T>;
   /**
    * A connection of its own, for what outlives a statement: leases, listening. It is not replaced when it breaks. It is the login's,
    * because only that sees in pg_stat_activity what its other connections are; for tables of merchants it is not meant.
@@ -78,7 +78,7 @@ export interface Connection extends Tx {
 export type Address = ({ url: string } | { socketDir: string; user: string; database: string }) & { session?: string };
 
 /** Far longer than any statement of the service takes: a network that swallowed the answer is noticed after this. */
-export const ANSWER_MS = 60_000;
+export const ANSWER_TIMEOUT_MS = 60_000;
 
 /**
  * A pool of connections.
@@ -91,26 +91,28 @@ export function openDatabase(
   address: Address,
   connections: number,
   onError: (error: Error) => void,
-  answerMs = ANSWER_MS,
+  answerMs = ANSWER_TIMEOUT_MS,
 ): Database {
-  const pool = poolOf(address, connections, onError, answerMs);
+  const pool = createPool(address, connections, onError, answerMs);
   return {
     run: (statement, values) =>
-      retrying((commits) =>
-        borrowing(pool, (client) => {
+      retryTransaction((commits) =>
+        withPooledClient(pool, (client) => {
           commits();
-          return runOn(client, statement, values);
+          return runOnClient(client, statement, values);
         }),
       ),
     transaction: (work) =>
-      retrying((commits) => borrowing(pool, (client) => inTransaction(client, [BEGIN], work, commits))),
+      retryTransaction((commits) =>
+        withPooledClient(pool, (client) => runInTransaction(client, [BEGIN], work, commits)),
+      ),
     connect: (answerMs) => connect(address, answerMs),
-    figures: () => figuresOf(pool),
+    figures: () => poolFiguresOf(pool),
     close: () => pool.end(),
   };
 }
 
-export const figuresOf = ({ totalCount: open, idleCount: idle, waitingCount: waiting }: pg.Pool) => ({
+export const poolFiguresOf = ({ totalCount: open, idleCount: idle, waitingCount: waiting }: pg.Pool) => ({
   open,
   idle,
   waiting,
@@ -122,9 +124,9 @@ export const figuresOf = ({ totalCount: open, idleCount: idle, waitingCount: wai
  * @param onError  told when an idle connection breaks; the pool replaces it by itself
  * @param answerMs  how long a statement may take before it fails
  */
-export function poolOf(address: Address, connections: number, onError: (error: Error) => void, answerMs: number) {
+export function createPool(address: Address, connections: number, onError: (error: Error) => void, answerMs: number) {
   // A little longer than we wait, so that it is we who give up, and the server does not go on for nobody.
-  const session = [address.session ?? "", ...PATIENCE, `-c statement_timeout=${answerMs + 1_000}`].join(" ");
+  const session = [address.session ?? "", ...SESSION_TIMEOUTS, `-c statement_timeout=${answerMs + 1_000}`].join(" ");
   const limits = { max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
   const config = { ...clientConfig({ ...address, session }), ...limits };
   // What a transaction asks at once goes out at once. Not for connections of their own, whose end would wait for an answer under way.
@@ -139,26 +141,26 @@ export function poolOf(address: Address, connections: number, onError: (error: E
 }
 
 /** A process that hangs in a transaction must not hold its locks for long. */
-const IDLE_MS = 30_000;
+const IDLE_TRANSACTION_TIMEOUT_MS = 30_000;
 /** Who waits for a lock for so long asks again later, and does something else meanwhile. */
-const LOCK_MS = 10_000;
+const LOCK_TIMEOUT_MS = 10_000;
 
 /**
  * For connections that transactions are made on. The server ends the session of a process that stopped in a transaction. It also ends the session of a
  * host that vanished: TCP probes and unacknowledged data show it.
  */
-const PATIENCE = [
-  `-c idle_in_transaction_session_timeout=${IDLE_MS}`,
-  `-c lock_timeout=${LOCK_MS}`,
+const SESSION_TIMEOUTS = [
+  `-c idle_in_transaction_session_timeout=${IDLE_TRANSACTION_TIMEOUT_MS}`,
+  `-c lock_timeout=${LOCK_TIMEOUT_MS}`,
   "-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=30000",
 ];
 
 /** Moments are read from text, which a server that is set up so would write as `02.03.2026`. */
-const READABLE = "-c datestyle=ISO";
+const ISO_DATE_STYLE = "-c datestyle=ISO";
 
 const clientConfig = (address: Address): pg.ClientConfig => ({
   ...("url" in address
-    ? { connectionString: withSession(address.url, sessionOf(address)) }
+    ? { connectionString: addSessionToUrl(address.url, sessionOptionsOf(address)) }
     : // Said in full, because pg would fill gaps from PGPORT and PGSSLMODE, which mean another server.
       {
         host: address.socketDir,
@@ -166,7 +168,7 @@ const clientConfig = (address: Address): pg.ClientConfig => ({
         ssl: false,
         user: address.user,
         database: address.database,
-        options: sessionOf(address),
+        options: sessionOptionsOf(address),
       }),
   application_name: "dunlin",
   connectionTimeoutMillis: 10_000,
@@ -174,10 +176,11 @@ const clientConfig = (address: Address): pg.ClientConfig => ({
   keepAliveInitialDelayMillis: 15_000,
 });
 
-const sessionOf = ({ session }: Address) => (session === undefined ? READABLE : `${READABLE} ${session}`);
+const sessionOptionsOf = ({ session }: Address) =>
+  session === undefined ? ISO_DATE_STYLE : `${ISO_DATE_STYLE} ${session}`;
 
 /** Of two options in a URL the later one counts, so it says what the first one says, too. */
-function withSession(url: string, session: string) {
+function addSessionToUrl(url: string, session: string) {
   const given = new URLSearchParams(url.split("?")[1]).get("options");
   const options = given === null ? session : `${given} ${session}`;
   return `${url}${url.includes("?") ? "&" : "?"}options=${encodeURIComponent(options)}`;
@@ -187,7 +190,7 @@ function withSession(url: string, session: string) {
  * Lends a connection of the pool to `use`, and takes it back whatever happens. What `use` left open when it threw is rolled back; a connection that
  * broke, or did not answer in time, is closed in place of going back.
  */
-export async function borrowing<T>(pool: pg.Pool, use: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+export async function withPooledClient<T>(pool: pg.Pool, use: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   const onError = (error: Error) => {
@@ -198,7 +201,7 @@ export async function borrowing<T>(pool: pg.Pool, use: (client: pg.ClientBase) =
     return await use(client);
   } catch (error) {
     // Whoever did not answer for so long will not answer this either. Outside a transaction it does nothing.
-    if (tookTooLong(error)) broken = error as Error;
+    if (isSilentOutage(error)) broken = error as Error;
     else await client.query("rollback").catch(onError);
     throw error;
   } finally {
@@ -208,10 +211,10 @@ export async function borrowing<T>(pool: pg.Pool, use: (client: pg.ClientBase) =
 }
 
 /** Grows without chance: two that got into each other's way are told apart by PostgreSQL, which lets one of them go on. */
-const PAUSES_MS = [2, 10, 50, 250];
+const RETRY_PAUSES_MS = [2, 10, 50, 250];
 
 /** @param run  calls `commits` right before it sends what may commit */
-export async function retrying<T>(run: (commits: () => void) => Promise<T>): Promise<T> {
+export async function retryTransaction<T>(run: (commits: () => void) => Promise<T>): Promise<T> {
   for (let failures = 0; ; failures++) {
     let mayBeDone = false;
     try {
@@ -219,8 +222,10 @@ export async function retrying<T>(run: (commits: () => void) => Promise<T>): Pro
         mayBeDone = true;
       });
     } catch (error) {
-      const pauseMs = PAUSES_MS[failures];
-      const again = mayBeDone ? wasRolledBack(error) : isOutage(error) && !tookTooLong(error) && !isHeldUp(error);
+      const pauseMs = RETRY_PAUSES_MS[failures];
+      const again = mayBeDone
+        ? wasRolledBack(error)
+        : isOutage(error) && !isSilentOutage(error) && !isLockTimeout(error);
       if (pauseMs === undefined || !again) throw error;
       await sleep(pauseMs);
     }
@@ -239,7 +244,7 @@ export async function connect(address: Address, answerMs?: number): Promise<Conn
     for (const listener of listeners) listener();
   });
   return {
-    run: (statement, values) => runOn(client, statement, values),
+    run: (statement, values) => runOnClient(client, statement, values),
     onLost: (listener) => listeners.push(listener),
     onNotified: (listener) => client.on("notification", ({ channel, payload = "" }) => listener(channel, payload)),
     close: () => client.end(),

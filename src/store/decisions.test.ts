@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import type { Account, DecisionRecord } from "../domain/decision.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import type { DecisionAccount, DecisionRecord } from "../domain/decision.ts";
 import { MINUTE_MS } from "../domain/durations.ts";
 import { prepared } from "./database.ts";
-import { decisionsOfCase, insertDecisions, latestDecisions, tellingDecisions } from "./decisions.ts";
-import { storedOf } from "./stored-account.ts";
+import { decisionsOfCase, explanatoryDecisions, insertDecisions, latestDecisions } from "./decisions.ts";
+import { toStoredAccount } from "./stored-decision-account.ts";
 
 const MERCHANT = "0198a000-0000-7000-8000-000000000001";
 const CASE = "0198a000-0000-7000-8000-00000000000c";
 const FORMER_CASE = "0198a000-0000-7000-8000-00000000000f";
 const LONG_CASE = "0198a000-0000-7000-8000-000000000010";
 const ACTIONS = ["0198a000-0000-7000-8000-0000000000a1", "0198a000-0000-7000-8000-0000000000a2"] as const;
-const NAMED_CASE = "0198a000-0000-7000-8000-00000000000e";
+const LABELED_CASE = "0198a000-0000-7000-8000-00000000000e";
 const at = (day: number) => new Date(Date.UTC(2026, 5, day, 9));
-const ACCOUNT: Account = {
+const ACCOUNT: DecisionAccount = {
   reasons: ["One.", "Two."],
   known: ["Three."],
   about: { wait: [0], rule: [], limit: [], tally: [0] },
@@ -43,7 +43,7 @@ const ACCOUNT: Account = {
   spread: true,
   fallback: null,
 };
-const record = (number: number, account: Account): DecisionRecord => ({
+const record = (number: number, account: DecisionAccount): DecisionRecord => ({
   caseId: CASE,
   number,
   madeAt: at(1),
@@ -64,7 +64,7 @@ const OVERWRITE = prepared(
 
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
 });
 after(() => database.drop());
 
@@ -143,7 +143,7 @@ test("what sentences of an earlier program are about is told by their words", as
     "Bacs debits allow tries within a month (Pay.UK, 2024). Tries left by this rule: any number.",
     "7 retries of the budget are left.",
   ];
-  const { about: _, knowsFailure: __, ...former } = storedOf({ ...ACCOUNT, reasons, known });
+  const { about: _, knowsFailure: __, ...former } = toStoredAccount({ ...ACCOUNT, reasons, known });
   await db.run(OVERWRITE, [MERCHANT, JSON.stringify(former)]);
   const about = { wait: [1], rule: [2, 4], limit: [3, 4, 5], tally: [1] };
   const [kept] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, FORMER_CASE));
@@ -155,11 +155,11 @@ test("what sentences of an earlier program are about is told by their words", as
 test("a way of paying that an earlier program named as a gateway does is named in today's words", async () => {
   const { db } = database;
   const said = (way: string) => [`EUR 49.00 is due, to be paid by ${way}. Local time is that of UTC.`];
-  const former = { ...record(1, { ...ACCOUNT, known: said("sepa_debit") }), caseId: NAMED_CASE };
+  const former = { ...record(1, { ...ACCOUNT, known: said("sepa_debit") }), caseId: LABELED_CASE };
   await db.transaction((tx) => insertDecisions(tx, MERCHANT, [former]));
-  const [kept] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, NAMED_CASE));
-  const latest = await db.transaction((tx) => latestDecisions(tx, MERCHANT, [NAMED_CASE]));
-  assert.deepEqual([kept!.account.known, latest.get(NAMED_CASE)!.known], [said("SEPA debit"), said("SEPA debit")]);
+  const [kept] = await db.transaction((tx) => decisionsOfCase(tx, MERCHANT, LABELED_CASE));
+  const latest = await db.transaction((tx) => latestDecisions(tx, MERCHANT, [LABELED_CASE]));
+  assert.deepEqual([kept!.account.known, latest.get(LABELED_CASE)!.known], [said("SEPA debit"), said("SEPA debit")]);
 });
 
 test("of a long case the ends tell, and of the middle the first and the last of each kind and action; of a short one all do", async () => {
@@ -172,9 +172,9 @@ test("of a long case the ends tell, and of the middle the first and the last of 
     return { ...made, ...wait };
   });
   await db.transaction((tx) => insertDecisions(tx, MERCHANT, decided));
-  const told = await tellingDecisions(db, MERCHANT, [NAMED_CASE, LONG_CASE]);
+  const told = await explanatoryDecisions(db, MERCHANT, [LABELED_CASE, LONG_CASE]);
   const of = (caseId: string) => told.filter((each) => each.caseId === caseId);
-  assert.deepEqual(of(NAMED_CASE), await decisionsOfCase(db, MERCHANT, NAMED_CASE));
+  assert.deepEqual(of(LABELED_CASE), await decisionsOfCase(db, MERCHANT, LABELED_CASE));
   const numbers = of(LONG_CASE).map(({ number }) => number);
   const span = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
   assert.deepEqual(numbers, [...span(1, 20), 100, 150, 250, ...span(401, 600)]);

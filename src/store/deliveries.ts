@@ -16,7 +16,7 @@ export interface DueDelivery {
 }
 
 /** What to read of one merchant. */
-export interface DueAsk {
+export interface DueRequest {
   merchantId: string;
   /** Nothing older is looked for: rows that are gone leave dead index entries, which cost what live ones cost as long as some transaction might still see them. */
   from: Date;
@@ -52,7 +52,7 @@ const DUE = prepared(
  *
  * @returns the rows of each ask, in the order of the asks
  */
-export async function dueDeliveries(tx: Tx, now: Date, asks: readonly DueAsk[]): Promise<DueDelivery[][]> {
+export async function dueDeliveries(tx: Tx, now: Date, asks: readonly DueRequest[]): Promise<DueDelivery[][]> {
   const { rows } = await tx.run<DueDelivery & { ask: number }>(DUE, [
     now,
     asks.map(({ merchantId }) => merchantId),
@@ -71,7 +71,7 @@ const FIRST_DUE = prepared(
    from unnest($1::uuid[], $2::timestamptz[]) as m (id, due_from)`,
 );
 
-/** When the first delivery of each of these merchants is due: one index probe per merchant, null when there is none. `from`: as of `DueAsk`. */
+/** When the first delivery of each of these merchants is due: one index probe per merchant, null when there is none. `from`: as of `DueRequest`. */
 export async function firstDeliveriesDue(tx: Tx, merchants: readonly { id: string; from: Date }[]) {
   const values = [merchants.map(({ id }) => id), merchants.map(({ from }) => from)];
   return (await tx.run<{ merchantId: string; dueAt: Date | null }>(FIRST_DUE, values)).rows;

@@ -2,7 +2,7 @@ import { type Database, prepared, type Tx } from "./database.ts";
 
 // Reads every row, 2,000,000 of them in about a second of one core; without helpers, which would take the cores of those who work.
 // Counting in the index, even up to a bound for each merchant, took four times as long once rows had moved.
-const ALONE = prepared(
+const WITHOUT_PARALLEL_WORKERS = prepared(
   "count_alone",
   "select set_config('max_parallel_workers_per_gather', '0', true), set_config('statement_timeout', '30s', true)",
 );
@@ -15,16 +15,16 @@ const DEPTHS = prepared(
 );
 
 /** Undelivered events of a merchant; `merchantId` null: of all the others. */
-export interface Depth {
+export interface QueueDepth {
   merchantId: string | null;
   depth: number;
 }
 
 /** How many events wait, for each of the `top` merchants with the most. Expensive: ask seldom. */
-export async function deliveryDepths(db: Database, top: number): Promise<Depth[]> {
+export async function countQueueDepths(db: Database, top: number): Promise<QueueDepth[]> {
   return db.transaction(async (tx) => {
-    await tx.run(ALONE);
-    return (await tx.run<Depth>(DEPTHS, [top])).rows;
+    await tx.run(WITHOUT_PARALLEL_WORKERS);
+    return (await tx.run<QueueDepth>(DEPTHS, [top])).rows;
   });
 }
 
@@ -37,7 +37,7 @@ const OLDEST = prepared(
 );
 
 /** Since when the oldest overdue delivery of each merchant is due; left out are merchants who have none, or whose deliveries are held back. */
-export async function oldestDue(tx: Tx, now: Date) {
+export async function findOldestDue(tx: Tx, now: Date) {
   return (await tx.run<{ merchantId: string; dueAt: Date }>(OLDEST, [now])).rows;
 }
 
@@ -57,7 +57,7 @@ export interface EndpointCounts {
 }
 
 /** How many merchants' endpoints are in trouble. */
-export async function endpointCounts(tx: Tx): Promise<EndpointCounts> {
+export async function countFailingEndpoints(tx: Tx): Promise<EndpointCounts> {
   return (await tx.run<EndpointCounts>(ENDPOINTS)).rows[0]!;
 }
 
@@ -67,7 +67,7 @@ const ATTEMPTS = prepared(
 );
 
 /** Logged attempts of each event of a merchant. */
-export async function attemptCounts(tx: Tx, merchantId: string) {
+export async function countAttemptsByEvent(tx: Tx, merchantId: string) {
   const { rows } = await tx.run<{ eventId: string; n: number }>(ATTEMPTS, [merchantId]);
   return new Map(rows.map(({ eventId, n }) => [eventId, n]));
 }

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../test/database.ts";
-import { through } from "../../test/wall/statements.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { withRewrittenStatements } from "../../test/wall/unscoped-statements.ts";
 import { prepared, type Statement } from "./database.ts";
-import { attemptsByHour, deliveryFigures } from "./delivery-figures.ts";
-import { signedIn } from "./roles.ts";
-import { openWalled, type Walled } from "./walled.ts";
+import { countAttemptsByHour, readDeliveryFigures } from "./delivery-figures.ts";
+import { roleAddresses } from "./roles.ts";
+import { openTenantDatabase, type TenantDatabase } from "./tenant-database.ts";
 
 let database: TestDatabase;
-let walled: Walled;
+let tenantDatabase: TenantDatabase;
 before(async () => {
-  database = await testDatabase();
-  walled = openWalled(signedIn(database.address, true).api, 1, () => {});
+  database = await createTestDatabase();
+  tenantDatabase = openTenantDatabase(roleAddresses(database.address, true).api, 1, () => {});
 });
 after(async () => {
-  await walled.close();
+  await tenantDatabase.close();
   await database.drop();
 });
 
@@ -31,12 +31,12 @@ test("of a log of a month no more is read for the figures of a day than that day
   await database.db.run(FILL, [merchantId]);
   await database.db.run(prepared("", "vacuum analyze delivery_attempts"));
   const since = new Date("2026-03-30");
-  const behind = walled.of(merchantId);
-  assert.equal((await deliveryFigures(behind, merchantId, since)).firstAttempts, 2_881);
-  for (const figures of [deliveryFigures, attemptsByHour]) {
+  const behind = tenantDatabase.of(merchantId);
+  assert.equal((await readDeliveryFigures(behind, merchantId, since)).firstAttempts, 2_881);
+  for (const figures of [readDeliveryFigures, countAttemptsByHour]) {
     let asked: Statement | undefined;
     await figures(
-      through(behind, (statement) => {
+      withRewrittenStatements(behind, (statement) => {
         asked = statement;
         return statement;
       }),
@@ -61,12 +61,12 @@ test("an attempt counts from the very moment that is asked about on, and a full 
   const HOUR = 3_600_000;
   const begun = [-1, 0, HOUR - 1, HOUR, 2 * HOUR].map((ms) => new Date(since.getTime() + ms));
   await database.db.run(ATTEMPTED, [merchantId, begun]);
-  const behind = walled.of(merchantId);
-  assert.deepEqual(await attemptsByHour(behind, merchantId, since), [
+  const behind = tenantDatabase.of(merchantId);
+  assert.deepEqual(await countAttemptsByHour(behind, merchantId, since), [
     { hour: 0, delivered: 1, failed: 1 },
     { hour: 1, delivered: 0, failed: 1 },
     { hour: 2, delivered: 1, failed: 0 },
   ]);
-  const { firstAttempts, firstSuccesses } = await deliveryFigures(behind, merchantId, since);
+  const { firstAttempts, firstSuccesses } = await readDeliveryFigures(behind, merchantId, since);
   assert.deepEqual([firstAttempts, firstSuccesses], [4, 2]);
 });

@@ -8,7 +8,7 @@ const UNDELIVERED = prepared(
 );
 
 /** A merchant's events that are not delivered. */
-export interface Undelivered {
+export interface UndeliveredCounts {
   /** Used up their attempts and were not replayed. */
   exhausted: number;
   /** For their next attempt. */
@@ -19,7 +19,7 @@ export interface Undelivered {
 
 /** Counted anew. */
 export async function countUndelivered(tx: Tx, merchantId: string) {
-  return (await tx.run<Undelivered>(UNDELIVERED, [merchantId])).rows[0]!;
+  return (await tx.run<UndeliveredCounts>(UNDELIVERED, [merchantId])).rows[0]!;
 }
 
 // Both are planned for the day that is asked about: for any day, reading all of a merchant's attempts looks as cheap.
@@ -40,7 +40,7 @@ export interface DeliveryFigures {
 }
 
 /** Of the attempts that began since then. */
-export async function deliveryFigures(tx: Tx, merchantId: string, since: Date) {
+export async function readDeliveryFigures(tx: Tx, merchantId: string, since: Date) {
   return (await tx.run<DeliveryFigures>(FIGURES, [merchantId, since])).rows[0]!;
 }
 
@@ -52,7 +52,7 @@ const BY_HOUR = prepared(
 );
 
 /** Attempts of one hour. */
-export interface AttemptsOfHour {
+export interface HourlyAttempts {
   /** 0 is the hour that begins at the moment that was asked about. */
   hour: number;
   delivered: number;
@@ -60,6 +60,6 @@ export interface AttemptsOfHour {
 }
 
 /** Attempts that began since then, by the hour; hours without one are left out. */
-export async function attemptsByHour(tx: Tx, merchantId: string, since: Date) {
-  return (await tx.run<AttemptsOfHour>(BY_HOUR, [merchantId, since])).rows;
+export async function countAttemptsByHour(tx: Tx, merchantId: string, since: Date) {
+  return (await tx.run<HourlyAttempts>(BY_HOUR, [merchantId, since])).rows;
 }

@@ -1,8 +1,9 @@
 import type { Database } from "./database.ts";
-import { keepPartitions, type TimedTable } from "./partitions.ts";
+import { maintainPartitions, type PartitionedTable } from "./partitions.ts";
 
 /** A partition holds the attempts of the events that were made in its month. */
-const LOG: TimedTable = { name: "delivery_attempts", momentColumn: "ended_at", span: "month" };
+const ATTEMPTS_TABLE: PartitionedTable = { name: "delivery_attempts", momentColumn: "ended_at", span: "month" };
 
-/** Make the months of the delivery log, and drop those whose events all were made before `keepFrom`: see `keepPartitions`. */
-export const keepDeliveryLog = (db: Database, now: Date, keepFrom: Date) => keepPartitions(db, LOG, now, keepFrom);
+/** Make the months of the delivery log, and drop those whose events all were made before `keepFrom`: see `maintainPartitions`. */
+export const maintainDeliveryLogPartitions = (db: Database, now: Date, keepFrom: Date) =>
+  maintainPartitions(db, ATTEMPTS_TABLE, now, keepFrom);

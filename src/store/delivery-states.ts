@@ -1,5 +1,5 @@
 import type { EventType } from "../domain/event.ts";
-import { type ActionType, OUTCOME_MS } from "../domain/recovery-action.ts";
+import { type ActionType, OUTCOME_WAIT_MS } from "../domain/recovery-action.ts";
 import { prepared, type Statement, type Tx } from "./database.ts";
 
 export const DELIVERY_STATES = ["waiting", "delivered", "exhausted", "withdrawn"] as const;
@@ -43,7 +43,7 @@ const LISTED = `e.id as "eventId", e.case_id as "caseId", e.invoice_id as "invoi
 const OF_INVOICE = "e.case_id in (select k.id from cases k where k.merchant_id = $1 and k.invoice_id = $3)";
 const ANY = "$3::text is null";
 
-const list = (condition: string, ofInvoice: string): Statement =>
+const listSql = (condition: string, ofInvoice: string): Statement =>
   prepared(
     "", // planned for the filters that are there
     `select ${LISTED} from ${SOURCES}
@@ -81,7 +81,7 @@ export async function listDeliveries(tx: Tx, merchantId: string, filter: Deliver
   const { state = "all", type = null, invoiceId = null, limit, before = LAST_ID } = filter;
   const { createdFrom = null, createdTo = null, code = null } = filter;
   const values = [merchantId, type, invoiceId, limit, before, createdFrom, createdTo, code];
-  const statement = list(CONDITIONS[state], invoiceId === null ? ANY : OF_INVOICE);
+  const statement = listSql(CONDITIONS[state], invoiceId === null ? ANY : OF_INVOICE);
   return (await tx.run<ListedDelivery>(statement, values)).rows;
 }
 
@@ -99,7 +99,7 @@ export async function findDelivery(tx: Tx, merchantId: string, eventId: string) 
   return (await tx.run<ListedDelivery>(ONE, [merchantId, eventId])).rows[0] ?? null;
 }
 
-interface Candidate {
+interface ReplayCandidate {
   eventId: string;
   type: EventType;
   state: DeliveryState;
@@ -115,7 +115,7 @@ interface Candidate {
   idealRetryTime: Date | null;
 }
 
-const candidates = (name: string, condition: string): Statement =>
+const candidatesStatement = (name: string, condition: string): Statement =>
   prepared(
     `replay_candidates_${name}`,
     `select e.id as "eventId", e.type, ${STATE} as state, c.ended_at is not null as ended,
@@ -133,8 +133,8 @@ const candidates = (name: string, condition: string): Statement =>
      where e.merchant_id = $1 and ${condition}`,
   );
 
-const BY_ID = candidates("by_id", "e.id = any($2::uuid[]) order by e.id");
-const BY_FILTER = candidates(
+const BY_ID = candidatesStatement("by_id", "e.id = any($2::uuid[]) order by e.id");
+const BY_FILTER = candidatesStatement(
   "by_filter",
   `e.exhausted_at is not null and ${STATE} = 'exhausted' and ($2::text is null or e.type = $2)
    and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at <= $4) and e.id > $5 order by e.id limit $6`,
@@ -153,30 +153,32 @@ export interface ReplayFilter {
 }
 
 /** Whether an event may be sent again; `skip` says in words why not. */
-export interface Replayable {
+export interface ReplayVerdict {
   eventId: string;
   skip: string | null;
 }
 
-export type Which = { eventIds: readonly string[] } | ReplayFilter;
+export type ReplaySelection = { eventIds: readonly string[] } | ReplayFilter;
 
 /** Which of these events may be replayed now, or which of the exhausted ones that the filter picks; oldest first. */
-export async function replayable(tx: Tx, merchantId: string, which: Which, now: Date) {
+export async function findReplayable(tx: Tx, merchantId: string, which: ReplaySelection, now: Date) {
   if (!("eventIds" in which)) {
     const { type = null, createdFrom = null, createdTo = null, after = FIRST_ID, limit = null } = which;
     const values = [merchantId, type, createdFrom, createdTo, after, limit];
-    return (await tx.run<Candidate>(BY_FILTER, values)).rows.map((row) => judged(row, now));
+    return (await tx.run<ReplayCandidate>(BY_FILTER, values)).rows.map((row) => judgeCandidates(row, now));
   }
-  const found = (await tx.run<Candidate>(BY_ID, [merchantId, which.eventIds])).rows.map((row) => judged(row, now));
+  const found = (await tx.run<ReplayCandidate>(BY_ID, [merchantId, which.eventIds])).rows.map((row) =>
+    judgeCandidates(row, now),
+  );
   const known = new Set(found.map(({ eventId }) => eventId));
   const unknown = which.eventIds.filter((id) => !known.has(id));
-  return [...found, ...unknown.map((eventId): Replayable => ({ eventId, skip: "there is no such event" }))];
+  return [...found, ...unknown.map((eventId): ReplayVerdict => ({ eventId, skip: "there is no such event" }))];
 }
 
-function judged(
-  { eventId, type, state, paid, ended, superseded, executed, forgotten, ...action }: Candidate,
+function judgeCandidates(
+  { eventId, type, state, paid, ended, superseded, executed, forgotten, ...action }: ReplayCandidate,
   now: Date,
-): Replayable {
+): ReplayVerdict {
   if (state === "waiting") return { eventId, skip: "it is still being sent" };
   if (state === "delivered") return { eventId, skip: "it was delivered" };
   if (state === "withdrawn") return { eventId, skip: "it was withdrawn" };
@@ -185,7 +187,7 @@ function judged(
   if (executed) return { eventId, skip: "it was carried out" };
   if (type === "recovery_action" && superseded) return { eventId, skip: "a later action has taken its place" };
   const { actionType, idealRetryTime } = action;
-  if (actionType && idealRetryTime && now.getTime() >= idealRetryTime.getTime() + OUTCOME_MS[actionType])
+  if (actionType && idealRetryTime && now.getTime() >= idealRetryTime.getTime() + OUTCOME_WAIT_MS[actionType])
     return { eventId, skip: "its time has passed" };
   if (forgotten) return { eventId, skip: "it is older than the delivery log" };
   return { eventId, skip: null };

@@ -1,11 +1,11 @@
 import { prepared, type Tx } from "./database.ts";
 
 // Fenced: only who sends for the merchant now may say how its endpoint does.
-const FENCE = "from bucket_leases l where m.id = $1 and l.bucket = m.bucket and l.epoch = $2";
+const LEASE_FENCE = "from bucket_leases l where m.id = $1 and l.bucket = m.bucket and l.epoch = $2";
 
 const FAILING = prepared(
   "mark_endpoint_failing",
-  `update merchants m set webhook_failing_since = $3 ${FENCE} and m.webhook_failing_since is null`,
+  `update merchants m set webhook_failing_since = $3 ${LEASE_FENCE} and m.webhook_failing_since is null`,
 );
 
 /** Every attempt since `since` (service time) has failed. */
@@ -15,7 +15,7 @@ export async function markEndpointFailing(tx: Tx, merchantId: string, epoch: num
 
 const RECOVERED = prepared(
   "clear_endpoint_failing",
-  `update merchants m set webhook_failing_since = null ${FENCE} and m.webhook_failing_since is not null`,
+  `update merchants m set webhook_failing_since = null ${LEASE_FENCE} and m.webhook_failing_since is not null`,
 );
 
 /** An attempt succeeded. */
@@ -26,7 +26,7 @@ export async function clearEndpointFailing(tx: Tx, merchantId: string, epoch: nu
 const PAUSE = prepared(
   "pause_failing_endpoint",
   `update merchants m set webhook_paused = true, webhook_paused_at = $3, webhook_paused_by = 'dunlin', updated_at = $3
-   ${FENCE} and not m.webhook_paused and m.webhook_failing_since <= $4
+   ${LEASE_FENCE} and not m.webhook_paused and m.webhook_failing_since <= $4
    returning m.id`,
 );
 

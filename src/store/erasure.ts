@@ -22,17 +22,17 @@ export async function invoicesOfCustomer(tx: Tx, merchantId: string, customerId:
   return open.length > 0 ? open : await ids(INVOICES);
 }
 
-const HOLD_INVOICES = prepared(
+const LOCK_INVOICES = prepared(
   "hold_invoices_of_customer",
   `select id from invoices where merchant_id = $1 and id = any($2::text[]) and customer_id = $3 order by id for update`,
 );
 
 /** Locks those of the invoices that are this customer's by now, and returns them. */
-export async function holdInvoicesOfCustomer(tx: Tx, merchantId: string, ids: readonly string[], customerId: string) {
-  return (await tx.run<{ id: string }>(HOLD_INVOICES, [merchantId, ids, customerId])).rows.map(({ id }) => id);
+export async function lockInvoicesOfCustomer(tx: Tx, merchantId: string, ids: readonly string[], customerId: string) {
+  return (await tx.run<{ id: string }>(LOCK_INVOICES, [merchantId, ids, customerId])).rows.map(({ id }) => id);
 }
 
-const HOLD_CASES = prepared(
+const LOCK_CASES = prepared(
   "hold_cases_to_delete",
   `select id from cases
    where merchant_id = $1 and invoice_id = any($2::text[]) and (customer_id = $3 or invoice_id = any($4::text[]))
@@ -40,31 +40,31 @@ const HOLD_CASES = prepared(
 );
 
 /** Locks the cases of `own`, and those of `invoiceIds` that are the customer's; waits for whoever steps one. */
-export async function holdCasesToDelete(
+export async function lockCasesToDelete(
   tx: Tx,
   merchantId: string,
   invoiceIds: readonly string[],
   customerId: string,
   own: readonly string[],
 ) {
-  return (await tx.run<{ id: string }>(HOLD_CASES, [merchantId, invoiceIds, customerId, own])).rows.map(({ id }) => id);
+  return (await tx.run<{ id: string }>(LOCK_CASES, [merchantId, invoiceIds, customerId, own])).rows.map(({ id }) => id);
 }
 
-const ofCases = (table: string, text: string) => prepared(`delete_${table}_of_cases`, text);
+const deleteOfCasesStatement = (table: string, text: string) => prepared(`delete_${table}_of_cases`, text);
 const OF_CASES = "merchant_id = $1 and case_id = any($2::uuid[])";
 const EVENT_IDS = `select id from events where ${OF_CASES}`;
-const WAITING = ofCases(
+const DELETE_WAITING = deleteOfCasesStatement(
   "deliveries",
   `delete from deliveries where merchant_id = $1 and event_id = any(array(${EVENT_IDS})) returning event_id as id`,
 );
-const ATTEMPTS = ofCases(
+const DELETE_ATTEMPTS = deleteOfCasesStatement(
   "delivery_attempts",
   `delete from delivery_attempts where merchant_id = $1 and event_id = any(array(${EVENT_IDS}))`,
 );
-const EVENTS = ofCases("events", `delete from events where ${OF_CASES} returning id`);
-const DECISIONS = ofCases("decisions", `delete from decisions where ${OF_CASES}`);
-const DUE = ofCases("due_cases", `delete from due_cases where ${OF_CASES}`);
-const CASES = prepared("delete_cases", "delete from cases where merchant_id = $1 and id = any($2::uuid[])");
+const DELETE_EVENTS = deleteOfCasesStatement("events", `delete from events where ${OF_CASES} returning id`);
+const DELETE_DECISIONS = deleteOfCasesStatement("decisions", `delete from decisions where ${OF_CASES}`);
+const DELETE_DUE = deleteOfCasesStatement("due_cases", `delete from due_cases where ${OF_CASES}`);
+const DELETE_CASES = prepared("delete_cases", "delete from cases where merchant_id = $1 and id = any($2::uuid[])");
 
 /**
  * Deletes all that was decided and sent in cases that are locked, and takes their actions out of the totals of lists. The merchant's clock is locked. The
@@ -72,18 +72,18 @@ const CASES = prepared("delete_cases", "delete from cases where merchant_id = $1
  *
  * @returns the events that are gone, and which of them were not delivered yet
  */
-export async function emptyCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+export async function deleteCaseContents(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const values = [merchantId, caseIds];
-  const waiting = await tx.run<{ id: string }>(WAITING, values);
-  await tx.run(ATTEMPTS, values);
-  const events = await tx.run<{ id: string }>(EVENTS, values);
-  await tx.run(DECISIONS, values);
-  await tx.run(DUE, values);
+  const waiting = await tx.run<{ id: string }>(DELETE_WAITING, values);
+  await tx.run(DELETE_ATTEMPTS, values);
+  const events = await tx.run<{ id: string }>(DELETE_EVENTS, values);
+  await tx.run(DELETE_DECISIONS, values);
+  await tx.run(DELETE_DUE, values);
   await deleteRecoveryActions(tx, merchantId, caseIds);
   return { events: events.rows.map(({ id }) => id), withdrawn: waiting.rows.map(({ id }) => id) };
 }
 
-const HAND_OVER = prepared(
+const REASSIGN_CASES = prepared(
   "hand_over_cases",
   `update cases k set customer_id = i.customer_id from invoices i
    where k.merchant_id = $1 and k.id = any($2::uuid[]) and k.ended_at is not null
@@ -92,13 +92,13 @@ const HAND_OVER = prepared(
 );
 
 /** Gives ended cases on invoices that are another customer's by now to that one: they say that the invoice was given up. Returns their ids. */
-export async function handOverCases(tx: Tx, merchantId: string, caseIds: readonly string[], customerId: string) {
-  return (await tx.run<{ id: string }>(HAND_OVER, [merchantId, caseIds, customerId])).rows.map(({ id }) => id);
+export async function reassignCases(tx: Tx, merchantId: string, caseIds: readonly string[], customerId: string) {
+  return (await tx.run<{ id: string }>(REASSIGN_CASES, [merchantId, caseIds, customerId])).rows.map(({ id }) => id);
 }
 
 /** Deletes cases that are locked and empty. */
 export async function deleteCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
-  await tx.run(CASES, [merchantId, caseIds]);
+  await tx.run(DELETE_CASES, [merchantId, caseIds]);
 }
 
 const TRANSACTIONS_ON = prepared(
@@ -144,7 +144,7 @@ export async function deleteInvoices(
   await tx.run(DELETE_INVOICES, [merchantId, goneIds]);
 }
 
-const WATCHED = prepared(
+const DELETE_OBSERVED = prepared(
   "delete_watched_retries",
   "delete from watched_retries where merchant_id = $1 and transaction_id = any($2::text[])",
 );
@@ -160,7 +160,7 @@ export async function deleteTransactions(
   ids: readonly string[],
   kept: readonly string[] = [],
 ) {
-  await tx.run(WATCHED, [merchantId, ids]);
+  await tx.run(DELETE_OBSERVED, [merchantId, ids]);
   const goneIds = kept.length === 0 ? ids : ids.filter((id) => !kept.includes(id));
   await tx.run(DELETE_TRANSACTIONS, [merchantId, goneIds]);
 }
@@ -177,20 +177,20 @@ export async function transactionsOfCustomer(tx: Tx, merchantId: string, custome
 }
 
 /** What of an attempt tells who paid with what. */
-const PAYER =
+const PAYER_COLUMNS =
   `customer_id, subscription_id, customer_timezone, payment_method_id, payment_gateway_transaction_id, payment_gateway_error_message,
   card_bin, card_last4, card_fingerprint, card_country, card_issuer, card_expiry_month, card_expiry_year`.split(/,\s+/);
-const FORGET_PAYER = prepared(
+const CLEAR_PAYER = prepared(
   "forget_payer",
-  `update transactions t set ${PAYER.map((column) => `${column} = null`).join(", ")}
+  `update transactions t set ${PAYER_COLUMNS.map((column) => `${column} = null`).join(", ")}
    where merchant_id = $1 and id = any($2::text[]) and state in ('PAID', 'REFUNDED', 'PENDING', 'DISPUTED')
      and exists (select from invoices i where i.merchant_id = $1 and i.id = t.invoice_id)
    returning id`,
 );
 
 /** Takes the payer out of those of the attempts that bear on what is owed on an invoice that is there, and returns their ids. */
-export async function forgetPayer(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
-  return (await tx.run<{ id: string }>(FORGET_PAYER, [merchantId, ids])).rows.map(({ id }) => id);
+export async function clearPayer(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
+  return (await tx.run<{ id: string }>(CLEAR_PAYER, [merchantId, ids])).rows.map(({ id }) => id);
 }
 
 const ENTRIES_OF = prepared(
@@ -235,6 +235,6 @@ export interface CustomerCounts {
 }
 
 /** Counts a customer's records. It reads all subscriptions of the merchant. */
-export async function countCustomer(tx: Tx, merchantId: string, customerId: string): Promise<CustomerCounts> {
+export async function countCustomerRecords(tx: Tx, merchantId: string, customerId: string): Promise<CustomerCounts> {
   return (await tx.run<CustomerCounts>(COUNTS, [merchantId, customerId])).rows[0]!;
 }

@@ -1,6 +1,6 @@
-import { attemptsMax, type Event, type EventType } from "../domain/event.ts";
-import { arrays, type Column, columnValues } from "./batch.ts";
-import { arrayOf } from "./binary-array.ts";
+import { type Event, type EventType, maxAttempts } from "../domain/event.ts";
+import { arrayParameters, type Column, columnValues } from "./batch-sql.ts";
+import { encodeTextArray } from "./binary-array.ts";
 import { prepared, type Tx } from "./database.ts";
 
 const COLUMNS: readonly Column<Event>[] = [
@@ -13,14 +13,14 @@ const COLUMNS: readonly Column<Event>[] = [
 ];
 const NAMES = COLUMNS.map(([name]) => name).join(", ");
 
-interface Queued extends Event {
+interface QueuedEvent extends Event {
   attemptsMax: number;
 }
-const QUEUED: readonly Column<Queued>[] = [...COLUMNS, ["attempts_max", "int2", "attemptsMax"]];
+const QUEUED_COLUMNS: readonly Column<QueuedEvent>[] = [...COLUMNS, ["attempts_max", "int2", "attemptsMax"]];
 
 const INSERT = prepared(
   "insert_events",
-  `with n as (select * from unnest(${arrays(QUEUED, 2)}) as n (${NAMES}, attempts_max)),
+  `with n as (select * from unnest(${arrayParameters(QUEUED_COLUMNS, 2)}) as n (${NAMES}, attempts_max)),
    e as (insert into events (merchant_id, ${NAMES}) select $1::uuid, ${NAMES} from n)
    insert into deliveries (merchant_id, event_id, attempts_max, due_at)
    select $1, id, attempts_max, created_at from n`,
@@ -28,8 +28,8 @@ const INSERT = prepared(
 
 /** Record decisions and queue them for delivery at once. The keys refuse a second event for the same decision. */
 export async function insertEvents(tx: Tx, merchantId: string, events: readonly Event[]) {
-  const queued = events.map((event) => ({ ...event, attemptsMax: attemptsMax(event.type) }));
-  await tx.run(INSERT, [merchantId, ...columnValues(queued, QUEUED)]);
+  const queued = events.map((event) => ({ ...event, attemptsMax: maxAttempts(event.type) }));
+  await tx.run(INSERT, [merchantId, ...columnValues(queued, QUEUED_COLUMNS)]);
 }
 
 const FIND = prepared(
@@ -52,7 +52,7 @@ export async function merchantsWithEvent(tx: Tx, eventId: string): Promise<strin
   return (await tx.run<{ id: string }>(OWNERS, [eventId])).rows.map((merchant) => merchant.id);
 }
 
-const withdrawing = (which: string, at: string) =>
+const withdrawSql = (which: string, at: string) =>
   `with gone as (
      delete from deliveries d using events e
      where d.merchant_id = $1 and e.merchant_id = $1 and e.id = d.event_id and (${which})
@@ -63,11 +63,11 @@ const withdrawing = (which: string, at: string) =>
 
 const WITHDRAW = prepared(
   "withdraw_events",
-  withdrawing("e.case_id = any($2::uuid[]) or e.id = any($3::uuid[])", "$4"),
+  withdrawSql("e.case_id = any($2::uuid[]) or e.id = any($3::uuid[])", "$4"),
 );
 const WITHDRAW_RETRIES = prepared(
   "withdraw_retries",
-  withdrawing(
+  withdrawSql(
     `e.case_id = any($2::uuid[]) and e.type = 'recovery_action'
      and exists (select from recovery_actions r where r.merchant_id = $1 and r.id = e.id and r.type = 'RETRY')`,
     "$3",
@@ -76,7 +76,7 @@ const WITHDRAW_RETRIES = prepared(
 
 /** As `withdrawEvents`, of these cases the retries alone. */
 export async function withdrawRetries(tx: Tx, merchantId: string, caseIds: readonly string[], now: Date) {
-  const { rows } = await tx.run<{ id: string }>(WITHDRAW_RETRIES, [merchantId, arrayOf(caseIds, "uuid"), now]);
+  const { rows } = await tx.run<{ id: string }>(WITHDRAW_RETRIES, [merchantId, encodeTextArray(caseIds, "uuid"), now]);
   return rows.map((row) => row.id);
 }
 
@@ -95,27 +95,30 @@ export async function withdrawEvents(
   return rows.map((row) => row.id);
 }
 
-const WAITING_ACTIONS = prepared(
+const UNDELIVERED_ACTIONS = prepared(
   "waiting_actions_of_cases",
   `select e.id from events e join deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
    where e.merchant_id = $1 and e.case_id = any($2::uuid[]) and e.type = 'recovery_action'`,
 );
 
 /** The instructions of these cases that have not been delivered. */
-export async function waitingActions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
-  return (await tx.run<{ id: string }>(WAITING_ACTIONS, [merchantId, arrayOf(caseIds, "uuid")])).rows.map(
+export async function undeliveredActions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+  return (await tx.run<{ id: string }>(UNDELIVERED_ACTIONS, [merchantId, encodeTextArray(caseIds, "uuid")])).rows.map(
     ({ id }) => id,
   );
 }
 
-const ONCE = prepared(
+const SENT_ONCE_EVENTS = prepared(
   "events_once_per_case",
   `select case_id as "caseId", type from events
    where merchant_id = $1 and case_id = any($2::uuid[]) and type <> 'recovery_action'`,
 );
 
 /** Which of these cases have had their `pause_collection` and `complete_dunning`, as `case:type`. */
-export async function casesTold(tx: Tx, merchantId: string, caseIds: readonly string[]) {
-  const { rows } = await tx.run<{ caseId: string; type: EventType }>(ONCE, [merchantId, arrayOf(caseIds, "uuid")]);
+export async function sentOnceEventKeys(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+  const { rows } = await tx.run<{ caseId: string; type: EventType }>(SENT_ONCE_EVENTS, [
+    merchantId,
+    encodeTextArray(caseIds, "uuid"),
+  ]);
   return new Set(rows.map((row) => `${row.caseId}:${row.type}`));
 }

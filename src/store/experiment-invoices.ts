@@ -1,15 +1,15 @@
-import type { Arm, Half, Phase } from "../domain/experiment.ts";
-import { arrays, type Column, columnValues } from "./batch.ts";
+import type { Arm, ArmHalf, Phase } from "../domain/experiment.ts";
+import { arrayParameters, type Column, columnValues } from "./batch-sql.ts";
 import { prepared, type Tx } from "./database.ts";
 
 /** An invoice that failed during an experiment, as it was then. */
-export interface EnteredInvoice {
+export interface EnrolledInvoice {
   invoiceId: string;
   customerId: string;
   /** The customer's; during a calibration the case is the merchant's all the same. */
   arm: Arm;
   phase: Phase;
-  half: Half;
+  half: ArmHalf;
   amount: number;
   currency: string;
   failedAt: Date;
@@ -29,12 +29,12 @@ export async function armsOfCustomers(
   experimentId: string,
   customerIds: readonly string[],
 ) {
-  type Row = { customerId: string; arm: Arm; half: Half };
+  type Row = { customerId: string; arm: Arm; half: ArmHalf };
   return (await tx.run<Row>(ARMS, [merchantId, experimentId, customerIds])).rows;
 }
 
-type Entry = EnteredInvoice & { caseId: string };
-const COLUMNS: readonly Column<Entry>[] = [
+type EnrollmentRow = EnrolledInvoice & { caseId: string };
+const COLUMNS: readonly Column<EnrollmentRow>[] = [
   ["case_id", "uuid", "caseId"],
   ["invoice_id", "text", "invoiceId"],
   ["customer_id", "text", "customerId"],
@@ -49,28 +49,33 @@ const COLUMNS: readonly Column<Entry>[] = [
 const NAMES = COLUMNS.map(([name]) => name);
 const STORED = NAMES.filter((name) => name !== "case_id").join(", ");
 
-const ENTER = prepared(
+const ENROLL = prepared(
   "enter_invoices",
   `insert into experiment_invoices (merchant_id, experiment_id, ${STORED})
-   select $1::uuid, $2::uuid, ${STORED} from unnest(${arrays(COLUMNS, 3)}) as e (${NAMES.join(", ")})
+   select $1::uuid, $2::uuid, ${STORED} from unnest(${arrayParameters(COLUMNS, 3)}) as e (${NAMES.join(", ")})
    where exists (select from cases where merchant_id = $1 and id = e.case_id offset 0)
    on conflict (merchant_id, experiment_id, invoice_id) do nothing`,
 );
 
 /** These invoices belong to the experiment, each whose case was opened: an invoice once, however often it comes back. */
-export async function enterInvoices(tx: Tx, merchantId: string, experimentId: string, entries: readonly Entry[]) {
-  await tx.run(ENTER, [merchantId, experimentId, ...columnValues(entries, COLUMNS)]);
+export async function enrollInvoices(
+  tx: Tx,
+  merchantId: string,
+  experimentId: string,
+  entries: readonly EnrollmentRow[],
+) {
+  await tx.run(ENROLL, [merchantId, experimentId, ...columnValues(entries, COLUMNS)]);
 }
 
 /** An invoice that is old enough to count. */
-export type RipeInvoice = Pick<
-  EnteredInvoice,
+export type MatureInvoice = Pick<
+  EnrolledInvoice,
   "invoiceId" | "customerId" | "phase" | "arm" | "half" | "amount" | "currency"
 > & { recovered: boolean };
 
 // Paid by what the billing system says; or by an attempt, when its newer copy of the invoice has not come yet. After an end by
 // anything but a payment only the billing system knows.
-const RIPE = prepared(
+const MATURE = prepared(
   "ripe_invoices",
   `select e.invoice_id as "invoiceId", e.customer_id as "customerId", e.phase, e.arm, e.half, e.amount, e.currency,
      i.state = 'PAID' or (i.state in ('UNPAID', 'PARTIALLY_PAID') and coalesce(
@@ -83,8 +88,8 @@ const RIPE = prepared(
 );
 
 /** Up to `limit` invoices that are old enough and not counted yet, with what became of them. */
-export async function ripeInvoices(tx: Tx, merchantId: string, experimentId: string, now: Date, limit: number) {
-  return (await tx.run<RipeInvoice>(RIPE, [merchantId, experimentId, now, limit])).rows;
+export async function matureInvoices(tx: Tx, merchantId: string, experimentId: string, now: Date, limit: number) {
+  return (await tx.run<MatureInvoice>(MATURE, [merchantId, experimentId, now, limit])).rows;
 }
 
 /** What is counted of a customer by now, in one phase and currency: numbers of invoices, and minor units. */
@@ -112,7 +117,7 @@ export async function customerSums(tx: Tx, merchantId: string, experimentId: str
   return (await tx.run<CustomerSums>(SUMS, [merchantId, experimentId, customerIds])).rows;
 }
 
-const COUNTED = prepared(
+const MARK_COUNTED = prepared(
   "count_invoices",
   `update experiment_invoices e set recovered = c.recovered
    from unnest($3::text[], $4::bool[]) as c (invoice_id, recovered)
@@ -120,9 +125,9 @@ const COUNTED = prepared(
 );
 
 /** These invoices are counted. */
-export async function markCounted(tx: Tx, merchantId: string, experimentId: string, ripe: readonly RipeInvoice[]) {
+export async function markCounted(tx: Tx, merchantId: string, experimentId: string, ripe: readonly MatureInvoice[]) {
   const [ids, recovered] = [ripe.map(({ invoiceId }) => invoiceId), ripe.map((each) => each.recovered)];
-  await tx.run(COUNTED, [merchantId, experimentId, ids, recovered]);
+  await tx.run(MARK_COUNTED, [merchantId, experimentId, ids, recovered]);
 }
 
 const WAITING = prepared(
@@ -132,19 +137,19 @@ const WAITING = prepared(
 );
 
 /** How many invoices are too young to count: all, and those of the comparison. */
-export async function waitingInvoices(tx: Tx, merchantId: string, experimentId: string) {
+export async function countImmatureInvoices(tx: Tx, merchantId: string, experimentId: string) {
   return (await tx.run<{ compared: number; waiting: number }>(WAITING, [merchantId, experimentId])).rows[0]!;
 }
 
-const YOUNG = prepared(
+const IMMATURE_BY_ARM = prepared(
   "young_invoices",
   `select phase, arm, count(*) as n from experiment_invoices
    where merchant_id = $1 and experiment_id = $2 and recovered is null group by 1, 2`,
 );
 
 /** How many invoices are too young to count, by phase and arm. */
-export async function youngInvoices(tx: Tx, merchantId: string, experimentId: string) {
-  return (await tx.run<{ phase: Phase; arm: Arm; n: number }>(YOUNG, [merchantId, experimentId])).rows;
+export async function countImmatureByArm(tx: Tx, merchantId: string, experimentId: string) {
+  return (await tx.run<{ phase: Phase; arm: Arm; n: number }>(IMMATURE_BY_ARM, [merchantId, experimentId])).rows;
 }
 
 /** What failed in a week of the comparison, in one arm. `counted` less than `failed`: some are too young. */

@@ -1,8 +1,8 @@
-import type { Cell, Tally } from "../domain/experiment.ts";
-import { arrays, type Column, columnValues, selectList } from "./batch.ts";
+import type { CellTotals, ExperimentCell } from "../domain/experiment.ts";
+import { arrayParameters, type Column, columnValues, selectList } from "./batch-sql.ts";
 import { prepared, type Tx } from "./database.ts";
 
-export type CellTally = Cell & Tally;
+export type CellTally = ExperimentCell & CellTotals;
 
 const KEY: readonly Column<CellTally>[] = [
   ["phase", "text", "phase"],
@@ -19,13 +19,13 @@ const SUMS: readonly Column<CellTally>[] = [
   ["got_got", "float8", "gotGot"],
 ];
 const COLUMNS = [...KEY, ...SUMS];
-const names = (columns: readonly Column<CellTally>[]) => columns.map(([name]) => name).join(", ");
+const columnNames = (columns: readonly Column<CellTally>[]) => columns.map(([name]) => name).join(", ");
 
 const ADD = prepared(
   "add_tallies",
-  `insert into experiment_tallies as t (merchant_id, experiment_id, ${names(COLUMNS)})
-   select $1::uuid, $2::uuid, c.* from unnest(${arrays(COLUMNS, 3)}) as c (${names(COLUMNS)})
-   on conflict (merchant_id, experiment_id, ${names(KEY)}) do update
+  `insert into experiment_tallies as t (merchant_id, experiment_id, ${columnNames(COLUMNS)})
+   select $1::uuid, $2::uuid, c.* from unnest(${arrayParameters(COLUMNS, 3)}) as c (${columnNames(COLUMNS)})
+   on conflict (merchant_id, experiment_id, ${columnNames(KEY)}) do update
      set ${SUMS.map(([name]) => `${name} = t.${name} + excluded.${name}`).join(", ")}`,
 );
 
@@ -44,26 +44,26 @@ export async function talliesOf(tx: Tx, merchantId: string, experimentId: string
   return (await tx.run<CellTally>(TALLIES, [merchantId, experimentId])).rows;
 }
 
-const LOOK = prepared(
+const INSERT_ANALYSIS = prepared(
   "insert_look",
   `insert into experiment_looks (merchant_id, experiment_id, at, look) values ($1, $2, $3, $4)
    on conflict (merchant_id, experiment_id, at) do nothing`,
 );
 
 /** Keep what was known at a moment. `look`: as JSON takes it. */
-export async function insertLook(tx: Tx, merchantId: string, experimentId: string, at: Date, look: object) {
-  await tx.run(LOOK, [merchantId, experimentId, at, JSON.stringify(look)]);
+export async function insertInterimAnalysis(tx: Tx, merchantId: string, experimentId: string, at: Date, look: object) {
+  await tx.run(INSERT_ANALYSIS, [merchantId, experimentId, at, JSON.stringify(look)]);
 }
 
-const LOOKS = prepared(
+const LIST_ANALYSES = prepared(
   "experiment_looks",
   `select look, at from experiment_looks where merchant_id = $1 and experiment_id = $2 order by at desc limit $3`,
 );
 
 /** The last looks, newest first; of the type that was kept. */
-export async function looksOf<Look>(tx: Tx, merchantId: string, experimentId: string, limit: number) {
+export async function listInterimAnalyses<Look>(tx: Tx, merchantId: string, experimentId: string, limit: number) {
   type Row = { look: Omit<Look, "at">; at: Date };
-  return (await tx.run<Row>(LOOKS, [merchantId, experimentId, limit])).rows.map(
+  return (await tx.run<Row>(LIST_ANALYSES, [merchantId, experimentId, limit])).rows.map(
     ({ look, at }) => ({ ...look, at }) as Look,
   );
 }

@@ -1,5 +1,5 @@
 import type { Experiment } from "../domain/experiment.ts";
-import { type Column, selectList } from "./batch.ts";
+import { type Column, selectList } from "./batch-sql.ts";
 import { prepared, type Tx } from "./database.ts";
 
 const COLUMNS: readonly Column<Experiment>[] = [
@@ -54,33 +54,39 @@ export async function stopExperiment(tx: Tx, merchantId: string, now: Date) {
 }
 
 /** An experiment whose invoices want counting. */
-export interface NextCount {
+export interface DueExperiment {
   merchantId: string;
   id: string;
   lookAt: Date;
 }
 
 // A merchant has a few experiments in its life, so this table stays small.
-const TO_COUNT = prepared(
+const DUE_EXPERIMENTS = prepared(
   "experiments_to_count",
   `select merchant_id as "merchantId", id, look_at as "lookAt" from experiments where look_at is not null order by look_at`,
 );
 
 /** Experiments that are to be looked at, now or later, the most urgent first. */
-export async function experimentsToCount(tx: Tx) {
-  return (await tx.run<NextCount>(TO_COUNT)).rows;
+export async function dueExperiments(tx: Tx) {
+  return (await tx.run<DueExperiment>(DUE_EXPERIMENTS)).rows;
 }
 
-const HOLD = prepared("hold_experiment", `${SELECT} where merchant_id = $1 and id = $2 and look_at <= $3 for update`);
+const LOCK_DUE = prepared(
+  "hold_experiment",
+  `${SELECT} where merchant_id = $1 and id = $2 and look_at <= $3 for update`,
+);
 
 /** The experiment if it is due, and nobody else counts it until the transaction ends. */
-export async function holdDueExperiment(tx: Tx, merchantId: string, id: string, now: Date) {
-  return (await tx.run<Experiment>(HOLD, [merchantId, id, now])).rows[0] ?? null;
+export async function lockDueExperiment(tx: Tx, merchantId: string, id: string, now: Date) {
+  return (await tx.run<Experiment>(LOCK_DUE, [merchantId, id, now])).rows[0] ?? null;
 }
 
-const MOVE = prepared("move_experiment", "update experiments set look_at = $3 where merchant_id = $1 and id = $2");
+const RESCHEDULE = prepared(
+  "move_experiment",
+  "update experiments set look_at = $3 where merchant_id = $1 and id = $2",
+);
 
 /** When the experiment is due next; null: never again. */
-export async function moveExperiment(tx: Tx, merchantId: string, id: string, lookAt: Date | null) {
-  await tx.run(MOVE, [merchantId, id, lookAt]);
+export async function rescheduleExperiment(tx: Tx, merchantId: string, id: string, lookAt: Date | null) {
+  await tx.run(RESCHEDULE, [merchantId, id, lookAt]);
 }

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
-import { testDatabase } from "../../test/database.ts";
-import { startBetween } from "./between.fixture.ts";
-import { ANSWER_MS, borrowing, type Last, poolOf, prepared, type Tx } from "./database.ts";
+import { createTestDatabase } from "../../test/database.ts";
+import { ANSWER_TIMEOUT_MS, createPool, type LastStatements, prepared, type Tx, withPooledClient } from "./database.ts";
 import { sqlState } from "./database-errors.ts";
-import { BEGIN, inTransaction } from "./in-transaction.ts";
-import type { Asked } from "./together.ts";
+import { BEGIN, runInTransaction } from "./in-transaction.ts";
+import type { StatementCall } from "./pipelined-statements.ts";
+import { startTcpProxy } from "./tcp-proxy.fixture.ts";
 
-const { db, address, drop } = await testDatabase();
-const pool = poolOf(address, 1, () => {}, ANSWER_MS);
+const { db, address, drop } = await createTestDatabase();
+const pool = createPool(address, 1, () => {}, ANSWER_TIMEOUT_MS);
 after(async () => {
   await pool.end();
   await drop();
@@ -17,22 +17,22 @@ await db.run(prepared("", "create table noted (n int4)"));
 
 const NOTE = prepared("note", "insert into noted values ($1)");
 const DIVIDE = prepared("divide", "select 1 / $1::int4 as quotient");
-const noted = async () => {
+const readNotes = async () => {
   const { rows } = await db.run<{ n: number }>(prepared("", "select n from noted order by n"));
   await db.run(prepared("", "truncate noted"));
   return rows.map(({ n }) => n);
 };
-const setting = (name: string): Asked => ({
+const setting = (name: string): StatementCall => ({
   statement: prepared(`set_${name}`, `select set_config('${name}', '4MB', true)`),
 });
-const BEGINNINGS: Asked[][] = [[BEGIN], [BEGIN, setting("work_mem")]];
+const BEGINNINGS: StatementCall[][] = [[BEGIN], [BEGIN, setting("work_mem")]];
 const note = (tx: Tx) => tx.run(NOTE, [1]);
-const deep = async (tx: Tx, levels: number, by: number): Promise<unknown> => {
+const runNested = async (tx: Tx, levels: number, by: number): Promise<unknown> => {
   await null;
-  return levels === 0 ? await tx.run(DIVIDE, [by]) : await deep(tx, levels - 1, by);
+  return levels === 0 ? await tx.run(DIVIDE, [by]) : await runNested(tx, levels - 1, by);
 };
-const run = <T>(beginning: Asked[], work: (tx: Tx) => Promise<T | Last<T>>) =>
-  borrowing(pool, (client) => inTransaction(client, beginning, work, () => {}));
+const run = <T>(beginning: StatementCall[], work: (tx: Tx) => Promise<T | LastStatements<T>>) =>
+  withPooledClient(pool, (client) => runInTransaction(client, beginning, work, () => {}));
 
 test("what is asked at once is done in its order, all of it or nothing", async () => {
   for (const beginning of BEGINNINGS) {
@@ -40,7 +40,7 @@ test("what is asked at once is done in its order, all of it or nothing", async (
     await assert.rejects(
       run(beginning, (tx) => Promise.all([tx.run(NOTE, [3]), tx.run(DIVIDE, [0]), tx.run(NOTE, [4])])),
     );
-    assert.deepEqual(await noted(), [1, 2]);
+    assert.deepEqual(await readNotes(), [1, 2]);
   }
 });
 
@@ -48,10 +48,10 @@ test("of statements that were asked at once the one that failed says why, howeve
   for (const beginning of BEGINNINGS)
     for (const levels of [0, 1, 5, 20])
       await assert.rejects(
-        run(beginning, (tx) => Promise.all([deep(tx, levels, 0), tx.run(NOTE, [1])])),
+        run(beginning, (tx) => Promise.all([runNested(tx, levels, 0), tx.run(NOTE, [1])])),
         (error) => sqlState(error) === "22012",
       );
-  assert.deepEqual(await noted(), []);
+  assert.deepEqual(await readNotes(), []);
 });
 
 test("a transaction that can't begin says why, stores nothing and holds up no later one, whatever its work does", async () => {
@@ -62,9 +62,9 @@ test("a transaction that can't begin says why, stores nothing and holds up no la
   ];
   for (const work of works)
     await assert.rejects(run([BEGIN, setting("no_such_setting")], work), (error) => sqlState(error) === "42704");
-  assert.deepEqual(await noted(), []);
+  assert.deepEqual(await readNotes(), []);
   await run(BEGINNINGS[1]!, (tx) => tx.run(NOTE, [5]));
-  assert.deepEqual(await noted(), [5]);
+  assert.deepEqual(await readNotes(), [5]);
 });
 
 test("nothing is asked once the work has settled: it would run outside, perhaps in the next transaction", async () => {
@@ -81,18 +81,18 @@ test("nothing is asked once the work has settled: it would run outside, perhaps 
     });
     await assert.rejects(failing, /meanwhile/);
     for (const each of [late, unsent]) await assert.rejects(each, /note was asked for when its transaction was over/);
-    assert.deepEqual(await noted(), []);
+    assert.deepEqual(await readNotes(), []);
   }
 });
 
 /** One connection, and the pieces that go out on it. */
-async function watched(t: TestContext) {
+async function watchMessages(t: TestContext) {
   const seen: string[] = [];
-  const { url, close } = await startBetween(address, (piece) => {
+  const { url, close } = await startTcpProxy(address, (piece) => {
     seen.push(piece.toString("latin1"));
     return piece;
   });
-  const between = poolOf({ url }, 1, () => {}, ANSWER_MS);
+  const between = createPool({ url }, 1, () => {}, ANSWER_TIMEOUT_MS);
   t.after(async () => {
     await between.end();
     close();
@@ -101,15 +101,15 @@ async function watched(t: TestContext) {
 }
 
 test("what is asked at once goes out in one piece, the first of it with the beginning", async (t) => {
-  const { seen, between } = await watched(t);
+  const { seen, between } = await watchMessages(t);
   for (const beginning of BEGINNINGS) {
     seen.length = 0;
-    await borrowing(between, (client) =>
-      inTransaction(
+    await withPooledClient(between, (client) =>
+      runInTransaction(
         client,
         beginning,
         async (tx) => {
-          await Promise.all([tx.run(DIVIDE, [1]), deep(tx, 20, 2)]);
+          await Promise.all([tx.run(DIVIDE, [1]), runNested(tx, 20, 2)]);
           await tx.run(DIVIDE, [3]);
         },
         () => {},
@@ -121,7 +121,7 @@ test("what is asked at once goes out in one piece, the first of it with the begi
   }
 });
 
-const later = () => new Promise((resolve) => setImmediate(resolve));
+const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 /** No form for PostgreSQL: nothing of its group is sent. */
 const circular: { self?: unknown } = {};
 circular.self = circular;
@@ -132,44 +132,44 @@ test("what could not be written takes all with it that is asked beside it or lat
       await tx.run(NOTE, [circular]).catch(() => {});
       await tx.run(NOTE, [1]);
     },
-    (tx) => Promise.all([tx.run(NOTE, [circular]), later().then(() => tx.run(NOTE, [2]))]),
+    (tx) => Promise.all([tx.run(NOTE, [circular]), nextTick().then(() => tx.run(NOTE, [2]))]),
     (tx) => tx.run(NOTE, [circular]).catch(() => {}),
   ];
   for (const beginning of BEGINNINGS) for (const work of works) await assert.rejects(run(beginning, work), /circular/);
-  assert.deepEqual(await noted(), []);
+  assert.deepEqual(await readNotes(), []);
 });
 
 test("where a transaction does not begin, nothing of it is done, also of what is asked while it begins", async (t) => {
   let isSpoilt = false;
-  const { url, close } = await startBetween(address, (piece) => {
+  const { url, close } = await startTcpProxy(address, (piece) => {
     const text = piece.toString("latin1");
     if (isSpoilt || !text.includes("begin\0begin\0")) return piece;
     isSpoilt = true;
     return Buffer.from(text.replace("begin\0begin\0", "begin\0bexin\0"), "latin1");
   });
-  const between = poolOf({ url }, 1, () => {}, ANSWER_MS);
+  const between = createPool({ url }, 1, () => {}, ANSWER_TIMEOUT_MS);
   t.after(async () => {
     await between.end();
     close();
   });
-  const failing = borrowing(between, (client) =>
-    inTransaction(
+  const failing = withPooledClient(between, (client) =>
+    runInTransaction(
       client,
       [BEGIN],
-      (tx) => Promise.all([tx.run(NOTE, [1]), later().then(() => tx.run(NOTE, [2]))]),
+      (tx) => Promise.all([tx.run(NOTE, [1]), nextTick().then(() => tx.run(NOTE, [2]))]),
       () => {},
     ),
   );
   await assert.rejects(failing, (error) => sqlState(error) === "42601");
   assert.equal(isSpoilt, true);
-  assert.deepEqual(await noted(), []);
+  assert.deepEqual(await readNotes(), []);
 });
 
 test("the error is that of the statement that failed first, whichever is waited for first", async () => {
   const failing = run([BEGIN], async (tx) => {
     const first = tx.run(DIVIDE, [0]);
     first.catch(() => {});
-    await later();
+    await nextTick();
     const second = tx.run(NOTE, [1]);
     await second;
     await first;
@@ -184,13 +184,13 @@ test("a transaction that was committed takes no statement any more", async () =>
     await tx.run(NOTE, [1]);
   });
   await assert.rejects(kept.run(NOTE, [2]), /note was asked for when its transaction was over/);
-  assert.deepEqual(await noted(), [1]);
+  assert.deepEqual(await readNotes(), [1]);
 });
 
 test("last statements go out with the commit, and what they find is what the transaction did", async (t) => {
-  const { seen, between } = await watched(t);
-  const divided = await borrowing(between, (client) =>
-    inTransaction(
+  const { seen, between } = await watchMessages(t);
+  const divided = await withPooledClient(between, (client) =>
+    runInTransaction(
       client,
       [BEGIN],
       async (tx) => {
@@ -205,7 +205,7 @@ test("last statements go out with the commit, and what they find is what the tra
     ),
   );
   assert.equal(divided, -1);
-  assert.deepEqual(await noted(), [1]);
+  assert.deepEqual(await readNotes(), [1]);
   const ended = seen.filter((piece) => piece.includes("commit"));
   assert.equal(ended.length, 1);
   assert.match(ended[0]!, /note.*divide.*commit/s);
@@ -233,7 +233,7 @@ test("where last statements fail, or can't even be asked, nothing is done, and t
         });
         await assert.rejects(working, isReason);
       }
-  assert.deepEqual(await noted(), []);
+  assert.deepEqual(await readNotes(), []);
 });
 
 test("what is asked once the last statements are on their way is refused", async () => {
@@ -247,5 +247,5 @@ test("what is asked once the last statements are on their way is refused", async
     };
   });
   await assert.rejects(late, /note was asked for when its transaction was over/);
-  assert.deepEqual(await noted(), [1, 2]);
+  assert.deepEqual(await readNotes(), [1, 2]);
 });

@@ -1,21 +1,21 @@
 import type pg from "pg";
-import type { Last, Result, Statement, Tx } from "./database.ts";
-import { type Answered, type Asked, runTogether } from "./together.ts";
+import type { LastStatements, Result, Statement, Tx } from "./database.ts";
+import { runPipelined, type StatementCall, type StatementResult } from "./pipelined-statements.ts";
 
 /** A statement on this connection, in whatever transaction it is. One without a name and values may be several texts. */
-export async function runOn<Row>(
+export async function runOnClient<Row>(
   on: pg.ClientBase,
   statement: Statement,
   values: readonly unknown[] = [],
 ): Promise<Result<Row>> {
   if (statement.name !== "" || values.length > 0)
-    return (await runTogether(on, [{ statement, values }]))[0]! as unknown as Result<Row>;
+    return (await runPipelined(on, [{ statement, values }]))[0]! as unknown as Result<Row>;
   const { rows, rowCount } = await on.query(statement.text);
   return { rows: rows as Row[], rowCount: rowCount ?? 0 };
 }
 
-export const BEGIN: Asked = { statement: { name: "begin", text: "begin" } };
-const COMMIT: Asked = { statement: { name: "commit", text: "commit" } };
+export const BEGIN: StatementCall = { statement: { name: "begin", text: "begin" } };
+const COMMIT: StatementCall = { statement: { name: "commit", text: "commit" } };
 
 /**
  * Statements that `work` asks for without waiting in between go out together and are answered in their order, the first of them behind what begins the transaction. Where one
@@ -25,13 +25,13 @@ const COMMIT: Asked = { statement: { name: "commit", text: "commit" } };
  * @param begins  what begins it
  * @param commits  called right before it is told to commit
  */
-export async function inTransaction<T>(
+export async function runInTransaction<T>(
   client: pg.ClientBase,
-  begins: readonly Asked[],
-  work: (tx: Tx) => Promise<T | Last<T>>,
+  begins: readonly StatementCall[],
+  work: (tx: Tx) => Promise<T | LastStatements<T>>,
   commits: () => void,
 ): Promise<T> {
-  const queue = queueOn(client, begins);
+  const queue = createStatementQueue(client, begins);
   const tx: Tx = {
     async run<Row>(statement: Statement, values?: readonly unknown[]) {
       return (await queue.ask({ statement, values })) as unknown as Result<Row>;
@@ -39,7 +39,7 @@ export async function inTransaction<T>(
   };
   let done: Promise<T>;
   try {
-    done = askLast(await work(tx));
+    done = finishTransaction(await work(tx));
     // What it can't even ask for is known before the commit goes out, which then never does.
     done.catch(queue.end);
   } catch (error) {
@@ -53,16 +53,16 @@ export async function inTransaction<T>(
 }
 
 /** What a transaction did whose work has ended, once its last statements are asked for and answered. */
-export const askLast = async <T>(worked: T | Last<T>): Promise<T> =>
-  typeof worked === "function" ? await (worked as Last<T>)() : worked;
+export const finishTransaction = async <T>(worked: T | LastStatements<T>): Promise<T> =>
+  typeof worked === "function" ? await (worked as LastStatements<T>)() : worked;
 
-interface Waiting extends Asked {
-  answered: PromiseWithResolvers<Answered>;
+interface PendingStatement extends StatementCall {
+  answered: PromiseWithResolvers<StatementResult>;
 }
 
 /** Collects what is asked until nobody has anything left to do but wait, and sends it, behind `first`. */
-function queueOn(client: pg.ClientBase, first: readonly Asked[]) {
-  let waiting: Waiting[] = [];
+function createStatementQueue(client: pg.ClientBase, first: readonly StatementCall[]) {
+  let waiting: PendingStatement[] = [];
   let begins = first;
   let isOver = false;
   /** Until the beginning is answered nothing follows it: where nothing began it would run outside. */
@@ -77,7 +77,7 @@ function queueOn(client: pg.ClientBase, first: readonly Asked[]) {
     const ahead = begins;
     [waiting, begins] = [[], []];
     isBeginning = ahead.length > 0;
-    runTogether(client, [...ahead, ...going]).then(
+    runPipelined(client, [...ahead, ...going]).then(
       (answers) => {
         isBeginning = false;
         send();
@@ -98,10 +98,10 @@ function queueOn(client: pg.ClientBase, first: readonly Asked[]) {
   }
 
   return {
-    async ask({ statement, values }: Asked): Promise<Answered> {
+    async ask({ statement, values }: StatementCall): Promise<StatementResult> {
       if (isOver) throw new Error(`${statement.name} was asked for when its transaction was over`);
       if (failure) throw failure.reason;
-      const answered = Promise.withResolvers<Answered>();
+      const answered = Promise.withResolvers<StatementResult>();
       // Ticks come behind all promises that can go on.
       if (waiting.push({ statement, values, answered }) === 1) process.nextTick(send);
       return await answered.promise;

@@ -1,5 +1,5 @@
-import { arrays, type Column, columnValues, selectList } from "./batch.ts";
-import { arrayOf } from "./binary-array.ts";
+import { arrayParameters, type Column, columnValues, selectList } from "./batch-sql.ts";
+import { encodeTextArray } from "./binary-array.ts";
 import { prepared, type Tx } from "./database.ts";
 
 /** Facts about an invoice that contradict each other. */
@@ -27,7 +27,7 @@ const NAMES = COLUMNS.map(([name]) => name).join(", ");
 const SAVE = prepared(
   "save_invoice_conflicts",
   `insert into invoice_conflicts (merchant_id, ${NAMES})
-   select $1::uuid, * from unnest(${arrays(COLUMNS, 2)})
+   select $1::uuid, * from unnest(${arrayParameters(COLUMNS, 2)})
    on conflict (merchant_id, invoice_id) do update set kind = excluded.kind, facts = excluded.facts
    where (invoice_conflicts.kind, invoice_conflicts.facts) is distinct from (excluded.kind, excluded.facts)`,
 );
@@ -45,7 +45,7 @@ const CLEAR = prepared(
 
 /** On these invoices nothing contradicts itself any more. */
 export async function clearConflicts(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
-  await tx.run(CLEAR, [merchantId, arrayOf(invoiceIds, "text")]);
+  await tx.run(CLEAR, [merchantId, encodeTextArray(invoiceIds, "text")]);
 }
 
 const OF_INVOICES = prepared(
@@ -55,7 +55,7 @@ const OF_INVOICES = prepared(
 
 /** What contradicts itself on these invoices, by invoice. */
 export async function conflictsOf(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
-  const { rows } = await tx.run<InvoiceConflict>(OF_INVOICES, [merchantId, arrayOf(invoiceIds, "text")]);
+  const { rows } = await tx.run<InvoiceConflict>(OF_INVOICES, [merchantId, encodeTextArray(invoiceIds, "text")]);
   return new Map(rows.map((conflict) => [conflict.invoiceId, conflict]));
 }
 

@@ -23,7 +23,7 @@ export interface InvoiceFilter {
 const WHERE = `c.merchant_id = $1 and ($2::text is null or c.outcome = $2) and ($3::text is null or c.customer_id = $3)
   and ($4::text is null or c.subscription_id = $4) and ($5::text is null or c.invoice_id = $5)
   and ($6::text is null or c.currency = $6)`;
-const PARTS = { any: WHERE, ended: `${WHERE} and c.ended_at >= $7 and c.ended_at < $8` };
+const CONDITION_SQL = { any: WHERE, ended: `${WHERE} and c.ended_at >= $7 and c.ended_at < $8` };
 const LONG_AGO = new Date(0);
 const FAR_AHEAD = new Date("9999-01-01");
 
@@ -55,7 +55,7 @@ export interface ListedInvoice {
 }
 
 // Planned anew each time, for the filters that are there: a plan for any of them took minutes where these take milliseconds.
-const listOf = (part: keyof typeof PARTS, first: number) =>
+const listStatement = (part: keyof typeof CONDITION_SQL, first: number) =>
   prepared(
     "",
     `select c.id as "caseId", c.invoice_id as "invoiceId", c.customer_id as "customerId", c.subscription_id as "subscriptionId",
@@ -65,9 +65,9 @@ const listOf = (part: keyof typeof PARTS, first: number) =>
        (select min(r.ideal_retry_time) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id
          and r.status = 'SCHEDULED' and r.decided_at is null) as "nextAt"
      from cases c join invoices i on i.merchant_id = c.merchant_id and i.id = c.invoice_id
-     where ${PARTS[part]} and c.id < $${first} order by c.id desc limit $${first + 1}`,
+     where ${CONDITION_SQL[part]} and c.id < $${first} order by c.id desc limit $${first + 1}`,
   );
-const LIST = { any: listOf("any", 7), ended: listOf("ended", 9) };
+const LIST = { any: listStatement("any", 7), ended: listStatement("ended", 9) };
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
@@ -84,25 +84,25 @@ export async function listInvoices(
 }
 
 /** Cases of one outcome and one currency. `amount` in minor units: a sum may be larger than a number holds. */
-export interface Sum {
+export interface OutcomeSum {
   outcome: Outcome;
   currency: string;
   n: number;
   amount: string;
 }
 
-const sumsOf = (part: keyof typeof PARTS) =>
+const sumsStatement = (part: keyof typeof CONDITION_SQL) =>
   prepared(
     "",
     `select c.outcome, c.currency, count(*) as n, sum(c.amount)::text as amount
-     from cases c where ${PARTS[part]} group by 1, 2 order by 2, 1`,
+     from cases c where ${CONDITION_SQL[part]} group by 1, 2 order by 2, 1`,
   );
-const SUMS = { any: sumsOf("any"), ended: sumsOf("ended") };
+const SUMS = { any: sumsStatement("any"), ended: sumsStatement("ended") };
 
 /** How many cases a filter picks and for how much, by outcome and currency: what belongs to different currencies is never added. */
 export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFilter) {
   const { part, values } = conditions(merchantId, filter);
-  return (await tx.run<Sum>(SUMS[part], values)).rows;
+  return (await tx.run<OutcomeSum>(SUMS[part], values)).rows;
 }
 
 // Each span by itself: grouped by a function of the moment, all rows would be sorted first.
@@ -124,11 +124,11 @@ const FAILED = prepared(
 
 /** How many of the cases that became unpaid in a span of time, and are over, have each outcome. They ended after it began, so the index by their end answers alone. */
 export async function countFailed(tx: Tx, merchantId: string, from: Date, to: Date) {
-  return (await tx.run<Pick<Sum, "outcome" | "n">>(FAILED, [merchantId, from, to])).rows;
+  return (await tx.run<Pick<OutcomeSum, "outcome" | "n">>(FAILED, [merchantId, from, to])).rows;
 }
 
 /** Cases that ended in a span of time, with one outcome and in one currency. */
-export interface EndedSum extends Sum {
+export interface EndedSum extends OutcomeSum {
   /** Which one: 0 begins at the first of the bounds. */
   span: number;
 }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
-import { someoneWaits, type TestDatabase, testDatabase } from "../../test/database.ts";
+import { createTestDatabase, type TestDatabase, waitForLockWait } from "../../test/database.ts";
 import type { Invoice } from "../domain/invoice.ts";
-import { findInvoices, insertNewInvoices, isOvertaken, upsertInvoices } from "./invoices.ts";
+import { findInvoices, insertNewInvoices, isDuplicateInsert, upsertInvoices } from "./invoices.ts";
 
 let database: TestDatabase;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
 });
 after(() => database.drop());
 
@@ -42,9 +42,9 @@ test("a batch that another one overtakes is not stored as new", async () => {
   await database.db.transaction(async (tx) => {
     await upsertInvoices(tx, merchant, [invoice("b")], NOW, randomUUID());
     late = insertNewInvoices(database.db, merchant, [invoice("a"), invoice("b"), invoice("c")], randomUUID()).catch(
-      isOvertaken,
+      isDuplicateInsert,
     );
-    await someoneWaits(database.db);
+    await waitForLockWait(database.db);
   });
   assert.equal(await late, true);
   assert.deepEqual(await stored(merchant), ["b"]);

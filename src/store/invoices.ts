@@ -1,21 +1,21 @@
-import { INVOICE_ORDER, INVOICE_STATES, type Invoice, inRecovery } from "../domain/invoice.ts";
+import { INVOICE_STATE_ORDER, INVOICE_STATES, type Invoice, isInRecovery } from "../domain/invoice.ts";
 import {
   type Column,
   columnValues,
-  insertText,
-  olderVersions,
-  recordsAfter,
-  selectAfter,
+  createOlderVersionsFinder,
+  insertSql,
+  nullsToUndefined,
+  readPageAfter,
   selectList,
-  unnested,
-  upsertText,
-  type Versions,
-  withoutNulls,
-} from "./batch.ts";
-import { arrayOf } from "./binary-array.ts";
-import { poke, toldByBills } from "./case-pokes.ts";
+  selectPageAfter,
+  unnestColumns,
+  upsertSql,
+  type VersionRules,
+} from "./batch-sql.ts";
+import { encodeTextArray } from "./binary-array.ts";
 import { prepared, type Tx } from "./database.ts";
 import { sqlState } from "./database-errors.ts";
+import { casesAffectedByInvoices, enqueueSql } from "./reevaluation-queue.ts";
 
 const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
   ["id", "text", "id"],
@@ -30,41 +30,41 @@ const INVOICE_COLUMNS: readonly Column<Invoice>[] = [
   ["updated_at", "timestamptz", "updatedAt"],
 ];
 
-const RECOVERY_STATES = INVOICE_STATES.filter(inRecovery);
-const isRecovery = (state: string) => `${state} in (${RECOVERY_STATES.map((each) => `'${each}'`).join(", ")})`;
-const IN_RECOVERY = isRecovery("state");
+const RECOVERY_STATES = INVOICE_STATES.filter(isInRecovery);
+const isRecoveryStateSql = (state: string) => `${state} in (${RECOVERY_STATES.map((each) => `'${each}'`).join(", ")})`;
+const IN_RECOVERY = isRecoveryStateSql("state");
 
 /** Instead of the total, a version of a partly paid invoice may say what is left. */
-const SAYS_REST = `excluded.state = 'PARTIALLY_PAID' and excluded.amount_due is null
+const ONLY_AMOUNT_DUE = `excluded.state = 'PARTIALLY_PAID' and excluded.amount_due is null
   and excluded.currency = invoices.currency and excluded.amount < invoices.amount`;
 
-const VERSIONS: Versions<Invoice> = {
+const VERSIONS: VersionRules<Invoice> = {
   table: "invoices",
   columns: INVOICE_COLUMNS,
-  order: INVOICE_ORDER,
+  order: INVOICE_STATE_ORDER,
   insertAlso: [["unpaid_since", `case when ${IN_RECOVERY} then coalesce(updated_at, created_at) end`]],
   // Of the row that a newer version replaces, as it is once it is locked: so it counts as well what another batch stored for which this one waited.
   updateAlso: [
-    ["was_in_recovery", `invoices.was_in_recovery or ${isRecovery("invoices.state")}`],
+    ["was_in_recovery", `invoices.was_in_recovery or ${isRecoveryStateSql("invoices.state")}`],
     [
       "unpaid_since",
-      `case when not ${isRecovery("excluded.state")} then null
-         when ${isRecovery("invoices.state")} then coalesce(invoices.unpaid_since, DATE) else DATE end`,
+      `case when not ${isRecoveryStateSql("excluded.state")} then null
+         when ${isRecoveryStateSql("invoices.state")} then coalesce(invoices.unpaid_since, DATE) else DATE end`,
     ],
   ],
   adjusted: [
-    ["amount", `case when ${SAYS_REST} then invoices.amount else excluded.amount end`],
-    ["amount_due", `case when ${SAYS_REST} then excluded.amount else excluded.amount_due end`],
+    ["amount", `case when ${ONLY_AMOUNT_DUE} then invoices.amount else excluded.amount end`],
+    ["amount_due", `case when ${ONLY_AMOUNT_DUE} then excluded.amount else excluded.amount_due end`],
   ],
 };
 
 /** Other open cases of their customers are looked at, too, as after an attempt: where none is pushed nothing else tells of other bills. */
-const tellOthers = (from: string, pokeId: string) =>
-  poke(
-    toldByBills(
+const enqueueAffectedCases = (from: string, pokeId: string) =>
+  enqueueSql(
+    casesAffectedByInvoices(
       `select id, customer_id as each, state = 'PAID' as paid from ${from}
        where ${pokeId}::uuid is not null and (state = 'PAID' or ${IN_RECOVERY})`,
-      isRecovery,
+      isRecoveryStateSql,
     ),
     pokeId,
   );
@@ -74,14 +74,14 @@ const INSERT_NEW = prepared(
   "insert_new_invoices",
   `with known as materialized (
      select exists (select from invoices where merchant_id = $1 and id = any($2::text[])) as found
-   ), stored as (${insertText("invoices", INVOICE_COLUMNS, VERSIONS.insertAlso)} where not (select found from known)),
-   told as (${tellOthers(`(select ${unnested(INVOICE_COLUMNS.slice(0, 3), 2)} where not (select found from known)) b`, `$${2 + INVOICE_COLUMNS.length}`)})
+   ), stored as (${insertSql("invoices", INVOICE_COLUMNS, VERSIONS.insertAlso)} where not (select found from known)),
+   told as (${enqueueAffectedCases(`(select ${unnestColumns(INVOICE_COLUMNS.slice(0, 3), 2)} where not (select found from known)) b`, `$${2 + INVOICE_COLUMNS.length}`)})
    select not found as "areNew" from known`,
 );
 const UNIQUE_VIOLATION = "23505";
 
 /**
- * Store these if not one of them is known; otherwise nothing is done. Throws what `isOvertaken` knows when another batch brings one of them meanwhile.
+ * Store these if not one of them is known; otherwise nothing is done. Throws what `isDuplicateInsert` knows when another batch brings one of them meanwhile.
  *
  * @param pokeId  for other open cases of their customers; null: those look at no other bill
  * @returns whether they are stored
@@ -97,19 +97,19 @@ export async function insertNewInvoices(
 }
 
 /** Whether what was to be stored as new is known meanwhile. */
-export const isOvertaken = (error: unknown) =>
+export const isDuplicateInsert = (error: unknown) =>
   sqlState(error) === UNIQUE_VIOLATION && (error as { table?: string }).table === "invoices";
 
-const ids = (condition: string) => `coalesce(json_agg(id) filter (where ${condition}), '[]')`;
+const idsJsonSql = (condition: string) => `coalesce(json_agg(id) filter (where ${condition}), '[]')`;
 
-const UPSERTED = upsertText(VERSIONS, "id, state, customer_id, was_in_recovery, (xmax = 0) as inserted");
+const UPSERTED = upsertSql(VERSIONS, "id, state, customer_id, was_in_recovery, (xmax = 0) as inserted");
 
 // One row: the client reads it in a third of the time that 200 rows take.
 const UPSERT = prepared(
   "upsert_invoices",
-  `with changed as (${UPSERTED}), told as (${tellOthers("changed", `$${3 + INVOICE_COLUMNS.length}`)})
-   select ${ids(`inserted and ${IN_RECOVERY}`)} as unpaid, ${ids(`not inserted and ${IN_RECOVERY}`)} as "unpaidAgain",
-     ${ids(`not inserted and not ${IN_RECOVERY} and was_in_recovery`)} as settled,
+  `with changed as (${UPSERTED}), told as (${enqueueAffectedCases("changed", `$${3 + INVOICE_COLUMNS.length}`)})
+   select ${idsJsonSql(`inserted and ${IN_RECOVERY}`)} as unpaid, ${idsJsonSql(`not inserted and ${IN_RECOVERY}`)} as "unpaidAgain",
+     ${idsJsonSql(`not inserted and not ${IN_RECOVERY} and was_in_recovery`)} as settled,
      case when count(*) < cardinality($2::text[])
        then (select json_agg(k.id) from unnest($2::text[]) as k (id) where k.id not in (select id from changed)) end as known
    from changed`,
@@ -144,7 +144,7 @@ export async function upsertInvoices(
 }
 
 /** Returns the ids of those versions that are older than what is stored. */
-export const olderInvoices = olderVersions(VERSIONS);
+export const findOlderInvoices = createOlderVersionsFinder(VERSIONS);
 
 const TOTALS_COLUMNS = (["id", "state", "updatedAt", "amount", "amountDue", "currency"] as const).map(
   (name) => INVOICE_COLUMNS.find(([, , field]) => field === name)!,
@@ -164,7 +164,7 @@ const TOTALS = prepared(
  *
  * @returns the ids of the invoices of which it did
  */
-export async function learnTotals(tx: Tx, merchantId: string, invoices: readonly Invoice[]): Promise<string[]> {
+export async function fillInTotals(tx: Tx, merchantId: string, invoices: readonly Invoice[]): Promise<string[]> {
   const { rows } = await tx.run<{ id: string }>(TOTALS, [merchantId, ...columnValues(invoices, TOTALS_COLUMNS)]);
   return rows.map(({ id }) => id);
 }
@@ -183,8 +183,8 @@ const FIND = prepared(
 
 /** The invoices with these ids, as they are known now. */
 export async function findInvoices(tx: Tx, merchantId: string, ids: readonly string[]) {
-  const { rows } = await tx.run<StoredInvoice>(FIND, [merchantId, arrayOf(ids, "text")]);
-  return new Map(rows.map((invoice) => [invoice.id, withoutNulls(invoice)]));
+  const { rows } = await tx.run<StoredInvoice>(FIND, [merchantId, encodeTextArray(ids, "text")]);
+  return new Map(rows.map((invoice) => [invoice.id, nullsToUndefined(invoice)]));
 }
 
 const UNPAID = prepared(
@@ -194,7 +194,7 @@ const UNPAID = prepared(
 
 /** The ids of those of these invoices that are in recovery, sorted. */
 export async function unpaidInvoices(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
-  const { rows } = await tx.run<{ id: string }>(UNPAID, [merchantId, arrayOf(ids, "text")]);
+  const { rows } = await tx.run<{ id: string }>(UNPAID, [merchantId, encodeTextArray(ids, "text")]);
   return rows.map(({ id }) => id).sort();
 }
 
@@ -205,22 +205,22 @@ const CUSTOMERS = prepared(
 
 /** The customers of these invoices. */
 export async function customersOfInvoices(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
-  const { rows } = await tx.run<{ customerId: string }>(CUSTOMERS, [merchantId, arrayOf(ids, "text")]);
+  const { rows } = await tx.run<{ customerId: string }>(CUSTOMERS, [merchantId, encodeTextArray(ids, "text")]);
   return rows.map(({ customerId }) => customerId);
 }
 
-const KNOW = prepared(
+const MERCHANTS_WITH_INVOICE = prepared(
   "merchants_with_invoice",
   `select m.id from merchants m where exists (select from invoices i where i.merchant_id = m.id and i.id = $1) order by m.id`,
 );
 
 /** The merchants that pushed an invoice with this id; several may have. */
 export async function merchantsWithInvoice(tx: Tx, id: string): Promise<string[]> {
-  return (await tx.run<{ id: string }>(KNOW, [id])).rows.map((merchant) => merchant.id);
+  return (await tx.run<{ id: string }>(MERCHANTS_WITH_INVOICE, [id])).rows.map((merchant) => merchant.id);
 }
 
-const AFTER = selectAfter("invoices", INVOICE_COLUMNS);
+const AFTER = selectPageAfter("invoices", INVOICE_COLUMNS);
 
-/** A page of invoices in the order of their ids, each as it is known now: see `recordsAfter`. */
+/** A page of invoices in the order of their ids, each as it is known now: see `readPageAfter`. */
 export const invoicesAfter = (tx: Tx, merchantId: string, last?: Invoice) =>
-  recordsAfter<Invoice>(tx, AFTER, merchantId, last);
+  readPageAfter<Invoice>(tx, AFTER, merchantId, last);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pino from "pino";
-import { at, atServer, startTestServer } from "../../test/server.ts";
+import { runOnServer, startTestServer, withDatabaseName } from "../../test/test-server.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import { ingestInvoices } from "../recovery/ingest-invoices.ts";
@@ -13,8 +13,8 @@ let db: Database;
 before(async () => {
   server = await startTestServer();
   const locale = "encoding 'UTF8' locale_provider icu icu_locale 'tr-TR' locale 'C'";
-  await atServer(server.address, `create database turkish template template0 ${locale}`);
-  const address = at(server.address, "turkish");
+  await runOnServer(server.address, `create database turkish template template0 ${locale}`);
+  const address = withDatabaseName(server.address, "turkish");
   await migrate(address, pino({ level: "silent" }), { volatile: true });
   db = openDatabase(address, 2, () => {});
 });

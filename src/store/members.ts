@@ -25,14 +25,14 @@ export async function membersOf(tx: Tx, merchantId: string) {
   return (await tx.run<Member>(LIST, [merchantId])).rows;
 }
 
-const HOLD = prepared(
+const LOCK = prepared(
   "hold_members",
   `select person_id as "personId", role from members where merchant_id = $1 order by person_id for update`,
 );
 
 /** The members, and nobody else changes them until the transaction ends. */
-export async function holdMembers(tx: Tx, merchantId: string) {
-  return (await tx.run<{ personId: string; role: Role }>(HOLD, [merchantId])).rows;
+export async function lockMembers(tx: Tx, merchantId: string) {
+  return (await tx.run<{ personId: string; role: Role }>(LOCK, [merchantId])).rows;
 }
 
 const ADD = prepared(

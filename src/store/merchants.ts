@@ -42,11 +42,11 @@ export async function findMerchant(tx: Tx, id: string) {
   return (await tx.run<Merchant>(FIND, [id])).rows[0] ?? null;
 }
 
-const HOLD = prepared("hold_merchant", `${SELECT} where id = $1 for update`);
+const LOCK_ONE = prepared("hold_merchant", `${SELECT} where id = $1 for update`);
 
 /** As `findMerchant`, and nobody else changes it until the transaction ends. */
-export async function holdMerchant(tx: Tx, id: string) {
-  return (await tx.run<Merchant>(HOLD, [id])).rows[0] ?? null;
+export async function lockMerchant(tx: Tx, id: string) {
+  return (await tx.run<Merchant>(LOCK_ONE, [id])).rows[0] ?? null;
 }
 
 const LIST = prepared("list_merchants", `${SELECT} order by id`);
@@ -56,7 +56,7 @@ export async function listMerchants(tx: Tx) {
   return (await tx.run<Merchant>(LIST)).rows;
 }
 
-const MARK = prepared("merchants_mark", "select pg_snapshot_xmin(pg_current_snapshot())::text as mark");
+const CHANGE_MARK = prepared("merchants_mark", "select pg_snapshot_xmin(pg_current_snapshot())::text as mark");
 // Ids of transactions are counted in a circle of 32 bits: of two of them that one is later which the other reaches within half of it.
 const CHANGED = prepared(
   "changed_merchants",
@@ -70,12 +70,13 @@ const CHANGED = prepared(
  * @returns the merchants, and the mark for the next call
  */
 export async function changedMerchants(tx: Tx, mark: string): Promise<{ merchants: Merchant[]; mark: string }> {
-  const next = await merchantsMark(tx);
+  const next = await readChangeMark(tx);
   return { merchants: (await tx.run<Merchant>(CHANGED, [mark])).rows, mark: next };
 }
 
 /** Returns the mark of now: every later change of a merchant is found by it. */
-export const merchantsMark = async (tx: Tx): Promise<string> => (await tx.run<{ mark: string }>(MARK)).rows[0]!.mark;
+export const readChangeMark = async (tx: Tx): Promise<string> =>
+  (await tx.run<{ mark: string }>(CHANGE_MARK)).rows[0]!.mark;
 
 const INSERT = prepared(
   "insert_merchant",
@@ -106,19 +107,22 @@ export async function updateMerchant(tx: Tx, merchant: Merchant, now: Date) {
   await tx.run(UPDATE, [merchant.id, now, ...SETTINGS.map((field) => merchant[field])]);
 }
 
-const BOXES = prepared(
+const UPDATE_ENCRYPTED = prepared(
   "update_merchant_boxes",
   "update merchants set webhook_credential = $2, webhook_secret = $3, webhook_old_secret = $4 where id = $1",
 );
 
 /** Writes what the secret key encrypts, in other boxes: no setting has changed. */
-export async function updateBoxes(tx: Tx, { id, webhookCredential, webhookSecret, webhookOldSecret }: Merchant) {
-  await tx.run(BOXES, [id, webhookCredential, webhookSecret, webhookOldSecret]);
+export async function updateEncryptedFields(
+  tx: Tx,
+  { id, webhookCredential, webhookSecret, webhookOldSecret }: Merchant,
+) {
+  await tx.run(UPDATE_ENCRYPTED, [id, webhookCredential, webhookSecret, webhookOldSecret]);
 }
 
-const LOCK = prepared("lock_merchants", "lock table merchants in share row exclusive mode");
+const LOCK_TABLE = prepared("lock_merchants", "lock table merchants in share row exclusive mode");
 
 /** Until the transaction ends nobody else adds a merchant. */
-export async function lockMerchants(tx: Tx) {
-  await tx.run(LOCK);
+export async function lockMerchantsTable(tx: Tx) {
+  await tx.run(LOCK_TABLE);
 }

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, beforeEach, test } from "node:test";
 import pino from "pino";
-import { testDatabase } from "../../test/database.ts";
+import { createTestDatabase } from "../../test/database.ts";
 import { prepared } from "./database.ts";
 import { migrate } from "./migrate.ts";
 
 const log = pino({ level: "silent" });
-const { db, address, drop } = await testDatabase();
+const { db, address, drop } = await createTestDatabase();
 after(drop);
 
 let folder: string;

@@ -31,20 +31,20 @@ const NO_TRANSACTION = /^-- no-transaction\s*$/m;
  * can be repeated, since it may be cut short before it is noted as applied.
  */
 export async function migrate(address: Address, log: Log, options: MigrateOptions = {}): Promise<{ applied: number }> {
-  const known = asFar(await readMigrations(options.folder ?? FOLDER), options.like);
+  const known = migrationsUpTo(await readMigrations(options.folder ?? FOLDER), options.like);
   const connection = await openDatabase(address, 1, () => {}).connect();
   try {
     await checkServer(connection, options.volatile === true);
     await connection.run(EVERY_MERCHANT);
-    await lock(connection);
+    await acquireMigrationLock(connection);
     await connection.run(CREATE_TABLE);
-    const applied = (await connection.run<Applied>(READ)).rows;
+    const applied = (await connection.run<AppliedMigration>(READ)).rows;
     checkHistory(applied, known);
     const pending = known.slice(applied.length);
     // Of a new database each line would say the same.
     const isNew = applied.length === 0;
     for (const migration of pending) {
-      await apply(connection, migration);
+      await applyMigration(connection, migration);
       if (!isNew) log.info({ migration: migration.name }, "migration.applied");
     }
     if (isNew) log.info({ migrations: pending.length }, "schema.created");
@@ -59,7 +59,7 @@ export async function migrate(address: Address, log: Log, options: MigrateOption
 /** A schema that this version can't make. */
 export class UnknownMigration extends Error {}
 
-const outdated = (name: string) =>
+const outdatedError = (name: string) =>
   `the database has migration ${name}, which this version does not know: run a newer version`;
 
 const NEWER = prepared(
@@ -73,13 +73,13 @@ const NEWER = prepared(
  * @param owner  a login that may read which migrations were applied
  * @throws UnknownMigration when one has
  */
-export async function mustBeNewest(owner: Tx): Promise<void> {
+export async function assertSchemaIsNewest(owner: Tx): Promise<void> {
   const known = (await readdir(FOLDER)).filter((name) => name.endsWith(".sql")).length;
   const [newer] = (await owner.run<{ name: string }>(NEWER, [known])).rows;
-  if (newer) throw new UnknownMigration(outdated(newer.name));
+  if (newer) throw new UnknownMigration(outdatedError(newer.name));
 }
 
-function asFar(known: Migration[], like: MigrateOptions["like"]): Migration[] {
+function migrationsUpTo(known: Migration[], like: MigrateOptions["like"]): Migration[] {
   for (const [index, { name, checksum }] of (like ?? []).entries())
     if (known[index]?.name !== name || known[index].checksum !== checksum)
       throw new UnknownMigration(
@@ -127,12 +127,12 @@ async function checkServer(connection: Connection, volatile: boolean): Promise<v
   }
 }
 
-const ASIDE = 0x64756e6d;
-const TRY_LOCK = prepared("migrate_lock", `select pg_try_advisory_lock(${ASIDE}, 0) as got`);
+const LOCK_NAMESPACE = 0x64756e6d;
+const TRY_LOCK = prepared("migrate_lock", `select pg_try_advisory_lock(${LOCK_NAMESPACE}, 0) as got`);
 const LOCK_POLL_MS = 50;
 
 /** Asks again and again: a waiting statement would hold a snapshot, and `create index concurrently` would wait for that one. */
-async function lock(connection: Connection): Promise<void> {
+async function acquireMigrationLock(connection: Connection): Promise<void> {
   while (!(await connection.run<{ got: boolean }>(TRY_LOCK)).rows[0]!.got) await sleep(LOCK_POLL_MS);
 }
 
@@ -152,13 +152,13 @@ const RECORD = prepared(
   "insert into schema_migrations (number, name, checksum, applied_at) values ($1, $2, $3, clock_timestamp())",
 );
 
-type Applied = Pick<Migration, "number" | "name" | "checksum">;
+type AppliedMigration = Pick<Migration, "number" | "name" | "checksum">;
 
-function checkHistory(applied: Applied[], known: Migration[]): void {
+function checkHistory(applied: AppliedMigration[], known: Migration[]): void {
   for (const [index, row] of applied.entries()) {
     const file = known[index];
     if (!file) {
-      throw new UnknownMigration(outdated(row.name));
+      throw new UnknownMigration(outdatedError(row.name));
     }
     if (row.number !== file.number || row.checksum !== file.checksum) {
       throw new Error(
@@ -169,23 +169,25 @@ function checkHistory(applied: Applied[], known: Migration[]): void {
 }
 
 /** Without a name and values a statement goes by the simple protocol, which takes many at once. */
-const raw = (text: string) => prepared("", text);
+const rawStatement = (text: string) => prepared("", text);
 
-async function apply(connection: Connection, migration: Migration): Promise<void> {
+async function applyMigration(connection: Connection, migration: Migration): Promise<void> {
   const { number, name, checksum, sql } = migration;
   const atOnce = !NO_TRANSACTION.test(sql.split("\n", 1)[0]!);
   try {
-    if (atOnce) await connection.run(raw("begin"));
-    await connection.run(raw(sql));
+    if (atOnce) await connection.run(rawStatement("begin"));
+    await connection.run(rawStatement(sql));
     await connection.run(RECORD, [number, name, checksum]);
-    if (atOnce) await connection.run(raw("commit"));
+    if (atOnce) await connection.run(rawStatement("commit"));
   } catch (error) {
-    if (atOnce) await connection.run(raw("rollback")).catch(() => {});
-    throw new Error(`migration ${name} failed${lineOf(error, sql)}: ${(error as Error).message}`, { cause: error });
+    if (atOnce) await connection.run(rawStatement("rollback")).catch(() => {});
+    throw new Error(`migration ${name} failed${errorLineOf(error, sql)}: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
-function lineOf(error: unknown, sql: string): string {
+function errorLineOf(error: unknown, sql: string): string {
   const position = Number((error as { position?: unknown }).position);
   return position > 0 ? ` at line ${sql.slice(0, position).split("\n").length}` : "";
 }

@@ -2,7 +2,7 @@ import { type Database, prepared } from "./database.ts";
 import { sqlState } from "./database-errors.ts";
 
 /** A table partitioned by a range of ids that begin with their moment (UUIDv7), with a default partition. */
-export interface TimedTable {
+export interface PartitionedTable {
   /** `request_log`: its partitions are `request_log_2026_11_03`, or `…_2026_11` of a whole month, and `request_log_default`. */
   name: string;
   /** When the row was written, service time. */
@@ -16,7 +16,7 @@ interface Partition {
   endMs: number;
 }
 
-function partitionOf({ name, span }: TimedTable, year: number, month: number, day: number): Partition {
+function partitionOf({ name, span }: PartitionedTable, year: number, month: number, day: number): Partition {
   const startMs = Date.UTC(year, month, span === "day" ? day : 1);
   const endMs = span === "day" ? Date.UTC(year, month, day + 1) : Date.UTC(year, month + 1, 1);
   const date = new Date(startMs).toISOString().slice(0, span === "day" ? 10 : 7);
@@ -35,7 +35,7 @@ const LIST = prepared(
    where i.inhparent = $1::regclass order by 1`,
 );
 
-async function partitions(db: Database, table: TimedTable): Promise<Partition[]> {
+async function listPartitions(db: Database, table: PartitionedTable): Promise<Partition[]> {
   const { rows } = await db.run<{ name: string }>(LIST, [table.name]);
   return rows.flatMap(({ name }) => {
     const [year, month, day = 1] = name
@@ -54,15 +54,15 @@ async function partitions(db: Database, table: TimedTable): Promise<Partition[]>
  * @param now  service time
  * @returns names of what was made and of what was dropped
  */
-export async function keepPartitions(db: Database, table: TimedTable, now: Date, keepFrom: Date) {
-  const known = await partitions(db, table);
+export async function maintainPartitions(db: Database, table: PartitionedTable, now: Date, keepFrom: Date) {
+  const known = await listPartitions(db, table);
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
   const current = partitionOf(table, year, month, day);
   const next = table.span === "day" ? partitionOf(table, year, month, day + 1) : partitionOf(table, year, month + 1, 1);
   const made: string[] = [];
   for (const partition of [current, next]) {
     if (known.some(({ name }) => name === partition.name)) continue;
-    if (await makePartition(db, table, partition)) made.push(partition.name);
+    if (await createPartition(db, table, partition)) made.push(partition.name);
   }
   const dropped: string[] = [];
   for (const { name, endMs } of known) {
@@ -74,21 +74,21 @@ export async function keepPartitions(db: Database, table: TimedTable, now: Date,
 }
 
 /** Rows of the range lie in the default partition already, where they are found as well. */
-const LIES_IN_DEFAULT = "23514";
+const DEFAULT_HAS_ROWS = "23514";
 
 /** False when it was there already, or must not be because the default holds its rows. */
-async function makePartition(db: Database, table: TimedTable, { name, startMs, endMs }: Partition) {
+async function createPartition(db: Database, table: PartitionedTable, { name, startMs, endMs }: Partition) {
   try {
     const bound = `for values from ('${firstId(startMs)}') to ('${firstId(endMs)}')`;
-    return await alter(db, name, false, partitionTexts(table.name, name, bound));
+    return await alterPartitions(db, name, false, partitionStatements(table.name, name, bound));
   } catch (error) {
-    if (sqlState(error) === LIES_IN_DEFAULT) return false;
+    if (sqlState(error) === DEFAULT_HAS_ROWS) return false;
     throw error;
   }
 }
 
 /** What makes a partition. Whoever reads it by its own name, as a dump does, is behind the same wall as at its table. */
-export const partitionTexts = (table: string, name: string, bound: string): string[] => [
+export const partitionStatements = (table: string, name: string, bound: string): string[] => [
   `create table ${name} partition of ${table} ${bound}`,
   `alter table ${name} enable row level security, force row level security`,
   `do $$ begin execute format('create policy wall on ${name} using (%s)', (
@@ -96,19 +96,19 @@ export const partitionTexts = (table: string, name: string, bound: string): stri
 ];
 
 /** With all that is in it; false when it was gone already. */
-const dropPartition = (db: Database, name: string) => alter(db, name, true, [`drop table ${name}`]);
+const dropPartition = (db: Database, name: string) => alterPartitions(db, name, true, [`drop table ${name}`]);
 
-const IMPATIENT = prepared("partition_lock_timeout", "set local lock_timeout = '1s'");
+const SET_LOCK_TIMEOUT = prepared("partition_lock_timeout", "set local lock_timeout = '1s'");
 // Two that change partitions at once end in errors from deep inside PostgreSQL.
-const ONE_BY_ONE = prepared("partition_lock", "select pg_advisory_xact_lock(hashtext('partitions'))");
-const IS_THERE = prepared("partition_there", "select to_regclass($1) is not null as there");
+const LOCK_PARTITIONS = prepared("partition_lock", "select pg_advisory_xact_lock(hashtext('partitions'))");
+const PARTITION_EXISTS = prepared("partition_there", "select to_regclass($1) is not null as there");
 
 /** The whole table waits behind a change that waits for a lock, so it waits for no longer than a second. */
-const alter = (db: Database, name: string, there: boolean, texts: readonly string[]): Promise<boolean> =>
+const alterPartitions = (db: Database, name: string, there: boolean, texts: readonly string[]): Promise<boolean> =>
   db.transaction(async (tx) => {
-    await tx.run(IMPATIENT);
-    await tx.run(ONE_BY_ONE);
-    if ((await tx.run<{ there: boolean }>(IS_THERE, [name])).rows[0]!.there !== there) return false;
+    await tx.run(SET_LOCK_TIMEOUT);
+    await tx.run(LOCK_PARTITIONS);
+    if ((await tx.run<{ there: boolean }>(PARTITION_EXISTS, [name])).rows[0]!.there !== there) return false;
     for (const text of texts) await tx.run(prepared("", text));
     return true;
   });

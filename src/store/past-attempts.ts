@@ -10,7 +10,7 @@ export interface StoredAttempt extends PastAttempt {
   gatewayStatus: string | null;
 }
 
-const page = (name: string, rest: string) =>
+const pageStatement = (name: string, rest: string) =>
   prepared(
     name,
     `select id, invoice_id as "invoiceId", coalesce(customer_id, invoice_id) as "customerId", created_at as at,
@@ -24,14 +24,14 @@ const page = (name: string, rest: string) =>
    from transactions
    where merchant_id = $1 and state not in ('PENDING', 'VOIDED') and amount > 0 ${rest}`,
   );
-const LAST = page("last_past_attempts", "order by invoice_id desc, created_at desc, id desc limit $2");
-const BEFORE = page(
+const LAST = pageStatement("last_past_attempts", "order by invoice_id desc, created_at desc, id desc limit $2");
+const BEFORE = pageStatement(
   "past_attempts_before",
   "and (invoice_id, created_at, id) < ($3, $4, $5) order by invoice_id desc, created_at desc, id desc limit $2",
 );
 
 /** Attempts, those of an invoice together and newest first, the invoices whose ids come last first: ids mostly count up. `after`: what was read last; null: from there. */
-export async function attemptsAfter(tx: Tx, merchantId: string, after: StoredAttempt | null, limit: number) {
+export async function readAttemptsAfter(tx: Tx, merchantId: string, after: StoredAttempt | null, limit: number) {
   const values = [merchantId, limit];
   const read = after
     ? tx.run<StoredAttempt>(BEFORE, [...values, after.invoiceId, after.at, after.id])

@@ -23,11 +23,11 @@ export async function findPersonByEmail(tx: Tx, email: string) {
   return (await tx.run<Person>(BY_EMAIL, [email])).rows[0] ?? null;
 }
 
-const SET_VIEW = prepared("set_view_of_person", "update people set zone = $2, theme = $3 where id = $1");
+const SET_PREFERENCES = prepared("set_view_of_person", "update people set zone = $2, theme = $3 where id = $1");
 
 /** How a person sees pages. Nothing else is written: what was read with the page may be old by now. */
-export async function setView(tx: Tx, personId: string, { zone, theme }: Pick<Person, "zone" | "theme">) {
-  await tx.run(SET_VIEW, [personId, zone, theme]);
+export async function setPreferences(tx: Tx, personId: string, { zone, theme }: Pick<Person, "zone" | "theme">) {
+  await tx.run(SET_PREFERENCES, [personId, zone, theme]);
 }
 
 const CHANGE_PASSWORD = prepared(
@@ -52,11 +52,11 @@ export async function dropPassword(tx: Tx, personId: string) {
   await tx.run(DROP_PASSWORD, [personId]);
 }
 
-const ANYBODY = prepared("anybody", "select exists (select 1 from people) as found");
+const HAS_PEOPLE = prepared("anybody", "select exists (select 1 from people) as found");
 
 /** Whether there is any person at all. */
 export async function hasPeople(tx: Tx) {
-  return (await tx.run<{ found: boolean }>(ANYBODY)).rows[0]!.found;
+  return (await tx.run<{ found: boolean }>(HAS_PEOPLE)).rows[0]!.found;
 }
 
 const MEMBERSHIPS = prepared(

@@ -1,7 +1,7 @@
 import { prepared, type Tx } from "./database.ts";
 
 /** A warning or an error that a process has logged. */
-export interface StoredTrouble {
+export interface StoredProblem {
   name: string;
   /** Since the process started. */
   count: number;
@@ -19,12 +19,12 @@ export interface ProcessRow {
   roles: string[];
   startedAt: Date;
   seenAt: Date;
-  troubles: StoredTrouble[];
+  troubles: StoredProblem[];
 }
 
 const COLUMNS = `id, host, pid, version, roles, started_at as "startedAt", seen_at as "seenAt", troubles`;
 
-const BEAT = prepared(
+const UPSERT_HEARTBEAT = prepared(
   "beat_process",
   `insert into processes (id, host, pid, version, roles, started_at, seen_at, troubles)
    values ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -32,9 +32,9 @@ const BEAT = prepared(
 );
 
 /** Writes that a process is alive. */
-export async function beatProcess(tx: Tx, row: ProcessRow): Promise<void> {
+export async function writeHeartbeat(tx: Tx, row: ProcessRow): Promise<void> {
   const { id, host, pid, version, roles, startedAt, seenAt, troubles } = row;
-  await tx.run(BEAT, [id, host, pid, version, roles, startedAt, seenAt, JSON.stringify(troubles)]);
+  await tx.run(UPSERT_HEARTBEAT, [id, host, pid, version, roles, startedAt, seenAt, JSON.stringify(troubles)]);
 }
 
 const LIST = prepared("list_processes", `select ${COLUMNS} from processes order by started_at, id`);
@@ -42,9 +42,9 @@ const LIST = prepared("list_processes", `select ${COLUMNS} from processes order 
 /** Returns all processes, the oldest first. */
 export const listProcesses = async (tx: Tx): Promise<ProcessRow[]> => (await tx.run<ProcessRow>(LIST)).rows;
 
-const FORGET = prepared("forget_processes", "delete from processes where id = $1 or seen_at < $2");
+const DELETE_PROCESSES = prepared("forget_processes", "delete from processes where id = $1 or seen_at < $2");
 
 /** Deletes a process, and those last seen before `before`. @param id  null: none but those */
-export async function forgetProcesses(tx: Tx, id: string | null, before: Date): Promise<void> {
-  await tx.run(FORGET, [id, before]);
+export async function deleteProcesses(tx: Tx, id: string | null, before: Date): Promise<void> {
+  await tx.run(DELETE_PROCESSES, [id, before]);
 }

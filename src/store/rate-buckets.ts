@@ -1,8 +1,8 @@
-import { arrays, type Column, columnValues } from "./batch.ts";
+import { arrayParameters, type Column, columnValues } from "./batch-sql.ts";
 import { type Database, prepared } from "./database.ts";
 
 /** What a process asks of the bucket of a key: so many requests ahead; below zero it gives some back. */
-export interface Asked {
+export interface TokenRequest {
   merchantId: string;
   keyId: string;
   perSecond: number;
@@ -11,14 +11,14 @@ export interface Asked {
 }
 
 /** What it got. */
-export interface Granted {
+export interface TokenGrant {
   keyId: string;
   granted: number;
   /** What is in the bucket now, for all processes. */
   leftOver: number;
 }
 
-const COLUMNS: readonly Column<Asked>[] = [
+const COLUMNS: readonly Column<TokenRequest>[] = [
   ["merchant_id", "uuid", "merchantId"],
   ["key_id", "uuid", "keyId"],
   ["per_second", "int8", "perSecond"],
@@ -31,11 +31,11 @@ const REFILLED = `least(excluded.burst, b.left_over
   + greatest(0, extract(epoch from excluded.at - b.at)::float8) * excluded.per_second)`;
 const GRANTED = `least(excluded.asked, floor(${REFILLED})::int8)`;
 
-const TAKE = prepared(
+const TAKE_TOKENS = prepared(
   "take_from_rate_buckets",
   `insert into rate_buckets as b (merchant_id, key_id, per_second, burst, left_over, asked, granted, at)
    select merchant_id, key_id, per_second, burst, least(burst, burst - least(asked, burst)), asked, least(asked, burst), $1
-   from unnest(${arrays(COLUMNS, 2)}) as a (merchant_id, key_id, per_second, burst, asked)
+   from unnest(${arrayParameters(COLUMNS, 2)}) as a (merchant_id, key_id, per_second, burst, asked)
    on conflict (merchant_id, key_id) do update set
      per_second = excluded.per_second, burst = excluded.burst, asked = excluded.asked, granted = ${GRANTED},
      left_over = least(excluded.burst, ${REFILLED} - ${GRANTED}),
@@ -44,6 +44,6 @@ const TAKE = prepared(
 );
 
 /** Take from the buckets of these keys, or give back. `asks`: sorted by merchant and key, so that two processes lock in one order. */
-export async function takeFromRateBuckets(db: Database, asks: readonly Asked[], realNow: Date) {
-  return (await db.run<Granted>(TAKE, [realNow, ...columnValues(asks, COLUMNS)])).rows;
+export async function takeTokens(db: Database, asks: readonly TokenRequest[], realNow: Date) {
+  return (await db.run<TokenGrant>(TAKE_TOKENS, [realNow, ...columnValues(asks, COLUMNS)])).rows;
 }

@@ -1,6 +1,6 @@
 import type { RecoveryAction } from "../domain/recovery-action.ts";
-import { arrays, type Column, columnValues } from "./batch.ts";
-import { arrayOf } from "./binary-array.ts";
+import { arrayParameters, type Column, columnValues } from "./batch-sql.ts";
+import { encodeTextArray } from "./binary-array.ts";
 import { prepared, type Tx } from "./database.ts";
 
 // Reasons are an array in a column of arrays, which unnest would flatten: they travel as JSON.
@@ -37,7 +37,7 @@ const toRows = (actions: readonly RecoveryAction[]): Row[] =>
   actions.map((action) => ({ ...action, reasons: JSON.stringify(action.reasons) }));
 
 // Lists take their totals from counts, so no statement writes an action without counting it. What stays in a group changes no count.
-const counting = (before: string) =>
+const countedWriteSql = (before: string) =>
   `changes as (
      select facets, executed_at, 1 as n from after union all select facets, executed_at, -1 from ${before}
    ), counted as (
@@ -60,9 +60,9 @@ const INSERT = prepared(
   "insert_recovery_actions",
   `with after as (
      insert into recovery_actions (merchant_id, ${NAMES.join(", ")})
-     select $1::uuid, a.* from unnest(${arrays(COLUMNS, 2)}) as a (${NAMES.join(", ")})
+     select $1::uuid, a.* from unnest(${arrayParameters(COLUMNS, 2)}) as a (${NAMES.join(", ")})
      returning facets, executed_at
-   ), ${counting("after where false")}`,
+   ), ${countedWriteSql("after where false")}`,
 );
 
 /** List new plans. The merchant's clock is locked. */
@@ -80,10 +80,10 @@ const UPDATE = prepared(
      set ${NAMES.filter((name) => !FIXED.includes(name))
        .map((name) => `${name} = a.${name}`)
        .join(", ")}
-     from unnest(${arrays(COLUMNS, 2)}) as a (${NAMES.join(", ")})
+     from unnest(${arrayParameters(COLUMNS, 2)}) as a (${NAMES.join(", ")})
      where r.merchant_id = $1 and r.id = a.id
      returning r.facets, r.executed_at
-   ), ${counting("before")}`,
+   ), ${countedWriteSql("before")}`,
 );
 
 /** Write the newer state of listed actions. The merchant's clock is locked, so nobody changes them meanwhile. */
@@ -95,7 +95,7 @@ const DELETE = prepared(
   "delete_recovery_actions",
   `with gone as (
      delete from recovery_actions where merchant_id = $1 and case_id = any($2::uuid[]) returning facets, executed_at
-   ), after as (select * from gone where false), ${counting("gone")}`,
+   ), after as (select * from gone where false), ${countedWriteSql("gone")}`,
 );
 
 /** Deletes all actions of these cases, from the totals of lists as well. The merchant's clock is locked. */
@@ -135,11 +135,11 @@ const OF_CASES = prepared(
 
 /** All actions of these cases, oldest first, each with the state of its event. */
 export async function recoveryActionsOfCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
-  return (await tx.run<RecoveryAction & ActionDelivery>(OF_CASES, [merchantId, arrayOf(caseIds, "uuid")])).rows;
+  return (await tx.run<RecoveryAction & ActionDelivery>(OF_CASES, [merchantId, encodeTextArray(caseIds, "uuid")])).rows;
 }
 
 /** A retry that was asked for and that no transaction answers yet. */
-export interface Ask {
+export interface PendingRetryRequest {
   actionId: string;
   caseId: string;
   invoiceId: string;
@@ -150,7 +150,7 @@ export interface Ask {
 }
 
 // Canceled ones count when an attempt to deliver them ended: the merchant may have carried them out.
-const ASKS = prepared(
+const PENDING_RETRY_REQUESTS = prepared(
   "asks_concerning",
   `select id as "actionId", case_id as "caseId", invoice_id as "invoiceId", customer_id as "customerId", ideal_retry_time as at,
      status in ('SCHEDULED', 'SENT') as "mayBeAnswered"
@@ -160,7 +160,7 @@ const ASKS = prepared(
      and (status <> 'CANCELED' or (select true from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id limit 1))`,
 );
 
-const ASKS_AFTER = prepared(
+const RETRY_REQUESTS_AFTER = prepared(
   "asks_after",
   `select id as "actionId", case_id as "caseId", invoice_id as "invoiceId", customer_id as "customerId", ideal_retry_time as at,
      true as "mayBeAnswered"
@@ -168,18 +168,22 @@ const ASKS_AFTER = prepared(
 );
 
 /** Retries of a merchant that were asked for, or came to something, after this moment of its clock. */
-export async function asksAfter(tx: Tx, merchantId: string, listedAfter: Date): Promise<Ask[]> {
-  return (await tx.run<Ask>(ASKS_AFTER, [merchantId, listedAfter])).rows;
+export async function retryRequestsAfter(
+  tx: Tx,
+  merchantId: string,
+  listedAfter: Date,
+): Promise<PendingRetryRequest[]> {
+  return (await tx.run<PendingRetryRequest>(RETRY_REQUESTS_AFTER, [merchantId, listedAfter])).rows;
 }
 
 /** Retries asked for on these invoices or in any case of these customers, listed after `since`, that no transaction answers. */
-export async function asksConcerning(
+export async function pendingRetryRequests(
   tx: Tx,
   merchantId: string,
   customerIds: readonly string[],
   invoiceIds: readonly string[],
   since: Date,
 ) {
-  const values = [merchantId, arrayOf(customerIds, "text"), arrayOf(invoiceIds, "text"), since];
-  return (await tx.run<Ask>(ASKS, values)).rows;
+  const values = [merchantId, encodeTextArray(customerIds, "text"), encodeTextArray(invoiceIds, "text"), since];
+  return (await tx.run<PendingRetryRequest>(PENDING_RETRY_REQUESTS, values)).rows;
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { arrays, type Column, columnValues } from "./batch.ts";
+import { arrayParameters, type Column, columnValues } from "./batch-sql.ts";
 import { prepared, type Tx } from "./database.ts";
 
 /** What the attempts of a merchant send beside the body, in words for people. */
@@ -10,7 +10,7 @@ export interface RequestHead {
 }
 
 /** The id of a head is its text's: who sends the same gives it the same id, and nobody needs to ask. 48 bits. */
-export const requestHead = (merchantId: string, head: string): RequestHead => ({
+export const createRequestHead = (merchantId: string, head: string): RequestHead => ({
   merchantId,
   id: createHash("sha256").update(head).digest().readUIntBE(0, 6),
   head,
@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<RequestHead>[] = [
 
 const INSERT = prepared(
   "insert_request_heads",
-  `insert into request_heads (merchant_id, id, head) select * from unnest(${arrays(COLUMNS, 1)}) on conflict do nothing`,
+  `insert into request_heads (merchant_id, id, head) select * from unnest(${arrayParameters(COLUMNS, 1)}) on conflict do nothing`,
 );
 
 /** Keep these, as far as they are not kept already. */

@@ -1,9 +1,9 @@
-import { arrays, type Column, columnValues, selectList } from "./batch.ts";
+import { arrayParameters, type Column, columnValues, selectList } from "./batch-sql.ts";
 import { type Database, prepared, type Tx } from "./database.ts";
-import { keepPartitions, type TimedTable } from "./partitions.ts";
+import { maintainPartitions, type PartitionedTable } from "./partitions.ts";
 
 /** Whose requests are those of callers that nobody knows. */
-export const NOBODY = "00000000-0000-0000-0000-000000000000";
+export const UNAUTHENTICATED_MERCHANT_ID = "00000000-0000-0000-0000-000000000000";
 
 /** An inbound request that was answered. */
 export interface LoggedRequest {
@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<LoggedRequest>[] = [
 const INSERT = prepared(
   "log_requests",
   `insert into request_log (${COLUMNS.map(([name]) => name).join(", ")})
-   select * from unnest(${arrays(COLUMNS, 1)}) on conflict do nothing`,
+   select * from unnest(${arrayParameters(COLUMNS, 1)}) on conflict do nothing`,
 );
 
 /** Store a batch. It may be stored again: what is there already is left out. */
@@ -67,19 +67,19 @@ const FIND = prepared(
 
 /** The request with this id, whosever it is; null when it is unknown or older than the log. */
 export async function findRequest(tx: Tx, id: string) {
-  return (await tx.run<LoggedRequest>(FIND, [id, NOBODY])).rows[0] ?? null;
+  return (await tx.run<LoggedRequest>(FIND, [id, UNAUTHENTICATED_MERCHANT_ID])).rows[0] ?? null;
 }
 
-const list = (name: string, condition: string) =>
+const listStatement = (name: string, condition: string) =>
   prepared(
     `list_requests_${name}`,
     `select ${selectList(COLUMNS)} from request_log
      where merchant_id = $1 and id < $2 and status between $3 and $4 ${condition} order by id desc limit $5`,
   );
-const LIST = list("all", "");
+const LIST = listStatement("all", "");
 // Said outright, so that the indexes of them are used.
-const LIST_REFUSED = list("refused", "and status >= 400");
-const LIST_OLDER = list("older", "and older > 0");
+const LIST_REFUSED = listStatement("refused", "and status >= 400");
+const LIST_OLDER = listStatement("older", "and older > 0");
 
 /** Which of a merchant's requests are looked for. */
 export interface RequestFilter {
@@ -105,7 +105,8 @@ export async function listRequests(
   return (await tx.run<LoggedRequest>(statement, [merchantId, before, from, to, limit])).rows;
 }
 
-const LOG: TimedTable = { name: "request_log", momentColumn: "at", span: "day" };
+const REQUEST_LOG_TABLE: PartitionedTable = { name: "request_log", momentColumn: "at", span: "day" };
 
-/** Make the days of the request log, and drop those whose requests all came before `keepFrom`: see `keepPartitions`. */
-export const keepRequestLog = (db: Database, now: Date, keepFrom: Date) => keepPartitions(db, LOG, now, keepFrom);
+/** Make the days of the request log, and drop those whose requests all came before `keepFrom`: see `maintainPartitions`. */
+export const maintainRequestLogPartitions = (db: Database, now: Date, keepFrom: Date) =>
+  maintainPartitions(db, REQUEST_LOG_TABLE, now, keepFrom);

@@ -6,18 +6,18 @@ import { sqlState } from "./database-errors.ts";
  * Who a connection is besides its login, which owns the tables: `dunlin_api` works for one merchant at a time, `dunlin_worker` for
  * all of them. Neither may change a table, and the first sees nothing but the merchant of its transaction.
  */
-export const ROLES = ["dunlin_api", "dunlin_worker"] as const;
-export type Role = (typeof ROLES)[number];
+export const DATABASE_ROLES = ["dunlin_api", "dunlin_worker"] as const;
+export type DatabaseRole = (typeof DATABASE_ROLES)[number];
 
 const EVERY_MERCHANT = "-c dunlin.every_merchant=on";
 /**
  * Loops run the same statements all day, most with keys alone. PostgreSQL would plan each anew for its values, because an array of one
  * looks cheaper than one of a length it does not know; that takes up to twenty times as long as the statement.
  */
-const PLANNED_ONCE = "-c plan_cache_mode=force_generic_plan";
+const GENERIC_PLANS = "-c plan_cache_mode=force_generic_plan";
 
 /** What the pools of a process sign in as. */
-export interface SignedIn {
+export interface RoleAddresses {
   /** For one merchant at a time. */
   api: Address;
   /** For all merchants. */
@@ -27,23 +27,23 @@ export interface SignedIn {
 }
 
 /** @param usable  whether the login may act as both roles; else it works as the owner it is */
-export const signedIn = (address: Address, usable: boolean): SignedIn => ({
+export const roleAddresses = (address: Address, usable: boolean): RoleAddresses => ({
   api: usable ? { ...address, session: "-c role=dunlin_api" } : address,
-  worker: { ...address, session: `${usable ? "-c role=dunlin_worker " : ""}${EVERY_MERCHANT} ${PLANNED_ONCE}` },
+  worker: { ...address, session: `${usable ? "-c role=dunlin_worker " : ""}${EVERY_MERCHANT} ${GENERIC_PLANS}` },
   owner: { ...address, session: EVERY_MERCHANT },
 });
 
-const USABLE = prepared(
+const ROLES_ARE_USABLE = prepared(
   "usable_roles",
   `select rolname as name from pg_roles where rolname = any($1::name[]) and pg_has_role(session_user, oid, 'member')`,
 );
 
 /** Whether this login may act as both roles. */
 export async function rolesAreUsable(tx: Tx): Promise<boolean> {
-  return (await tx.run(USABLE, [ROLES])).rowCount === ROLES.length;
+  return (await tx.run(ROLES_ARE_USABLE, [DATABASE_ROLES])).rowCount === DATABASE_ROLES.length;
 }
 
-const MISSING = prepared(
+const MISSING_STATEMENTS = prepared(
   "missing_roles",
   `select wanted.name, quote_ident(session_user) as login, not exists (select from pg_roles r where r.rolname = wanted.name) as "isNew"
    from unnest($1::name[]) as wanted (name)
@@ -52,8 +52,10 @@ const MISSING = prepared(
 );
 
 /** Returns the statements by which this login may act as both roles, in their order: none when it already may. */
-export async function statementsForRoles(tx: Tx): Promise<string[]> {
-  const missing = (await tx.run<{ name: Role; login: string; isNew: boolean }>(MISSING, [ROLES])).rows;
+export async function listRoleStatements(tx: Tx): Promise<string[]> {
+  const missing = (
+    await tx.run<{ name: DatabaseRole; login: string; isNew: boolean }>(MISSING_STATEMENTS, [DATABASE_ROLES])
+  ).rows;
   return missing.flatMap(({ name, login, isNew }) => [
     ...(isNew ? [`create role ${name} nologin`] : []),
     `grant ${name} to ${login}`,
@@ -65,20 +67,20 @@ const MAY_CREATE = prepared(
   "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user",
 );
 /** Somebody else made it, or granted it, in this moment: the roles are those of the whole server, not of a database. */
-const OVERTAKEN = /^(42710|23505|XX000)$/;
+const CREATED_CONCURRENTLY = /^(42710|23505|XX000)$/;
 
 /** Make the roles as far as they are missing and this login may. */
 async function createRoles(connection: Connection): Promise<void> {
   if (!(await connection.run<{ may: boolean }>(MAY_CREATE)).rows[0]!.may) return;
-  for (const text of await statementsForRoles(connection))
+  for (const text of await listRoleStatements(connection))
     await connection.run(prepared("", text)).catch((error) => {
       // 42501: on PostgreSQL 16 and later a role of another login's is not ours to grant.
-      if (!OVERTAKEN.test(sqlState(error) ?? "") && sqlState(error) !== "42501") throw error;
+      if (!CREATED_CONCURRENTLY.test(sqlState(error) ?? "") && sqlState(error) !== "42501") throw error;
     });
 }
 
 // Partitions are reached by their table only. Of what belongs to no merchant the API needs nothing. The audit log is only added to.
-const UNGRANTED = prepared(
+const MISSING_GRANTS = prepared(
   "ungranted_tables",
   `select wanted.name, wanted.role, array_to_string(wanted.privileges, ', ') as privileges
    from (
@@ -102,16 +104,18 @@ const SCHEMA = prepared(
  */
 export async function prepareRoles(connection: Connection, log: Log): Promise<void> {
   await createRoles(connection);
-  const missing = await statementsForRoles(connection);
+  const missing = await listRoleStatements(connection);
   if (missing.length > 0) return log.warn({ why: `let a superuser run: ${missing.join("; ")};` }, "roles.missing");
-  for (const { name } of (await connection.run<{ name: string }>(SCHEMA, [ROLES])).rows)
-    await connection.run(prepared("", `grant usage on schema ${name} to ${ROLES.join(", ")}`));
-  const ungranted = await connection.run<{ name: string; role: Role; privileges: string }>(UNGRANTED, [ROLES]);
+  for (const { name } of (await connection.run<{ name: string }>(SCHEMA, [DATABASE_ROLES])).rows)
+    await connection.run(prepared("", `grant usage on schema ${name} to ${DATABASE_ROLES.join(", ")}`));
+  const ungranted = await connection.run<{ name: string; role: DatabaseRole; privileges: string }>(MISSING_GRANTS, [
+    DATABASE_ROLES,
+  ]);
   for (const { name, role, privileges } of ungranted.rows)
     await connection.run(prepared("", `grant ${privileges} on ${name} to ${role}`));
 }
 
-const WALL = prepared(
+const TENANT_ISOLATION = prepared(
   "wall_facts",
   `select session_user as login, (select rolbypassrls and not rolsuper from pg_roles where rolname = session_user) as "isAbove",
      coalesce((select array_agg(c.relname::text order by c.relname) from pg_class c join pg_attribute a on a.attrelid = c.oid
@@ -120,7 +124,7 @@ const WALL = prepared(
 );
 
 /** What stands between merchants in this database. */
-export interface Wall {
+export interface TenantIsolation {
   /** Who signs in. */
   login: string;
   /** Whether row-level security does not hold for the login itself. */
@@ -130,6 +134,6 @@ export interface Wall {
 }
 
 /** Looked up in the catalog of this schema. */
-export async function wallFacts(tx: Tx): Promise<Wall> {
-  return (await tx.run<Wall>(WALL)).rows[0]!;
+export async function readTenantIsolation(tx: Tx): Promise<TenantIsolation> {
+  return (await tx.run<TenantIsolation>(TENANT_ISOLATION)).rows[0]!;
 }

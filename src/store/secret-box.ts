@@ -23,7 +23,7 @@ export class UnreadableSecret extends Error {}
  */
 export function unseal([key, ...others]: SecretKeys, box: Buffer): string {
   try {
-    return unsealBy(key!, box);
+    return unsealWithKey(key!, box);
   } catch (cause) {
     if (others.length > 0) return unseal(others, box);
     const said = "the secret key changed, so the webhook credential or signing secret can't be read. Set it again.";
@@ -31,7 +31,7 @@ export function unseal([key, ...others]: SecretKeys, box: Buffer): string {
   }
 }
 
-function unsealBy(key: Buffer, box: Buffer): string {
+function unsealWithKey(key: Buffer, box: Buffer): string {
   const decipher = createDecipheriv("aes-256-gcm", key, box.subarray(0, NONCE_BYTES));
   decipher.setAuthTag(box.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
   return decipher.update(box.subarray(NONCE_BYTES + TAG_BYTES), undefined, "utf8") + decipher.final("utf8");

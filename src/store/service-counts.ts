@@ -1,26 +1,29 @@
 import { prepared, type Tx } from "./database.ts";
 
-const ASIDE = prepared("count_cases_aside", "select count(*)::int4 as cases from due_cases where failures > 0");
+const POSTPONED_CASES = prepared(
+  "count_cases_aside",
+  "select count(*)::int4 as cases from due_cases where failures > 0",
+);
 
 /** Cases whose last step failed, and that are looked at again later. */
-export async function casesAside(tx: Tx): Promise<number> {
-  return (await tx.run<{ cases: number }>(ASIDE)).rows[0]!.cases;
+export async function countPostponedCases(tx: Tx): Promise<number> {
+  return (await tx.run<{ cases: number }>(POSTPONED_CASES)).rows[0]!.cases;
 }
 
-const firstUnlearned = (table: string, moment: string) =>
+const firstUntrainedSql = (table: string, moment: string) =>
   `(select r.${moment} from ${table} r
     where r.merchant_id = m.id and r.${moment} <= $1 and r.${moment} >= coalesce(l.noted_at, '-infinity')
       and (r.${moment}, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
     order by r.${moment}, r.id limit 1)`;
-const UNLEARNED = prepared(
+const OLDEST_UNTRAINED = prepared(
   "oldest_unlearned",
-  `select min(least(${firstUnlearned("recovery_actions", "executed_at")}, ${firstUnlearned("watched_retries", "noted_at")})) as at
+  `select min(least(${firstUntrainedSql("recovery_actions", "executed_at")}, ${firstUntrainedSql("watched_retries", "noted_at")})) as at
    from merchants m left join learned_merchants l on l.merchant_id = m.id`,
 );
 
 /** Since when the oldest outcome waits to be learned; null: none does. */
-export async function oldestUnlearned(tx: Tx, now: Date): Promise<Date | null> {
-  return (await tx.run<{ at: Date | null }>(UNLEARNED, [now])).rows[0]!.at;
+export async function oldestUntrainedOutcome(tx: Tx, now: Date): Promise<Date | null> {
+  return (await tx.run<{ at: Date | null }>(OLDEST_UNTRAINED, [now])).rows[0]!.at;
 }
 
 const ACTIONS = prepared(
@@ -31,7 +34,7 @@ const ACTIONS = prepared(
 );
 
 /** Listed actions of all merchants by their status. */
-export async function actionsByStatus(tx: Tx) {
+export async function countActionsByStatus(tx: Tx) {
   return (await tx.run<{ status: string; actions: number }>(ACTIONS)).rows;
 }
 
@@ -42,7 +45,7 @@ const MONEY = prepared(
 );
 
 /** What invoices in recovery ask for, and what retries brought in, in minor units of each currency. */
-export async function moneyByOutcome(tx: Tx) {
+export async function sumMoneyByOutcome(tx: Tx) {
   return (await tx.run<{ outcome: string; currency: string; amount: string }>(MONEY)).rows;
 }
 
@@ -58,6 +61,6 @@ const SESSIONS = prepared(
  *
  * @param owner  the login, which alone sees what its sessions do
  */
-export async function sessionFacts(owner: Tx) {
+export async function readSessionFacts(owner: Tx) {
   return (await owner.run<{ waiting: number; longestS: number }>(SESSIONS)).rows[0]!;
 }

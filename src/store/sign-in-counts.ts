@@ -15,7 +15,7 @@ const DELETE_OLD = prepared("delete_old_sign_in_counts", "delete from sign_in_co
  * Count one more try of a subject, and return how many there were since `from` at most. All moments are real time. The first one clears away what is older,
  * whoever's it is: nothing else does where nobody gets in.
  */
-export async function countSignIn(tx: Tx, subject: string, realNow: Date, from: Date) {
+export async function countSignInAttempt(tx: Tx, subject: string, realNow: Date, from: Date) {
   const { tries } = (await tx.run<{ tries: number }>(COUNT, [subject, realNow, from])).rows[0]!;
   if (tries === 1) await tx.run(DELETE_OLD, [from]);
   return tries;
@@ -24,6 +24,6 @@ export async function countSignIn(tx: Tx, subject: string, realNow: Date, from: 
 const FORGET = prepared("forget_sign_ins", "delete from sign_in_counts where subject = $1");
 
 /** Forget the tries of a subject. */
-export async function forgetSignIns(tx: Tx, subject: string) {
+export async function resetSignInAttempts(tx: Tx, subject: string) {
   await tx.run(FORGET, [subject]);
 }

@@ -1,5 +1,5 @@
-import { SUBSCRIPTION_ORDER, type Subscription } from "../domain/subscription.ts";
-import { type Column, recordsAfter, selectAfter, versionedTable, withoutNulls } from "./batch.ts";
+import { SUBSCRIPTION_STATE_ORDER, type Subscription } from "../domain/subscription.ts";
+import { type Column, nullsToUndefined, readPageAfter, selectPageAfter, versionedTable } from "./batch-sql.ts";
 import { prepared, type Tx } from "./database.ts";
 
 const SUBSCRIPTION_COLUMNS: readonly Column<Subscription>[] = [
@@ -22,7 +22,7 @@ const SUBSCRIPTION_COLUMNS: readonly Column<Subscription>[] = [
 export const SUBSCRIPTION_TABLE = versionedTable<Subscription>({
   table: "subscriptions",
   columns: SUBSCRIPTION_COLUMNS,
-  order: SUBSCRIPTION_ORDER,
+  order: SUBSCRIPTION_STATE_ORDER,
 });
 
 /** What recovery looks at of a subscription. */
@@ -38,13 +38,13 @@ const FACTS = prepared(
 );
 
 /** Those of these subscriptions that are known, by id. */
-export async function subscriptionFacts(tx: Tx, merchantId: string, ids: readonly string[]) {
+export async function readSubscriptionFacts(tx: Tx, merchantId: string, ids: readonly string[]) {
   const { rows } = await tx.run<SubscriptionFacts>(FACTS, [merchantId, ids]);
-  return new Map(rows.map((row) => [row.id, withoutNulls(row)]));
+  return new Map(rows.map((row) => [row.id, nullsToUndefined(row)]));
 }
 
-const AFTER = selectAfter("subscriptions", SUBSCRIPTION_COLUMNS);
+const AFTER = selectPageAfter("subscriptions", SUBSCRIPTION_COLUMNS);
 
-/** A page of subscriptions in the order of their ids, each as it is known now: see `recordsAfter`. */
+/** A page of subscriptions in the order of their ids, each as it is known now: see `readPageAfter`. */
 export const subscriptionsAfter = (tx: Tx, merchantId: string, last?: Subscription) =>
-  recordsAfter<Subscription>(tx, AFTER, merchantId, last);
+  readPageAfter<Subscription>(tx, AFTER, merchantId, last);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { testDatabase } from "../../test/database.ts";
+import { createTestDatabase } from "../../test/database.ts";
 import { prepared } from "./database.ts";
 import { transactionsForCases, transactionsOnCards } from "./transactions.ts";
 
-const database = await testDatabase();
+const database = await createTestDatabase();
 after(() => database.drop());
 const { db } = database;
 const MERCHANT = "01900000-0000-7000-8000-000000000001";

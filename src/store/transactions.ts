@@ -1,6 +1,13 @@
-import { TRANSACTION_ORDER, type Transaction } from "../domain/transaction.ts";
-import { type Column, recordsAfter, selectAfter, selectList, versionedTable, withoutNulls } from "./batch.ts";
-import { arrayOf, binaryArray } from "./binary-array.ts";
+import { TRANSACTION_STATE_ORDER, type Transaction } from "../domain/transaction.ts";
+import {
+  type Column,
+  nullsToUndefined,
+  readPageAfter,
+  selectList,
+  selectPageAfter,
+  versionedTable,
+} from "./batch-sql.ts";
+import { encodeBinaryArray, encodeTextArray } from "./binary-array.ts";
 import { prepared, type Tx } from "./database.ts";
 
 export const TRANSACTION_COLUMNS: readonly Column<Transaction>[] = [
@@ -45,7 +52,7 @@ export const TRANSACTION_COLUMNS: readonly Column<Transaction>[] = [
 export const TRANSACTION_TABLE = versionedTable<Transaction>({
   table: "transactions",
   columns: TRANSACTION_COLUMNS,
-  order: TRANSACTION_ORDER,
+  order: TRANSACTION_STATE_ORDER,
 });
 
 const FACT_FIELDS = [
@@ -59,8 +66,8 @@ const FACT_FIELDS = [
 /** What recovery looks at of a transaction: two thirds of its columns, and reading them all took a tenth of planning a case. */
 export type TransactionFacts = Pick<Transaction, (typeof FACT_FIELDS)[number]>;
 
-const FIELDS: readonly string[] = FACT_FIELDS;
-const SELECT = `select ${selectList(TRANSACTION_COLUMNS.filter(([, , field]) => FIELDS.includes(field)))} from transactions`;
+const FACT_FIELD_NAMES: readonly string[] = FACT_FIELDS;
+const SELECT = `select ${selectList(TRANSACTION_COLUMNS.filter(([, , field]) => FACT_FIELD_NAMES.includes(field)))} from transactions`;
 
 /**
  * So many attempts of one customer, of one card and of one payment method are looked at: a shop may have one customer id for all its guests, or one
@@ -69,7 +76,7 @@ const SELECT = `select ${selectList(TRANSACTION_COLUMNS.filter(([, , field]) => 
  * since, within the window of a limit, and went through or with other amounts.
  */
 const ATTEMPTS_MAX = 2_000;
-const newest = (where: string) =>
+const newestSql = (where: string) =>
   `cross join lateral (${SELECT} where merchant_id = $1 and ${where} order by created_at desc, id desc limit ${ATTEMPTS_MAX}) latest`;
 
 const FOR_CASES = prepared(
@@ -77,7 +84,7 @@ const FOR_CASES = prepared(
   `${SELECT} where merchant_id = $1 and invoice_id = any($2::text[])
    union all
    select latest.* from unnest($3::text[]) customer
-     ${newest("customer_id = customer and created_at > $4 and not (invoice_id = any($2::text[]))")}`,
+     ${newestSql("customer_id = customer and created_at > $4 and not (invoice_id = any($2::text[]))")}`,
 );
 
 /** All attempts on these invoices, and the newest by each of these customers after `since`; oldest first. */
@@ -88,12 +95,12 @@ export async function transactionsForCases(
   customerIds: readonly string[],
   since: Date,
 ) {
-  const values = [merchantId, arrayOf(invoiceIds, "text"), arrayOf(customerIds, "text"), since];
-  return oldestFirst((await tx.run<TransactionFacts>(FOR_CASES, values)).rows);
+  const values = [merchantId, encodeTextArray(invoiceIds, "text"), encodeTextArray(customerIds, "text"), since];
+  return sortOldestFirst((await tx.run<TransactionFacts>(FOR_CASES, values)).rows);
 }
 
 /** What is looked at of an attempt to tell what is owed on its invoice. */
-export type Attempt = Pick<
+export type InvoiceAttempt = Pick<
   Transaction,
   "id" | "invoiceId" | "state" | "amount" | "currency" | "createdAt" | "updatedAt"
 >;
@@ -107,16 +114,16 @@ const ON_INVOICES = prepared(
 
 /** All attempts on these invoices, in any order. */
 export async function attemptsOnInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
-  return (await tx.run<Attempt>(ON_INVOICES, [merchantId, arrayOf(invoiceIds, "text")])).rows;
+  return (await tx.run<InvoiceAttempt>(ON_INVOICES, [merchantId, encodeTextArray(invoiceIds, "text")])).rows;
 }
 
 const ON_CARDS = prepared(
   "transactions_on_cards",
   `select latest.* from unnest($2::text[]) card
-     ${newest("card_fingerprint = card and created_at > $4 and id <> all($5::text[])")}
+     ${newestSql("card_fingerprint = card and created_at > $4 and id <> all($5::text[])")}
    union all
    select latest.* from unnest($3::text[]) method
-     ${newest(`payment_method_id = method and created_at > $4 and id <> all($5::text[])
+     ${newestSql(`payment_method_id = method and created_at > $4 and id <> all($5::text[])
        and (card_fingerprint is null or not (card_fingerprint = any($2::text[])))`)}`,
 );
 
@@ -129,24 +136,24 @@ export async function transactionsOnCards(
   since: Date,
   known: readonly TransactionFacts[],
 ) {
-  const cards = [arrayOf(fingerprints, "text"), arrayOf(paymentMethodIds, "text")];
-  const values = [merchantId, ...cards, since, binaryArray(known, "id", "text")];
-  return oldestFirst((await tx.run<TransactionFacts>(ON_CARDS, values)).rows);
+  const cards = [encodeTextArray(fingerprints, "text"), encodeTextArray(paymentMethodIds, "text")];
+  const values = [merchantId, ...cards, since, encodeBinaryArray(known, "id", "text")];
+  return sortOldestFirst((await tx.run<TransactionFacts>(ON_CARDS, values)).rows);
 }
 
 const DECLINED_BEFORE = prepared(
   "transactions_declined_before",
   `select latest.* from unnest($2::text[]) card
-     ${newest("card_fingerprint = card and state = 'FAILED' and created_at <= $3")}`,
+     ${newestSql("card_fingerprint = card and state = 'FAILED' and created_at <= $3")}`,
 );
 
 /** The newest declines on each of these cards until a moment, whoever the customer; oldest first. */
-export async function declinesBefore(tx: Tx, merchantId: string, fingerprints: readonly string[], until: Date) {
-  const values = [merchantId, arrayOf(fingerprints, "text"), until];
-  return oldestFirst((await tx.run<TransactionFacts>(DECLINED_BEFORE, values)).rows);
+export async function latestDeclinesBefore(tx: Tx, merchantId: string, fingerprints: readonly string[], until: Date) {
+  const values = [merchantId, encodeTextArray(fingerprints, "text"), until];
+  return sortOldestFirst((await tx.run<TransactionFacts>(DECLINED_BEFORE, values)).rows);
 }
 
-const CLEARED_BEFORE = prepared(
+const SUCCESS_BEFORE = prepared(
   "transactions_cleared_before",
   `select latest.* from unnest($2::text[]) card cross join lateral (
      ${SELECT} where merchant_id = $1 and card_fingerprint = card and created_at <= $3 and state in ('PAID', 'REFUNDED')
@@ -155,9 +162,9 @@ const CLEARED_BEFORE = prepared(
 );
 
 /** The newest charge on each of these cards that the merchant made until a moment and that went through; oldest first. */
-export async function clearedBefore(tx: Tx, merchantId: string, fingerprints: readonly string[], until: Date) {
-  const values = [merchantId, arrayOf(fingerprints, "text"), until];
-  return oldestFirst((await tx.run<TransactionFacts>(CLEARED_BEFORE, values)).rows);
+export async function latestSuccessBefore(tx: Tx, merchantId: string, fingerprints: readonly string[], until: Date) {
+  const values = [merchantId, encodeTextArray(fingerprints, "text"), until];
+  return sortOldestFirst((await tx.run<TransactionFacts>(SUCCESS_BEFORE, values)).rows);
 }
 
 const DISPUTED = prepared(
@@ -186,15 +193,15 @@ export async function standingDisputes(
   invoiceIds: readonly string[],
   fingerprints: readonly string[],
 ) {
-  const lists = [customerIds, invoiceIds, fingerprints].map((list) => arrayOf(list, "text"));
-  return oldestFirst((await tx.run<TransactionFacts>(DISPUTED, [merchantId, ...lists])).rows);
+  const lists = [customerIds, invoiceIds, fingerprints].map((list) => encodeTextArray(list, "text"));
+  return sortOldestFirst((await tx.run<TransactionFacts>(DISPUTED, [merchantId, ...lists])).rows);
 }
 
-const oldestFirst = (rows: TransactionFacts[]) =>
-  rows.map(withoutNulls).sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
+const sortOldestFirst = (rows: TransactionFacts[]) =>
+  rows.map(nullsToUndefined).sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
 
-const AFTER = selectAfter("transactions", TRANSACTION_COLUMNS);
+const AFTER = selectPageAfter("transactions", TRANSACTION_COLUMNS);
 
-/** A page of transactions in the order of their ids, each as it is known now: see `recordsAfter`. */
+/** A page of transactions in the order of their ids, each as it is known now: see `readPageAfter`. */
 export const transactionsAfter = (tx: Tx, merchantId: string, last?: Transaction) =>
-  recordsAfter<Transaction>(tx, AFTER, merchantId, last);
+  readPageAfter<Transaction>(tx, AFTER, merchantId, last);

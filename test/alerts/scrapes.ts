@@ -40,7 +40,7 @@ const linesOf = (text: string | null, name: string): string[] =>
   (text ?? "").split("\n").filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
 
 /** The names of all series of a scrape, with the labels that each has. */
-export function namesIn(text: string): Map<string, Set<string>> {
+export function metricLabelsIn(text: string): Map<string, Set<string>> {
   const names = new Map<string, Set<string>>();
   for (const line of text.split("\n")) {
     const [, name, inner] = LINE.exec(line) ?? [];

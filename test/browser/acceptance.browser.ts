@@ -4,26 +4,26 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page, Response } from "playwright-core";
-import { openStage, pagesOf, type Stage } from "./console-server.ts";
-import { NASTY } from "./fill.ts";
-import { firstPaintMs } from "./first-paint.ts";
+import { type ConsoleStage, listConsolePages, openConsoleStage } from "./console-server.ts";
+import { SCRIPT_TEXT } from "./fill-console.ts";
+import { measureFirstPaintMs } from "./first-paint.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-let stage: Stage;
+let stage: ConsoleStage;
 let owner: BrowserContext;
 let page: Page;
 let pages: [name: string, path: string][];
 before(async () => {
-  stage = await openStage();
+  stage = await openConsoleStage();
   owner = await stage.as("owner");
   page = await owner.newPage();
-  pages = await pagesOf(page);
+  pages = await listConsolePages(page);
 });
 after(() => stage?.close());
 
 /** A page in which whatever the console complains of is kept. */
-async function watched(context: BrowserContext) {
+async function openCheckedPage(context: BrowserContext) {
   const fresh = await context.newPage();
   const complaints: string[] = [];
   const requests: string[] = [];
@@ -43,7 +43,7 @@ test("the overview is painted, in less than 60 kB", async () => {
   const responses: Response[] = [];
   fresh.on("response", (response) => responses.push(response));
   // How soon is for `npm run bench:console` to say: here much else is going on.
-  const ms = await firstPaintMs(fresh, "/overview?days=90");
+  const ms = await measureFirstPaintMs(fresh, "/overview?days=90");
   assert.ok(ms > 0);
   // What comes later, while the page is closed, has no body to be asked for.
   const bodies = await Promise.all(responses.map((response) => response.body()));
@@ -257,9 +257,9 @@ test("a viewer sees no key, no webhook and no members, and the address bar does 
 
 test("nothing from outside runs, no page complains, and nothing is asked of others", async () => {
   const context = await stage.as("owner");
-  const { fresh, complaints, requests } = await watched(context);
+  const { fresh, complaints, requests } = await openCheckedPage(context);
   for (const [, path] of pages) await fresh.goto(path);
-  await fresh.goto(`/invoices/${encodeURIComponent(NASTY)}`);
+  await fresh.goto(`/invoices/${encodeURIComponent(SCRIPT_TEXT)}`);
   assert.match(await fresh.locator("h1").innerText(), /<script>alert/);
   const expected = complaints.filter((text) => !/status of 40[04]/.test(text));
   assert.deepEqual(expected, []);
@@ -272,7 +272,7 @@ test("nothing from outside runs, no page complains, and nothing is asked of othe
 
 test("the policy stops a script that somebody managed to put into a page", async () => {
   const context = await stage.as("owner");
-  const { fresh, complaints } = await watched(context);
+  const { fresh, complaints } = await openCheckedPage(context);
   await fresh.goto("/overview");
   await fresh.evaluate(
     "document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = true' }))",

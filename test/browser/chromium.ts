@@ -1,10 +1,10 @@
 import { type Browser, chromium } from "playwright-core";
 
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const CHROMIUM_PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 /** Debian's Chromium, without a window. */
-export async function launch(): Promise<Browser> {
-  for (const executablePath of CHROMIUM)
+export async function launchChromium(): Promise<Browser> {
+  for (const executablePath of CHROMIUM_PATHS)
     try {
       return await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
     } catch (error) {

@@ -4,28 +4,28 @@ import { join } from "node:path";
 import pino from "pino";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { testApi, testClock } from "../../src/api/api.fixture.ts";
-import { localCertificate } from "../../src/api/certificate.ts";
+import { ensureLocalCertificate } from "../../src/api/local-certificate.ts";
 import { createOidc } from "../../src/auth/oidc.ts";
 import { createPasswords } from "../../src/auth/password.ts";
 import { beginSession } from "../../src/auth/sessions.ts";
 import type { ConsoleOptions } from "../../src/console/console.ts";
-import { consolePages } from "../../src/console/console-pages.ts";
-import { COOKIE } from "../../src/console/visit.ts";
+import { createConsolePages } from "../../src/console/console-pages.ts";
+import { SESSION_COOKIE } from "../../src/console/visit.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import type { Role } from "../../src/domain/role.ts";
-import { startJobs } from "../../src/jobs.ts";
-import { readPrior } from "../../src/prior-file.ts";
-import { createMerchant } from "../../src/recovery/merchants.ts";
+import { startJobLoops } from "../../src/job-loops.ts";
+import { readPretrainedModel } from "../../src/pretrained-model-file.ts";
+import { createMerchant } from "../../src/recovery/merchant-settings.ts";
 import type { Database } from "../../src/store/database.ts";
 import { findPersonByEmail } from "../../src/store/people.ts";
-import { signedIn } from "../../src/store/roles.ts";
-import { openWalled } from "../../src/store/walled.ts";
-import { type TestDatabase, testDatabase } from "../database.ts";
-import { freePort } from "../torture/service.ts";
-import { launch } from "./chromium.ts";
-import { fill, people, SECRET_KEYS, storyClock } from "./fill.ts";
+import { roleAddresses } from "../../src/store/roles.ts";
+import { openTenantDatabase } from "../../src/store/tenant-database.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { findFreePort } from "../torture/service-process.ts";
+import { launchChromium } from "./chromium.ts";
+import { createPeople, createStoryClock, fillConsole, SECRET_KEYS } from "./fill-console.ts";
 
-export interface Stage {
+export interface ConsoleStage {
   database: TestDatabase;
   merchant: Merchant;
   origin: string;
@@ -40,19 +40,19 @@ export interface Stage {
 }
 
 /** The console over HTTPS on a database with five weeks in it, and a browser. */
-export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
-  const database = await testDatabase();
+export async function openConsoleStage({ isEmpty = false } = {}): Promise<ConsoleStage> {
+  const database = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), "dunlin-browser-"));
-  const clock = storyClock();
+  const clock = createStoryClock();
   const { db } = database;
   const merchant = isEmpty
     ? await createMerchant(db, "Empty Shop", {}, SECRET_KEYS, clock.ports)
-    : await fill(db, clock);
-  if (isEmpty) await people(db, merchant, clock.ports);
-  const port = await freePort();
+    : await fillConsole(db, clock);
+  if (isEmpty) await createPeople(db, merchant, clock.ports);
+  const port = await findFreePort();
   const origin = `https://localhost:${port}`;
-  const { cert, key } = await localCertificate(folder, "localhost", new Date());
-  const walled = openWalled(signedIn(database.address, true).api, 4, () => {});
+  const { cert, key } = await ensureLocalCertificate(folder, "localhost", new Date());
+  const walled = openTenantDatabase(roleAddresses(database.address, true).api, 4, () => {});
   let isLost = false;
   const gone = () =>
     Promise.reject(Object.assign(new Error("connect ECONNREFUSED 10.0.0.5:5432"), { code: "ECONNREFUSED" }));
@@ -62,7 +62,14 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     transaction: (work) => (isLost ? gone() : database.transaction(work)),
   });
   const log = pino({ level: "silent" });
-  const jobs = startJobs({ everyone: db, walled, ports: clock.ports, log, prior: readPrior(log), onReplayed() {} });
+  const jobs = startJobLoops({
+    everyone: db,
+    walled,
+    ports: clock.ports,
+    log,
+    prior: readPretrainedModel(log),
+    onReplayed() {},
+  });
   const options: ConsoleOptions = {
     everyone: losable(db),
     walled: { ...walled, of: (merchantId) => losable(walled.of(merchantId)) },
@@ -90,12 +97,16 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
     onJob: (kind) => jobs.wake(kind),
   };
   const serve = async () => {
-    const api = await testApi(db, testClock(), { tls: { cert, key }, baseUrl: origin, pages: consolePages(options) });
+    const api = await testApi(db, testClock(), {
+      tls: { cert, key },
+      baseUrl: origin,
+      pages: createConsolePages(options),
+    });
     await api.listen({ host: "127.0.0.1", port });
     return api;
   };
   let api = await serve();
-  const browser = await launch();
+  const browser = await launchChromium();
   return {
     database,
     merchant,
@@ -106,7 +117,7 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
       const person = await findPersonByEmail(db, `${role}@harbor.example`);
       const token = await beginSession(db, person!, undefined, clock.ports);
       await context.addCookies([
-        { name: COOKIE, value: token, url: origin, httpOnly: true, secure: true, sameSite: "Lax" },
+        { name: SESSION_COOKIE, value: token, url: origin, httpOnly: true, secure: true, sameSite: "Lax" },
       ]);
       return context;
     },
@@ -128,10 +139,10 @@ export async function openStage({ isEmpty = false } = {}): Promise<Stage> {
   };
 }
 
-const JUDGED_MS = 120_000;
+const BACKTEST_TIMEOUT_MS = 120_000;
 
 /** Every page of the console, with an example of those that show one thing. */
-export async function pagesOf(page: Page): Promise<[name: string, path: string][]> {
+export async function listConsolePages(page: Page): Promise<[name: string, path: string][]> {
   const first = async (path: string, selector: string) => {
     await page.goto(path);
     return (await page.locator(selector).first().getAttribute("href"))!;
@@ -146,7 +157,7 @@ export async function pagesOf(page: Page): Promise<[name: string, path: string][
   const backtest = await first("/backtest", "tbody td a");
   // It is under way since the start; its page shows the report by itself when there is one.
   await page.goto(backtest);
-  await page.locator(".answers").first().waitFor({ timeout: JUDGED_MS });
+  await page.locator(".answers").first().waitFor({ timeout: BACKTEST_TIMEOUT_MS });
   return [
     ["overview", "/overview?days=90"],
     ["decline-codes", "/decline_codes"],

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
-import { openStage, type Stage } from "./console-server.ts";
+import { type ConsoleStage, openConsoleStage } from "./console-server.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PAGES = [
@@ -15,14 +15,14 @@ const PAGES = [
   "api/listRecoveryActions.html",
 ];
 
-let stage: Stage;
+let stage: ConsoleStage;
 before(async () => {
-  stage = await openStage({ isEmpty: true });
+  stage = await openConsoleStage({ isEmpty: true });
 });
 after(() => stage?.close());
 
 /** A page, what the browser complains of, and what it asked for. */
-async function watched(options: Parameters<Stage["browser"]["newContext"]>[0] = {}) {
+async function openCheckedPage(options: Parameters<ConsoleStage["browser"]["newContext"]>[0] = {}) {
   const context: BrowserContext = await stage.browser.newContext({
     baseURL: stage.origin,
     ignoreHTTPSErrors: true,
@@ -39,7 +39,11 @@ async function watched(options: Parameters<Stage["browser"]["newContext"]>[0] = 
 
 for (const colorScheme of ["light", "dark"] as const)
   test(`axe finds nothing in the documents, ${colorScheme}, and none is wider than 360 px`, async () => {
-    const { context, page } = await watched({ colorScheme, bypassCSP: true, viewport: { width: 360, height: 700 } });
+    const { context, page } = await openCheckedPage({
+      colorScheme,
+      bypassCSP: true,
+      viewport: { width: 360, height: 700 },
+    });
     for (const path of PAGES) {
       await page.goto(`/docs/${path}`);
       await page.evaluate(AXE);
@@ -53,7 +57,7 @@ for (const colorScheme of ["light", "dark"] as const)
   });
 
 test("search finds a part of a page by the keyboard, and asks nobody but this installation", async () => {
-  const { context, page, complaints, asked } = await watched();
+  const { context, page, complaints, asked } = await openCheckedPage();
   await page.goto("/docs/guides/ingest.html");
   await page.keyboard.press("/");
   await page.keyboard.type("credential zyzzyva key");
@@ -71,7 +75,7 @@ test("search finds a part of a page by the keyboard, and asks nobody but this in
 });
 
 test("without scripts the documents read, and no field is shown that would do nothing", async () => {
-  const { context, page } = await watched({ javaScriptEnabled: false });
+  const { context, page } = await openCheckedPage({ javaScriptEnabled: false });
   await page.goto("/docs/");
   assert.equal(await page.locator("search").isVisible(), false);
   await page.getByRole("navigation").getByRole("link", { name: "Quickstart" }).click();

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
-import { replies } from "../contract/endpoint.ts";
-import { eventually } from "../contract/running.ts";
-import { BEARER, type Shop } from "../contract/shop.ts";
+import { BEARER, type Shop } from "../contract/contract-shop.ts";
+import { eventually } from "../contract/running-service.ts";
+import { answerInOrder } from "../contract/webhook-endpoint.ts";
 import { type LiveService, openLiveService } from "./live-service.ts";
 
 const RATE = 240;
@@ -33,7 +33,11 @@ async function pausedEvent(invoiceId: unknown) {
 
 test("a test event shows the exact request and answer; a wrong credential is called that, and what was sent is masked", async () => {
   shop.hook.answer = (request, response) =>
-    replies(request.headers.authorization === `Bearer ${BEARER}` ? 200 : 401, '{"says":"hello"}')(request, response, 0);
+    answerInOrder(request.headers.authorization === `Bearer ${BEARER}` ? 200 : 401, '{"says":"hello"}')(
+      request,
+      response,
+      0,
+    );
   await page.goto("/settings/webhook");
   await page.getByRole("button", { name: "Send a test event" }).click();
   assert.match(await page.locator(".notice").first().innerText(), /^Fine/);
@@ -61,7 +65,7 @@ test("a test event shows the exact request and answer; a wrong credential is cal
 });
 
 test("while an endpoint fails its attempts appear by themselves with the time to the next; mended, it is delivered; both logs agree", async () => {
-  shop.hook.answer = replies(500, "not now");
+  shop.hook.answer = answerInOrder(500, "not now");
   const invoice = shop.invoice();
   await shop.push("invoices", invoice);
   const eventId = await pausedEvent(invoice.id);
@@ -74,7 +78,7 @@ test("while an endpoint fails its attempts appear by themselves with the time to
   const first = await timer.innerText();
   await eventually(async () => (await timer.innerText().catch(() => "")) !== first, "the countdown", 5_000);
   assert.equal(await rows.count(), 7, "those to come are there too");
-  shop.hook.answer = replies(200);
+  shop.hook.answer = answerInOrder(200);
   await page.locator(".state.good", { hasText: "delivered" }).waitFor({ timeout: 40_000 });
   const received = receivedOf(eventId);
   assert.equal(await made.count(), received.length);
@@ -83,7 +87,7 @@ test("while an endpoint fails its attempts appear by themselves with the time to
 });
 
 test("exhausted events are sent again by a filter, with progress that is there when one comes back, under their ids, but for those it makes no sense for", async () => {
-  shop.hook.answer = replies(503);
+  shop.hook.answer = answerInOrder(503);
   const invoices = [1, 2, 3].map(() => shop.invoice());
   await shop.push("invoices", ...invoices);
   const ids = await Promise.all(invoices.map(({ id }) => pausedEvent(id)));
@@ -93,7 +97,7 @@ test("exhausted events are sent again by a filter, with progress that is there w
     "the end of all attempts",
     60_000,
   );
-  shop.hook.answer = replies(200);
+  shop.hook.answer = answerInOrder(200);
   await shop.push(
     "invoices",
     shop.invoice({ ...invoices[0], state: "INVOICE_STATE_PAID", updatedAt: shop.now().toISOString() }),

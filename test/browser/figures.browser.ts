@@ -3,20 +3,20 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
 import { sumInvoices } from "../../src/store/invoice-list.ts";
-import { openStage, pagesOf, type Stage } from "./console-server.ts";
-import { FORMULA } from "./fill.ts";
-import { rowsOf } from "./rows-of.ts";
+import { type ConsoleStage, listConsolePages, openConsoleStage } from "./console-server.ts";
+import { FORMULA_TEXT } from "./fill-console.ts";
+import { parseCsvRows } from "./parse-csv-rows.ts";
 
-let stage: Stage;
+let stage: ConsoleStage;
 let context: BrowserContext;
 let page: Page;
 let backtest: string;
 let invoice: string;
 before(async () => {
-  stage = await openStage();
+  stage = await openConsoleStage();
   context = await stage.as("owner");
   page = await context.newPage();
-  const named = new Map(await pagesOf(page));
+  const named = new Map(await listConsolePages(page));
   [backtest, invoice] = [named.get("backtest")!, named.get("invoice")!];
 });
 after(() => stage?.close());
@@ -29,7 +29,7 @@ async function file(path: string, by = context) {
 }
 
 /** The rows of such a file. */
-const rows = async (path: string, by = context) => rowsOf((await file(path, by)).text);
+const rows = async (path: string, by = context) => parseCsvRows((await file(path, by)).text);
 
 test("an unknown value in the address is a message on every list, not an empty page", async () => {
   for (const path of [
@@ -135,7 +135,7 @@ test("a file is UTF-8 as spreadsheets read it, says moments in UTC, amounts both
   assert.ok(text.startsWith("\ufeffinvoice_id,"));
   assert.ok(text.split("\r\n").length > 10 && !/[^\r]\n/.test(text));
   const all = await rows("/invoices.csv");
-  const formula = all.find(({ invoice_id }) => invoice_id === `'${FORMULA}`);
+  const formula = all.find(({ invoice_id }) => invoice_id === `'${FORMULA_TEXT}`);
   assert.ok(formula, "an apostrophe makes it text");
   assert.ok(all.every(({ invoice_id }) => !/^[=+\-@]/.test(invoice_id!)));
   for (const column of ["opened_at_utc", "ended_at_utc", "amount_minor", "amount"])
@@ -191,7 +191,7 @@ test("where there is an uplift there is its range, and only what lies above noth
 });
 
 test("without a part that is left alone nothing is claimed, anywhere", async () => {
-  const empty = await openStage({ isEmpty: true });
+  const empty = await openConsoleStage({ isEmpty: true });
   try {
     const owner = await empty.as("owner");
     const at = await owner.newPage();

@@ -1,21 +1,29 @@
-import type { Arm, Cell, Experiment, Half, Measure, Phase, Tally } from "../../src/domain/experiment.ts";
+import type {
+  Arm,
+  ArmHalf,
+  CellTotals,
+  Experiment,
+  ExperimentCell,
+  Measure,
+  Phase,
+} from "../../src/domain/experiment.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import type { Ports } from "../../src/domain/ports.ts";
-import { type Look, lookAt } from "../../src/experiments/look.ts";
+import { analyzeExperiment, type InterimAnalysis } from "../../src/experiments/interim-analysis.ts";
 import { addTally, emptyTally } from "../../src/experiments/tally.ts";
-import { tallied } from "../../src/recovery/count-due.ts";
+import { tallyInvoices } from "../../src/recovery/count-mature-invoices.ts";
 import { type Database, prepared } from "../../src/store/database.ts";
-import { addTallies, insertLook } from "../../src/store/experiment-results.ts";
+import { addTallies, insertInterimAnalysis } from "../../src/store/experiment-results.ts";
 import { insertExperiment, stopExperiment } from "../../src/store/experiments.ts";
 
 const DAY_MS = 86_400_000;
 const MATURITY_DAYS = 35;
 
-interface Entry {
+interface ExperimentInvoice {
   invoiceId: string;
   customerId: string;
   arm: Arm;
-  half: Half;
+  half: ArmHalf;
   phase: Phase;
   amount: number;
   currency: string;
@@ -25,7 +33,7 @@ interface Entry {
 }
 
 /** What happens in an experiment of this many days. */
-interface Course {
+interface ExperimentCourse {
   name: string;
   share: number;
   /** How long ago it began, and for how many days invoices came. */
@@ -52,7 +60,7 @@ export async function fillExperiments(db: Database, merchant: Merchant, ports: P
     lost: 0.4,
     isStopped: true,
   };
-  await run(db, merchant, ports, random, off);
+  await runExperiment(db, merchant, ports, random, off);
   const running = {
     name: "Dunlin or the old schedule",
     share: 0.8,
@@ -63,10 +71,16 @@ export async function fillExperiments(db: Database, merchant: Merchant, ports: P
     lost: 0,
     isStopped: false,
   };
-  await run(db, merchant, ports, random, running);
+  await runExperiment(db, merchant, ports, random, running);
 }
 
-async function run(db: Database, merchant: Merchant, ports: Ports, random: () => number, course: Course) {
+async function runExperiment(
+  db: Database,
+  merchant: Merchant,
+  ports: Ports,
+  random: () => number,
+  course: ExperimentCourse,
+) {
   const now = ports.now();
   const startedAt = new Date(now.getTime() - course.agoDays * DAY_MS);
   const experiment: Experiment = {
@@ -83,14 +97,19 @@ async function run(db: Database, merchant: Merchant, ports: Ports, random: () =>
   };
   await insertExperiment(db, merchant.id, experiment);
   const entries = Array.from({ length: course.days * course.daily }, (_, n) =>
-    entryOf(course, startedAt, n, random),
+    createEntry(course, startedAt, n, random),
   ).filter(({ arm }) => arm === "merchant" || random() >= course.lost);
-  await keep(db, merchant.id, experiment.id, entries, now);
-  await look(db, merchant.id, experiment, entries, now);
+  await storeEntries(db, merchant.id, experiment.id, entries, now);
+  await recordLooks(db, merchant.id, experiment, entries, now);
   if (course.isStopped) await stopExperiment(db, merchant.id, new Date(startedAt.getTime() + course.days * DAY_MS));
 }
 
-function entryOf({ share, daily, recovers }: Course, startedAt: Date, n: number, random: () => number): Entry {
+function createEntry(
+  { share, daily, recovers }: ExperimentCourse,
+  startedAt: Date,
+  n: number,
+  random: () => number,
+): ExperimentInvoice {
   const arm: Arm = random() < share ? "dunlin" : "merchant";
   const failedAt = new Date(startedAt.getTime() + (n / daily) * DAY_MS);
   return {
@@ -107,7 +126,7 @@ function entryOf({ share, daily, recovers }: Course, startedAt: Date, n: number,
   };
 }
 
-const KEEP = prepared(
+const INSERT_ENTRIES = prepared(
   "test_keep_entries",
   `insert into experiment_invoices
    select $1, $2, e.invoice_id, e.customer_id, 'comparison', e.arm, e.half, e.amount, e.currency, e.failed_at, e.counts_at, e.recovered
@@ -115,9 +134,15 @@ const KEEP = prepared(
      as e (invoice_id, customer_id, arm, half, amount, currency, failed_at, counts_at, recovered)`,
 );
 
-async function keep(db: Database, merchantId: string, experimentId: string, entries: readonly Entry[], now: Date) {
-  const column = <Value>(of: (entry: Entry) => Value) => entries.map(of);
-  await db.run(KEEP, [
+async function storeEntries(
+  db: Database,
+  merchantId: string,
+  experimentId: string,
+  entries: readonly ExperimentInvoice[],
+  now: Date,
+) {
+  const column = <Value>(of: (entry: ExperimentInvoice) => Value) => entries.map(of);
+  await db.run(INSERT_ENTRIES, [
     merchantId,
     experimentId,
     column(({ invoiceId }) => invoiceId),
@@ -133,11 +158,18 @@ async function keep(db: Database, merchantId: string, experimentId: string, entr
 }
 
 /** Day by day as the service does it: what became old enough is added up, and the results are looked at. */
-async function look(db: Database, merchantId: string, experiment: Experiment, entries: readonly Entry[], now: Date) {
-  const sums = new Map<string, Cell & Tally>();
-  const keyOf = ({ phase, arm, half, measure }: Cell) => `${phase} ${arm} ${half} ${measure}`;
-  const at = (phase: Phase, arm: Arm, half: Half, measure: Measure) => sums.get(keyOf({ phase, arm, half, measure }));
-  let former: Look | null = null;
+async function recordLooks(
+  db: Database,
+  merchantId: string,
+  experiment: Experiment,
+  entries: readonly ExperimentInvoice[],
+  now: Date,
+) {
+  const sums = new Map<string, ExperimentCell & CellTotals>();
+  const keyOf = ({ phase, arm, half, measure }: ExperimentCell) => `${phase} ${arm} ${half} ${measure}`;
+  const at = (phase: Phase, arm: Arm, half: ArmHalf, measure: Measure) =>
+    sums.get(keyOf({ phase, arm, half, measure }));
+  let former: InterimAnalysis | null = null;
   const last = Math.max(...entries.map(({ countsAt }) => countsAt.getTime()));
   for (
     let day = experiment.startedAt.getTime() + DAY_MS;
@@ -145,7 +177,7 @@ async function look(db: Database, merchantId: string, experiment: Experiment, en
     day += DAY_MS
   ) {
     const ripe = entries.filter(({ countsAt }) => countsAt.getTime() <= day && countsAt.getTime() > day - DAY_MS);
-    for (const cell of tallied(ripe, [])) {
+    for (const cell of tallyInvoices(ripe, [])) {
       const sum = sums.get(keyOf(cell)) ?? { ...cell, ...emptyTally() };
       sums.set(keyOf(cell), sum);
       addTally(sum, cell);
@@ -154,9 +186,9 @@ async function look(db: Database, merchantId: string, experiment: Experiment, en
       ({ failedAt, countsAt }) => failedAt.getTime() <= day && countsAt.getTime() > day,
     ).length;
     const measures = [...new Set([...sums.values()].map(({ measure }) => measure))];
-    former = lookAt(experiment, at, measures, waiting, former, new Date(day));
+    former = analyzeExperiment(experiment, at, measures, waiting, former, new Date(day));
     const { at: _, ...kept } = former;
-    await insertLook(db, merchantId, experiment.id, new Date(day), kept);
+    await insertInterimAnalysis(db, merchantId, experiment.id, new Date(day), kept);
   }
   await addTallies(db, merchantId, experiment.id, [...sums.values()]);
 }

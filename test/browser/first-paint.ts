@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 
 // The browser tells it some time after `load`, the later the more else the machine has to do.
-const PAINTED = `new Promise((resolve) => {
+const FIRST_PAINT_SCRIPT = `new Promise((resolve) => {
   const observer = new PerformanceObserver((list) => {
     const painted = list.getEntriesByName("first-contentful-paint")[0];
     if (painted) resolve(painted.startTime);
@@ -10,7 +10,7 @@ const PAINTED = `new Promise((resolve) => {
 })`;
 
 /** Milliseconds from asking for the page until something of it is seen. */
-export async function firstPaintMs(page: Page, path: string): Promise<number> {
+export async function measureFirstPaintMs(page: Page, path: string): Promise<number> {
   await page.goto(path, { waitUntil: "load" });
-  return await page.evaluate<number>(PAINTED);
+  return await page.evaluate<number>(FIRST_PAINT_SCRIPT);
 }

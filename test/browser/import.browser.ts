@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext } from "playwright-core";
-import { openStage, type Stage } from "./console-server.ts";
+import { type ConsoleStage, openConsoleStage } from "./console-server.ts";
 
-let stage: Stage;
+let stage: ConsoleStage;
 before(async () => {
-  stage = await openStage({ isEmpty: true });
+  stage = await openConsoleStage({ isEmpty: true });
 });
 after(() => stage?.close());
 

@@ -5,8 +5,8 @@ import v8 from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { BrowserContext } from "playwright-core";
 import { Client } from "undici";
-import { fill } from "../../bench/console/fill.ts";
-import { createMerchant } from "../../src/recovery/merchants.ts";
+import { fillConsole } from "../../bench/console/fill-console-tables.ts";
+import { createMerchant } from "../../src/recovery/merchant-settings.ts";
 import { type LiveService, openLiveService } from "./live-service.ts";
 
 const ACTIONS = 100_000;
@@ -17,7 +17,7 @@ const GROWTH_BYTES = 10e6;
 v8.setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 /** Bytes that somebody still holds. */
-function keptBytes() {
+function usedHeapBytes() {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
@@ -29,7 +29,11 @@ before(async () => {
   live = await openLiveService(1);
   const { owner: db, ports, secretKeys } = live.service.store;
   const merchant = await createMerchant(db, "Large", {}, secretKeys, ports);
-  await fill(db, { merchantId: merchant.id, actions: ACTIONS, deliveries: DELIVERIES, until: ports.now() }, () => {});
+  await fillConsole(
+    db,
+    { merchantId: merchant.id, actions: ACTIONS, deliveries: DELIVERIES, until: ports.now() },
+    () => {},
+  );
   owner = await live.as("owner", merchant.id);
 });
 after(() => live?.stop());
@@ -65,8 +69,8 @@ test("a file of them all comes bit by bit, and memory does not grow with it", as
   for await (const chunk of body as AsyncIterable<Buffer>) {
     for (const byte of chunk) if (byte === 10) lines++;
     bytes += chunk.length;
-    if (early === 0 && lines > 0.1 * ACTIONS) early = keptBytes();
-    if (late === 0 && lines > 0.9 * ACTIONS) late = keptBytes();
+    if (early === 0 && lines > 0.1 * ACTIONS) early = usedHeapBytes();
+    if (late === 0 && lines > 0.9 * ACTIONS) late = usedHeapBytes();
   }
   await client.close();
   assert.equal(lines, ACTIONS + 1);

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { BrowserContext } from "playwright-core";
 import { beginSession } from "../../src/auth/sessions.ts";
-import { COOKIE } from "../../src/console/visit.ts";
+import { SESSION_COOKIE } from "../../src/console/visit.ts";
 import type { Role } from "../../src/domain/role.ts";
 import { addMember } from "../../src/store/members.ts";
 import { insertPerson } from "../../src/store/people.ts";
-import { runService, type Service } from "../contract/running.ts";
-import { launch } from "./chromium.ts";
+import { runService, type Service } from "../contract/running-service.ts";
+import { launchChromium } from "./chromium.ts";
 
 export interface LiveService {
   service: Service;
@@ -18,7 +18,7 @@ export interface LiveService {
 /** The whole service as it is run, on the real clock or one that is faster, and a browser. */
 export async function openLiveService(clockRate: number): Promise<LiveService> {
   const service = await runService({ clockRate });
-  const browser = await launch();
+  const browser = await launchChromium();
   const { db, ports } = service.store;
   const origin = new URL(service.settings.authUrl).origin;
   return {
@@ -39,7 +39,9 @@ export async function openLiveService(clockRate: number): Promise<LiveService> {
       await insertPerson(db, person);
       await addMember(db, merchantId, id, role, ports.now());
       const value = await beginSession(db, person, undefined, ports);
-      await context.addCookies([{ name: COOKIE, value, url: origin, httpOnly: true, secure: true, sameSite: "Lax" }]);
+      await context.addCookies([
+        { name: SESSION_COOKIE, value, url: origin, httpOnly: true, secure: true, sameSite: "Lax" },
+      ]);
       return context;
     },
     async stop() {

@@ -1,19 +1,19 @@
 // `npm run screenshots [FOLDER]`: every page of the console in both themes, as pictures, for people to look at.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { startTestServer, TEST_SERVER } from "../server.ts";
-import { openStage, pagesOf } from "./console-server.ts";
+import { startTestServer, TEST_SERVER_VARIABLE } from "../test-server.ts";
+import { listConsolePages, openConsoleStage } from "./console-server.ts";
 
 const folder = process.argv[2] ?? "screenshots";
 mkdirSync(folder, { recursive: true });
 const server = await startTestServer();
-process.env[TEST_SERVER] = JSON.stringify(server.address);
-const stage = await openStage();
+process.env[TEST_SERVER_VARIABLE] = JSON.stringify(server.address);
+const stage = await openConsoleStage();
 try {
   for (const colorScheme of ["light", "dark"] as const) {
     const context = await stage.as("owner", { colorScheme, viewport: { width: 1360, height: 850 } });
     const page = await context.newPage();
-    const pages = await pagesOf(page);
+    const pages = await listConsolePages(page);
     for (const [name, path] of pages) {
       await page.goto(path);
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`), fullPage: true });

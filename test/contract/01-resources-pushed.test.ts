@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type Service, useService } from "./running.ts";
-import type { Shop } from "./shop.ts";
+import type { Shop } from "./contract-shop.ts";
+import { type Service, useService } from "./running-service.ts";
 
 // The tables "Subscription" and "Invoice": one test per row. `right` must be taken, `wrong` refused by a 400 that names it.
 const use = useService();

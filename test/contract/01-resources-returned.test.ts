@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Fields } from "./records.ts";
-import { HOPELESS } from "./records.ts";
-import { eventually, type Service, useService } from "./running.ts";
-import type { Shop } from "./shop.ts";
+import type { Fields } from "./contract-records.ts";
+import { NOT_WORTH_RETRYING } from "./contract-records.ts";
+import type { Shop } from "./contract-shop.ts";
+import { eventually, type Service, useService } from "./running-service.ts";
 
 // The tables "Recovery action", "Webhook event envelope", "Flat retry request" and "Other shapes": one test per row.
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
@@ -83,7 +83,7 @@ test("event envelope, `id`: a string, unique per event", () => {
 
 test("event envelope, `type`: `recovery_action`, `pause_collection` or `complete_dunning`", async () => {
   const hopeless = shop.invoice();
-  await shop.push("transactions", shop.transaction(hopeless, HOPELESS));
+  await shop.push("transactions", shop.transaction(hopeless, NOT_WORTH_RETRYING));
   await shop.push("invoices", hopeless);
   await eventually(() => shop.events("complete_dunning").length > 0, "complete_dunning");
   const types = new Set(shop.received.map(({ json }) => json.type));

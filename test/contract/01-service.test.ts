@@ -3,9 +3,9 @@ import { once } from "node:events";
 import http from "node:http";
 import { after, before, suite, test } from "node:test";
 import tls from "node:tls";
-import { checkWebhookUrl } from "../../src/delivery/https/address-guard.ts";
-import { HOPELESS } from "./records.ts";
-import { eventually, type Service, useService } from "./running.ts";
+import { findWebhookUrlProblem } from "../../src/delivery/https/address-guard.ts";
+import { NOT_WORTH_RETRYING } from "./contract-records.ts";
+import { eventually, type Service, useService } from "./running-service.ts";
 
 // "What the service does" and its table "Transport rules for both directions".
 const use = useService();
@@ -26,7 +26,7 @@ suite("the service", { concurrency: 12 }, () => {
   test("the instructions sent are: retry a payment, pause automatic collection, and complete dunning for an invoice", async () => {
     const shop = await service.shop();
     const [retried, hopeless] = [shop.invoice(), shop.invoice()];
-    await shop.push("transactions", shop.transaction(hopeless, HOPELESS));
+    await shop.push("transactions", shop.transaction(hopeless, NOT_WORTH_RETRYING));
     await shop.push("invoices", retried, hopeless);
     await eventually(() => shop.received.length === 4, "the fourth event");
     const told = (invoice: object) =>
@@ -82,7 +82,7 @@ suite("the service", { concurrency: 12 }, () => {
   });
 
   test("HTTPS only: a webhook URL of unencrypted HTTP is refused, by the command and by the database", async () => {
-    assert.match(checkWebhookUrl("http://shop.example/hooks", []) ?? "", /https:/);
+    assert.match(findWebhookUrlProblem("http://shop.example/hooks", []) ?? "", /https:/);
     await assert.rejects(service.shop({ webhookUrl: `http://127.0.0.1:${service.sparePort}/hooks` }), /webhook_url/);
   });
 

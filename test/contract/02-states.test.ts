@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { prepared } from "../../src/store/database.ts";
-import { replies } from "./endpoint.ts";
-import type { Fields } from "./records.ts";
-import { eventually, runService, type Service } from "./running.ts";
-import type { Shop } from "./shop.ts";
+import type { Fields } from "./contract-records.ts";
+import type { Shop } from "./contract-shop.ts";
+import { eventually, runService, type Service } from "./running-service.ts";
+import { answerInOrder } from "./webhook-endpoint.ts";
 
 // "States and transitions", on a clock on which a second is a quarter of an hour.
 let service: Service;
@@ -125,7 +125,7 @@ suite("states", { concurrency: 8 }, () => {
   });
 
   test("webhook delivery: a failure while attempts remain moves it to waiting for the next attempt", async () => {
-    const shop = await service.shop({ answer: replies(500) });
+    const shop = await service.shop({ answer: answerInOrder(500) });
     await shop.push("invoices", shop.invoice());
     const event = await eventually(async () => {
       const [found] = await shop.deliveries("pause_collection");
@@ -137,7 +137,7 @@ suite("states", { concurrency: 8 }, () => {
   });
 
   test("webhook delivery: the last failure moves it to exhausted, marked failed in the delivery log, without further retries", async () => {
-    const shop = await service.shop({ answer: replies(500) });
+    const shop = await service.shop({ answer: answerInOrder(500) });
     const invoice = shop.invoice();
     await shop.push("invoices", invoice);
     const exhausted = async () => (await shop.deliveries("recovery_action")).find(({ state }) => state === "exhausted");

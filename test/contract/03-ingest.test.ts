@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { prepared } from "../../src/store/database.ts";
-import type { Fields } from "./records.ts";
-import { eventually, type Service, useService } from "./running.ts";
-import type { Shop } from "./shop.ts";
+import type { Fields } from "./contract-records.ts";
+import type { Shop } from "./contract-shop.ts";
+import { eventually, type Service, useService } from "./running-service.ts";
 
 // "Ingest subscriptions" and "Ingest invoices", and what they leave open.
 const use = useService();

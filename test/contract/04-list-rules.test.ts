@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import type { Fields } from "./records.ts";
-import { eventually, type Service, useService } from "./running.ts";
-import type { Shop } from "./shop.ts";
+import type { Fields } from "./contract-records.ts";
+import type { Shop } from "./contract-shop.ts";
+import { eventually, type Service, useService } from "./running-service.ts";
 
 // "List recovery actions": its five rules.
 const use = useService();
@@ -60,7 +60,7 @@ suite("rules of the listing", { concurrency: 8 }, () => {
     for (const pageSize of [1, 2, 5, 10, 11, 12]) assert.deepEqual(ids(await walk(shop, { pageSize })), whole);
   });
 
-  test("1. the token carries filters and order: they may be left out, differing ones are a 400, `pageSize` may change", async () => {
+  test("1. the token carries filters and order: they may be left out, differing ones are a 400, `parsePageSize` may change", async () => {
     const { shop } = await planned(5);
     const query = { currency: "EUR", orderBy: "updated_at", orderDirection: "asc", pageSize: 2 };
     const whole = ids(await walk(shop, query));

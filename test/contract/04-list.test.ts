@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Fields } from "./records.ts";
-import { eventually, type Service, useService } from "./running.ts";
-import type { Shop } from "./shop.ts";
+import type { Fields } from "./contract-records.ts";
+import type { Shop } from "./contract-shop.ts";
+import { eventually, type Service, useService } from "./running-service.ts";
 
 // "List recovery actions": its parameters. The merchant has 104 actions, of which 2 were executed.
 const use = useService();
@@ -57,21 +57,21 @@ test("`totalSize` is the total number of items over all pages", async () => {
   assert.equal((await page({ currency: "JPY" })).total, 0);
 });
 
-test("`pageSize`: 1 to 100", async () => {
+test("`parsePageSize`: 1 to 100", async () => {
   for (const pageSize of [1, 7, 99, 100]) assert.equal((await page({ pageSize })).actions.length, pageSize);
 });
 
-test("`pageSize`: a value below 1 or an absent value gives 100", async () => {
+test("`parsePageSize`: a value below 1 or an absent value gives 100", async () => {
   for (const pageSize of [0, -1]) assert.equal((await page({ pageSize })).actions.length, 100);
   assert.equal((await page()).actions.length, 100);
 });
 
-test("`pageSize`: the behaviour above 100 is not shown: it gives 100", async () => {
+test("`parsePageSize`: the behaviour above 100 is not shown: it gives 100", async () => {
   for (const pageSize of [101, 1000, "99999999999999999999"])
     assert.equal((await page({ pageSize })).actions.length, 100);
 });
 
-test("`pageSize` is an integer: anything else is a 400", async () => {
+test("`parsePageSize` is an integer: anything else is a 400", async () => {
   for (const pageSize of ["ten", "1.5", "0x10"]) assert.equal((await shop.list({ pageSize })).status, 400, pageSize);
 });
 

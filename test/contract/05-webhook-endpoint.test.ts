@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import https from "node:https";
 import { after, before, suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { selfSigned } from "../certificate.ts";
-import { type Answer, replies } from "./endpoint.ts";
-import { HOPELESS } from "./records.ts";
-import { eventually, type Service, useService } from "./running.ts";
-import type { Shop } from "./shop.ts";
+import { createSelfSignedCertificate } from "../self-signed-certificate.ts";
+import { NOT_WORTH_RETRYING } from "./contract-records.ts";
+import type { Shop } from "./contract-shop.ts";
+import { eventually, type Service, useService } from "./running-service.ts";
+import { type AnswerWebhook, answerInOrder } from "./webhook-endpoint.ts";
 
 // "Merchant-hosted webhook endpoint (called by the service)".
 const use = useService();
@@ -19,7 +19,7 @@ after(() => use.end());
 /** One event of each type, or two of one. */
 async function allTypes(shop: Shop) {
   const [retried, hopeless] = [shop.invoice(), shop.invoice()];
-  await shop.push("transactions", shop.transaction(hopeless, HOPELESS));
+  await shop.push("transactions", shop.transaction(hopeless, NOT_WORTH_RETRYING));
   await shop.push("invoices", retried, hopeless);
   return eventually(() => shop.received.length >= 4 && shop.received, "the four events");
 }
@@ -34,7 +34,7 @@ suite("the endpoint", { concurrency: 12 }, () => {
 
   test("HTTPS only: an endpoint whose certificate is not of a trusted authority gets no request", async (t) => {
     let requests = 0;
-    const stranger = https.createServer(await selfSigned(), (_request, response) => {
+    const stranger = https.createServer(await createSelfSignedCertificate(), (_request, response) => {
       requests++;
       response.end();
     });
@@ -77,12 +77,12 @@ suite("the endpoint", { concurrency: 12 }, () => {
     assert.ok(received.filter((each) => each !== flat).every(({ json }) => "data" in json));
   });
 
-  const successes: [string, Answer][] = [
-    ["200 without a body", replies(200)],
-    ["200 with {success, message}", replies(200, JSON.stringify({ success: true, message: "taken" }))],
-    ["200 with {}: both fields are optional", replies(200, "{}")],
-    ["200 with a body that is not JSON", replies(200, "<html>OK</html>")],
-    ["200 whose body says success: false: the status decides", replies(200, JSON.stringify({ success: false }))],
+  const successes: [string, AnswerWebhook][] = [
+    ["200 without a body", answerInOrder(200)],
+    ["200 with {success, message}", answerInOrder(200, JSON.stringify({ success: true, message: "taken" }))],
+    ["200 with {}: both fields are optional", answerInOrder(200, "{}")],
+    ["200 with a body that is not JSON", answerInOrder(200, "<html>OK</html>")],
+    ["200 whose body says success: false: the status decides", answerInOrder(200, JSON.stringify({ success: false }))],
   ];
   for (const [what, answer] of successes)
     test(`success: ${what}`, async () => {
@@ -103,8 +103,8 @@ suite("the endpoint", { concurrency: 12 }, () => {
   for (const [status, code] of failures)
     test(`failure of the flat form: ${status} with error_code ${code} is logged, and the request comes again`, async () => {
       const body = JSON.stringify({ success: false, error_code: code, message: "no" });
-      const answer: Answer = (request, response, earlier) =>
-        replies(earlier ? 200 : status, body)(request, response, 0);
+      const answer: AnswerWebhook = (request, response, earlier) =>
+        answerInOrder(earlier ? 200 : status, body)(request, response, 0);
       const shop = await service.shop({ answer, webhookFlat: true });
       await shop.push("invoices", shop.invoice());
       const event = await eventually(async () => {

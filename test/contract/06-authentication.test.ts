@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { PERMISSIONS } from "../../src/domain/permission.ts";
-import { replies } from "./endpoint.ts";
-import { eventually, type Service, useService } from "./running.ts";
-import { BEARER, type Shop } from "./shop.ts";
+import { BEARER, type Shop } from "./contract-shop.ts";
+import { eventually, type Service, useService } from "./running-service.ts";
+import { answerInOrder } from "./webhook-endpoint.ts";
 
 // "Authentication", inbound and outbound.
 const use = useService();
@@ -102,7 +102,7 @@ suite("webhooks", { concurrency: 4 }, () => {
   });
 
   test("an endpoint that rejects the credentials answers 401: a failed attempt, and the log does not hold the token", async () => {
-    const own = await service.shop({ answer: replies(401, `{"token":"${BEARER}"}`) });
+    const own = await service.shop({ answer: answerInOrder(401, `{"token":"${BEARER}"}`) });
     await own.push("invoices", own.invoice());
     const event = await eventually(async () => {
       const [found] = await own.deliveries("pause_collection");

@@ -3,10 +3,10 @@ import { after, before, suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventType } from "../../src/domain/event.ts";
 import type { LoggedAttempt } from "../../src/store/delivery-attempts.ts";
-import { type Answer, replies } from "./endpoint.ts";
-import { HOPELESS } from "./records.ts";
-import { eventually, runService, type Service } from "./running.ts";
-import type { Shop } from "./shop.ts";
+import { NOT_WORTH_RETRYING } from "./contract-records.ts";
+import type { Shop } from "./contract-shop.ts";
+import { eventually, runService, type Service } from "./running-service.ts";
+import { type AnswerWebhook, answerInOrder } from "./webhook-endpoint.ts";
 
 // "Delivery rules" in real time and, beside them, both retry schedules to their ends on a fast clock.
 let service: Service;
@@ -24,16 +24,16 @@ const attempted = (shop: Shop, times: number, limitMs?: number) =>
     `attempt ${times}`,
     limitMs,
   );
-const unpaid = async (answer: Answer) => {
+const unpaid = async (answer: AnswerWebhook) => {
   const shop = await service.shop({ answer });
   await shop.push("invoices", shop.invoice());
   return shop;
 };
 /** The first request of each event as `answer` says, later ones with 200. */
 const first =
-  (answer: Answer): Answer =>
+  (answer: AnswerWebhook): AnswerWebhook =>
   (request, response, earlier) =>
-    (earlier === 0 ? answer : replies(200))(request, response, earlier);
+    (earlier === 0 ? answer : answerInOrder(200))(request, response, earlier);
 
 /** What a busy machine may take before an attempt and after it, where that is not what is asked. */
 const SLOW_MS = 20_000;
@@ -54,14 +54,14 @@ suite("delivery", { concurrency: 2 }, () => {
 
     for (const status of [200, 201, 202, 204, 299])
       test(`1. a delivery succeeds when the endpoint returns any 2xx status: ${status}`, async () => {
-        const [attempt] = await attempted(await unpaid(replies(status)), 1);
+        const [attempt] = await attempted(await unpaid(answerInOrder(status)), 1);
         assert.equal(attempt!.status, status);
         assert.equal(attempt!.ends, "delivered");
       });
 
     for (const status of [301, 307, 400, 404, 410, 429, 500, 503])
       test(`1. any other status is a failure and triggers retries: ${status}`, async () => {
-        const answer: Answer = (request, response) =>
+        const answer: AnswerWebhook = (request, response) =>
           response.writeHead(status, { location: `https://127.0.0.1${request.path}/elsewhere` }).end();
         const shop = await unpaid(first(answer));
         const [failed, delivered] = await attempted(shop, 2);
@@ -91,7 +91,8 @@ suite("delivery", { concurrency: 2 }, () => {
     });
 
     test("1. and 2. a timeout is a failure: the event whose success reply comes after 30 seconds arrives again, with the same id and bytes", async () => {
-      const late: Answer = (_request, response) => setTimeout(() => response.writeHead(200).end(), LIMIT_MS + 1_000);
+      const late: AnswerWebhook = (_request, response) =>
+        setTimeout(() => response.writeHead(200).end(), LIMIT_MS + 1_000);
       const shop = await unpaid(first(late));
       const [failed, delivered] = await attempted(shop, 2, LIMIT_MS + SLOW_MS);
       assert.equal(failed!.success, false);
@@ -142,7 +143,7 @@ suite("delivery", { concurrency: 2 }, () => {
     });
 
     test("a 429 with Retry-After pushes the next attempt later, never earlier", async () => {
-      const busy: Answer = (_request, response) => response.writeHead(429, { "retry-after": "2" }).end();
+      const busy: AnswerWebhook = (_request, response) => response.writeHead(429, { "retry-after": "2" }).end();
       const [failed, delivered] = await attempted(await unpaid(first(busy)), 2);
       const gapMs = delivered!.startedAt.getTime() - failed!.endedAt.getTime();
       assert.ok(gapMs >= 2_000 && gapMs < 3_500, `${gapMs} ms`);
@@ -173,9 +174,9 @@ suite("delivery", { concurrency: 2 }, () => {
     const logs = new Map<EventType, { eventId: string; attempts: LoggedAttempt[] }>();
     before(async () => {
       fast = await runService({ clockRate: RATE });
-      shop = await fast.shop({ answer: replies(503) });
+      shop = await fast.shop({ answer: answerInOrder(503) });
       const [retried, hopeless] = [shop.invoice(), shop.invoice()];
-      await shop.push("transactions", shop.transaction(hopeless, HOPELESS));
+      await shop.push("transactions", shop.transaction(hopeless, NOT_WORTH_RETRYING));
       await shop.push("invoices", retried, hopeless);
       const subjects = { recovery_action: retried, pause_collection: retried, complete_dunning: hopeless };
       for (const [type, { id }] of Object.entries(subjects) as [EventType, typeof retried][]) {

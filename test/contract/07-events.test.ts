@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Fields } from "./records.ts";
-import { HOPELESS, LOST_CARD } from "./records.ts";
-import { eventually, type Service, useService } from "./running.ts";
-import type { Shop } from "./shop.ts";
+import type { Fields } from "./contract-records.ts";
+import { LOST_CARD, NOT_WORTH_RETRYING } from "./contract-records.ts";
+import type { Shop } from "./contract-shop.ts";
+import { eventually, type Service, useService } from "./running-service.ts";
 
 // "Events": the three kinds, when they are sent, and the values of `actionSuggestion`.
 const use = useService();
@@ -68,7 +68,7 @@ suite("events", { concurrency: 12 }, () => {
 
   test("`complete_dunning`: `invoiceId` only, when dunning should be completed before the dunning period ends", async () => {
     const shop = await service.shop();
-    const invoice = await unpaid(shop, HOPELESS);
+    const invoice = await unpaid(shop, NOT_WORTH_RETRYING);
     assert.deepEqual((await event(shop, "complete_dunning")).data, { invoiceId: invoice.id });
     await sleep(300);
     assert.equal(shop.events("complete_dunning").length, 1, "once");

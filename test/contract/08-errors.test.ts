@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Reply } from "./calling.ts";
-import { type Service, useService } from "./running.ts";
-import type { Kind, Shop } from "./shop.ts";
+import type { ApiReply } from "./api-caller.ts";
+import type { Kind, Shop } from "./contract-shop.ts";
+import { type Service, useService } from "./running-service.ts";
 
 // "Errors": what the inbound operations answer.
 const use = useService();
@@ -15,7 +15,7 @@ before(async () => {
 after(() => use.end());
 
 /** The body `{code, message, details}` whose code equals the status, with no details. */
-function assertIngestError({ status, json }: Reply, expected: number) {
+function assertIngestError({ status, json }: ApiReply, expected: number) {
   assert.equal(status, expected);
   assert.deepEqual(Object.keys(json), ["code", "message", "details"]);
   assert.equal(json.code, expected);
@@ -24,7 +24,7 @@ function assertIngestError({ status, json }: Reply, expected: number) {
 }
 
 /** `details` holds objects that carry an `@type` and a reason. */
-function assertErrorInfo(json: Reply["json"]) {
+function assertErrorInfo(json: ApiReply["json"]) {
   const details = json.details as { "@type": unknown; reason: unknown }[];
   assert.ok(details.length > 0);
   for (const detail of details) {

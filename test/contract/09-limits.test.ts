@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Reply } from "./calling.ts";
-import { type Service, useService } from "./running.ts";
-import type { Shop } from "./shop.ts";
+import type { ApiReply } from "./api-caller.ts";
+import type { Shop } from "./contract-shop.ts";
+import { type Service, useService } from "./running-service.ts";
 
 // "Limits" and "Versioning". The attempts, the reply time and the page size have tests of their own.
 const use = useService();
@@ -14,9 +14,9 @@ before(async () => {
 after(() => use.end());
 
 const quiet = (limits = {}) => service.shop({ endpoint: false, ...limits });
-const burst = async (shop: Shop, count: number): Promise<Reply[]> =>
+const burst = async (shop: Shop, count: number): Promise<ApiReply[]> =>
   Promise.all(Array.from({ length: count }, () => shop.list({ pageSize: 1 })));
-const allowed = (replies: readonly Reply[]) => replies.filter(({ status }) => status === 200).length;
+const allowed = (replies: readonly ApiReply[]) => replies.filter(({ status }) => status === 200).length;
 
 for (const kind of ["subscriptions", "invoices"] as const) {
   const records = (shop: Shop, count: number) =>
@@ -40,7 +40,7 @@ for (const kind of ["subscriptions", "invoices"] as const) {
 test("default rate limit: 100 requests per second; exceeding it gives 429", async () => {
   const shop = await quiet();
   const startedMs = performance.now();
-  const replies: Reply[] = [];
+  const replies: ApiReply[] = [];
   // The bucket holds a second's worth; a machine that asks slowly needs more than one burst to empty it.
   for (let bursts = 0; bursts < 10 && allowed(replies) === replies.length; bursts++)
     replies.push(...(await burst(shop, 600)));
@@ -53,7 +53,7 @@ test("default rate limit: 100 requests per second; exceeding it gives 429", asyn
 
 test("default rate limit: a client that keeps to it is never refused", async () => {
   const shop = await quiet();
-  const replies: Promise<Reply>[] = [];
+  const replies: Promise<ApiReply>[] = [];
   for (let ticks = 0; ticks < 15; ticks++) {
     replies.push(...Array.from({ length: 9 }, () => shop.list({ pageSize: 1 })));
     await sleep(100);

@@ -14,9 +14,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { freePort } from "../free-port.ts";
-import { assertPrinted, type Fence, fencesOf, isPrinted } from "./fences.ts";
-import { PRELUDES } from "./preludes.ts";
+import { findFreePort } from "../free-port.ts";
+import { assertPrinted, type CodeFence, findCodeFences, isPrinted } from "./code-fences.ts";
+import { PRELUDES } from "./snippet-preludes.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -44,7 +44,7 @@ before(async () => {
   for (const name of readdirSync(ROOT))
     if (name !== "data" && name !== "try") symlinkSync(join(ROOT, name), join(folder, name));
   mkdirSync(join(folder, "data"));
-  ports = { 8443: await freePort(), 8444: await freePort(), 3000: await freePort() };
+  ports = { 8443: await findFreePort(), 8444: await findFreePort(), 3000: await findFreePort() };
   const { PATH, HOME } = process.env;
   const { NODE_COMPILE_CACHE } = process.env;
   env = { PATH, HOME, NODE_COMPILE_CACHE, DUNLIN_PORT: String(ports[8443]) };
@@ -73,7 +73,7 @@ function terminal(number: string): Terminal {
 
 const numberIn = (paragraph: string) => /Terminal (\d)/.exec(paragraph)?.[1];
 
-async function typed(fences: readonly Fence[], tell: (line: string) => void) {
+async function typed(fences: readonly CodeFence[], tell: (line: string) => void) {
   let printed = "";
   let commands = "";
   for (const { language, text, before: paragraph, follows } of fences) {
@@ -100,7 +100,9 @@ async function typed(fences: readonly Fence[], tell: (line: string) => void) {
 test("every document with commands is typed by a test, and every one with TypeScript is run", () => {
   const having = (language: string) =>
     ["README.md", "sdk/README.md", ...globSync("docs/**/*.md", { cwd: ROOT })]
-      .filter((file) => fencesOf(readFileSync(join(ROOT, file), "utf8")).some((each) => each.language === language))
+      .filter((file) =>
+        findCodeFences(readFileSync(join(ROOT, file), "utf8")).some((each) => each.language === language),
+      )
       .sort();
   const typedGuides = [...GUIDES, ...NOT_TYPED].map((guide) => `docs/guides/${guide}.md`);
   assert.deepEqual(having("sh"), ["README.md", ...typedGuides].sort());
@@ -109,7 +111,7 @@ test("every document with commands is typed by a test, and every one with TypeSc
 
 for (const guide of GUIDES)
   test(`every command of the guide ${guide} works, in its order, and prints what the guide says`, async (t) => {
-    const fences = fencesOf(readFileSync(join(ROOT, `docs/guides/${guide}.md`), "utf8"));
+    const fences = findCodeFences(readFileSync(join(ROOT, `docs/guides/${guide}.md`), "utf8"));
     await typed(fences, (line) => t.diagnostic(line));
   });
 
@@ -124,7 +126,7 @@ test("every snippet of TypeScript has the types that it seems to have, and runs 
   const snippets = join(folder, "snippets");
   mkdirSync(snippets);
   for (const file of SNIPPETS) {
-    const [first, ...others] = fencesOf(readFileSync(join(ROOT, file), "utf8"))
+    const [first, ...others] = findCodeFences(readFileSync(join(ROOT, file), "utf8"))
       .filter(({ language }) => language === "ts")
       .map(({ text }) =>
         local(text).replaceAll("@dunlin/sdk", "#sdk").replace(".listen(443)", '.listen(0, "127.0.0.1")'),

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../free-port.ts";
-import { assertPrinted, fencesOf } from "./fences.ts";
+import { findFreePort } from "../free-port.ts";
+import { assertPrinted, findCodeFences } from "./code-fences.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -25,7 +25,7 @@ test("every command of the README works in its order on a fresh clone, and print
   // As good as a clone: everything but the data of whoever develops here.
   for (const name of readdirSync(ROOT))
     if (name !== "data" && name !== "try") symlinkSync(join(ROOT, name), join(folder, name));
-  const port = await freePort();
+  const port = await findFreePort();
   const local = (text: string) => text.replaceAll(String(DEFAULT_PORT), String(port));
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, DUNLIN_PORT: String(port) };
   const opened = () => {
@@ -45,7 +45,7 @@ test("every command of the README works in its order on a fresh clone, and print
     return printed;
   }
 
-  const fences = fencesOf(readFileSync(join(ROOT, "README.md"), "utf8"));
+  const fences = findCodeFences(readFileSync(join(ROOT, "README.md"), "utf8"));
   for (const [n, { language, text }] of fences.entries()) {
     if (language !== "sh") continue;
     t.diagnostic(text.split("\n")[0]!);

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const LIMIT_MS = 120_000;
+const OUTPUT_TIMEOUT_MS = 120_000;
 
 /** A shell in which one block is typed after another. */
 export interface Terminal {
@@ -20,7 +20,7 @@ export interface Terminal {
 }
 
 /** To all processes of a terminal. @returns false when there are none any more */
-function signal(shell: ChildProcess, name: "SIGINT" | "SIGKILL"): boolean {
+function signalShell(shell: ChildProcess, name: "SIGINT" | "SIGKILL"): boolean {
   try {
     return process.kill(-shell.pid!, name);
   } catch {
@@ -44,7 +44,10 @@ export function openTerminal(cwd: string, env: Record<string, string | undefined
   async function until(shows: (printed: string) => boolean, what: string) {
     for (const startedMs = performance.now(); !shows(printed); await sleep(20)) {
       assert.equal(shell.exitCode, null, `${what}\n${all}`);
-      assert.ok(performance.now() - startedMs < LIMIT_MS, `not within ${LIMIT_MS / 1000} s: ${what}\n${all}`);
+      assert.ok(
+        performance.now() - startedMs < OUTPUT_TIMEOUT_MS,
+        `not within ${OUTPUT_TIMEOUT_MS / 1000} s: ${what}\n${all}`,
+      );
     }
     return printed;
   }
@@ -68,9 +71,9 @@ export function openTerminal(cwd: string, env: Record<string, string | undefined
       // Not before all that it started has ended: they hold its output.
       const closed = once(shell, "close");
       shell.stdin!.end();
-      if (!signal(shell, "SIGINT")) return;
-      await Promise.race([closed, sleep(LIMIT_MS, null, { ref: false })]);
-      signal(shell, "SIGKILL");
+      if (!signalShell(shell, "SIGINT")) return;
+      await Promise.race([closed, sleep(OUTPUT_TIMEOUT_MS, null, { ref: false })]);
+      signalShell(shell, "SIGKILL");
     },
   };
 }

@@ -3,17 +3,22 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { packedSdk } from "../../sdk/test/packed.ts";
-import { selfSigned } from "../certificate.ts";
-import { freePort } from "../free-port.ts";
-import { removeAtExit } from "../server.ts";
-import { FRAMEWORKS, type Framework, makeApp } from "./app.ts";
-import { answersTheTable, handlesEachOnce, receivesAllThree, sender } from "./checks.ts";
-import { startService } from "./service.ts";
+import { findFreePort } from "../free-port.ts";
+import { createSelfSignedCertificate } from "../self-signed-certificate.ts";
+import { removeAtExit } from "../test-server.ts";
+import { startService } from "./dunlin-service.ts";
+import { createApp, FRAMEWORKS, type Framework } from "./framework-app.ts";
+import {
+  checkDocumentedAnswers,
+  checkHandlesEachOnce,
+  checkReceivesAllEvents,
+  createSender,
+} from "./framework-checks.ts";
 
 const SEED = 1;
 
 const given = process.argv.slice(2);
-const chosen = given.length > 0 ? FRAMEWORKS.filter((name) => given.includes(name)) : FRAMEWORKS;
+const chosenFrameworks = given.length > 0 ? FRAMEWORKS.filter((name) => given.includes(name)) : FRAMEWORKS;
 if (!existsSync(join(import.meta.dirname, "node_modules"))) {
   console.error('The frameworks are missing: "npm install --prefix test/frameworks" installs them.');
   process.exit(1);
@@ -25,19 +30,19 @@ removeAtExit(folder);
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
 
 const packed = packedSdk();
-const tls = await selfSigned();
+const tls = await createSelfSignedCertificate();
 const caPath = join(folder, "endpoint-ca.pem");
 writeFileSync(caPath, tls.cert);
-const port = await freePort();
-const service = await startService(folder, await freePort(), port, caPath);
+const port = await findFreePort();
+const service = await startService(folder, await findFreePort(), port, caPath);
 try {
-  for (const framework of chosen) await prove(framework);
+  for (const framework of chosenFrameworks) await testFramework(framework);
 } finally {
   await service.stop();
   rmSync(packed.folder, { recursive: true, force: true });
 }
 
-async function prove(framework: Framework) {
+async function testFramework(framework: Framework) {
   const token = randomBytes(24).toString("base64url");
   const { merchantId, apiKey } = service.dunlin(
     ...[
@@ -55,15 +60,15 @@ async function prove(framework: Framework) {
   );
   const { secret } = service.dunlin("webhook", "secret", "rotate", merchantId);
   const settings = { port, token, secret };
-  const app = makeApp(framework, packed.tarball, folder, tls, settings);
+  const app = createApp(framework, packed.tarball, folder, tls, settings);
   const client = service.client(apiKey);
-  const posts = sender(app, settings, tls.cert);
+  const posts = createSender(app, settings, tls.cert);
   await app.start();
   try {
-    await receivesAllThree(app, client);
-    await answersTheTable(app, posts);
+    await checkReceivesAllEvents(app, client);
+    await checkDocumentedAnswers(app, posts);
     const begunMs = performance.now();
-    const { acknowledged, cut } = await handlesEachOnce(app, posts, SEED);
+    const { acknowledged, cut } = await checkHandlesEachOnce(app, posts, SEED);
     const seconds = ((performance.now() - begunMs) / 1000).toFixed(0);
     console.log(
       `${framework.padEnd(8)} three events of the service handled; the table of errors answered; ${acknowledged} deliveries, ${cut} cut off by crashes, each event handled once (${seconds} s)`,

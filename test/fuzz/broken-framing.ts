@@ -1,9 +1,9 @@
 import { connect as connectPlain } from "node:net";
 import { connect } from "node:tls";
-import type { Dice } from "./dice.ts";
+import type { SeededRandom } from "./seeded-random.ts";
 
 /** Where the service listens, and the key of a merchant. */
-export interface Target {
+export interface FuzzTarget {
   port: number;
   ca: string;
   apiKey: string;
@@ -12,7 +12,7 @@ export interface Target {
 const BODY = '{"invoices":[]}';
 
 /** Bytes that are no HTTP request, or one that two programs on the way could read differently. */
-function* framings(apiKey: string): Generator<string> {
+function* brokenFramings(apiKey: string): Generator<string> {
   const head = `POST /ingest/v1/invoices HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\n`;
   const get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
   yield* [
@@ -52,11 +52,11 @@ function* framings(apiKey: string): Generator<string> {
   yield `${get}\r\n`.repeat(50);
 }
 
-const PATIENCE_MS = 300;
+const REPLY_WAIT_MS = 300;
 
 /** Sends broken framing on a socket of its own; returns what came back. The service may hang up whenever it likes. */
-export async function sendBroken({ port, ca, apiKey }: Target, dice: Dice): Promise<string> {
-  const all = [...framings(apiKey)];
+export async function sendBrokenFraming({ port, ca, apiKey }: FuzzTarget, dice: SeededRandom): Promise<string> {
+  const all = [...brokenFramings(apiKey)];
   const bytes = dice.pick(all);
   const cut = dice.once(4) ? bytes.slice(0, dice.upTo(bytes.length + 1)) : bytes;
   const socket = dice.once(10)
@@ -69,7 +69,7 @@ export async function sendBroken({ port, ca, apiKey }: Target, dice: Dice): Prom
   socket.on("error", () => {});
   socket.write(Buffer.from(cut, "latin1"));
   // What was asked for is answered by then; what waits for more waits in vain.
-  const patience = setTimeout(() => socket.destroy(), PATIENCE_MS);
+  const patience = setTimeout(() => socket.destroy(), REPLY_WAIT_MS);
   if (dice.once(3)) socket.end();
   // `once` of node:events would throw when the service resets the connection, which it may.
   await new Promise((resolve) => socket.once("close", resolve));

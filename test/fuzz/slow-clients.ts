@@ -1,9 +1,9 @@
 import { connect } from "node:tls";
-import type { Target } from "./broken-framing.ts";
+import type { FuzzTarget } from "./broken-framing.ts";
 
 /** Clients that never come to an end. Returns how long each was put up with, in milliseconds. */
 export function startSlowClients(
-  { port, ca, apiKey }: Target,
+  { port, ca, apiKey }: FuzzTarget,
   count: number,
 ): { ended: Promise<number[]>; stop(): void } {
   const stops: (() => void)[] = [];

@@ -1,14 +1,20 @@
 // `npm run bench:service -- --worlds issuers --customers 2000`: whether the service recovers in a world what its engine does in a trial of the same world, on the same luck.
 import { parseArgs } from "node:util";
-import { dunlin } from "../../simulator/trial/dunlin.ts";
-import { figuresOf } from "../../simulator/trial/figures.ts";
+import { createDunlinPolicy } from "../../simulator/trial/dunlin-policy.ts";
+import { openWorld, readPretrainedModel, WORLDS } from "../../simulator/trial/open-world.ts";
 import { runTrial, type Trial } from "../../simulator/trial/run-trial.ts";
-import { even } from "../../simulator/trial/schedules.ts";
-import { openWorld, shippedPrior, WORLDS } from "../../simulator/trial/worlds.ts";
-import { fromPrior } from "../../src/model/prior.ts";
+import { even } from "../../simulator/trial/scheduled-policies.ts";
+import { computeFigures } from "../../simulator/trial/trial-figures.ts";
+import { fromPretrained } from "../../src/model/pretrained-model.ts";
 import { openDatabase } from "../../src/store/database.ts";
-import { at, atServer, exitWhenInterrupted, startTestServer, TEMPLATE } from "../server.ts";
-import { inWholeDays, liveWorld } from "./live-world.ts";
+import {
+  exitWhenInterrupted,
+  runOnServer,
+  startTestServer,
+  TEMPLATE_DATABASE,
+  withDatabaseName,
+} from "../test-server.ts";
+import { runWorldThroughService, withWholeDayWindows } from "./world-through-service.ts";
 
 const { values } = parseArgs({
   options: {
@@ -20,10 +26,10 @@ const { values } = parseArgs({
   },
 });
 const customers = Number(values.customers);
-const prior = shippedPrior();
-const open = async (name: string) => inWholeDays(await openWorld(name));
+const prior = readPretrainedModel();
+const open = async (name: string) => withWholeDayWindows(await openWorld(name));
 const cells = (trial: Trial) => {
-  const { value, recoveredCases, attemptsPerRecovery, brokenRules } = figuresOf(trial);
+  const { value, recoveredCases, attemptsPerRecovery, brokenRules } = computeFigures(trial);
   const percent = (share: number) => `${(100 * share).toFixed(1).padStart(5)}%`;
   return `${percent(value)} ${percent(recoveredCases)} ${(attemptsPerRecovery ?? 0).toFixed(2).padStart(6)} ${String(brokenRules).padStart(4)}`;
 };
@@ -41,13 +47,13 @@ try {
   for (const name of values.worlds.split(","))
     for (const seed of values.seeds.split(",").map(Number)) {
       const trial = async (policy: ReturnType<typeof even>) => runTrial(await open(name), policy, seed, customers);
-      const [spread, own] = [await trial(even()), await trial(dunlin(fromPrior(prior)))];
+      const [spread, own] = [await trial(even()), await trial(createDunlinPolicy(fromPretrained(prior)))];
       const database = `lived_${seed}_${name.replaceAll(/\W/g, "_").slice(-40)}`;
-      await atServer(server.address, `create database ${database} template ${TEMPLATE}`);
-      const db = openDatabase(at(server.address, database), 4, () => {});
-      const lived = await liveWorld(db, await open(name), { seed, customers, prior, alone: values.alone });
+      await runOnServer(server.address, `create database ${database} template ${TEMPLATE_DATABASE}`);
+      const db = openDatabase(withDatabaseName(server.address, database), 4, () => {});
+      const lived = await runWorldThroughService(db, await open(name), { seed, customers, prior, alone: values.alone });
       await db.close();
-      await atServer(server.address, `drop database ${database} with (force)`);
+      await runOnServer(server.address, `drop database ${database} with (force)`);
       console.log(
         `${name.padEnd(10)} ${String(seed).padStart(4)} ${String(lived.cases.length).padStart(6)} | ${[spread, own, lived].map(cells).join(" | ")}`,
       );

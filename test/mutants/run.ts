@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { MutantResult } from "@stryker-mutator/api/core";
-import { startTestServer, TEST_SERVER } from "../server.ts";
-import { ROOMS } from "./rooms.ts";
-import { MUTANTS_RUN, type MutantsRun } from "./runner.ts";
+import { startTestServer, TEST_SERVER_VARIABLE } from "../test-server.ts";
+import { MUTANTS_RUN, type MutantsRun } from "./mutant-runner.ts";
+import { MUTATED_MODULES } from "./mutated-modules.ts";
 
-const SCORE_MIN = 0.85;
+const MUTATION_SCORE_MIN = 0.85;
 const ROOT = join(import.meta.dirname, "../..");
 
 /** A mutant that is no bug, because nobody can tell it from the code. */
@@ -34,10 +34,10 @@ const { values, positionals } = parseArgs({
     survivors: { type: "boolean" },
   },
 });
-const names = positionals.length > 0 ? positionals : Object.keys(ROOMS);
-const unknown = names.find((name) => !Object.hasOwn(ROOMS, name));
+const names = positionals.length > 0 ? positionals : Object.keys(MUTATED_MODULES);
+const unknown = names.find((name) => !Object.hasOwn(MUTATED_MODULES, name));
 if (unknown !== undefined) {
-  console.error(`there is no room ${unknown}; there are ${Object.keys(ROOMS).join(", ")}`);
+  console.error(`there is no room ${unknown}; there are ${Object.keys(MUTATED_MODULES).join(", ")}`);
   process.exit(64);
 }
 
@@ -49,14 +49,14 @@ const { Stryker } = await import("@stryker-mutator/core");
 process.chdir(ROOT);
 const folder = mkdtempSync(join(tmpdir(), "dunlin-mutants-"));
 const server = await startTestServer();
-process.env[TEST_SERVER] = JSON.stringify(server.address);
+process.env[TEST_SERVER_VARIABLE] = JSON.stringify(server.address);
 process.env.NODE_COMPILE_CACHE ??= join(folder, "code");
 
 /** Lines that are mutated together, so that a mutant of a whole block can be among them. */
 const SAMPLE_LINES = 15;
 
 /** The parts of a room's files that are mutated: about the share of them that `--sample` names, the same for one seed. */
-function partsOf(patterns: readonly string[]): string[] {
+function sampleParts(patterns: readonly string[]): string[] {
   const files = globSync(
     patterns.filter((pattern) => !pattern.startsWith("!")),
     { exclude: patterns.filter((pattern) => pattern.startsWith("!")).map((pattern) => pattern.slice(1)) },
@@ -68,18 +68,18 @@ function partsOf(patterns: readonly string[]): string[] {
     const starts = Array.from({ length: Math.ceil(count / SAMPLE_LINES) }, (_, n) => n * SAMPLE_LINES + 1);
     return starts
       .map((start) => `${file}:${start}-${Math.min(count, start + SAMPLE_LINES - 1)}`)
-      .filter((part) => chanceOf(`${values.seed} ${part}`) < share);
+      .filter((part) => sampleRank(`${values.seed} ${part}`) < share);
   });
 }
-const chanceOf = (key: string) => createHash("sha256").update(key).digest().readUInt32BE() / 2 ** 32;
+const sampleRank = (key: string) => createHash("sha256").update(key).digest().readUInt32BE() / 2 ** 32;
 
-async function runRoom(name: string) {
-  const { mutate, tests } = ROOMS[name]!;
+async function runModule(name: string) {
+  const { mutate, tests } = MUTATED_MODULES[name]!;
   const patienceMs = Number(values.patience) * 1_000;
   const run: MutantsRun = { tests, durations: join(folder, `${name}.json`), patienceMs };
   process.env[MUTANTS_RUN] = JSON.stringify(run);
   const results = await new Stryker({
-    mutate: partsOf(values.file ?? mutate),
+    mutate: sampleParts(values.file ?? mutate),
     testRunner: "hot",
     plugins: ["./test/mutants/runner.ts"],
     coverageAnalysis: "perTest",
@@ -94,10 +94,10 @@ async function runRoom(name: string) {
     allowConsoleColors: false,
     disableTypeChecks: false,
   }).runMutationTest();
-  tell(name, results);
+  printResults(name, results);
 }
 
-function tell(name: string, results: readonly MutantResult[]) {
+function printResults(name: string, results: readonly MutantResult[]) {
   const valid = results.filter(({ status }) => !["CompileError", "RuntimeError", "Ignored"].includes(status));
   const broken = results.filter(({ status }) => status === "RuntimeError");
   if (broken.length > 0)
@@ -109,8 +109,8 @@ function tell(name: string, results: readonly MutantResult[]) {
   console.log(
     `${name}: ${(100 * score).toFixed(1)} % of ${counted} mutants are seen; ${bugs.length} are not, and ${alive.length - bugs.length} are none`,
   );
-  if (values.survivors) for (const mutant of bugs) console.log(wordsOf(mutant));
-  if (score < SCORE_MIN || broken.length > 0) process.exitCode = 1;
+  if (values.survivors) for (const mutant of bugs) console.log(describeMutant(mutant));
+  if (score < MUTATION_SCORE_MIN || broken.length > 0) process.exitCode = 1;
 }
 
 const linesOf = new Map<string, string[]>();
@@ -126,14 +126,14 @@ const isEquivalent = (mutant: MutantResult) =>
       mutant.fileName.endsWith(file) && line === lineOf(mutant) && becomes === mutant.replacement,
   );
 
-function wordsOf(mutant: MutantResult): string {
+function describeMutant(mutant: MutantResult): string {
   const { fileName, location, status, mutatorName, replacement = "" } = mutant;
   const place = `${fileName.slice(ROOT.length + 1)}:${location.start.line}:${location.start.column}`;
   return `${status} ${place} ${mutatorName}\n  ${lineOf(mutant)}\n  becomes ${replacement.replaceAll(/\s+/g, " ").slice(0, 200)}`;
 }
 
 try {
-  for (const name of names) await runRoom(name);
+  for (const name of names) await runModule(name);
 } finally {
   await server.stop();
   rmSync(folder, { recursive: true, force: true });

@@ -3,9 +3,9 @@
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import type { ProviderOptions } from "./provider.ts";
+import type { OidcProviderOptions } from "./identity-provider.ts";
 
-const { tls, client, clockOffMs, idTokenS }: ProviderOptions & { tls: { cert: string; key: string } } = JSON.parse(
+const { tls, client, clockOffMs, idTokenS }: OidcProviderOptions & { tls: { cert: string; key: string } } = JSON.parse(
   process.argv[2]!,
 );
 const realNow = Date.now;

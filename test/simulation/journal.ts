@@ -1,4 +1,4 @@
-import type { Kind, Stored } from "./actors/records.ts";
+import type { RecordKindName, StoredRecord } from "./actors/record-conversion.ts";
 
 /** A request that reached the wire, as the world saw it. */
 export interface WireRequest {
@@ -18,9 +18,9 @@ export interface WireRequest {
 }
 
 /** A record that was pushed: when for the first time, and when it was acknowledged. */
-export interface Push {
-  kind: Kind;
-  record: Stored;
+export interface PushedRecord {
+  kind: RecordKindName;
+  record: StoredRecord;
   firstMs: number;
   ackMs: number | null;
 }
@@ -37,9 +37,9 @@ export interface StatusChange {
 /** What the outside knows: kept apart from the database that is checked against it. */
 export interface Journal {
   wire: WireRequest[];
-  pushes: Push[];
+  pushes: PushedRecord[];
   /** Every copy of a record that was pushed, by `kind id`. */
-  copies: Map<string, Push[]>;
+  copies: Map<string, PushedRecord[]>;
   statuses: StatusChange[];
   /** Requests that a crash cut short or whose end was not recorded, by event. */
   interruptions: Map<string, number>;
@@ -54,7 +54,7 @@ export interface Violation {
   invoiceId: string | null;
 }
 
-export const openJournal = (): Journal => ({
+export const createJournal = (): Journal => ({
   wire: [],
   pushes: [],
   copies: new Map(),
@@ -64,11 +64,16 @@ export const openJournal = (): Journal => ({
   counts: { batches: 0, refused: 0, interrupted: 0, repeated: 0 },
 });
 
-export const keyOf = (kind: Kind, id: string) => `${kind} ${id}`;
+export const keyOf = (kind: RecordKindName, id: string) => `${kind} ${id}`;
 
 /** The newest copy of a record that was acknowledged at `atMs` or before; of two with one moment the first. */
-export function newestAcknowledged(journal: Journal, kind: Kind, id: string, atMs = Number.POSITIVE_INFINITY) {
-  let newest: Push | null = null;
+export function latestAcknowledged(
+  journal: Journal,
+  kind: RecordKindName,
+  id: string,
+  atMs = Number.POSITIVE_INFINITY,
+) {
+  let newest: PushedRecord | null = null;
   for (const push of journal.copies.get(keyOf(kind, id)) ?? []) {
     if (push.ackMs === null || push.ackMs > atMs) continue;
     if (newest === null || push.record.updatedAt > newest.record.updatedAt) newest = push;
@@ -77,19 +82,24 @@ export function newestAcknowledged(journal: Journal, kind: Kind, id: string, atM
 }
 
 /** Writes down that records go out. A copy that went out before is the same push. */
-export function notePushed(journal: Journal, kind: Kind, records: readonly Stored[], nowMs: number): Push[] {
+export function recordPushed(
+  journal: Journal,
+  kind: RecordKindName,
+  records: readonly StoredRecord[],
+  nowMs: number,
+): PushedRecord[] {
   return records.map((record) => {
     const key = keyOf(kind, record.id);
     const copies = journal.copies.get(key) ?? [];
     journal.copies.set(key, copies);
     const known = copies.find((copy) => copy.record === record);
     if (known) return known;
-    const push: Push = { kind, record, firstMs: nowMs, ackMs: null };
+    const push: PushedRecord = { kind, record, firstMs: nowMs, ackMs: null };
     copies.push(push);
     journal.pushes.push(push);
     return push;
   });
 }
 
-export const violate = (journal: Journal, invariant: string, says: string, invoiceId: string | null = null) =>
+export const recordViolation = (journal: Journal, invariant: string, says: string, invoiceId: string | null = null) =>
   void journal.violations.push({ invariant, says, invoiceId });

@@ -2,9 +2,15 @@
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { ENGINES } from "../../src/domain/merchant.ts";
-import { at, atServer, exitWhenInterrupted, startTestServer, TEMPLATE } from "../server.ts";
-import { simulate } from "./simulate.ts";
-import { complaints, figuresOf } from "./verdict.ts";
+import {
+  exitWhenInterrupted,
+  runOnServer,
+  startTestServer,
+  TEMPLATE_DATABASE,
+  withDatabaseName,
+} from "../test-server.ts";
+import { findViolations, summarizeYear } from "./invariant-checks.ts";
+import { simulateYear } from "./simulate-year.ts";
 
 // Policies are compared in a world by the command of the same name.
 if (process.argv.some((each) => /^--world(=|$)/.test(each))) {
@@ -27,16 +33,16 @@ const { values } = parseArgs({
 const from = Number(values.from);
 const engine = ENGINES.find((each) => each === values.engine);
 if (!engine) throw new Error(`--engine takes ${ENGINES.join(" or ")}`);
-const modes = values.transactions === "both" ? [true, false] : [values.transactions === "with"];
+const transactionModes = values.transactions === "both" ? [true, false] : [values.transactions === "with"];
 
 exitWhenInterrupted();
 const server = await startTestServer();
 let failed = 0;
 try {
   for (let seed = from; seed < from + Number(values.seeds); seed++) {
-    for (const pushTransactions of modes) {
+    for (const pushTransactions of transactionModes) {
       const name = `year_${seed}_${pushTransactions ? "with" : "without"}`;
-      await atServer(server.address, `create database ${name} template ${TEMPLATE}`);
+      await runOnServer(server.address, `create database ${name} template ${TEMPLATE_DATABASE}`);
       const scenario = {
         seed,
         customers: Number(values.customers),
@@ -44,10 +50,10 @@ try {
         pushTransactions,
         engine,
       };
-      const year = await simulate(at(server.address, name), scenario);
-      await atServer(server.address, `drop database ${name} with (force)`);
-      const said = complaints(year);
-      console.log(figuresOf(year));
+      const year = await simulateYear(withDatabaseName(server.address, name), scenario);
+      await runOnServer(server.address, `drop database ${name} with (force)`);
+      const said = findViolations(year);
+      console.log(summarizeYear(year));
       for (const line of said) console.log(line);
       if (said.length > 0) failed++;
     }

@@ -6,19 +6,19 @@ import {
   type Statement,
   type Tx,
 } from "../../src/store/database.ts";
-import { askLast } from "../../src/store/in-transaction.ts";
+import { finishTransaction } from "../../src/store/in-transaction.ts";
 
 /**
  * What happens to one statement. The process dies before it is sent, while the server works on it (what it did is rolled
  * back), or when it is done and nobody hears of it; or the process lives, and only the connection breaks before or after.
  */
-export const MISHAPS = ["dies before", "dies during", "dies after", "breaks before", "breaks after"] as const;
-export type Mishap = (typeof MISHAPS)[number];
+export const CRASH_POINTS = ["dies before", "dies during", "dies after", "breaks before", "breaks after"] as const;
+export type CrashPoint = (typeof CRASH_POINTS)[number];
 
 /** The process is gone: whatever it does from now on comes to nothing. */
-class Death extends Error {}
+class ProcessDeath extends Error {}
 
-export interface Crashing {
+export interface CrashingDatabase {
   db: Database;
   /** Resolves when the process dies. */
   died: Promise<void>;
@@ -32,10 +32,10 @@ export interface Crashing {
 }
 
 const nothing = async () => {};
-const ABORT = prepared("crash_abort", "select 1 / 0");
+const ABORT_TRANSACTION = prepared("crash_abort", "select 1 / 0");
 
 /** A database for one process, to whose statement number `at` (from 1) the mishap happens. */
-export function crashingDatabase(db: Database, at: number, mishap: Mishap): Crashing {
+export function createCrashingDatabase(db: Database, at: number, mishap: CrashPoint): CrashingDatabase {
   const { promise: died, resolve } = Promise.withResolvers<void>();
   const open = new Set<Connection>();
   let dead = false;
@@ -45,17 +45,17 @@ export function crashingDatabase(db: Database, at: number, mishap: Mishap): Cras
   function die(name: string): never {
     dead = true;
     resolve();
-    throw new Death(`died at ${name}`);
+    throw new ProcessDeath(`died at ${name}`);
   }
 
   const broken = (name: string) => Object.assign(new Error(`connection lost at ${name}`), { code: "08006" });
 
   /** @param spoil  does the statement so that nothing of it is left */
   async function step<T>(name: string, perform: () => Promise<T>, spoil: () => Promise<unknown>): Promise<T> {
-    if (dead) throw new Death(`dead before ${name}`);
+    if (dead) throw new ProcessDeath(`dead before ${name}`);
     if (++count !== at) {
       const result = await perform();
-      if (dead) throw new Death(`dead after ${name}`);
+      if (dead) throw new ProcessDeath(`dead after ${name}`);
       return result;
     }
     hit = name;
@@ -78,7 +78,7 @@ export function crashingDatabase(db: Database, at: number, mishap: Mishap): Cras
       () =>
         db.transaction(async (tx) => {
           await tx.run(statement, values);
-          await tx.run(ABORT);
+          await tx.run(ABORT_TRANSACTION);
         }),
     );
 
@@ -101,7 +101,7 @@ export function crashingDatabase(db: Database, at: number, mishap: Mishap): Cras
             const perform = () => tx.run<Row>(statement, values);
             return step(statement.name, perform, perform);
           };
-          const done = await askLast(await work({ run }));
+          const done = await finishTransaction(await work({ run }));
           // What happens before the end of a commit leaves nothing of the transaction, what happens after it leaves all.
           if (count + 1 === at && !mishap.endsWith("after")) await step("commit", nothing, nothing);
           return done;

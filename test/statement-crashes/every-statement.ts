@@ -1,10 +1,10 @@
-import { chance } from "../../simulator/world/chance.ts";
+import { keyedRandom } from "../../simulator/world/keyed-random.ts";
 import type { Database } from "../../src/store/database.ts";
-import { MISHAPS, type Mishap } from "./crashing-database.ts";
-import { lifeOfEvents } from "./life-of-events.ts";
-import { verifyStory } from "./verify.ts";
+import { CRASH_POINTS, type CrashPoint } from "./crashing-database.ts";
+import { runEvents } from "./run-events.ts";
+import { verifyEventStory } from "./verify-event-story.ts";
 
-export interface Outcome {
+export interface StatementCrashResult {
   stories: number;
   /** How often each statement was hit. */
   hits: Map<string, number>;
@@ -19,17 +19,17 @@ interface Options {
 }
 
 /** The life of a few events once for every statement that their sender runs, and for everything that may happen to it. */
-export async function everyStatement({ db, seed, share }: Options): Promise<Outcome> {
-  const outcome: Outcome = { stories: 0, hits: new Map(), problems: [] };
+export async function crashAtEveryStatement({ db, seed, share }: Options): Promise<StatementCrashResult> {
+  const outcome: StatementCrashResult = { stories: 0, hits: new Map(), problems: [] };
   const undisturbed = await tell(Number.POSITIVE_INFINITY, "dies before");
   // A mishap makes a story longer: what comes after the last statement of the undisturbed one has been before.
   for (let at = 1; at <= undisturbed; at++)
-    for (const mishap of MISHAPS) if (chance(seed, "tried", at, mishap) < share) await tell(at, mishap);
+    for (const mishap of CRASH_POINTS) if (keyedRandom(seed, "tried", at, mishap) < share) await tell(at, mishap);
   return outcome;
 
-  async function tell(at: number, mishap: Mishap): Promise<number> {
-    const story = await lifeOfEvents(db, seed, at, mishap);
-    const problems = await verifyStory(db, story);
+  async function tell(at: number, mishap: CrashPoint): Promise<number> {
+    const story = await runEvents(db, seed, at, mishap);
+    const problems = await verifyEventStory(db, story);
     outcome.stories++;
     if (story.hit !== null) outcome.hits.set(story.hit, (outcome.hits.get(story.hit) ?? 0) + 1);
     for (const { invariant, says } of problems)

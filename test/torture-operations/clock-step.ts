@@ -2,11 +2,11 @@
 import { readFileSync, watchFile } from "node:fs";
 
 const file = process.env.TORTURE_CLOCK!;
-const real = Date.now;
+const realNow = Date.now;
 let stepMs = 0;
-const read = () => {
+const readStep = () => {
   stepMs = Number(readFileSync(file, "utf8"));
 };
-read();
-watchFile(file, { interval: 200, persistent: false }, read);
-Date.now = () => real() + stepMs;
+readStep();
+watchFile(file, { interval: 200, persistent: false }, readStep);
+Date.now = () => realNow() + stepMs;

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { between, chance } from "../../simulator/world/chance.ts";
+import { integerBetween, keyedRandom } from "../../simulator/world/keyed-random.ts";
 import type { RecoveryAction } from "../../src/domain/recovery-action.ts";
-import type { Store } from "../../src/open.ts";
+import type { Store } from "../../src/open-store.ts";
 import { prepared } from "../../src/store/database.ts";
 import { advanceMerchantClock } from "../../src/store/merchant-clocks.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../../src/store/recovery-actions.ts";
 
 /** Executions of one transaction: up to as many as a step of the service takes cases. A transaction costs about as much as 50 of them. */
-const TOGETHER = [20, 100] as const;
+const ACTIONS_PER_COMMIT = [20, 100] as const;
 /** So many transactions at once, one behind the other at the merchant's clock. */
 const WRITERS = 3;
 /** How long a transaction is held before its commit, while others wait behind it. */
-const HELD_MS = 15;
+const TRANSACTION_HELD_MS = 15;
 
 const INSERT_CASE = prepared(
   "sync_case",
@@ -22,7 +22,7 @@ const INSERT_CASE = prepared(
 /** Has actions planned and executed at this rate, by what the service itself writes with, until it is stopped. */
 export async function startExecutions({ db, ports }: Store, merchantId: string, perSecond: number, seed: number) {
   let draws = 0;
-  const draw = () => chance(seed, "executions", draws++);
+  const draw = () => keyedRandom(seed, "executions", draws++);
   const caseId = ports.newId();
   await db.run(INSERT_CASE, [merchantId, caseId, ports.now()]);
   let executed = 0;
@@ -32,7 +32,7 @@ export async function startExecutions({ db, ports }: Store, merchantId: string, 
   async function step(planned: readonly RecoveryAction[]): Promise<RecoveryAction[]> {
     const shuffled = planned.map((action) => ({ action, place: draw() })).sort((a, b) => a.place - b.place);
     const inOrder = shuffled.map(({ action }) => action);
-    const together = Math.round(between(draw(), ...TOGETHER));
+    const together = Math.round(integerBetween(draw(), ...ACTIONS_PER_COMMIT));
     const due = inOrder.slice(0, together);
     // Asked before the lock, as in a step of cases: whoever comes first may have the later clock.
     const now = ports.now();
@@ -45,7 +45,7 @@ export async function startExecutions({ db, ports }: Store, merchantId: string, 
       );
       const plans = Array.from({ length: together }, () => plannedAction(ports.newId(), caseId, at));
       await insertRecoveryActions(tx, merchantId, plans);
-      await sleep(between(draw(), 0, HELD_MS));
+      await sleep(integerBetween(draw(), 0, TRANSACTION_HELD_MS));
       return plans;
     });
     executed += due.length;
@@ -54,7 +54,9 @@ export async function startExecutions({ db, ports }: Store, merchantId: string, 
 
   const startedMs = performance.now();
   async function write() {
-    let planned = Array.from({ length: 2 * TOGETHER[1] }, () => plannedAction(ports.newId(), caseId, ports.now()));
+    let planned = Array.from({ length: 2 * ACTIONS_PER_COMMIT[1] }, () =>
+      plannedAction(ports.newId(), caseId, ports.now()),
+    );
     await db.transaction((tx) => insertRecoveryActions(tx, merchantId, planned));
     while (!stopped) {
       planned = await step(planned);

@@ -1,6 +1,6 @@
-import type { Arrival } from "./receiver.ts";
-import type { Rows, StoredAttempt, StoredEvent } from "./rows.ts";
-import type { Life } from "./service.ts";
+import type { ProcessLife } from "./service-process.ts";
+import type { StoredAttempt, StoredEvent, StoredRows } from "./stored-rows.ts";
+import type { Arrival } from "./torture-receiver.ts";
 import type { Problem } from "./verify-records.ts";
 
 const SECOND = 1_000;
@@ -8,18 +8,18 @@ const MINUTE = 60 * SECOND;
 /** The interface's schedule, written down here a second time so that a wrong one in the product is seen. */
 const DELAYS_MS = [100, 5 * SECOND, 15 * SECOND, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE];
 /** Two processes read the same clock at slightly other moments. */
-const CLOCK_MS = 3;
-const attemptsMax = (type: string) => (type === "recovery_action" ? 6 : 7);
+const CLOCK_TOLERANCE_MS = 3;
+const maxAttempts = (type: string) => (type === "recovery_action" ? 6 : 7);
 
-export interface Wire {
+export interface WireLog {
   journal: readonly Arrival[];
   bodies: ReadonlyMap<string, string>;
   changed: readonly string[];
-  lives: readonly Life[];
+  lives: readonly ProcessLife[];
 }
 
 /** I3 to I6 and I10: what was decided, what was sent, and what both sides wrote down about it. */
-export function verifyDeliveries(rows: Rows, wire: Wire) {
+export function verifyDeliveries(rows: StoredRows, wire: WireLog) {
   const problems: Problem[] = [];
   const broken = (invariant: string, says: string) => void problems.push({ invariant, says });
   const toReal = (service: number) => rows.anchor.realAt + (service - rows.anchor.serviceAt) / rows.anchor.rate;
@@ -39,12 +39,12 @@ export function verifyDeliveries(rows: Rows, wire: Wire) {
   counts.attempts = rows.attempts.length;
   counts.requests = wire.journal.length;
 
-  decisions(rows, broken);
+  verifyDecisions(rows, broken);
   for (const event of rows.events) {
     const logged = attempts.get(event.id) ?? [];
     const seen = arrivals.get(event.id) ?? [];
-    counts[finalState(event, logged, broken)]++;
-    if (logged.length === seen.length) onTheWire(event, seen, rows.anchor.rate, broken);
+    counts[verifyFinalState(event, logged, broken)]++;
+    if (logged.length === seen.length) verifyOnWire(event, seen, rows.anchor.rate, broken);
     if (seen.length > 0 && wire.bodies.get(event.id) !== event.body)
       broken("I6", `event ${event.id}: sent another body`);
     perLife(event, logged, seen);
@@ -65,20 +65,20 @@ export function verifyDeliveries(rows: Rows, wire: Wire) {
       if (extra > (killed ? 1 : 0))
         broken("I4", `event ${event.id}: ${here.length} requests of process ${life}, ${here.length - extra} logged`);
       for (const [index, next] of here.entries())
-        if (index > 0 && here[index - 1]!.endAt! > next.at + CLOCK_MS)
+        if (index > 0 && here[index - 1]!.endAt! > next.at + CLOCK_TOLERANCE_MS)
           broken("I10", `event ${event.id}: two requests at once from process ${life}`);
     }
     const answered = seen.filter(({ status }) => status !== null).length;
     const withStatus = logged.filter(({ status }) => status !== null).length;
     if (withStatus > answered) broken("I4", `event ${event.id}: ${withStatus} answers logged, ${answered} were given`);
     const delivered = logged.find(({ ends }) => ends === "delivered");
-    const late = delivered && seen.find(({ at }) => at > toReal(delivered.endedAt) + CLOCK_MS);
+    const late = delivered && seen.find(({ at }) => at > toReal(delivered.endedAt) + CLOCK_TOLERANCE_MS);
     if (late) broken("I4", `event ${event.id}: sent again after a recorded 2xx`);
   }
   return { problems, counts };
 }
 
-function decisions(rows: Rows, broken: (invariant: string, says: string) => void) {
+function verifyDecisions(rows: StoredRows, broken: (invariant: string, says: string) => void) {
   const asks = new Map(rows.events.filter(({ type }) => type === "recovery_action").map((event) => [event.id, event]));
   const decided = rows.actions.filter(({ decidedAt }) => decidedAt !== null);
   for (const { id } of decided) if (!asks.delete(id)) broken("I3", `action ${id}: was decided and has no event`);
@@ -92,13 +92,13 @@ function decisions(rows: Rows, broken: (invariant: string, says: string) => void
   }
 }
 
-export function finalState(
+export function verifyFinalState(
   event: StoredEvent,
   logged: readonly StoredAttempt[],
   broken: (invariant: string, says: string) => void,
 ) {
   const last = logged.at(-1);
-  const max = attemptsMax(event.type);
+  const max = maxAttempts(event.type);
   const numbers = logged.map(({ number }) => number).join(" ");
   if (numbers !== logged.map((_, index) => index + 1).join(" ")) broken("I4", `event ${event.id}: attempts ${numbers}`);
   if (logged.slice(0, -1).some(({ ends }) => ends !== null)) broken("I4", `event ${event.id}: attempts after its end`);
@@ -124,7 +124,7 @@ export function finalState(
 }
 
 /** The same schedule by our own clock, and with the patience that we asked for. */
-export function onTheWire(
+export function verifyOnWire(
   event: StoredEvent,
   seen: readonly Pick<Arrival, "at" | "endAt" | "cut" | "retryAfterMs">[],
   rate: number,
@@ -135,7 +135,7 @@ export function onTheWire(
     // When nobody answered, the sender's own patience ended the attempt, at a moment that we see too late.
     if (before === undefined || before.endAt === null || before.cut) continue;
     const due = before.endAt + Math.max(DELAYS_MS[index - 1]!, before.retryAfterMs) / rate;
-    if (next.at < due - CLOCK_MS)
+    if (next.at < due - CLOCK_TOLERANCE_MS)
       broken("I5", `event ${event.id}: request ${index + 1} came ${(due - next.at).toFixed(1)} ms early`);
   }
 }

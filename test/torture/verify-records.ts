@@ -1,6 +1,6 @@
-import type { Books, Kind, Record } from "./books.ts";
-import type { Batch } from "./pushing.ts";
-import type { Rows, StoredRecord } from "./rows.ts";
+import type { Batch } from "./record-pusher.ts";
+import type { RecordKindName, SentRecord, SentRecords } from "./sent-records.ts";
+import type { StoredRecord, StoredRows } from "./stored-rows.ts";
 
 /** A promise that was broken. */
 export interface Problem {
@@ -9,10 +9,10 @@ export interface Problem {
   says: string;
 }
 
-const KINDS: readonly Kind[] = ["subscriptions", "invoices", "transactions"];
+const KINDS: readonly RecordKindName[] = ["subscriptions", "invoices", "transactions"];
 
 /** I1 and I2: what was acknowledged is there, and no batch is there by half. */
-export function verifyRecords(books: Books, batches: readonly Batch[], rows: Rows) {
+export function verifyRecords(books: SentRecords, batches: readonly Batch[], rows: StoredRows) {
   const problems: Problem[] = [];
   const counts = { acknowledged: 0, lost: 0, batches: batches.length, abandoned: 0, abandonedStored: 0 };
   const stored = new Map(KINDS.map((kind) => [kind, new Map(rows.records[kind].map((row) => [row.id, row]))] as const));
@@ -20,7 +20,7 @@ export function verifyRecords(books: Books, batches: readonly Batch[], rows: Row
     for (const [id, { copies, acknowledged }] of books.sent[kind]) {
       if (acknowledged !== null) counts.acknowledged++;
       const row = stored.get(kind)!.get(id);
-      const wrong = compare(row, copies, acknowledged);
+      const wrong = compareRecord(row, copies, acknowledged);
       if (wrong === null) continue;
       counts.lost++;
       problems.push({ invariant: "I1", says: `${kind} ${id}: ${wrong}` });
@@ -37,18 +37,23 @@ export function verifyRecords(books: Books, batches: readonly Batch[], rows: Row
   return { problems, counts };
 }
 
-function compare(row: StoredRecord | undefined, copies: ReadonlyMap<string, Record>, acknowledged: string | null) {
+function compareRecord(
+  row: StoredRecord | undefined,
+  copies: ReadonlyMap<string, SentRecord>,
+  acknowledged: string | null,
+) {
   if (row === undefined) return acknowledged === null ? null : `acknowledged as of ${acknowledged} and not stored`;
   const at = new Date(row.updatedAt).toISOString();
   if (acknowledged !== null && at < acknowledged) return `acknowledged as of ${acknowledged}, stored as of ${at}`;
   const copy = copies.get(at);
   if (copy === undefined) return `stored as of ${at}, which nobody sent`;
   const state = copy.state.replace(/^(SUBSCRIPTION|INVOICE|TRANSACTION)_STATE_/, "");
-  const mark = "planId" in copy ? copy.planId : "recoveryActionId" in copy ? copy.recoveryActionId : markOf(copy);
+  const mark =
+    "planId" in copy ? copy.planId : "recoveryActionId" in copy ? copy.recoveryActionId : versionMarkOf(copy);
   const expected = [state, copy.amount, copy.customerId, mark ?? null].join(" ");
   const found = [row.state, row.amount, row.customerId, row.mark].join(" ");
   return expected === found ? null : `sent "${expected}", stored "${found}"`;
 }
 
-const markOf = (copy: Record) =>
+const versionMarkOf = (copy: SentRecord) =>
   copy.id.startsWith("inv_") ? (copy as { subscriptionId?: string }).subscriptionId : null;

@@ -1,14 +1,19 @@
-import type { Books } from "./books.ts";
-import type { Arrival } from "./receiver.ts";
-import type { Rows } from "./rows.ts";
+import type { SentRecords } from "./sent-records.ts";
+import type { StoredRows } from "./stored-rows.ts";
+import type { Arrival } from "./torture-receiver.ts";
 import type { Problem } from "./verify-records.ts";
 
 /** A row that was read ahead is sent for at most so long after it was withdrawn; then comes the time to get it onto the wire. */
 const READ_AHEAD_MS = 1_000;
-const WIRE_MS = 500;
+const WIRE_TOLERANCE_MS = 500;
 
 /** I7: no ask is made after the service acknowledged that there is nothing to ask for, and what waited is not sent any more. */
-export function verifyStops(books: Books, rows: Rows, journal: readonly Arrival[], stops: readonly [number, number][]) {
+export function verifyStops(
+  books: SentRecords,
+  rows: StoredRows,
+  journal: readonly Arrival[],
+  stops: readonly [number, number][],
+) {
   const problems: Problem[] = [];
   const counts = { paid: books.paidAt.size, canceled: books.canceledAt.size, sentAfterPaid: 0 };
   const toService = (real: number) => rows.anchor.serviceAt + (real - rows.anchor.realAt) * rows.anchor.rate;
@@ -30,7 +35,7 @@ export function verifyStops(books: Books, rows: Rows, journal: readonly Arrival[
     counts.sentAfterPaid++;
     // A stopped process does not know how long it slept until it looks.
     const slept = stops.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, at) - Math.max(from, paidAt)), 0);
-    if (at - paidAt - slept > READ_AHEAD_MS + WIRE_MS)
+    if (at - paidAt - slept > READ_AHEAD_MS + WIRE_TOLERANCE_MS)
       problems.push({ invariant: "I7", says: `event ${eventId}: sent ${at - paidAt} ms after PAID was acknowledged` });
   }
   return { problems, counts };

@@ -22,10 +22,10 @@ export function expressHandler(receiver: WebhookReceiver) {
 async function answerParsed(receiver: WebhookReceiver, request: ExpressRequest, response: ServerResponse) {
   const body = bodyOf(request.body, receiver.signed);
   if (body !== null) return answerNode(receiver, request, response, body);
-  return writeAnswer(request, response, refusalResponse({ status: 500, message: PARSED }));
+  return writeAnswer(request, response, refusalResponse({ status: 500, message: PARSED_BODY_MESSAGE }));
 }
 
-const PARSED =
+const PARSED_BODY_MESSAGE =
   "the body was parsed before its signature could be checked: put the webhook handler before express.json()";
 
 /** The body as far as it can be had, null when its bytes are needed and gone. */

@@ -1,22 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TestContext } from "node:test";
-import { httpsServer } from "../../test/https-server.ts";
+import { startHttpsServer } from "../../test/https-server.ts";
 import { type ClientOptions, createClient } from "./client.ts";
 import type { Invoice } from "./records.ts";
 
-export interface Received {
+export interface ReceivedRequest {
   method: string;
   url: string;
   authorization: string;
   body: string;
 }
-export type Answer = (received: Received, response: ServerResponse, count: number) => void;
+export type AnswerRequest = (received: ReceivedRequest, response: ServerResponse, count: number) => void;
 
 /** A client of a server that answers as told; `delays` are the waits between tries, not waited for. */
-export async function clientOf(t: TestContext, answer: Answer, options: Partial<ClientOptions> = {}) {
-  const requests: Received[] = [];
+export async function createTestClient(t: TestContext, answer: AnswerRequest, options: Partial<ClientOptions> = {}) {
+  const requests: ReceivedRequest[] = [];
   const delays: number[] = [];
-  const server = await httpsServer(async (request: IncomingMessage, response: ServerResponse) => {
+  const server = await startHttpsServer(async (request: IncomingMessage, response: ServerResponse) => {
     let body = "";
     for await (const chunk of request) body += chunk;
     const { method = "", url = "", headers } = request;
@@ -33,10 +33,15 @@ export async function clientOf(t: TestContext, answer: Answer, options: Partial<
   return { client, requests, delays, server };
 }
 
-export const json = (response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}) =>
-  response.writeHead(status, { ...headers, "content-type": "application/json" }).end(JSON.stringify(body));
+export const sendJson = (
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Record<string, string> = {},
+) => response.writeHead(status, { ...headers, "content-type": "application/json" }).end(JSON.stringify(body));
 
-export const taken: Answer = (_, response, count) => void json(response, 200, { requestId: `r${count}` });
+export const acceptedAnswer: AnswerRequest = (_, response, count) =>
+  void sendJson(response, 200, { requestId: `r${count}` });
 
 export const invoice = (n: number): Invoice => ({
   id: `inv_${n}`,

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Answer, clientOf, invoice, json, taken } from "./client.fixture.ts";
+import { type AnswerRequest, acceptedAnswer, createTestClient, invoice, sendJson } from "./client.fixture.ts";
 import { createClient } from "./client.ts";
 import { DunlinError, type DunlinErrorKind } from "./dunlin-error.ts";
 
 test("a 429, a 500, a 503 and a cut connection are tried again with growing delays, never sooner than Retry-After", async (t) => {
-  const { client, requests, delays } = await clientOf(t, (_, response, count) => {
-    if (count === 1) json(response, 429, { code: 429, message: "slow down", details: [] }, { "retry-after": "7" });
-    else if (count === 2) json(response, 503, { code: 503, message: "later", details: [] });
+  const { client, requests, delays } = await createTestClient(t, (_, response, count) => {
+    if (count === 1) sendJson(response, 429, { code: 429, message: "slow down", details: [] }, { "retry-after": "7" });
+    else if (count === 2) sendJson(response, 503, { code: 503, message: "later", details: [] });
     else if (count === 3) response.socket?.destroy();
-    else if (count === 4) json(response, 500, { code: 500, message: "oh", details: [] });
-    else json(response, 200, { requestId: "r" });
+    else if (count === 4) sendJson(response, 500, { code: 500, message: "oh", details: [] });
+    else sendJson(response, 200, { requestId: "r" });
   });
   assert.deepEqual(await client.ingest.invoices([invoice(1)]), { records: 1, requests: 1 });
   assert.deepEqual(delays, [7000, 250, 500, 1000]);
@@ -19,11 +19,11 @@ test("a 429, a 500, a 503 and a cut connection are tried again with growing dela
 
 test("a Retry-After may be a date, is spread by chance upwards only, and one of hours is told instead of waited for", async (t) => {
   const date = "Wed, 04 Mar 2026 09:00:00 GMT";
-  const { client, delays } = await clientOf(
+  const { client, delays } = await createTestClient(
     t,
     (_, response, count) => {
       const after = count === 1 ? "Wed, 04 Mar 2026 09:00:20 GMT" : "7200";
-      json(response, 429, { code: 429, message: "slow down", details: [] }, { date, "retry-after": after });
+      sendJson(response, 429, { code: 429, message: "slow down", details: [] }, { date, "retry-after": after });
     },
     { jitter: () => 1 },
   );
@@ -36,9 +36,9 @@ test("a Retry-After may be a date, is spread by chance upwards only, and one of 
 });
 
 test("tries are bounded, and the last answer is the error", async (t) => {
-  const refuse: Answer = (_, response) =>
-    json(response, 503, { code: 503, message: "down", details: [] }, { "x-request-id": "req_9" });
-  const { client, requests } = await clientOf(t, refuse, { triesMax: 3 });
+  const refuse: AnswerRequest = (_, response) =>
+    sendJson(response, 503, { code: 503, message: "down", details: [] }, { "x-request-id": "req_9" });
+  const { client, requests } = await createTestClient(t, refuse, { triesMax: 3 });
   await assert.rejects(client.ingest.invoices([invoice(1)]), (error: unknown) => {
     assert.ok(error instanceof DunlinError);
     assert.deepEqual([error.code, error.kind, error.message, error.requestId], [503, "server_error", "down", "req_9"]);
@@ -50,8 +50,8 @@ test("tries are bounded, and the last answer is the error", async (t) => {
 test("a refusal is told by its kind, with the request's id and details, and not tried again", async (t) => {
   const details = [{ "@type": "type.googleapis.com/google.rpc.BadRequest", fieldViolations: [] }];
   let status = 0;
-  const { client, requests } = await clientOf(t, (_, response) =>
-    json(response, status, { code: status, message: "no", details }, { "x-request-id": "req_1" }),
+  const { client, requests } = await createTestClient(t, (_, response) =>
+    sendJson(response, status, { code: status, message: "no", details }, { "x-request-id": "req_1" }),
   );
   const kinds: [number, DunlinErrorKind][] = [
     [400, "invalid_request"],
@@ -67,19 +67,19 @@ test("a refusal is told by its kind, with the request's id and details, and not 
 });
 
 test("an endless silence ends at the time-out and is no answer", async (t) => {
-  const { client, requests } = await clientOf(t, () => {}, { triesMax: 2, timeoutMs: 1000 });
+  const { client, requests } = await createTestClient(t, () => {}, { triesMax: 2, timeoutMs: 1000 });
   await assert.rejects(client.recoveryActions.page(), { name: "DunlinError", code: 0, kind: "no_answer" });
   assert.equal(requests.length, 2);
 });
 
 test("an abort cuts a request off, ends a wait between tries, and rejects with its reason", async (t) => {
   const leaving = new AbortController();
-  const silent = await clientOf(t, () => leaving.abort(new Error("gone")));
+  const silent = await createTestClient(t, () => leaving.abort(new Error("gone")));
   await assert.rejects(silent.client.recoveryActions.page({}, leaving), /gone/);
   assert.equal(silent.requests.length, 1);
   const stopping = new AbortController();
-  const busy = await clientOf(t, (_, response) => {
-    json(response, 503, { code: 503, message: "later", details: [] }, { "retry-after": "60" });
+  const busy = await createTestClient(t, (_, response) => {
+    sendJson(response, 503, { code: 503, message: "later", details: [] }, { "retry-after": "60" });
     setTimeout(() => stopping.abort(new Error("enough")), 20);
   });
   const real = createClient({ baseUrl: busy.server.url, apiKey: "k", ca: busy.server.ca });
@@ -90,10 +90,10 @@ test("an abort cuts a request off, ends a wait between tries, and rejects with i
 });
 
 test("the list walks all pages with the same filters, by action and by page", async (t) => {
-  const { client, requests } = await clientOf(t, ({ url }, response) => {
+  const { client, requests } = await createTestClient(t, ({ url }, response) => {
     const token = new URL(url, "https://x").searchParams.get("pageToken");
     const page = token === null ? ["a", "b"] : ["c"];
-    json(response, 200, {
+    sendJson(response, 200, {
       recoveryActions: page.map((id) => ({ id })),
       nextPageToken: token === null ? "n+/=" : "",
       totalSize: 3,
@@ -118,15 +118,15 @@ test("the list walks all pages with the same filters, by action and by page", as
 });
 
 test("a list that is left early reads no further page", async (t) => {
-  const { client, requests } = await clientOf(t, (_, response) =>
-    json(response, 200, { recoveryActions: [{ id: "a" }], nextPageToken: "more", totalSize: 9 }),
+  const { client, requests } = await createTestClient(t, (_, response) =>
+    sendJson(response, 200, { recoveryActions: [{ id: "a" }], nextPageToken: "more", totalSize: 9 }),
   );
   for await (const { id } of client.recoveryActions.list()) if (id === "a") break;
   assert.equal(requests.length, 1);
 });
 
 test("a certificate of an unknown authority is not trusted", async (t) => {
-  const { server } = await clientOf(t, taken);
+  const { server } = await createTestClient(t, acceptedAnswer);
   const stranger = createClient({ baseUrl: server.url, apiKey: "k", triesMax: 1 });
   await assert.rejects(stranger.recoveryActions.page(), /self-signed certificate/);
 });
@@ -147,29 +147,29 @@ test("only https addresses, keys and counts are taken", () => {
 });
 
 test("a request is repeated for five minutes, or as long as is asked for", async (t) => {
-  const down: Answer = (_, response) => json(response, 503, { code: 503, message: "down", details: [] });
-  const { client, requests, delays } = await clientOf(t, down);
+  const down: AnswerRequest = (_, response) => sendJson(response, 503, { code: 503, message: "down", details: [] });
+  const { client, requests, delays } = await createTestClient(t, down);
   await assert.rejects(client.ingest.invoices([invoice(1)]), { code: 503 });
   const waitedMs = delays.reduce((sum, ms) => sum + ms, 0);
   assert.ok(waitedMs > 4 * 60_000 && waitedMs <= 5 * 60_000, `${waitedMs}`);
   assert.equal(requests.length, delays.length + 1);
-  const short = await clientOf(t, down, { retryForMs: 1_000 });
+  const short = await createTestClient(t, down, { retryForMs: 1_000 });
   await assert.rejects(short.client.ingest.invoices([invoice(1)]), { code: 503 });
   assert.deepEqual(short.delays, [125, 250, 500]);
-  const once = await clientOf(t, down, { retryForMs: 0 });
+  const once = await createTestClient(t, down, { retryForMs: 0 });
   await assert.rejects(once.client.ingest.invoices([invoice(1)]), { code: 503 });
   assert.equal(once.requests.length, 1);
 });
 
 test("of several addresses the next one is asked when one fails or does not answer, and the one that answered stays", async (t) => {
   const [first, second] = [
-    await clientOf(t, (_, response, count) => {
-      if (count === 1) json(response, 503, { code: 503, message: "restarts", details: [] });
+    await createTestClient(t, (_, response, count) => {
+      if (count === 1) sendJson(response, 503, { code: 503, message: "restarts", details: [] });
       else response.socket?.destroy();
     }),
-    await clientOf(t, (_, response, count) => {
-      if (count === 2) json(response, 429, { code: 429, message: "slow down", details: [] });
-      else json(response, 200, { requestId: "r" });
+    await createTestClient(t, (_, response, count) => {
+      if (count === 2) sendJson(response, 429, { code: 429, message: "slow down", details: [] });
+      else sendJson(response, 200, { requestId: "r" });
     }),
   ];
   const sleep = async () => {};

@@ -13,7 +13,7 @@ export type DunlinErrorKind =
   /** No answer: no connection, a certificate that is not trusted, a time-out. `cause` says why. */
   | "no_answer";
 
-interface More {
+interface DunlinErrorDetails {
   requestId?: string | undefined;
   details?: readonly unknown[] | undefined;
   retryAfterMs?: number | undefined;
@@ -35,9 +35,9 @@ export class DunlinError extends Error {
   /** Of an ingest: where in the iterable the failed batch began, so `invoices[3]` in the message is record `firstRecord` + 3. */
   firstRecord: number | undefined = undefined;
 
-  constructor(code: number, message: string, { requestId, details, retryAfterMs, cause }: More = {}) {
+  constructor(code: number, message: string, { requestId, details, retryAfterMs, cause }: DunlinErrorDetails = {}) {
     super(message, cause === undefined ? undefined : { cause });
-    this.kind = kindOf(code);
+    this.kind = errorKindOf(code);
     this.code = code;
     this.requestId = requestId;
     this.details = details ?? [];
@@ -45,7 +45,7 @@ export class DunlinError extends Error {
   }
 }
 
-function kindOf(code: number): DunlinErrorKind {
+function errorKindOf(code: number): DunlinErrorKind {
   if (code === 0) return "no_answer";
   if (code === 401) return "unauthorized";
   if (code === 403) return "forbidden";

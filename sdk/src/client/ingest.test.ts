@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { clientOf, invoice, invoices, json, taken } from "./client.fixture.ts";
+import { acceptedAnswer, createTestClient, invoice, invoices, sendJson } from "./client.fixture.ts";
 import type { IngestedBatch } from "./ingest.ts";
 import type { Invoice } from "./records.ts";
 
 const sent = (requests: { body: string }[]) => requests.map(({ body }) => JSON.parse(body).invoices as Invoice[]);
 
 test("records of any iterable are sent in batches of 100, each with the key, and each batch is told", async (t) => {
-  const { client, requests } = await clientOf(t, taken, { inFlightMax: 1 });
+  const { client, requests } = await createTestClient(t, acceptedAnswer, { inFlightMax: 1 });
   async function* live() {
     yield* invoices(250);
   }
@@ -29,7 +29,7 @@ test("records of any iterable are sent in batches of 100, each with the key, and
 });
 
 test("records of each kind go to the address of their kind, under its name", async (t) => {
-  const { client, requests } = await clientOf(t, taken);
+  const { client, requests } = await createTestClient(t, acceptedAnswer);
   const { id: _, state: __, ...common } = invoice(1);
   const subscription = { id: "sub_1", state: "SUBSCRIPTION_STATE_ACTIVE", ...common } as const;
   const transaction = { id: "tx_1", invoiceId: "inv_1", state: "TRANSACTION_STATE_PAID", ...common } as const;
@@ -47,7 +47,7 @@ test("records of each kind go to the address of their kind, under its name", asy
 });
 
 test("no records are no request", async (t) => {
-  const { client, requests } = await clientOf(t, taken);
+  const { client, requests } = await createTestClient(t, acceptedAnswer);
   assert.deepEqual(await client.ingest.transactions([]), { records: 0, requests: 0 });
   assert.equal(requests.length, 0);
 });
@@ -55,9 +55,9 @@ test("no records are no request", async (t) => {
 test("at most five batches are under way, over all calls, and the iterable is read no faster", async (t) => {
   const open: ServerResponse[] = [];
   let most = 0;
-  const { client } = await clientOf(t, (_, response) => {
+  const { client } = await createTestClient(t, (_, response) => {
     most = Math.max(most, open.push(response));
-    if (open.length === 5) for (const each of open.splice(0)) json(each, 200, { requestId: "r" });
+    if (open.length === 5) for (const each of open.splice(0)) sendJson(each, 200, { requestId: "r" });
   });
   let read = 0;
   function* counted() {
@@ -75,12 +75,12 @@ test("at most five batches are under way, over all calls, and the iterable is re
 
 test("a refusal says where its batch began, ends the reading, and no later batch is sent", async (t) => {
   const message = "invoices[3].amount must be an integer";
-  const { client, requests } = await clientOf(
+  const { client, requests } = await createTestClient(
     t,
     ({ body }, response) =>
       body.includes("inv_103")
-        ? json(response, 400, { code: 400, message, details: [] })
-        : json(response, 200, { requestId: "r" }),
+        ? sendJson(response, 400, { code: 400, message, details: [] })
+        : sendJson(response, 200, { requestId: "r" }),
     { inFlightMax: 1 },
   );
   let closed = false;
@@ -102,7 +102,7 @@ test("a refusal says where its batch began, ends the reading, and no later batch
 });
 
 test("an abort ends it at once, also when the source is silent", async (t) => {
-  const { client, requests } = await clientOf(t, taken);
+  const { client, requests } = await createTestClient(t, acceptedAnswer);
   async function* silent() {
     yield* invoices(100);
     await new Promise(() => {});
@@ -115,7 +115,7 @@ test("an abort ends it at once, also when the source is silent", async (t) => {
 });
 
 test("an error of the source is the caller's own", async (t) => {
-  const { client } = await clientOf(t, taken);
+  const { client } = await createTestClient(t, acceptedAnswer);
   async function* broken() {
     yield invoice(1);
     throw new RangeError("cursor lost");
@@ -124,7 +124,7 @@ test("an error of the source is the caller's own", async (t) => {
 });
 
 test("an error of onBatch is the caller's own, as it was thrown", async (t) => {
-  const { client } = await clientOf(t, taken);
+  const { client } = await createTestClient(t, acceptedAnswer);
   const thrown = new RangeError("disk full");
   const onBatch = () => {
     throw thrown;
@@ -135,7 +135,7 @@ test("an error of onBatch is the caller's own, as it was thrown", async (t) => {
 });
 
 test("a signal that outlives its calls keeps nothing of them", async (t) => {
-  const { client } = await clientOf(t, taken, { inFlightMax: 1 });
+  const { client } = await createTestClient(t, acceptedAnswer, { inFlightMax: 1 });
   const { signal } = new AbortController();
   await client.ingest.invoices(invoices(250), { signal });
   await new Promise((resolve) => setImmediate(resolve));

@@ -44,7 +44,7 @@ export function createIngest(request: Request, inFlightMax: number): Ingest {
   const ingest =
     (plural: string) =>
     (records: Records<unknown>, options: IngestOptions = {}) =>
-      orAborted(options.signal, pushAll(request, inFlightMax, plural, records, options));
+      rejectWhenAborted(options.signal, pushAll(request, inFlightMax, plural, records, options));
   return {
     subscriptions: ingest("subscriptions"),
     invoices: ingest("invoices"),
@@ -115,7 +115,7 @@ async function* batchesOf(records: Records<unknown>): AsyncGenerator<unknown[], 
 }
 
 /** The work's result, or at once the signal's reason: the source of the records may never give another one. */
-async function orAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+async function rejectWhenAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
   if (!signal) return work;
   let abort = () => {};
   const aborted = new Promise<never>((_, reject) => {

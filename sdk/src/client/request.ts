@@ -1,7 +1,7 @@
 import { setTimeout as timer } from "node:timers/promises";
-import { delayBeforeNextTryMs, mayBeRepeated, retryAfterMs } from "./back-off.ts";
+import { backoffDelayMs, isRetryable, retryAfterMs } from "./backoff.ts";
 import { DunlinError } from "./dunlin-error.ts";
-import { createPace } from "./pace.ts";
+import { createRequestPacer } from "./request-pacer.ts";
 import type { Transport, TransportAnswer, TransportRequest } from "./transport.ts";
 
 export interface RequestOptions {
@@ -35,27 +35,27 @@ export type Request = (
 /** Somebody waits for this call: what asks for longer is told to the caller instead. */
 const RETRY_AFTER_MAX_MS = 5 * 60_000;
 
-const RETRY_FOR_MS = 5 * 60_000;
+const RETRY_PERIOD_MS = 5 * 60_000;
 
-const COUNTS = ["triesMax", "timeoutMs", "inFlightMax", "requestsPerSecond"] as const;
+const COUNT_OPTIONS = ["triesMax", "timeoutMs", "inFlightMax", "requestsPerSecond"] as const;
 
 /** @throws TypeError when the address is not https, the key is none, or a count is none */
 export function createRequest(options: RequestOptions, transport: Transport): Request {
-  const { triesMax = Number.POSITIVE_INFINITY, retryForMs = RETRY_FOR_MS, timeoutMs = 30_000 } = options;
-  const { jitter = Math.random, sleep = sleepFor } = options;
+  const { triesMax = Number.POSITIVE_INFINITY, retryForMs = RETRY_PERIOD_MS, timeoutMs = 30_000 } = options;
+  const { jitter = Math.random, sleep = abortableSleep } = options;
   const addresses = [options.baseUrl].flat().map((url) => new URL(url));
   if (addresses.length === 0) throw new TypeError("baseUrl must name an address");
   if (addresses.some(({ protocol }) => protocol !== "https:")) throw new TypeError("baseUrl must start with https://");
   if (!(retryForMs >= 0)) throw new TypeError("retryForMs must be a number from 0 on");
   // An unset setting is noticed here, and not as a refusal of every request.
   if (!/^[\x21-\x7e]+$/.test(options.apiKey ?? "")) throw new TypeError("apiKey must be a key of Dunlin's");
-  for (const name of COUNTS)
+  for (const name of COUNT_OPTIONS)
     if (options[name] !== undefined && !(Number.isInteger(options[name]) && options[name] >= 1))
       throw new TypeError(`${name} must be a whole number from 1 on`);
   const prefixes = addresses.map(({ href }) => href.replace(/\/+$/, ""));
   /** Of the address that answered last. */
   let present = 0;
-  const pace = createPace({
+  const pace = createRequestPacer({
     inFlightMax: options.inFlightMax ?? 5,
     perSecond: options.requestsPerSecond ?? 100,
     nowMs: () => performance.now(),
@@ -72,12 +72,12 @@ export function createRequest(options: RequestOptions, transport: Transport): Re
       const answer = await pace.run(signal, () => attempt(transport, request));
       signal?.throwIfAborted();
       const askedMs = answer instanceof Error ? 0 : retryAfterMs(answer);
-      const delayMs = delayBeforeNextTryMs(tries, askedMs, jitter());
+      const delayMs = backoffDelayMs(tries, askedMs, jitter());
       const last = tries >= triesMax || waitedMs + delayMs > retryForMs;
       if (answer instanceof Error) {
         if (last)
           throw new DunlinError(0, `no answer from ${addresses[asked]!.host}: ${answer.message}`, { cause: answer });
-      } else if (last || !mayBeRepeated(answer.status) || retryAfterMs(answer) > RETRY_AFTER_MAX_MS) {
+      } else if (last || !isRetryable(answer.status) || retryAfterMs(answer) > RETRY_AFTER_MAX_MS) {
         return readAnswer(answer);
       }
       // Whoever is too fast for one address is too fast for all of them: the limit is of the key.
@@ -98,7 +98,7 @@ async function attempt(transport: Transport, request: TransportRequest): Promise
 }
 
 function readAnswer(answer: TransportAnswer): Record<string, unknown> {
-  const body = parsedObject(answer.body);
+  const body = parseObject(answer.body);
   if (answer.status >= 200 && answer.status < 300 && body) return body;
   const message = typeof body?.message === "string" ? body.message : `unexpected answer with status ${answer.status}`;
   throw new DunlinError(answer.status, message, {
@@ -108,7 +108,7 @@ function readAnswer(answer: TransportAnswer): Record<string, unknown> {
   });
 }
 
-function parsedObject(text: string): Record<string, unknown> | null {
+function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
@@ -117,7 +117,7 @@ function parsedObject(text: string): Record<string, unknown> | null {
   }
 }
 
-async function sleepFor(ms: number, signal?: AbortSignal) {
+async function abortableSleep(ms: number, signal?: AbortSignal) {
   await timer(ms, undefined, { signal }).catch((error: unknown) => {
     signal?.throwIfAborted();
     throw error;

@@ -33,7 +33,7 @@ function listOf(actions: RecoveryAction[]) {
   return { page, asked, state };
 }
 
-async function all(page: ReturnType<typeof listOf>["page"], options?: SyncOptions) {
+async function collectAll(page: ReturnType<typeof listOf>["page"], options?: SyncOptions) {
   const ids: string[] = [];
   let token: string | undefined;
   for await (const { recoveryActions, token: next } of sync(page, options)) {
@@ -69,7 +69,7 @@ test("a sync that is left after any page goes on after it: nothing is missed and
 test("the walk is ascending by execution, keeps its filters, and the next one asks from the last moment on", async () => {
   const actions = [action(1), action(2), action(3)];
   const { page, asked } = listOf(actions);
-  const first = await all(page, { pageSize: 2, currency: "EUR", until: new Date(START_MS + 9) });
+  const first = await collectAll(page, { pageSize: 2, currency: "EUR", until: new Date(START_MS + 9) });
   const walk = { currency: "EUR", orderBy: "executed_at", orderDirection: "asc" };
   const executedBefore = "2026-03-04T09:00:00.009Z";
   assert.deepEqual(asked, [
@@ -78,9 +78,9 @@ test("the walk is ascending by execution, keeps its filters, and the next one as
   ]);
   asked.length = 0;
   actions.push(action(4));
-  assert.deepEqual((await all(page, { since: first.token, currency: "EUR" })).ids, ["a0004"]);
+  assert.deepEqual((await collectAll(page, { since: first.token, currency: "EUR" })).ids, ["a0004"]);
   assert.deepEqual(asked, [{ ...walk, executedAfter: "2026-03-04T09:00:00.003Z" }]);
-  assert.deepEqual(await all(page, { since: "2026-03-04T10:00:00.003+01:00" }).then(({ ids }) => ids), [
+  assert.deepEqual(await collectAll(page, { since: "2026-03-04T10:00:00.003+01:00" }).then(({ ids }) => ids), [
     "a0003",
     "a0004",
   ]);
@@ -88,8 +88,8 @@ test("the walk is ascending by execution, keeps its filters, and the next one as
 
 test("nothing new is no page, and the token stays good", async () => {
   const { page } = listOf([action(1)]);
-  const { token } = await all(page);
-  assert.deepEqual(await all(page, { since: token }), { ids: [], token: undefined });
+  const { token } = await collectAll(page);
+  assert.deepEqual(await collectAll(page, { since: token }), { ids: [], token: undefined });
 });
 
 test("a page token that went stale while the pages were stored is replaced, once in a place", async () => {
@@ -97,11 +97,11 @@ test("a page token that went stale while the pages were stored is replaced, once
   const { page, state } = listOf(actions);
   state.stale = 1;
   assert.deepEqual(
-    (await all(page, { pageSize: 2 })).ids,
+    (await collectAll(page, { pageSize: 2 })).ids,
     actions.map(({ id }) => id),
   );
   state.stale = 2;
-  await assert.rejects(all(page, { pageSize: 1 }), /too old/);
+  await assert.rejects(collectAll(page, { pageSize: 1 }), /too old/);
 });
 
 test("an error that no new page token would mend is the caller's, after one request", async () => {
@@ -125,7 +125,7 @@ test("an error that no new page token would mend is the caller's, after one requ
 
 test("a moment is inclusive, whatever the ids of its actions", async () => {
   const { page } = listOf([action(1, "0190-a"), action(2, "0190-b"), action(2, "0190-c")]);
-  assert.deepEqual((await all(page, { since: new Date(START_MS + 2) })).ids, ["0190-b", "0190-c"]);
+  assert.deepEqual((await collectAll(page, { since: new Date(START_MS + 2) })).ids, ["0190-b", "0190-c"]);
 });
 
 test("actions that a later page repeats are handed out once", async () => {
@@ -134,7 +134,7 @@ test("actions that a later page repeats are handed out once", async () => {
     pageToken === undefined
       ? { recoveryActions: actions.slice(0, 2), nextPageToken: "2", totalSize: 4 }
       : { recoveryActions: actions, nextPageToken: "", totalSize: 4 };
-  assert.deepEqual((await all(page)).ids, ["z", "b", "c", "a"]);
+  assert.deepEqual((await collectAll(page)).ids, ["z", "b", "c", "a"]);
 });
 
 test("the signal goes with every request", async () => {
@@ -154,7 +154,7 @@ test("the signal goes with every request", async () => {
 
 test("what is neither a moment nor a token is refused, and told", async () => {
   for (const since of ["yesterday", "", "2026-03-04T09:00:00Z/a/b", "/a"])
-    await assert.rejects(all(listOf([]).page, { since }), {
+    await assert.rejects(collectAll(listOf([]).page, { since }), {
       name: "TypeError",
       message: `since must be a moment or the token of a sync, not "${since}"`,
     });

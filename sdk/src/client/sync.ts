@@ -38,7 +38,7 @@ export async function* sync(
   readPage: ReadPage,
   { since, until, signal, ...filters }: SyncOptions = {},
 ): AsyncGenerator<SyncPage, void, undefined> {
-  let cursor = cursorOf(since);
+  let cursor = cursorSince(since);
   let walk = walkFrom(cursor);
   let begunAnewAt: string | undefined;
   for (let pageToken: string | undefined; ; ) {
@@ -68,19 +68,19 @@ export async function* sync(
     return {
       ...filters,
       ...(at === undefined ? {} : { executedAfter: at }),
-      ...(until === undefined ? {} : { executedBefore: momentOf(until) }),
+      ...(until === undefined ? {} : { executedBefore: toTimestamp(until) }),
       orderBy: "executed_at",
       orderDirection: "asc",
     };
   }
 }
 
-const momentOf = (at: string | Date) => (typeof at === "string" ? at : at.toISOString());
+const toTimestamp = (at: string | Date) => (typeof at === "string" ? at : at.toISOString());
 
 /** @throws TypeError when it is neither a moment nor a token */
-function cursorOf(since: string | Date | undefined): Cursor {
+function cursorSince(since: string | Date | undefined): Cursor {
   if (since === undefined) return { at: undefined, id: "" };
-  const [at, id = "", ...more] = momentOf(since).split("/");
+  const [at, id = "", ...more] = toTimestamp(since).split("/");
   if (!at || more.length > 0 || Number.isNaN(Date.parse(at)))
     throw new TypeError(`since must be a moment or the token of a sync, not "${since}"`);
   // As Dunlin writes moments, so that they compare as texts.

@@ -61,7 +61,7 @@ function send(agent: Agent, wanted: TransportRequest): Promise<TransportAnswer> 
       incoming.on("end", () =>
         resolve({
           status: incoming.statusCode ?? 0,
-          headers: flat(incoming.headers),
+          headers: flattenHeaders(incoming.headers),
           body: Buffer.concat(chunks).toString("utf8"),
         }),
       );
@@ -80,5 +80,5 @@ function send(agent: Agent, wanted: TransportRequest): Promise<TransportAnswer> 
   });
 }
 
-const flat = (headers: NodeJS.Dict<string | string[]>) =>
+const flattenHeaders = (headers: NodeJS.Dict<string | string[]>) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]));

@@ -8,7 +8,7 @@ export type WebhookCredential = { bearer: string } | { basic: { username: string
  *
  * Both sides are hashed before they are compared, so the time taken tells neither the secret nor its length.
  */
-export function credentialCheck(credential: WebhookCredential) {
+export function createCredentialCheck(credential: WebhookCredential) {
   const scheme = "bearer" in credential ? "bearer" : "basic";
   const secret =
     "bearer" in credential ? credential.bearer : `${credential.basic.username}:${credential.basic.password}`;

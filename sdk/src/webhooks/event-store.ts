@@ -32,7 +32,7 @@ export interface EventStore<Context = undefined> {
   full?(): boolean | Promise<boolean>;
 }
 
-interface Open extends ClaimedEvent {
+interface OpenEvent extends ClaimedEvent {
   dueAt: Date;
 }
 
@@ -43,7 +43,7 @@ interface Open extends ClaimedEvent {
  * @param options.openMax  events that wait to be handled; with more of them the store is full
  */
 export function memoryEventStore({ capacity = 100_000, openMax = 10_000 } = {}): EventStore {
-  const open = new Map<string, Open>();
+  const open = new Map<string, OpenEvent>();
   const ended = new Set<string>();
 
   /** Null when another claim has followed. */

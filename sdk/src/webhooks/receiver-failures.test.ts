@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { memoryEventStore } from "./event-store.ts";
-import { receiver, retry, settled } from "./receiver.fixture.ts";
+import { RETRY_EVENT, startTestReceiver, waitUntilSettled } from "./receiver.fixture.ts";
 import { createWebhookReceiver } from "./receiver.ts";
 import type { WebhookEvent } from "./webhook-event.ts";
 
@@ -16,14 +16,14 @@ test("an event that could not be kept is a 500, and is handled when it comes aga
       return store.keep(event, now);
     },
   };
-  const { post, handled, errors } = await receiver(t, { store: failing });
-  const { status, body } = await post(retry);
+  const { post, handled, errors } = await startTestReceiver(t, { store: failing });
+  const { status, body } = await post(RETRY_EVENT);
   // Only onError learns why.
   const refusal = { success: false, error_code: "server_error", message: "the event could not be kept" };
   assert.deepEqual([status, body], [500, refusal]);
   assert.match(String(errors[0]), /disk full/);
-  assert.equal((await post(retry)).status, 200);
-  await settled();
+  assert.equal((await post(RETRY_EVENT)).status, 200);
+  await waitUntilSettled();
   assert.equal(handled.length, 1);
 });
 
@@ -33,17 +33,17 @@ test("a bug while answering is a 500, too, and told to onError", async (t) => {
   };
   const secrets = `whsec_${Buffer.alloc(32).toString("base64")}`;
   // Without hands, the worker does not ask for the time.
-  const { post, errors } = await receiver(t, { secrets, now, concurrency: 0 });
-  const { status, body } = await post(retry);
+  const { post, errors } = await startTestReceiver(t, { secrets, now, concurrency: 0 });
+  const { status, body } = await post(RETRY_EVENT);
   assert.deepEqual([status, body], [500, { success: false, error_code: "server_error", message: "unexpected error" }]);
   assert.deepEqual(errors.map(String), ["Error: no clock"]);
 });
 
 test("a full store is a 429", async (t) => {
   const store = memoryEventStore({ openMax: 1 });
-  const { post } = await receiver(t, { store, handle: () => new Promise(() => {}), concurrency: 0 });
-  assert.equal((await post(retry)).status, 200);
-  const { status, body, headers } = await post({ ...retry, id: "b" });
+  const { post } = await startTestReceiver(t, { store, handle: () => new Promise(() => {}), concurrency: 0 });
+  assert.equal((await post(RETRY_EVENT)).status, 200);
+  const { status, body, headers } = await post({ ...RETRY_EVENT, id: "b" });
   const message = "too many events wait to be handled";
   assert.deepEqual([status, body], [429, { success: false, error_code: "rate_limit_exceeded", message }]);
   assert.equal(headers["retry-after"], "1");
@@ -51,39 +51,39 @@ test("a full store is a 429", async (t) => {
 
 test("what failed is handled again, and what was left in the store is handled by the next process", async (t) => {
   const store = memoryEventStore();
-  const first = await receiver(t, {
+  const first = await startTestReceiver(t, {
     store,
     handle() {
       throw new Error("not now");
     },
   });
-  assert.equal((await first.post(retry)).status, 200);
-  await settled();
+  assert.equal((await first.post(RETRY_EVENT)).status, 200);
+  await waitUntilSettled();
   assert.match(String(first.errors[0]), /not now/);
   // It would go on taking the event whenever that is due, and fail with it.
   await first.stop();
-  const second = await receiver(t, { store });
+  const second = await startTestReceiver(t, { store });
   for (let tries = 0; second.handled.length === 0 && tries < 100; tries++) await sleep(50);
-  assert.deepEqual(second.handled, [retry]);
+  assert.deepEqual(second.handled, [RETRY_EVENT]);
 });
 
 test("a store that never says whether it is full has room", async (t) => {
   const { full: _, ...store } = memoryEventStore();
-  const { post } = await receiver(t, { store });
-  assert.equal((await post(retry)).status, 200);
+  const { post } = await startTestReceiver(t, { store });
+  assert.equal((await post(RETRY_EVENT)).status, 200);
 });
 
 test("an event that is given up is told to onGiveUp, or else to onError", async (t) => {
   for (const hasOwn of [true, false]) {
     const givenUp: string[] = [];
     const own = { onGiveUp: (error: unknown, { id }: WebhookEvent) => void givenUp.push(`${id}: ${error}`) };
-    const { post, errors } = await receiver(t, {
+    const { post, errors } = await startTestReceiver(t, {
       triesMax: 1,
       handle: () => Promise.reject(new Error("no such invoice")),
       ...(hasOwn ? own : {}),
     });
-    await post(retry);
-    await settled();
+    await post(RETRY_EVENT);
+    await waitUntilSettled();
     assert.deepEqual(givenUp, hasOwn ? ["0190-a: Error: no such invoice"] : []);
     assert.deepEqual(errors.map(String), hasOwn ? [] : ["Error: no such invoice"]);
   }
@@ -105,7 +105,7 @@ test("without onError, errors are written to standard error, with the event that
   const [failure, lost] = [new Error("not now"), new Error("connection lost")];
   const memory = memoryEventStore();
   let claims = 0;
-  const { post } = await receiver(t, {
+  const { post } = await startTestReceiver(t, {
     store: {
       ...memory,
       claim(limit, now, until) {
@@ -116,8 +116,8 @@ test("without onError, errors are written to standard error, with the event that
     onError: undefined,
     handle: () => Promise.reject(failure),
   });
-  assert.equal((await post(retry)).status, 200);
-  await settled();
+  assert.equal((await post(RETRY_EVENT)).status, 200);
+  await waitUntilSettled();
   assert.deepEqual(lines, [
     ["dunlin webhook", undefined, lost],
     ["dunlin webhook", "0190-a", failure],

@@ -1,11 +1,11 @@
 import { request } from "node:https";
 import type { TestContext } from "node:test";
-import { httpsServer } from "../../test/https-server.ts";
+import { startHttpsServer } from "../../test/https-server.ts";
 import { nodeListener } from "../adapters/node.ts";
 import { createWebhookReceiver, type ReceiverOptions, type WebhookExchange } from "./receiver.ts";
 import type { WebhookEvent } from "./webhook-event.ts";
 
-export const retry = {
+export const RETRY_EVENT = {
   id: "0190-a",
   type: "recovery_action",
   created: "2026-03-04T09:12:00.000Z",
@@ -22,14 +22,14 @@ interface Reply {
   body: Record<string, unknown>;
   headers: NodeJS.Dict<string | string[]>;
 }
-interface Sent {
+interface SentRequest {
   method?: string;
   path?: string;
   headers?: Record<string, string | string[]>;
 }
 
 /** A receiver behind HTTPS, and what it was given to handle and told of. */
-export async function receiver(t: TestContext, options: Partial<ReceiverOptions> = {}) {
+export async function startTestReceiver(t: TestContext, options: Partial<ReceiverOptions> = {}) {
   const handled: WebhookEvent[] = [];
   const exchanges: WebhookExchange[] = [];
   const errors: unknown[] = [];
@@ -40,12 +40,12 @@ export async function receiver(t: TestContext, options: Partial<ReceiverOptions>
     onError: (error) => errors.push(error),
     ...options,
   });
-  const server = await httpsServer(nodeListener(made));
+  const server = await startHttpsServer(nodeListener(made));
   t.after(async () => {
     await server.close();
     await made.stop();
   });
-  const post = (body: unknown, { method = "POST", path = "/hooks", headers = {} }: Sent = {}) =>
+  const post = (body: unknown, { method = "POST", path = "/hooks", headers = {} }: SentRequest = {}) =>
     new Promise<Reply>((resolve, reject) => {
       const all = { authorization: "Bearer hook-token", "content-type": "application/json", ...headers };
       const outgoing = request(server.url + path, { method, ca: server.ca, headers: all }, (incoming) => {
@@ -63,4 +63,4 @@ export async function receiver(t: TestContext, options: Partial<ReceiverOptions>
   return { post, handled, exchanges, errors, url: server.url, ca: server.ca, stop: () => made.stop() };
 }
 
-export const settled = () => new Promise((resolve) => setTimeout(resolve, 10));
+export const waitUntilSettled = () => new Promise((resolve) => setTimeout(resolve, 10));

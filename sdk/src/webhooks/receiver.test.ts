@@ -3,78 +3,78 @@ import { createHmac } from "node:crypto";
 import { request } from "node:https";
 import { test } from "node:test";
 import { memoryEventStore } from "./event-store.ts";
-import { receiver, retry, settled } from "./receiver.fixture.ts";
+import { RETRY_EVENT, startTestReceiver, waitUntilSettled } from "./receiver.fixture.ts";
 import { createWebhookReceiver } from "./receiver.ts";
 
 test("an event is acknowledged and handled once, however often it comes", async (t) => {
-  const { post, handled, exchanges } = await receiver(t);
-  const replies = await Promise.all([post(retry), post(retry), post(retry)]);
-  replies.push(await post(retry));
-  await settled();
+  const { post, handled, exchanges } = await startTestReceiver(t);
+  const replies = await Promise.all([post(RETRY_EVENT), post(RETRY_EVENT), post(RETRY_EVENT)]);
+  replies.push(await post(RETRY_EVENT));
+  await waitUntilSettled();
   assert.ok(replies.every(({ status, body }) => status === 200 && body.success === true));
   const messages = replies.map(({ body }) => body.message);
   assert.deepEqual(messages.sort(), ["taken before", "taken before", "taken before", undefined]);
-  assert.deepEqual(handled, [retry]);
+  assert.deepEqual(handled, [RETRY_EVENT]);
   assert.equal(exchanges.filter(({ duplicate }) => !duplicate).length, 1);
   assert.equal(exchanges.length, 4);
 });
 
 test("the flat retry request gives the same event, and its requestId is the event's id", async (t) => {
-  const { post, handled } = await receiver(t);
-  const flat = { requestId: retry.id, ...retry.data };
+  const { post, handled } = await startTestReceiver(t);
+  const flat = { requestId: RETRY_EVENT.id, ...RETRY_EVENT.data };
   assert.equal((await post(flat, { path: "/hooks/recovery_action" })).status, 200);
-  assert.equal((await post(retry)).status, 200);
-  await settled();
-  const { created: _, ...withoutCreated } = retry;
+  assert.equal((await post(RETRY_EVENT)).status, 200);
+  await waitUntilSettled();
+  const { created: _, ...withoutCreated } = RETRY_EVENT;
   assert.deepEqual(handled, [withoutCreated]);
 });
 
 test("the two events that carry only an invoice are taken, on their sub-paths too", async (t) => {
-  const { post, handled } = await receiver(t);
-  const pause = { id: "p", type: "pause_collection", created: retry.created, data: { invoiceId: "inv_1" } };
+  const { post, handled } = await startTestReceiver(t);
+  const pause = { id: "p", type: "pause_collection", created: RETRY_EVENT.created, data: { invoiceId: "inv_1" } };
   const complete = { ...pause, id: "c", type: "complete_dunning" };
   assert.equal((await post(pause, { path: "/hooks/pause_collection" })).status, 200);
   assert.equal((await post(complete, { path: "/hooks/complete_dunning?x=1" })).status, 200);
   assert.equal((await post({ ...pause, id: "d" }, { path: "/hooks/complete_dunning" })).status, 400);
-  await settled();
+  await waitUntilSettled();
   assert.deepEqual(handled, [pause, complete]);
 });
 
 test("a test event is acknowledged in either shape, again and again, and never handled", async (t) => {
-  const { post, handled, exchanges } = await receiver(t, { store: memoryEventStore({ openMax: 0 }) });
+  const { post, handled, exchanges } = await startTestReceiver(t, { store: memoryEventStore({ openMax: 0 }) });
   for (const body of [
-    { ...retry, test: true },
-    { ...retry, test: true },
-    { requestId: "t", ...retry.data, test: true },
+    { ...RETRY_EVENT, test: true },
+    { ...RETRY_EVENT, test: true },
+    { requestId: "t", ...RETRY_EVENT.data, test: true },
   ])
     assert.deepEqual((await post(body)).body, { success: true, message: "test event taken" });
-  await settled();
+  await waitUntilSettled();
   assert.deepEqual(handled, []);
   const exchange = { type: "recovery_action", duplicate: false, test: true, status: 200 };
   assert.deepEqual(
     exchanges,
-    [retry.id, retry.id, "t"].map((eventId) => ({ eventId, ...exchange })),
+    [RETRY_EVENT.id, RETRY_EVENT.id, "t"].map((eventId) => ({ eventId, ...exchange })),
   );
 });
 
 test("the reply does not wait for the handling", async (t) => {
   let end = () => {};
-  const { post, handled } = await receiver(t, {
+  const { post, handled } = await startTestReceiver(t, {
     handle: (event) =>
       new Promise<void>((resolve) => {
         end = () => resolve(void handled.push(event));
       }),
   });
-  assert.equal((await post(retry)).status, 200);
-  await settled();
+  assert.equal((await post(RETRY_EVENT)).status, 200);
+  await waitUntilSettled();
   assert.deepEqual(handled, []);
   end();
-  await settled();
-  assert.deepEqual(handled, [retry]);
+  await waitUntilSettled();
+  assert.deepEqual(handled, [RETRY_EVENT]);
 });
 
 test("wrong credentials are a 401 before anything else is looked at", async (t) => {
-  const { post, handled } = await receiver(t);
+  const { post, handled } = await startTestReceiver(t);
   const wrong = [
     "",
     "Bearer wrong",
@@ -90,31 +90,31 @@ test("wrong credentials are a 401 before anything else is looked at", async (t) 
     assert.deepEqual([status, body], [401, refusal], authorization);
     assert.equal(headers["www-authenticate"], "Bearer, Basic");
   }
-  const twice = await post(retry, { headers: { authorization: ["Bearer hook-token", "Bearer hook-token"] } });
+  const twice = await post(RETRY_EVENT, { headers: { authorization: ["Bearer hook-token", "Bearer hook-token"] } });
   assert.equal(twice.status, 401);
-  await settled();
+  await waitUntilSettled();
   assert.deepEqual(handled, []);
 });
 
 test("basic credentials are taken, with colons in the password and any case of the scheme", async (t) => {
-  const { post } = await receiver(t, { auth: { basic: { username: "dunlin", password: "pä:ss" } } });
+  const { post } = await startTestReceiver(t, { auth: { basic: { username: "dunlin", password: "pä:ss" } } });
   const basic = (text: string) => ({ headers: { authorization: `basic ${Buffer.from(text).toString("base64")}` } });
-  assert.equal((await post(retry, basic("dunlin:pä:ss"))).status, 200);
-  assert.equal((await post(retry, basic("dunlin:other"))).status, 401);
-  assert.equal((await post(retry)).status, 401);
+  assert.equal((await post(RETRY_EVENT, basic("dunlin:pä:ss"))).status, 200);
+  assert.equal((await post(RETRY_EVENT, basic("dunlin:other"))).status, 401);
+  assert.equal((await post(RETRY_EVENT)).status, 401);
 });
 
 test("with a secret only signed events are taken, with either secret during a rotation, and each attempt at its own time", async (t) => {
   const [old, current] = [1, 2].map((byte) => `whsec_${Buffer.alloc(32, byte).toString("base64")}`) as [string, string];
-  const { post, handled } = await receiver(t, { secrets: [old, current] });
-  const signed = (secret: string, body: string, agoS = 0, id = retry.id) => {
+  const { post, handled } = await startTestReceiver(t, { secrets: [old, current] });
+  const signed = (secret: string, body: string, agoS = 0, id = RETRY_EVENT.id) => {
     const timestamp = String(Math.floor(Date.now() / 1_000) - agoS);
     const key = Buffer.from(secret.slice(6), "base64");
     const digest = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
     return { headers: { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${digest}` } };
   };
   // Spaces that a parser would drop: what is signed are the bytes.
-  const body = JSON.stringify(retry, null, 2);
+  const body = JSON.stringify(RETRY_EVENT, null, 2);
   const unknown = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;
   for (const sent of [
     {},
@@ -129,7 +129,7 @@ test("with a secret only signed events are taken, with either secret during a ro
   assert.deepEqual(handled, []);
   for (const sent of [signed(old, body), signed(current, body), signed(current, body, 200)])
     assert.equal((await post(body, sent)).status, 200);
-  await settled();
+  await waitUntilSettled();
   assert.equal(handled.length, 1);
 });
 
@@ -138,41 +138,41 @@ test("a secret that is none is refused when the receiver is made", () => {
 });
 
 test("what is not an event is a 400 that says why", async (t) => {
-  const { post, handled } = await receiver(t);
+  const { post, handled } = await startTestReceiver(t);
   const bad: [unknown, RegExp][] = [
     ["{", /not JSON/],
     ["[]", /JSON object/],
     [Buffer.from([0x7b, 0xff, 0x7d]), /UTF-8/],
-    [{ ...retry, id: "" }, /^id/],
-    [{ ...retry, type: "other" }, /^type/],
-    [{ ...retry, created: "yesterday" }, /^created/],
-    [{ ...retry, data: null }, /^data/],
-    [{ ...retry, data: { ...retry.data, invoiceId: 7 } }, /^data\.invoiceId/],
-    [{ ...retry, data: { ...retry.data, actionSuggestion: "RETRY" } }, /^data\.actionSuggestion/],
-    [{ ...retry, data: { ...retry.data, idealRetryTime: "2026-03-06" } }, /^data\.idealRetryTime/],
-    [{ requestId: "x", ...retry.data, invoiceId: undefined }, /^invoiceId/],
+    [{ ...RETRY_EVENT, id: "" }, /^id/],
+    [{ ...RETRY_EVENT, type: "other" }, /^type/],
+    [{ ...RETRY_EVENT, created: "yesterday" }, /^created/],
+    [{ ...RETRY_EVENT, data: null }, /^data/],
+    [{ ...RETRY_EVENT, data: { ...RETRY_EVENT.data, invoiceId: 7 } }, /^data\.invoiceId/],
+    [{ ...RETRY_EVENT, data: { ...RETRY_EVENT.data, actionSuggestion: "RETRY" } }, /^data\.actionSuggestion/],
+    [{ ...RETRY_EVENT, data: { ...RETRY_EVENT.data, idealRetryTime: "2026-03-06" } }, /^data\.idealRetryTime/],
+    [{ requestId: "x", ...RETRY_EVENT.data, invoiceId: undefined }, /^invoiceId/],
   ];
   for (const [sent, message] of bad) {
     const { status, body } = await post(sent);
     assert.deepEqual([status, body.success, body.error_code], [400, false, "invalid_request"]);
     assert.match(String(body.message), message);
   }
-  await settled();
+  await waitUntilSettled();
   assert.deepEqual(handled, []);
 });
 
 test("other methods, other content types and large bodies are a 400: the interface has no other status for them", async (t) => {
-  const { post, exchanges } = await receiver(t, { bodyLimit: 1000 });
+  const { post, exchanges } = await startTestReceiver(t, { bodyLimit: 1000 });
   for (const [method, sent] of [
     ["GET", ""],
     ["DELETE", ""],
-    ["PUT", retry],
+    ["PUT", RETRY_EVENT],
   ] as const) {
     const { status, body } = await post(sent, { method });
     assert.deepEqual([status, body.message], [400, "only POST is taken"]);
   }
   for (const type of ["text/plain", "application/jsonp", "x-application/json"]) {
-    const { status, body } = await post(retry, { headers: { "content-type": type } });
+    const { status, body } = await post(RETRY_EVENT, { headers: { "content-type": type } });
     assert.deepEqual([status, body.message], [400, "the content type must be application/json"], type);
   }
   const chunked: Record<string, string> = { "transfer-encoding": "chunked" };
@@ -182,19 +182,19 @@ test("other methods, other content types and large bodies are a 400: the interfa
   }
   assert.equal(exchanges.length, 8);
   for (const each of exchanges) assert.deepEqual(each, { eventId: null, type: null, duplicate: false, status: 400 });
-  assert.equal((await post(retry)).status, 200, "the endpoint still answers");
+  assert.equal((await post(RETRY_EVENT)).status, 200, "the endpoint still answers");
 });
 
 test("a body may be as large as the limit, and its content type may say more", async (t) => {
-  const { post, handled } = await receiver(t, { bodyLimit: 1000 });
+  const { post, handled } = await startTestReceiver(t, { bodyLimit: 1000 });
   for (const type of ["application/json; charset=utf-8", "Application/JSON ;charset=utf-8"])
-    assert.equal((await post(retry, { headers: { "content-type": type } })).status, 200, type);
-  assert.equal((await post(JSON.stringify({ ...retry, id: "0190-b" }).padEnd(1000))).status, 200);
-  assert.equal((await post(JSON.stringify({ ...retry, id: "0190-c" }).padEnd(1001))).status, 400);
-  await settled();
+    assert.equal((await post(RETRY_EVENT, { headers: { "content-type": type } })).status, 200, type);
+  assert.equal((await post(JSON.stringify({ ...RETRY_EVENT, id: "0190-b" }).padEnd(1000))).status, 200);
+  assert.equal((await post(JSON.stringify({ ...RETRY_EVENT, id: "0190-c" }).padEnd(1001))).status, 400);
+  await waitUntilSettled();
   assert.deepEqual(
     handled.map(({ id }) => id),
-    [retry.id, "0190-b"],
+    [RETRY_EVENT.id, "0190-b"],
   );
 });
 
@@ -207,12 +207,12 @@ test("a request without a body is a 400", async (t) => {
 });
 
 test("a request that no web handler could be given ends without an answer, and nothing else", async (t) => {
-  const { post, url, ca } = await receiver(t);
+  const { post, url, ca } = await startTestReceiver(t);
   await assert.rejects(
     new Promise((resolve, reject) => {
       request(url, { method: "TRACE", ca }, resolve).on("error", reject).end();
     }),
     /socket hang up/,
   );
-  assert.equal((await post(retry)).status, 200);
+  assert.equal((await post(RETRY_EVENT)).status, 200);
 });

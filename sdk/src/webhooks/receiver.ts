@@ -1,10 +1,10 @@
 import type { WebhookReply } from "./bodies.ts";
-import { credentialCheck, type WebhookCredential } from "./credential.ts";
+import { createCredentialCheck, type WebhookCredential } from "./credential.ts";
 import { type EventStore, memoryEventStore } from "./event-store.ts";
+import { startWorker } from "./event-worker.ts";
 import { type Refusal, refusalResponse } from "./refusal.ts";
 import { parseWebhookEvent, type WebhookEvent } from "./webhook-event.ts";
 import { signingKeys, verifyWebhookSignature } from "./webhook-signature.ts";
-import { startWorker } from "./worker.ts";
 
 /** One answered request, for a journal. */
 export interface WebhookExchange {
@@ -18,7 +18,7 @@ export interface WebhookExchange {
   status: number;
 }
 
-interface Common<Context> {
+interface CommonOptions<Context> {
   auth: WebhookCredential;
   /** `whsec_…`, two of them while one is rotated. With it, only requests that are signed within five minutes are taken. */
   secrets?: string | readonly string[];
@@ -46,7 +46,7 @@ interface Common<Context> {
 }
 
 /** Events and their ids are kept in memory unless there is a store. */
-export type ReceiverOptions<Context = undefined> = Common<Context> &
+export type ReceiverOptions<Context = undefined> = CommonOptions<Context> &
   (undefined extends Context ? { store?: EventStore<Context> } : { store: EventStore<Context> });
 
 /** The merchant's endpoint. `receive` goes wherever a web-standard handler does; the adapters bring it to the others. */
@@ -60,7 +60,7 @@ export interface WebhookReceiver {
   stop(): Promise<void>;
 }
 
-type Taken = Omit<WebhookExchange, "status">;
+type AcceptedExchange = Omit<WebhookExchange, "status">;
 
 /**
  * The merchant's side of Dunlin's webhooks.
@@ -74,7 +74,7 @@ type Taken = Omit<WebhookExchange, "status">;
 export function createWebhookReceiver<Context = undefined>(options: ReceiverOptions<Context>): WebhookReceiver {
   const { auth, secrets, bodyLimit = 64 * 1024, now = () => new Date() } = options;
   const onError = options.onError ?? ((error, event) => console.error("dunlin webhook", event?.id, error));
-  const allowed = credentialCheck(auth);
+  const allowed = createCredentialCheck(auth);
   // What is wrong with them is told at once, and not when the first event comes.
   if (secrets !== undefined) signingKeys(secrets);
   const store = options.store ?? (memoryEventStore() as EventStore<Context>);
@@ -89,7 +89,7 @@ export function createWebhookReceiver<Context = undefined>(options: ReceiverOpti
     now,
   });
 
-  async function take(request: Request): Promise<Taken | Refusal> {
+  async function take(request: Request): Promise<AcceptedExchange | Refusal> {
     if (!allowed(request.headers.get("authorization"))) {
       const headers = { "www-authenticate": "Bearer, Basic" };
       return { status: 401, message: "credentials missing or invalid", headers };
@@ -101,14 +101,14 @@ export function createWebhookReceiver<Context = undefined>(options: ReceiverOpti
     if (body === null) return { status: 400, message: `the body is larger than ${bodyLimit} bytes` };
     const forged = secrets && verifyWebhookSignature({ secrets, headers: request.headers, body, now: now() });
     if (forged) return { status: 401, message: forged };
-    const text = utf8(body);
+    const text = decodeUtf8(body);
     if (text === null) return { status: 400, message: "the body is not UTF-8" };
     const { event, problem } = parseWebhookEvent(text, new URL(request.url).pathname);
     if (!event) return { status: 400, message: problem };
     return event.test ? { eventId: event.id, type: event.type, duplicate: false, test: true } : keep(event);
   }
 
-  async function keep(event: WebhookEvent): Promise<Taken | Refusal> {
+  async function keep(event: WebhookEvent): Promise<AcceptedExchange | Refusal> {
     try {
       if (await store.full?.())
         return { status: 429, message: "too many events wait to be handled", headers: { "retry-after": "1" } };
@@ -135,13 +135,13 @@ export function createWebhookReceiver<Context = undefined>(options: ReceiverOpti
       options.onExchange?.({ ...exchange, status: refused ? outcome.status : 200 });
       return refused
         ? refusalResponse(outcome)
-        : Response.json({ success: true, ...messageOf(outcome) } satisfies WebhookReply);
+        : Response.json({ success: true, ...replyMessageOf(outcome) } satisfies WebhookReply);
     },
     stop: worker.stop,
   };
 }
 
-function messageOf({ duplicate, test }: Taken) {
+function replyMessageOf({ duplicate, test }: AcceptedExchange) {
   if (test) return { message: "test event taken" };
   return duplicate ? { message: "taken before" } : {};
 }
@@ -158,7 +158,7 @@ async function readBody(request: Request, limit: number): Promise<Uint8Array | n
   return Buffer.concat(chunks);
 }
 
-function utf8(bytes: Uint8Array) {
+function decodeUtf8(bytes: Uint8Array) {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

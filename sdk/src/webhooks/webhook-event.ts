@@ -17,7 +17,7 @@ const SUGGESTIONS: Record<ActionSuggestion, true> = {
 };
 const ACTION_SUGGESTIONS = Object.keys(SUGGESTIONS) as ActionSuggestion[];
 const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning"] as const;
-type Fields = Record<string, unknown>;
+type JsonFields = Record<string, unknown>;
 
 /**
  * Reads a webhook's body: the envelope `{id, type, created, data}` or the flat retry request `{requestId, …}`.
@@ -32,11 +32,11 @@ export function parseWebhookEvent(body: string, path = "/"): ParsedEvent {
   } catch {
     return { problem: "the body is not JSON" };
   }
-  if (!isFields(fields)) return { problem: "the body must be a JSON object" };
+  if (!isJsonFields(fields)) return { problem: "the body must be a JSON object" };
   const type = EVENT_TYPES.find((name) => path.endsWith(`/${name}`));
   const flat = fields.requestId !== undefined && fields.type === undefined;
   if (flat && type !== undefined && type !== "recovery_action") return { problem: `this path takes ${type} events` };
-  const parsed = flat ? flatRetryRequest(fields) : envelope(fields);
+  const parsed = flat ? parseFlatRetryRequest(fields) : parseEnvelope(fields);
   if (parsed.event && type !== undefined && parsed.event.type !== type) {
     return { problem: `this path takes ${type} events` };
   }
@@ -44,40 +44,41 @@ export function parseWebhookEvent(body: string, path = "/"): ParsedEvent {
   return parsed;
 }
 
-function envelope(fields: Fields): ParsedEvent {
+function parseEnvelope(fields: JsonFields): ParsedEvent {
   const { id, created, data } = fields;
   const type = EVENT_TYPES.find((name) => name === fields.type);
-  if (!isText(id)) return missing("id");
+  if (!isNonEmptyText(id)) return missingFieldProblem("id");
   if (!type) return { problem: `type must be one of ${EVENT_TYPES.join(", ")}` };
-  if (!isMoment(created)) return notMoment("created");
-  if (!isFields(data)) return missing("data");
-  if (type === "recovery_action") return retry({ id, type, created }, data, "data.");
-  if (!isText(data.invoiceId)) return missing("data.invoiceId");
+  if (!isTimestamp(created)) return notTimestampProblem("created");
+  if (!isJsonFields(data)) return missingFieldProblem("data");
+  if (type === "recovery_action") return parseRetry({ id, type, created }, data, "data.");
+  if (!isNonEmptyText(data.invoiceId)) return missingFieldProblem("data.invoiceId");
   return { event: { id, type, created, data: { invoiceId: data.invoiceId } } };
 }
 
-function flatRetryRequest(fields: Fields): ParsedEvent {
-  if (!isText(fields.requestId)) return missing("requestId");
-  return retry({ id: fields.requestId, type: "recovery_action" }, fields, "");
+function parseFlatRetryRequest(fields: JsonFields): ParsedEvent {
+  if (!isNonEmptyText(fields.requestId)) return missingFieldProblem("requestId");
+  return parseRetry({ id: fields.requestId, type: "recovery_action" }, fields, "");
 }
 
-function retry(head: Omit<RecoveryActionEvent, "data">, fields: Fields, prefix: string): ParsedEvent {
+function parseRetry(head: Omit<RecoveryActionEvent, "data">, fields: JsonFields, prefix: string): ParsedEvent {
   const { invoiceId, subscriptionId, idealRetryTime } = fields;
   const actionSuggestion = ACTION_SUGGESTIONS.find((name) => name === fields.actionSuggestion);
-  if (!isText(invoiceId)) return missing(`${prefix}invoiceId`);
-  if (subscriptionId !== undefined && !isText(subscriptionId)) return missing(`${prefix}subscriptionId`);
+  if (!isNonEmptyText(invoiceId)) return missingFieldProblem(`${prefix}invoiceId`);
+  if (subscriptionId !== undefined && !isNonEmptyText(subscriptionId))
+    return missingFieldProblem(`${prefix}subscriptionId`);
   if (!actionSuggestion)
     return { problem: `${prefix}actionSuggestion must be one of ${ACTION_SUGGESTIONS.join(", ")}` };
-  if (!isMoment(idealRetryTime)) return notMoment(`${prefix}idealRetryTime`);
+  if (!isTimestamp(idealRetryTime)) return notTimestampProblem(`${prefix}idealRetryTime`);
   const subscription = subscriptionId === undefined ? {} : { subscriptionId };
   return { event: { ...head, data: { invoiceId, ...subscription, actionSuggestion, idealRetryTime } } };
 }
 
-const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
-const isMoment = (value: unknown): value is string =>
-  typeof value === "string" && MOMENT.test(value) && !Number.isNaN(Date.parse(value));
-const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
-const isFields = (value: unknown): value is Fields =>
+const TIMESTAMP_PATTERN = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+const isTimestamp = (value: unknown): value is string =>
+  typeof value === "string" && TIMESTAMP_PATTERN.test(value) && !Number.isNaN(Date.parse(value));
+const isNonEmptyText = (value: unknown): value is string => typeof value === "string" && value !== "";
+const isJsonFields = (value: unknown): value is JsonFields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-const missing = (field: string): ParsedEvent => ({ problem: `${field} must be a text that is not empty` });
-const notMoment = (field: string): ParsedEvent => ({ problem: `${field} must be an ISO 8601 date-time` });
+const missingFieldProblem = (field: string): ParsedEvent => ({ problem: `${field} must be a text that is not empty` });
+const notTimestampProblem = (field: string): ParsedEvent => ({ problem: `${field} must be an ISO 8601 date-time` });

@@ -7,11 +7,11 @@ import { verifyWebhookSignature } from "./webhook-signature.ts";
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const ID = "msg_p5jXN8AQM9LWM0D4loKWxJek";
 const BODY = '{"test": 2432232314}';
-const GOOD = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
-const OTHER = "v1,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc=";
+const VALID_SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
+const OTHER_SIGNATURE = "v1,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc=";
 const TIME = "1614265330";
 const NOW = new Date(1_614_265_330_000);
-const HEADERS = { "webhook-id": ID, "webhook-timestamp": TIME, "webhook-signature": GOOD };
+const HEADERS = { "webhook-id": ID, "webhook-timestamp": TIME, "webhook-signature": VALID_SIGNATURE };
 
 const verify = (
   headers: Record<string, string | string[] | undefined> = {},
@@ -31,10 +31,10 @@ test("the published vector is good, as text and as bytes, from an object and fro
 
 test("one good signature among others is enough, whatever their versions", () => {
   for (const all of [
-    [OTHER, GOOD],
-    [GOOD, OTHER],
-    [OTHER, "v2,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc=", GOOD, OTHER],
-    ["v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==", GOOD],
+    [OTHER_SIGNATURE, VALID_SIGNATURE],
+    [VALID_SIGNATURE, OTHER_SIGNATURE],
+    [OTHER_SIGNATURE, "v2,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc=", VALID_SIGNATURE, OTHER_SIGNATURE],
+    ["v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==", VALID_SIGNATURE],
   ])
     assert.equal(verify({ "webhook-signature": all.join(" ") }), null);
 });
@@ -55,25 +55,25 @@ test("a missing, empty, doubled or malformed field is refused", () => {
   ])
     assert.notEqual(verify({ "webhook-timestamp": timestamp }), null, timestamp);
   const joined = new Headers(HEADERS);
-  joined.append("webhook-signature", GOOD);
+  joined.append("webhook-signature", VALID_SIGNATURE);
   assert.notEqual(verifyWebhookSignature({ secrets: SECRET, headers: joined, body: BODY, now: NOW }), null);
 });
 
 test("a wrong, cut, unpadded-to-nothing or differently labelled signature is refused", () => {
   const wrong = [
-    OTHER,
+    OTHER_SIGNATURE,
     "v1,",
     "v1",
     ",",
-    GOOD.slice(0, 8),
-    GOOD.slice(0, -4),
-    GOOD.slice(3),
-    GOOD.replace("v1,", "v2,"),
-    GOOD.replace("v1,", "v1a,"),
-    GOOD.replace("v1,", "V1,"),
+    VALID_SIGNATURE.slice(0, 8),
+    VALID_SIGNATURE.slice(0, -4),
+    VALID_SIGNATURE.slice(3),
+    VALID_SIGNATURE.replace("v1,", "v2,"),
+    VALID_SIGNATURE.replace("v1,", "v1a,"),
+    VALID_SIGNATURE.replace("v1,", "V1,"),
     "v1,dawfeoifkpqwoekfpqoekf",
     `v1,${"A".repeat(43)}=`,
-    [...Array<string>(16).fill(OTHER), GOOD].join(" "),
+    [...Array<string>(16).fill(OTHER_SIGNATURE), VALID_SIGNATURE].join(" "),
   ];
   for (const signature of wrong)
     assert.match(verify({ "webhook-signature": signature }) ?? "", /no signature|must/, signature);

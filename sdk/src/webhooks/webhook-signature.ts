@@ -28,7 +28,7 @@ export interface SignedRequest {
 export function verifyWebhookSignature(request: SignedRequest): string | null {
   const keys = signingKeys(request.secrets);
   const [id, timestamp, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) =>
-    one(request.headers, name),
+    singleHeader(request.headers, name),
   );
   if (!id || !timestamp || !signatures)
     return "webhook-id, webhook-timestamp and webhook-signature must each be there once";
@@ -62,7 +62,7 @@ export function signingKeys(secrets: string | readonly string[]): Buffer[] {
 }
 
 /** The only value of a field; null when it is missing or there twice. */
-function one(headers: SignedRequest["headers"], name: string): string | null {
+function singleHeader(headers: SignedRequest["headers"], name: string): string | null {
   const value = headers instanceof Headers ? headers.get(name) : headers[name];
   const texts = typeof value === "string" ? [value] : (value ?? []);
   // Node and the web join what came twice by a comma. An id or a time has none, and of a signature only the first would count.

@@ -1,31 +1,31 @@
-import { choose, coin, DAY_MS } from "../coin.ts";
-import { type Replacement, replacementOf } from "../replacement.ts";
-import { stepAt } from "../steps.ts";
+import { type CardReplacement, drawReplacement } from "../card-replacement.ts";
+import { chooseWeighted, DAY_MS, keyedUniform } from "../keyed-uniform.ts";
+import { stepOf } from "../simulation-steps.ts";
+import { type FundingSource, type FundingState, newFundingState } from "./company-funds.ts";
 import { COUNTRIES, type Country } from "./countries.ts";
 import type { Issuer } from "./issuers.ts";
-import { type Means, newState, type State } from "./money.ts";
-import { FROM, LIVES_FROM } from "./year.ts";
+import { SIMULATION_START, YEAR_START } from "./year.ts";
 
-export interface Company extends Means {
+export interface Company extends FundingSource {
   number: number;
   country: Country;
   issuer: Issuer;
   funding: string;
   /** Log odds that its issuer's risk engine declines a charge by day that nothing else speaks against. */
   oddity: number;
-  replacement: Replacement;
+  replacement: CardReplacement;
   /** From this step on nothing is paid any more. */
   leavesAt: number;
   leaveCode: string;
   /** What changes: all up to and including `step`; `version` counts charges. */
   hasLeft: boolean;
   step: number;
-  state: State;
+  state: FundingState;
   version: number;
 }
 
 /** What pays, with how many in a hundred companies. A plain card always has the money. */
-const KINDS = [
+const FUNDING_KINDS = [
   ["limit", 17],
   ["week", 11],
   ["vendor", 6],
@@ -34,8 +34,8 @@ const KINDS = [
   ["plain", 39],
 ] as const;
 
-const REPLACED_A_YEAR = 0.32;
-const WAYS = [
+const REPLACEMENTS_PER_YEAR = 0.32;
+const REPLACEMENT_ROUTES = [
   ["silent", 45],
   ["batch", 27],
   ["holder", 16],
@@ -61,21 +61,21 @@ export interface Shares {
  *
  * @param size  what its subscription costs in a period, in the currency's major units
  */
-export function companyOf(
+export function createCompany(
   seed: number,
   number: number,
   size: number,
   issuers: ReadonlyMap<Country, readonly (readonly [Issuer, number])[]>,
   { edge, gone }: Shares,
 ): Company {
-  const draw = (what: number) => coin(seed, number, what, 112);
-  const country = choose(draw(1), COUNTRIES);
-  const issuer = choose(draw(2), issuers.get(country)!);
-  const kind = choose(draw(3), KINDS);
+  const draw = (what: number) => keyedUniform(seed, number, what, 112);
+  const country = chooseWeighted(draw(1), COUNTRIES);
+  const issuer = chooseWeighted(draw(2), issuers.get(country)!);
+  const kind = chooseWeighted(draw(3), FUNDING_KINDS);
   const pace = draw(5) < edge ? edgePace(kind, draw(6)) : 0.28 + 0.32 * draw(6);
   const limit = kind === "vendor" ? 0 : size * (kind === "week" ? 4 + 8 * draw(7) : 6 + 22 * draw(7)) + 150;
   const runsWeekly = draw(8) < 0.45;
-  const state = newState(pace);
+  const state = newFundingState(pace);
   if (kind === "prepaid") state.balance = limit;
   else state.spent = limit * 0.3 * draw(9);
   state.cap = kind === "vendor" ? size * (1.04 + 0.4 * draw(10) ** 2) : limit;
@@ -84,7 +84,7 @@ export function companyOf(
     country,
     issuer,
     kind,
-    funding: fundingOf(kind, draw(11)),
+    funding: drawFunding(kind, draw(11)),
     offsets: country.clocks[Math.floor(country.clocks.length * draw(12))]!,
     work: country.work,
     resetHour: issuer.resetHour,
@@ -95,15 +95,15 @@ export function companyOf(
     swing: 0.22 + 0.2 * draw(15),
     small: size * 1.2,
     notices: draw(16) < 0.25 ? 0.002 : 0.012 + 0.13 * draw(17) ** 2,
-    runsOn: runsWeekly ? runDay(country, draw(18)) : null,
+    runsOn: runsWeekly ? paymentRunWeekday(country, draw(18)) : null,
     lands: draw(19) < 0.4 ? 0.4 : 0.1,
     alarms: (0.0034 / 8) * Math.exp(1.2 * (2 * draw(20) - 1)),
     oddity: -7.4 + 1.8 * draw(21),
-    replacement: replacementOf(FROM, REPLACED_A_YEAR, WAYS, (what) => draw(30 + what)),
-    leavesAt: stepAt(FROM - (Math.log(1 - draw(22)) * 365 * DAY_MS) / gone),
-    leaveCode: choose(draw(23), LEAVE_CODES),
+    replacement: drawReplacement(YEAR_START, REPLACEMENTS_PER_YEAR, REPLACEMENT_ROUTES, (what) => draw(30 + what)),
+    leavesAt: stepOf(YEAR_START - (Math.log(1 - draw(22)) * 365 * DAY_MS) / gone),
+    leaveCode: chooseWeighted(draw(23), LEAVE_CODES),
     hasLeft: false,
-    step: stepAt(LIVES_FROM),
+    step: stepOf(SIMULATION_START),
     state,
     version: 0,
   };
@@ -115,7 +115,7 @@ function edgePace(kind: Company["kind"], draw: number): number {
   return kind === "prepaid" ? 2.2 + 3.5 * draw : 1.8 + 3.4 * draw;
 }
 
-function fundingOf(kind: Company["kind"], draw: number): string {
+function drawFunding(kind: Company["kind"], draw: number): string {
   if (kind === "prepaid") return "prepaid";
   if (kind === "vendor") return draw < 0.5 ? "prepaid" : "credit";
   if (kind === "plain") return draw < 0.5 ? "debit" : "credit";
@@ -123,7 +123,7 @@ function fundingOf(kind: Company["kind"], draw: number): string {
 }
 
 /** Weekday on which finance pays: Sunday to Thursday in Saudi Arabia. */
-function runDay({ code }: Country, draw: number): number {
+function paymentRunWeekday({ code }: Country, draw: number): number {
   const weekday = 1 + Math.floor(5 * draw);
   return code === "SA" && weekday === 5 ? 0 : weekday;
 }

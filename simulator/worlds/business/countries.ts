@@ -1,4 +1,4 @@
-import { offsetsOf, workDays, type Zone } from "../calendar.ts";
+import { computeOffsets, computeWorkDays, type Zone } from "../world-calendar.ts";
 import { CALENDAR } from "./year.ts";
 
 export interface Country {
@@ -11,24 +11,24 @@ export interface Country {
   work: Uint8Array;
 }
 
-const country = (code: string, ...zones: readonly Zone[]): Country => ({
+const defineCountry = (code: string, ...zones: readonly Zone[]): Country => ({
   code,
   utcOffsetHours: zones[0]!.utcOffsetHours,
-  clocks: zones.map((zone) => offsetsOf(zone, CALENDAR)),
-  work: workDays(code, CALENDAR),
+  clocks: zones.map((zone) => computeOffsets(zone, CALENDAR)),
+  work: computeWorkDays(code, CALENDAR),
 });
-const american = (utcOffsetHours: number): Zone => ({ utcOffsetHours, summer: "US" });
-const european = (utcOffsetHours: number): Zone => ({ utcOffsetHours, summer: "EU" });
+const americanZone = (utcOffsetHours: number): Zone => ({ utcOffsetHours, summer: "US" });
+const europeanZone = (utcOffsetHours: number): Zone => ({ utcOffsetHours, summer: "EU" });
 
 /** Where companies are, with how many in a hundred. */
 export const COUNTRIES: readonly (readonly [Country, number])[] = [
-  [country("US", american(-5), american(-6), american(-8), american(-8)), 36],
-  [country("GB", european(0)), 14],
-  [country("DE", european(1)), 13],
-  [country("FR", european(1)), 8],
-  [country("IN", { utcOffsetHours: 5.5 }), 8],
-  [country("SG", { utcOffsetHours: 8 }), 6],
-  [country("AU", { utcOffsetHours: 10, summer: "AU" }), 6],
-  [country("BR", { utcOffsetHours: -3 }), 5],
-  [country("SA", { utcOffsetHours: 3 }), 4],
+  [defineCountry("US", americanZone(-5), americanZone(-6), americanZone(-8), americanZone(-8)), 36],
+  [defineCountry("GB", europeanZone(0)), 14],
+  [defineCountry("DE", europeanZone(1)), 13],
+  [defineCountry("FR", europeanZone(1)), 8],
+  [defineCountry("IN", { utcOffsetHours: 5.5 }), 8],
+  [defineCountry("SG", { utcOffsetHours: 8 }), 6],
+  [defineCountry("AU", { utcOffsetHours: 10, summer: "AU" }), 6],
+  [defineCountry("BR", { utcOffsetHours: -3 }), 5],
+  [defineCountry("SA", { utcOffsetHours: 3 }), 4],
 ];

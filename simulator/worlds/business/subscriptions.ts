@@ -1,11 +1,11 @@
-import { choose, coin, DAY_MS, HOUR_MS } from "../coin.ts";
-import type { Luck } from "../luck.ts";
-import { type Plan, scheduleOf } from "../schedule.ts";
-import { STEP_MS } from "../steps.ts";
+import { type BillingPlan, buildSchedule } from "../billing-schedule.ts";
+import { chooseWeighted, DAY_MS, HOUR_MS, keyedUniform } from "../keyed-uniform.ts";
+import type { RandomStream } from "../random-stream.ts";
+import { STEP_MS } from "../simulation-steps.ts";
 import type { Bill } from "../world.ts";
-import { type Company, companyOf, type Shares } from "./companies.ts";
-import { issuersOf } from "./issuers.ts";
-import { FROM, TO } from "./year.ts";
+import { type Company, createCompany, type Shares } from "./companies.ts";
+import { createIssuers } from "./issuers.ts";
+import { YEAR_END, YEAR_START } from "./year.ts";
 
 /** A seller of software to companies. */
 interface Merchant {
@@ -24,24 +24,42 @@ interface Merchant {
   yearly: number;
 }
 
-const monthly = { sellsSeats: false, usage: 0, hour: null, date: null, yearly: 0 };
-const seats = { ...monthly, sellsSeats: true };
-const american = { home: "US", currency: "USD" };
+const MONTHLY_PLAN = { sellsSeats: false, usage: 0, hour: null, date: null, yearly: 0 };
+const SEAT_PLAN = { ...MONTHLY_PLAN, sellsSeats: true };
+const AMERICAN_SELLER = { home: "US", currency: "USD" };
 const MERCHANTS: readonly (readonly [Merchant, number])[] = [
-  [{ ...seats, ...american, key: "crm", windowDays: 28, prices: [25, 49], yearly: 0.1 }, 20],
+  [{ ...SEAT_PLAN, ...AMERICAN_SELLER, key: "crm", windowDays: 28, prices: [25, 49], yearly: 0.1 }, 20],
   [
-    { ...monthly, ...american, key: "hosting", windowDays: 14, prices: [60, 140, 320], usage: 0.35, hour: 2, date: 1 },
+    {
+      ...MONTHLY_PLAN,
+      ...AMERICAN_SELLER,
+      key: "hosting",
+      windowDays: 14,
+      prices: [60, 140, 320],
+      usage: 0.35,
+      hour: 2,
+      date: 1,
+    },
     17,
   ],
-  [{ ...seats, key: "design", home: "GB", currency: "GBP", windowDays: 21, prices: [12, 15], yearly: 0.1 }, 14],
+  [{ ...SEAT_PLAN, key: "design", home: "GB", currency: "GBP", windowDays: 21, prices: [12, 15], yearly: 0.1 }, 14],
   [
-    { ...seats, key: "payroll", home: "DE", currency: "EUR", windowDays: 28, prices: [9, 14], usage: 0.05, hour: 6 },
+    {
+      ...SEAT_PLAN,
+      key: "payroll",
+      home: "DE",
+      currency: "EUR",
+      windowDays: 28,
+      prices: [9, 14],
+      usage: 0.05,
+      hour: 6,
+    },
     12,
   ],
   [
     {
-      ...monthly,
-      ...american,
+      ...MONTHLY_PLAN,
+      ...AMERICAN_SELLER,
       key: "monitor",
       windowDays: 21,
       prices: [39, 99, 249],
@@ -52,12 +70,21 @@ const MERCHANTS: readonly (readonly [Merchant, number])[] = [
     14,
   ],
   [
-    { ...monthly, key: "books", home: "SG", currency: "USD", windowDays: 28, prices: [29, 59], hour: 1, yearly: 0.05 },
+    {
+      ...MONTHLY_PLAN,
+      key: "books",
+      home: "SG",
+      currency: "USD",
+      windowDays: 28,
+      prices: [29, 59],
+      hour: 1,
+      yearly: 0.05,
+    },
     10,
   ],
   [
     {
-      ...seats,
+      ...SEAT_PLAN,
       key: "helpdesk",
       home: "FR",
       currency: "EUR",
@@ -70,7 +97,7 @@ const MERCHANTS: readonly (readonly [Merchant, number])[] = [
   ],
 ];
 
-export interface Subscription extends Plan {
+export interface Subscription extends BillingPlan {
   company: Company;
   merchant: Merchant;
   price: number;
@@ -80,21 +107,26 @@ export interface Subscription extends Plan {
 }
 
 /** A year is sold at the price of ten months. */
-const MONTHS_A_YEAR = 10;
+const MONTHS_PER_YEAR_PRICE = 10;
 
 /** Who pays whom, a company for each customer, drawn from the seed. */
-export function subscriptionsOf(seed: number, customers: number, shares: Shares, luck: Luck): Subscription[] {
-  const issuers = issuersOf(seed, luck);
+export function createSubscriptions(
+  seed: number,
+  customers: number,
+  shares: Shares,
+  luck: RandomStream,
+): Subscription[] {
+  const issuers = createIssuers(seed, luck);
   return Array.from({ length: customers }, (_, number) => {
-    const draw = (what: number) => coin(seed, number, what, 113);
-    const merchant = choose(draw(1), MERCHANTS);
+    const draw = (what: number) => keyedUniform(seed, number, what, 113);
+    const merchant = chooseWeighted(draw(1), MERCHANTS);
     const price = merchant.prices[Math.floor(merchant.prices.length * draw(2))]!;
     const count = merchant.sellsSeats ? 1 + Math.floor(Math.exp(2.2 * (draw(3) + draw(4) - 0.6))) : 1;
     const isYearly = draw(5) < merchant.yearly;
-    const size = price * count * (isYearly ? MONTHS_A_YEAR : 1);
-    const company = companyOf(seed, number, size, issuers, shares);
+    const size = price * count * (isYearly ? MONTHS_PER_YEAR_PRICE : 1);
+    const company = createCompany(seed, number, size, issuers, shares);
     const joins = draw(7) < 0.3 ? Math.floor(300 * draw(8)) : 0;
-    const day = FROM / DAY_MS - Math.floor(900 * draw(6) ** 2) + joins;
+    const day = YEAR_START / DAY_MS - Math.floor(900 * draw(6) ** 2) + joins;
     // Most sign up in their own office hours.
     const hour = draw(9) < 0.8 ? 9 + 9 * draw(10) : 24 * draw(10);
     return {
@@ -115,13 +147,14 @@ export function subscriptionsOf(seed: number, customers: number, shares: Shares,
 }
 
 /** The bills of the year in order of time, without their first charges. */
-export function* billsOf(seed: number, subscriptions: readonly Subscription[]): Generator<Omit<Bill, "first">> {
+export function* generateBills(seed: number, subscriptions: readonly Subscription[]): Generator<Omit<Bill, "first">> {
   const seats = subscriptions.map((subscription) => subscription.seats);
-  for (const { at, number, cycle } of scheduleOf(seed, subscriptions, FROM, TO)) {
+  for (const { at, number, cycle } of buildSchedule(seed, subscriptions, YEAR_START, YEAR_END)) {
     const { merchant, price, unit, createdAt } = subscriptions[number]!;
-    if (merchant.sellsSeats) seats[number] = staffed(seats[number]!, coin(seed, number, cycle, 114));
-    const swing = merchant.usage * 2 * (coin(seed, number, cycle, 115) + coin(seed, number, cycle, 116) - 1);
-    const amount = price * seats[number]! * (unit === "YEAR" ? MONTHS_A_YEAR : 1) * Math.exp(swing);
+    if (merchant.sellsSeats) seats[number] = drawSeatCount(seats[number]!, keyedUniform(seed, number, cycle, 114));
+    const swing =
+      merchant.usage * 2 * (keyedUniform(seed, number, cycle, 115) + keyedUniform(seed, number, cycle, 116) - 1);
+    const amount = price * seats[number]! * (unit === "YEAR" ? MONTHS_PER_YEAR_PRICE : 1) * Math.exp(swing);
     yield {
       id: `bill-${number}-${cycle}`,
       customerId: `customer-${number}`,
@@ -140,7 +173,7 @@ export function* billsOf(seed: number, subscriptions: readonly Subscription[]): 
 }
 
 /** People join and leave between two bills. */
-function staffed(count: number, draw: number): number {
+function drawSeatCount(count: number, draw: number): number {
   if (draw < 0.09) return count + 1 + Math.floor(count * 0.15);
   return draw > 0.95 ? Math.max(1, count - 1) : count;
 }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { errorsOf, foretell, metOutages, shareOf } from "../tries.fixture.ts";
 import type { Bill } from "../world.ts";
+import { declineCodeShare, outageShares, predictionErrors, predictRetries } from "../world-retries.fixture.ts";
 import { world } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
 const bills = [...world().bills(3, 300)];
 const declinedOf = (of: readonly Bill[]) => of.filter(({ first }) => !first.approved);
-const within = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
+const assertWithin = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
 
 test("a seed is a year of bills, and another seed is another", () => {
   assert.deepEqual([...world().bills(8, 30)], [...world().bills(8, 30)]);
@@ -16,12 +16,12 @@ test("a seed is a year of bills, and another seed is another", () => {
 });
 
 test("10 to 15 % of first charges are declined, half for limits and funds and a quarter by risk engines", () => {
-  within(declinedOf(bills).length / bills.length, 0.1, 0.15);
-  within(shareOf(bills, "51", "61"), 0.42, 0.65);
-  within(shareOf(bills, "05", "59"), 0.2, 0.42);
-  within(shareOf(bills, "54", "14"), 0.05, 0.14);
-  within(shareOf(bills, "41", "43", "46", "R1"), 0.01, 0.06);
-  within(shareOf(bills, "91", "96"), 0.005, 0.06);
+  assertWithin(declinedOf(bills).length / bills.length, 0.1, 0.15);
+  assertWithin(declineCodeShare(bills, "51", "61"), 0.42, 0.65);
+  assertWithin(declineCodeShare(bills, "05", "59"), 0.2, 0.42);
+  assertWithin(declineCodeShare(bills, "54", "14"), 0.05, 0.14);
+  assertWithin(declineCodeShare(bills, "41", "43", "46", "R1"), 0.01, 0.06);
+  assertWithin(declineCodeShare(bills, "91", "96"), 0.005, 0.06);
 });
 
 test("a charge says which card it was, and Mastercard's come with advice now and then", () => {
@@ -32,24 +32,24 @@ test("a charge says which card it was, and Mastercard's come with advice now and
     if (first.networkAdviceCode) assert.equal(first.cardBrand, "mastercard");
   }
   const advised = declinedOf(bills).filter(({ first }) => first.networkAdviceCode).length;
-  within(advised / declinedOf(bills).length, 0.03, 0.25);
+  assertWithin(advised / declinedOf(bills).length, 0.03, 0.25);
   const cards = Map.groupBy(bills, ({ customerId }) => customerId);
   const replaced = [...cards.values()].filter((of) => new Set(of.map(({ first }) => first.cardFingerprint)).size > 1);
-  within(replaced.length / cards.size, 0.1, 0.35);
+  assertWithin(replaced.length / cards.size, 0.1, 0.35);
 });
 
 test("an outage is met by most cards of the issuer and hardly by others", () => {
-  const { same, others } = metOutages(world(), 1, 100);
-  within(same, 0.75, 1);
-  within(others, 0, 0.05);
+  const { same, others } = outageShares(world(), 1, 100);
+  assertWithin(same, 0.75, 1);
+  assertWithin(others, 0, 0.05);
 });
 
 test("the oracle's chances are what comes of tries, soon after the failure and days later", () => {
-  const tries = [2, 6].flatMap((days) => foretell(world(), 2, 150, days));
-  const [all, unlikely, , likely] = errorsOf(tries);
-  within(all!, -0.03, 0.03);
-  within(unlikely!, -0.04, 0.04);
-  within(likely!, -0.07, 0.07);
+  const tries = [2, 6].flatMap((days) => predictRetries(world(), 2, 150, days));
+  const [all, unlikely, , likely] = predictionErrors(tries);
+  assertWithin(all!, -0.03, 0.03);
+  assertWithin(unlikely!, -0.04, 0.04);
+  assertWithin(likely!, -0.07, 0.07);
 });
 
 test("a declined try makes the issuer more suspicious, as the oracle knows of tries in vain", () => {
@@ -83,14 +83,14 @@ test("what is charged is spent: a limit is gone after enough charges, a plain ca
     return "paid";
   });
   const share = (...codes: string[]) => ends.filter((end) => codes.includes(end)).length / ends.length;
-  within(share("51", "61"), 0.3, 0.7);
-  within(share("paid"), 0.2, 0.55);
+  assertWithin(share("51", "61"), 0.3, 0.7);
+  assertWithin(share("paid"), 0.2, 0.55);
 });
 
 test("more companies at the edge are more declines, and nobody leaves who need not", () => {
   const declined = (options: Record<string, unknown>) => declinedOf([...world(options).bills(6, 120)]);
   assert.ok(declined({ edge: 0.3 }).length > 1.3 * declined({ edge: 0.05 }).length);
-  assert.equal(shareOf(declined({ gone: 0 }), "46", "R1"), 0);
-  assert.ok(shareOf(declined({ gone: 1 }), "46", "R1") > 0);
+  assert.equal(declineCodeShare(declined({ gone: 0 }), "46", "R1"), 0);
+  assert.ok(declineCodeShare(declined({ gone: 1 }), "46", "R1") > 0);
   assert.throws(() => world({ edge: "much" }), /edge takes a number/);
 });

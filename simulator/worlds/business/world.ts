@@ -1,16 +1,16 @@
-import { isForNow } from "../codes.ts";
-import { DAY_MS } from "../coin.ts";
-import { createForesight } from "../futures.ts";
-import { liveOn } from "../lives.ts";
-import { createLuck } from "../luck.ts";
-import { downChance } from "../outages.ts";
-import { STEP_MS, stepAt } from "../steps.ts";
-import { type Bill, type Charge, type CreateWorld, numberOptions } from "../world.ts";
-import { chargeOf, refusalOf, suspicionAt } from "./answers.ts";
+import { isTemporaryDecline } from "../decline-code-kinds.ts";
+import { downChance } from "../issuer-outages.ts";
+import { DAY_MS } from "../keyed-uniform.ts";
+import { createRandomStream } from "../random-stream.ts";
+import { createFutureOracle } from "../simulated-futures.ts";
+import { advanceLife } from "../simulated-life.ts";
+import { STEP_MS, stepOf } from "../simulation-steps.ts";
+import { type Bill, type Charge, type CreateWorld, parseNumberOptions } from "../world.ts";
+import { buildCharge, computeSuspicion, findRefusal } from "./answers.ts";
 import type { Company } from "./companies.ts";
-import { declines, MOST_MEMORY } from "./issuers.ts";
-import { covers, live, missed, momentOf, newState, pay } from "./money.ts";
-import { billsOf, type Subscription, subscriptionsOf } from "./subscriptions.ts";
+import { advanceStep, applyFailure, applyPayment, hasFundsFor, localStepOf, newFundingState } from "./company-funds.ts";
+import { declineRate, MAX_DECLINE_MEMORY } from "./issuers.ts";
+import { createSubscriptions, generateBills, type Subscription } from "./subscriptions.ts";
 
 /**
  * World 4: software paid by companies in many time zones. Nobody has a pay day: limits run full and turn, prepaid cards
@@ -22,9 +22,9 @@ import { billsOf, type Subscription, subscriptionsOf } from "./subscriptions.ts"
  * company and year).
  */
 export const world: CreateWorld = (options) => {
-  const shares = numberOptions(options, { edge: 0.115, gone: 0.18 }, ["edge"]);
-  const luck = createLuck();
-  const foresight = createForesight(() => newState(0));
+  const shares = parseNumberOptions(options, { edge: 0.115, gone: 0.18 }, ["edge"]);
+  const luck = createRandomStream();
+  const foresight = createFutureOracle(() => newFundingState(0));
   let seed = 0;
   let now = 0;
   let subscriptions: Subscription[] = [];
@@ -32,9 +32,9 @@ export const world: CreateWorld = (options) => {
   const subscriptionOf = (bill: { customerId: string }) => subscriptions[Number(bill.customerId.slice(9))]!;
 
   const advance = (company: Company, until: number) =>
-    liveOn(company, until, (step) => {
+    advanceLife(company, until, (step) => {
       luck.begin(seed, company.number, step, 131);
-      live(company, company.state, momentOf(company, step), luck);
+      advanceStep(company, company.state, localStepOf(company, step), luck);
     });
 
   function attempt(bill: Omit<Bill, "first">, at: number): Charge {
@@ -43,15 +43,15 @@ export const world: CreateWorld = (options) => {
     const { company } = subscription;
     const { state } = company;
     const amount = bill.amount / 100;
-    advance(company, stepAt(at));
+    advance(company, stepOf(at));
     company.version++;
-    const code = refusalOf(seed, subscription, amount, at);
-    const charge = chargeOf(seed, subscription, at, code);
-    if (code === null) pay(company, state, amount);
+    const code = findRefusal(seed, subscription, amount, at);
+    const charge = buildCharge(seed, subscription, at, code);
+    if (code === null) applyPayment(company, state, amount);
     else if (state.awaits !== null && code === company.replacement.code) state.refusedFor ||= 1;
-    else if (isForNow(code) && !company.hasLeft) {
-      state.memory = Math.min(MOST_MEMORY, state.memory + company.issuer.memory);
-      if (!covers(company, state, amount)) missed(state);
+    else if (isTemporaryDecline(code) && !company.hasLeft) {
+      state.memory = Math.min(MAX_DECLINE_MEMORY, state.memory + company.issuer.memory);
+      if (!hasFundsFor(company, state, amount)) applyFailure(state);
     }
     return charge;
   }
@@ -66,11 +66,11 @@ export const world: CreateWorld = (options) => {
       state: company.state,
       begin: (step) => luck.begin(seed, company.number, step, 132),
       live(states, step) {
-        const moment = momentOf(company, step);
-        for (const state of states) live(company, state, moment, luck);
+        const moment = localStepOf(company, step);
+        for (const state of states) advanceStep(company, state, moment, luck);
       },
       meets: (state) =>
-        state.awaits === null && covers(company, state, bill.amount / 100) ? state.heat + state.memory : Infinity,
+        state.awaits === null && hasFundsFor(company, state, bill.amount / 100) ? state.heat + state.memory : Infinity,
     });
 
   return {
@@ -79,8 +79,8 @@ export const world: CreateWorld = (options) => {
       seed = givenSeed;
       now = 0;
       foresight.forget();
-      subscriptions = subscriptionsOf(seed, customers, shares, luck);
-      for (const bill of billsOf(seed, subscriptions))
+      subscriptions = createSubscriptions(seed, customers, shares, luck);
+      for (const bill of generateBills(seed, subscriptions))
         yield { ...bill, first: attempt(bill, bill.createdAt.getTime()) };
     },
     charge: (bill, at) => attempt(bill, at.getTime()),
@@ -88,7 +88,7 @@ export const world: CreateWorld = (options) => {
       const subscription = subscriptionOf(bill);
       const { company } = subscription;
       const { issuer } = company;
-      advance(company, stepAt(now));
+      advance(company, stepOf(now));
       // Whoever leaves later is not foreseen, nor is a card that is replaced later.
       if (company.hasLeft) return 0;
       const futures = futuresOf(bill, company);
@@ -103,16 +103,18 @@ export const world: CreateWorld = (options) => {
         const then = each.getTime();
         if (then >= time) continue;
         fade(then);
-        const suspicion = suspicionAt(subscription, then) + memory;
-        futures.inVain(then, (met) => (1 - MISSED) * (1 - declines(suspicion + met)));
-        memory = Math.min(MOST_MEMORY, memory + issuer.memory);
+        const suspicion = computeSuspicion(subscription, then) + memory;
+        futures.inVain(then, (met) => (1 - MIN_FAILURE_CHANCE) * (1 - declineRate(suspicion + met)));
+        memory = Math.min(MAX_DECLINE_MEMORY, memory + issuer.memory);
       }
       fade(time);
-      const suspicion = suspicionAt(subscription, time) + memory;
-      return futures.chance(time, (met) => 1 - declines(suspicion + met)) * (1 - downChance(issuer.uptime, now, time));
+      const suspicion = computeSuspicion(subscription, time) + memory;
+      return (
+        futures.chance(time, (met) => 1 - declineRate(suspicion + met)) * (1 - downChance(issuer.uptime, now, time))
+      );
     },
   };
 };
 
 /** A try may be in vain for what the futures don't hold, so that it never rules one out. */
-const MISSED = 0.02;
+const MIN_FAILURE_CHANCE = 0.02;

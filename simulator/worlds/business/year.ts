@@ -1,16 +1,16 @@
-import { calendarOf, monthDate } from "../calendar.ts";
-import { DAY_MS } from "../coin.ts";
+import { DAY_MS } from "../keyed-uniform.ts";
+import { calendarOf, monthDate } from "../world-calendar.ts";
 
-export const FROM = Date.UTC(2024, 8, 2);
-export const TO = FROM + 365 * DAY_MS;
+export const YEAR_START = Date.UTC(2024, 8, 2);
+export const YEAR_END = YEAR_START + 365 * DAY_MS;
 /** Companies live from here on, so that by the first bill their limits are as full as they are on any day. */
-export const LIVES_FROM = FROM - 70 * DAY_MS;
+export const SIMULATION_START = YEAR_START - 70 * DAY_MS;
 /** Beyond the longest window of the last bill. */
-export const LIVES_TO = TO + 40 * DAY_MS;
-export const CALENDAR = calendarOf(LIVES_FROM, LIVES_TO);
+export const SIMULATION_END = YEAR_END + 40 * DAY_MS;
+export const CALENDAR = calendarOf(SIMULATION_START, SIMULATION_END);
 
 /** How much companies spend on each day: quarters' ends, conferences, budgets that lapse; August, and the year's last days. */
-export const TEMPO = Float64Array.from({ length: CALENDAR.days }, (_, day) => {
+export const SPENDING_BY_DAY = Float64Array.from({ length: CALENDAR.days }, (_, day) => {
   const month = CALENDAR.month[day]!;
   const today = monthDate(CALENDAR, day);
   if (month === 8) return 0.75;

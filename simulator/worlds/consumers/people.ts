@@ -1,27 +1,27 @@
-import { choose, coin, DAY_MS } from "../coin.ts";
+import { type CardReplacement, drawReplacement } from "../card-replacement.ts";
+import { chooseWeighted, DAY_MS, keyedUniform } from "../keyed-uniform.ts";
 import type { PayRhythm } from "../pay-rhythm.ts";
-import { type Replacement, replacementOf } from "../replacement.ts";
-import { STEPS_A_DAY, stepAt } from "../steps.ts";
-import { COUNTRIES, type Country, payDays } from "./countries.ts";
+import { STEPS_PER_DAY, stepOf } from "../simulation-steps.ts";
+import { COUNTRIES, type Country, findPayDays } from "./countries.ts";
 import type { Issuer } from "./issuers.ts";
-import { type Means, newState, type State } from "./money.ts";
-import { CALENDAR, FROM, LIVES_FROM } from "./year.ts";
+import { newPersonState, type PersonFinances, type PersonState } from "./person-funds.ts";
+import { CALENDAR, SIMULATION_START, YEAR_START } from "./year.ts";
 
-export interface Person extends Means {
+export interface Person extends PersonFinances {
   number: number;
   country: Country;
   issuer: Issuer;
   funding: string;
   /** The chance that a mail about a failure is read. */
   attention: number;
-  replacement: Replacement;
+  replacement: CardReplacement;
   /** From this step on nothing is paid any more. */
   leavesAt: number;
   leaveCode: string;
   /** What changes: all up to and including `step`; `version` counts charges. */
   hasLeft: boolean;
   step: number;
-  state: State;
+  state: PersonState;
   version: number;
   /** The last decline for now, ms, 0: none; a strict issuer refuses everything until `blockedUntil`. */
   declinedAt: number;
@@ -32,26 +32,26 @@ export interface Person extends Means {
 type Kind = "gigs" | "tight" | "family" | "steady";
 
 /** Shares of the households that live from hand to mouth. */
-const TIGHT = { gigs: 0.042, tight: 0.052, family: 0.03 } as const;
+const TIGHT_HOUSEHOLD_RATES = { gigs: 0.042, tight: 0.052, family: 0.03 } as const;
 
 /** Usual monthly income where `incomes` is 1. */
-const INCOMES: Readonly<Record<Kind, number>> = { steady: 3200, tight: 2000, gigs: 1500, family: 1300 };
+const MONTHLY_INCOMES: Readonly<Record<Kind, number>> = { steady: 3200, tight: 2000, gigs: 1500, family: 1300 };
 /** Days in which most of what there is to spend is spent: at least, and how many more at most. */
-const SPENT_IN: Readonly<Record<Kind, readonly [number, number]>> = {
+const SPENDING_DAYS: Readonly<Record<Kind, readonly [number, number]>> = {
   steady: [12, 24],
   tight: [2.2, 3],
   gigs: [2, 3],
   family: [3, 4],
 };
 
-export const REPLACED_A_YEAR = 0.5;
-export const WAYS = [
+export const REPLACEMENTS_PER_YEAR = 0.5;
+export const REPLACEMENT_ROUTES = [
   ["silent", 45],
   ["batch", 22],
   ["holder", 16],
   ["never", 17],
 ] as const;
-export const LEFT_A_YEAR = 0.21;
+export const DEPARTURES_PER_YEAR = 0.21;
 export const LEAVE_CODES = [
   ["51", 50],
   ["05", 30],
@@ -61,11 +61,11 @@ export const LEAVE_CODES = [
 ] as const;
 
 /** Chances of a job by weekday from Sunday on: late nights at the weekend, or shifts towards its beginning. */
-const LATE_JOBS = [0.4, 0.08, 0.08, 0.1, 0.16, 0.3, 0.5];
-const WEEK_JOBS = [0.06, 0.08, 0.08, 0.12, 0.5, 0.5, 0.1];
+const LATE_JOB_CHANCES = [0.4, 0.08, 0.08, 0.1, 0.16, 0.3, 0.5];
+const WEEKDAY_JOB_CHANCES = [0.06, 0.08, 0.08, 0.12, 0.5, 0.5, 0.1];
 
 /** Scales that make worlds of people differ: see the world's options. */
-export interface Scales {
+export interface PopulationScales {
   tight: number;
   left: number;
 }
@@ -73,21 +73,21 @@ export interface Scales {
 const NO_DAYS = new Uint8Array(CALENDAR.days);
 
 /** A person as they are when the world begins. */
-export function personOf(
+export function createPerson(
   seed: number,
   number: number,
   issuers: ReadonlyMap<Country, readonly (readonly [Issuer, number])[]>,
-  scales: Scales,
+  scales: PopulationScales,
 ): Person {
-  const draw = (what: number) => coin(seed, number, what, 142);
-  const country = choose(draw(1), COUNTRIES);
-  const kind = kindOf(scales.tight, draw(3));
+  const draw = (what: number) => keyedUniform(seed, number, what, 142);
+  const country = chooseWeighted(draw(1), COUNTRIES);
+  const kind = drawKind(scales.tight, draw(3));
   const spread = (first: number) => (draw(first) + draw(first + 1) + draw(first + 2) - 1.5) * 2;
-  const income = country.incomes * INCOMES[kind] * Math.exp(0.4 * spread(4));
-  const rhythm = choose(draw(7), country.wages);
+  const income = country.incomes * MONTHLY_INCOMES[kind] * Math.exp(0.4 * spread(4));
+  const rhythm = chooseWeighted(draw(7), country.wages);
   const earns = kind === "tight" || kind === "steady" || (kind === "family" && draw(8) < 0.3);
   // Rent goes with the wage, so only a part of it is there to be spent.
-  const wage = earns ? (income * (kind === "steady" ? 0.6 : 0.42)) / paysAMonth(rhythm) : 0;
+  const wage = earns ? (income * (kind === "steady" ? 0.6 : 0.42)) / payCountPerMonth(rhythm) : 0;
   // What is kept back is often less than a bill.
   const cushion =
     kind === "steady"
@@ -95,26 +95,26 @@ export function personOf(
       : draw(9) < 0.3
         ? 4 + 20 * draw(10)
         : 35 * country.incomes * Math.exp(1.1 * spread(10) + 0.8);
-  const [least, more] = SPENT_IN[kind];
-  const jobs = draw(13) < 0.55 ? LATE_JOBS : WEEK_JOBS;
+  const [least, more] = SPENDING_DAYS[kind];
+  const jobs = draw(13) < 0.55 ? LATE_JOB_CHANCES : WEEKDAY_JOB_CHANCES;
   const jobsADay = jobs.reduce((sum, chance) => sum + chance, 0) / 7;
   const works = kind === "gigs" ? 1 : kind === "family" && draw(14) < 0.4 ? 0.35 : 0;
   const isHasty = draw(15) < 0.45;
-  const state = newState();
+  const state = newPersonState();
   state.balance = cushion + draw(16) * wage;
   return {
     number,
     country,
-    issuer: choose(draw(2), issuers.get(country)!),
-    funding: fundingOf(kind, draw(17)),
+    issuer: chooseWeighted(draw(2), issuers.get(country)!),
+    funding: drawFunding(kind, draw(17)),
     offsets: country.clocks[Math.floor(country.clocks.length * draw(18))]!,
     work: country.work,
-    payDays: earns ? payDays(country, rhythm) : NO_DAYS,
+    payDays: earns ? findPayDays(country, rhythm) : NO_DAYS,
     wage,
     postsIn: [0, 0, 1, 1, 2, 3, 5][Math.floor(7 * draw(19))]!,
     punctual: 0.82 + 0.17 * draw(20),
     hasBonus: number % 4 === 0,
-    grantDays: kind === "family" ? payDays(country, choose(draw(21), country.benefits)) : NO_DAYS,
+    grantDays: kind === "family" ? findPayDays(country, chooseWeighted(draw(21), country.benefits)) : NO_DAYS,
     grant: country.incomes * (220 + 500 * draw(22)),
     // 0.78: what fewer jobs in bad weeks leave of a month.
     job: (works * income * 0.5) / (30 * jobsADay * 0.78),
@@ -127,14 +127,14 @@ export function personOf(
     attention: draw(25) < 0.3 ? 0 : 0.15 + 0.6 * draw(26),
     haste: isHasty ? 0.16 : 0.035,
     forgets: isHasty ? 12 : 45,
-    alarms: (0.0016 / STEPS_A_DAY) * Math.exp(1.4 * (draw(27) * 2 - 1)),
+    alarms: (0.0016 / STEPS_PER_DAY) * Math.exp(1.4 * (draw(27) * 2 - 1)),
     dayLimit: draw(28) < 0.4 ? 15 + (income / 30) * (0.5 + 2.4 * draw(29)) : Number.POSITIVE_INFINITY,
     rushes: draw(30) < 0.1 ? 0.004 : 0,
-    replacement: replacementOf(FROM, REPLACED_A_YEAR, WAYS, (what) => draw(40 + what)),
-    leavesAt: stepAt(FROM - (Math.log(1 - draw(31)) * 365 * DAY_MS) / (LEFT_A_YEAR * scales.left)),
-    leaveCode: choose(draw(32), LEAVE_CODES),
+    replacement: drawReplacement(YEAR_START, REPLACEMENTS_PER_YEAR, REPLACEMENT_ROUTES, (what) => draw(40 + what)),
+    leavesAt: stepOf(YEAR_START - (Math.log(1 - draw(31)) * 365 * DAY_MS) / (DEPARTURES_PER_YEAR * scales.left)),
+    leaveCode: chooseWeighted(draw(32), LEAVE_CODES),
     hasLeft: false,
-    step: stepAt(LIVES_FROM),
+    step: stepOf(SIMULATION_START),
     state,
     version: 0,
     declinedAt: 0,
@@ -142,9 +142,9 @@ export function personOf(
   };
 }
 
-function kindOf(scale: number, draw: number): Kind {
-  const { gigs, tight, family } = TIGHT;
-  return choose<Kind>(draw, [
+function drawKind(scale: number, draw: number): Kind {
+  const { gigs, tight, family } = TIGHT_HOUSEHOLD_RATES;
+  return chooseWeighted<Kind>(draw, [
     ["gigs", gigs * scale],
     ["tight", tight * scale],
     ["family", family * scale],
@@ -152,12 +152,12 @@ function kindOf(scale: number, draw: number): Kind {
   ]);
 }
 
-function paysAMonth(rhythm: PayRhythm): number {
+function payCountPerMonth(rhythm: PayRhythm): number {
   if (rhythm.kind === "dated") return rhythm.days.length;
   return rhythm.kind === "weekly" ? 4.35 : rhythm.kind === "fortnightly" ? 2.17 : 1.09;
 }
 
-function fundingOf(kind: Kind, draw: number): string {
+function drawFunding(kind: Kind, draw: number): string {
   if (draw < 0.7) return "debit";
   if (draw < 0.88) return "prepaid";
   return kind === "steady" ? "credit" : "debit";

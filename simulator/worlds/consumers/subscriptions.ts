@@ -1,14 +1,14 @@
-import { choose, coin, DAY_MS } from "../coin.ts";
-import type { Luck } from "../luck.ts";
-import { type Plan, scheduleOf } from "../schedule.ts";
-import { STEP_MS } from "../steps.ts";
+import { type BillingPlan, buildSchedule } from "../billing-schedule.ts";
+import { chooseWeighted, DAY_MS, keyedUniform } from "../keyed-uniform.ts";
+import type { RandomStream } from "../random-stream.ts";
+import { STEP_MS } from "../simulation-steps.ts";
 import type { Bill } from "../world.ts";
-import { issuersOf } from "./issuers.ts";
-import { type Person, personOf, type Scales } from "./people.ts";
-import { CALENDAR, FROM, TO } from "./year.ts";
+import { createIssuers } from "./issuers.ts";
+import { createPerson, type Person, type PopulationScales } from "./people.ts";
+import { CALENDAR, YEAR_END, YEAR_START } from "./year.ts";
 
 /** A seller of something to everybody. */
-interface Merchant extends Pick<Plan, "unit" | "period" | "date" | "hour"> {
+interface Merchant extends Pick<BillingPlan, "unit" | "period" | "date" | "hour"> {
   key: string;
   windowDays: number;
   /** Major units, where prices are those of the United States. */
@@ -17,20 +17,20 @@ interface Merchant extends Pick<Plan, "unit" | "period" | "date" | "hour"> {
   mail: number;
 }
 
-const monthly = { unit: "MONTH", period: 1, date: null, hour: null } as const;
-const weekly = { unit: "WEEK", period: 1, date: null, hour: null } as const;
+const MONTHLY_PLAN = { unit: "MONTH", period: 1, date: null, hour: null } as const;
+const WEEKLY_PLAN = { unit: "WEEK", period: 1, date: null, hour: null } as const;
 const MERCHANTS: readonly (readonly [Merchant, number])[] = [
-  [{ ...monthly, key: "stream-one", windowDays: 21, prices: [8.99, 12.99, 17.99], mail: 0.8 }, 24],
-  [{ ...monthly, key: "stream-two", windowDays: 28, prices: [6.99, 10.99], hour: 8, mail: 0.5 }, 17],
-  [{ ...monthly, key: "gym-chain", windowDays: 28, prices: [19.9, 26.9, 36.9], date: 1, hour: 5, mail: 1 }, 15],
-  [{ ...weekly, key: "gym-local", windowDays: 14, period: 2, prices: [14.5, 19.5], hour: 3, mail: 1.2 }, 8],
-  [{ ...weekly, key: "meal-box", windowDays: 14, prices: [24, 33, 45], hour: 11, mail: 1.4 }, 3],
-  [{ ...monthly, key: "beauty-box", windowDays: 21, prices: [18, 29], date: 12, hour: 14, mail: 1 }, 12],
-  [{ ...monthly, key: "games", windowDays: 14, prices: [9.99, 14.99], mail: 0.9 }, 13],
-  [{ ...monthly, key: "news", windowDays: 28, prices: [5, 12], hour: 0, mail: 0.6 }, 7],
+  [{ ...MONTHLY_PLAN, key: "stream-one", windowDays: 21, prices: [8.99, 12.99, 17.99], mail: 0.8 }, 24],
+  [{ ...MONTHLY_PLAN, key: "stream-two", windowDays: 28, prices: [6.99, 10.99], hour: 8, mail: 0.5 }, 17],
+  [{ ...MONTHLY_PLAN, key: "gym-chain", windowDays: 28, prices: [19.9, 26.9, 36.9], date: 1, hour: 5, mail: 1 }, 15],
+  [{ ...WEEKLY_PLAN, key: "gym-local", windowDays: 14, period: 2, prices: [14.5, 19.5], hour: 3, mail: 1.2 }, 8],
+  [{ ...WEEKLY_PLAN, key: "meal-box", windowDays: 14, prices: [24, 33, 45], hour: 11, mail: 1.4 }, 3],
+  [{ ...MONTHLY_PLAN, key: "beauty-box", windowDays: 21, prices: [18, 29], date: 12, hour: 14, mail: 1 }, 12],
+  [{ ...MONTHLY_PLAN, key: "games", windowDays: 14, prices: [9.99, 14.99], mail: 0.9 }, 13],
+  [{ ...MONTHLY_PLAN, key: "news", windowDays: 28, prices: [5, 12], hour: 0, mail: 0.6 }, 7],
 ];
 
-export interface Subscription extends Plan {
+export interface Subscription extends BillingPlan {
   person: Person;
   merchant: Merchant;
   /** Minor units. */
@@ -38,28 +38,33 @@ export interface Subscription extends Plan {
 }
 
 /** How much a merchant's mails are read: more than so much more than others' none is. */
-export const mailOf = ({ mail }: Merchant) => Math.min(1.3, mail);
+export const mailReadRate = ({ mail }: Merchant) => Math.min(1.3, mail);
 
 /** Share of people who sign up on a pay day, and within how many days it has to come. */
-export const ON_PAY_DAY = 0.5;
-export const PAY_DAY_WITHIN = 31;
+export const PAY_DAY_SIGN_UP_RATE = 0.5;
+export const MAX_PAY_DAY_WAIT_DAYS = 31;
 
 /** Who pays whom, drawn from the seed. One customer in eight is a person who pays another merchant from the same card. */
-export function subscriptionsOf(seed: number, customers: number, scales: Scales, luck: Luck): Subscription[] {
-  const issuers = issuersOf(seed, luck);
+export function createSubscriptions(
+  seed: number,
+  customers: number,
+  scales: PopulationScales,
+  luck: RandomStream,
+): Subscription[] {
+  const issuers = createIssuers(seed, luck);
   const found: Subscription[] = [];
   for (let number = 0; number < customers; number++) {
-    const draw = (what: number) => coin(seed, number, what, 143);
+    const draw = (what: number) => keyedUniform(seed, number, what, 143);
     const other = draw(1) < 0.12 ? found.at(-1) : undefined;
-    const person = other?.person ?? personOf(seed, number, issuers, scales);
-    const merchant = choose(
+    const person = other?.person ?? createPerson(seed, number, issuers, scales);
+    const merchant = chooseWeighted(
       draw(2),
       MERCHANTS.filter(([each]) => each !== other?.merchant),
     );
     const price = merchant.prices[Math.floor(merchant.prices.length * draw(3))]!;
     const joins = draw(5) < 0.3 ? Math.floor(300 * draw(6)) : 0;
-    const someDay = FROM / DAY_MS - Math.floor(700 * draw(4) ** 2) + joins;
-    const day = draw(7) < ON_PAY_DAY ? payDayFrom(person, someDay) : someDay;
+    const someDay = YEAR_START / DAY_MS - Math.floor(700 * draw(4) ** 2) + joins;
+    const day = draw(7) < PAY_DAY_SIGN_UP_RATE ? findPayDayFrom(person, someDay) : someDay;
     found.push({
       number,
       createdAt: day * DAY_MS + Math.floor((DAY_MS / 1000) * draw(8)) * 1000,
@@ -77,15 +82,15 @@ export function subscriptionsOf(seed: number, customers: number, scales: Scales,
 }
 
 /** People sign up when they have money: the first pay day of the month to come, or `day` where none is known. */
-export function payDayFrom({ payDays }: Person, day: number): number {
+export function findPayDayFrom({ payDays }: Person, day: number): number {
   const index = day - CALENDAR.firstDay;
-  for (let later = 0; later < PAY_DAY_WITHIN; later++) if (payDays[index + later]) return day + later;
+  for (let later = 0; later < MAX_PAY_DAY_WAIT_DAYS; later++) if (payDays[index + later]) return day + later;
   return day;
 }
 
 /** The bills of the year in order of time, without their first charges. */
-export function* billsOf(seed: number, subscriptions: readonly Subscription[]): Generator<Omit<Bill, "first">> {
-  for (const { at, number, cycle } of scheduleOf(seed, subscriptions, FROM, TO)) {
+export function* generateBills(seed: number, subscriptions: readonly Subscription[]): Generator<Omit<Bill, "first">> {
+  for (const { at, number, cycle } of buildSchedule(seed, subscriptions, YEAR_START, YEAR_END)) {
     const { merchant, person, amount, createdAt } = subscriptions[number]!;
     yield {
       id: `bill-${number}-${cycle}`,

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { errorsOf, foretell, metOutages, shareOf } from "../tries.fixture.ts";
 import type { Bill } from "../world.ts";
+import { declineCodeShare, outageShares, predictionErrors, predictRetries } from "../world-retries.fixture.ts";
 import { world } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
 const bills = [...world().bills(3, 300)];
 const declinedOf = (of: readonly Bill[]) => of.filter(({ first }) => !first.approved);
-const within = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
+const assertWithin = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
 
 test("a seed is a year of bills, and another seed is another", () => {
   assert.deepEqual([...world().bills(8, 30)], [...world().bills(8, 30)]);
@@ -16,13 +16,13 @@ test("a seed is a year of bills, and another seed is another", () => {
 });
 
 test("10 to 15 % of first charges are declined, two fifths for want of money and a third without a reason", () => {
-  within(declinedOf(bills).length / bills.length, 0.1, 0.15);
-  within(shareOf(bills, "51"), 0.32, 0.52);
-  within(shareOf(bills, "05", "59"), 0.27, 0.47);
-  within(shareOf(bills, "54", "14"), 0.04, 0.13);
-  within(shareOf(bills, "41", "43", "46", "R1"), 0.01, 0.07);
-  within(shareOf(bills, "61", "65"), 0.02, 0.12);
-  within(shareOf(bills, "91", "96"), 0.01, 0.06);
+  assertWithin(declinedOf(bills).length / bills.length, 0.1, 0.15);
+  assertWithin(declineCodeShare(bills, "51"), 0.32, 0.52);
+  assertWithin(declineCodeShare(bills, "05", "59"), 0.27, 0.47);
+  assertWithin(declineCodeShare(bills, "54", "14"), 0.04, 0.13);
+  assertWithin(declineCodeShare(bills, "41", "43", "46", "R1"), 0.01, 0.07);
+  assertWithin(declineCodeShare(bills, "61", "65"), 0.02, 0.12);
+  assertWithin(declineCodeShare(bills, "91", "96"), 0.01, 0.06);
 });
 
 test("a charge says which card it was, Mastercard's come with advice, and some cards pay two merchants", () => {
@@ -33,24 +33,24 @@ test("a charge says which card it was, Mastercard's come with advice, and some c
     if (first.networkAdviceCode) assert.equal(first.cardBrand, "mastercard");
   }
   const advised = declinedOf(bills).filter(({ first }) => first.networkAdviceCode).length;
-  within(advised / declinedOf(bills).length, 0.03, 0.25);
+  assertWithin(advised / declinedOf(bills).length, 0.03, 0.25);
   const cards = Map.groupBy(bills, ({ first }) => first.cardFingerprint);
   const isShared = (of: Bill[]) => new Set(of.map(({ customerId }) => customerId)).size > 1;
-  within([...cards.values()].filter(isShared).length / 300, 0.07, 0.18);
+  assertWithin([...cards.values()].filter(isShared).length / 300, 0.07, 0.18);
 });
 
 test("an outage is met by most cards of the issuer and hardly by others", () => {
-  const { same, others } = metOutages(world(), 1, 100);
-  within(same, 0.75, 1);
-  within(others, 0, 0.05);
+  const { same, others } = outageShares(world(), 1, 100);
+  assertWithin(same, 0.75, 1);
+  assertWithin(others, 0, 0.05);
 });
 
 test("the oracle's chances are what comes of tries, soon after the failure and days later", () => {
-  const tries = [2, 6].flatMap((days) => foretell(world(), 2, 150, days));
-  const [all, unlikely, , likely] = errorsOf(tries);
-  within(all!, -0.03, 0.03);
-  within(unlikely!, -0.04, 0.04);
-  within(likely!, -0.07, 0.07);
+  const tries = [2, 6].flatMap((days) => predictRetries(world(), 2, 150, days));
+  const [all, unlikely, , likely] = predictionErrors(tries);
+  assertWithin(all!, -0.03, 0.03);
+  assertWithin(unlikely!, -0.04, 0.04);
+  assertWithin(likely!, -0.07, 0.07);
 });
 
 test("who is paid has money: what fails for want of it is likelier paid in the days after a pay day", () => {
@@ -123,7 +123,7 @@ test("what is charged is spent: nobody's money lasts for ever", () => {
 test("more households from hand to mouth are more declines, and nobody leaves who need not", () => {
   const declined = (options: Record<string, unknown>) => declinedOf([...world(options).bills(7, 120)]);
   assert.ok(declined({ tight: 2 }).length > 1.3 * declined({ tight: 0.5 }).length);
-  assert.equal(shareOf(declined({ left: 0 }), "46", "R1"), 0);
-  assert.ok(shareOf(declined({ left: 4 }), "46", "R1") > 0);
+  assert.equal(declineCodeShare(declined({ left: 0 }), "46", "R1"), 0);
+  assert.ok(declineCodeShare(declined({ left: 4 }), "46", "R1") > 0);
   assert.throws(() => world({ tight: "much" }), /tight takes a number/);
 });

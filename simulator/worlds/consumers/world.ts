@@ -1,15 +1,15 @@
-import { isForNow } from "../codes.ts";
-import { coin, DAY_MS, HOUR_MS } from "../coin.ts";
-import { createForesight } from "../futures.ts";
-import { liveOn } from "../lives.ts";
-import { createLuck } from "../luck.ts";
-import { downChance } from "../outages.ts";
-import { stepAt } from "../steps.ts";
-import { type Bill, type Charge, type CreateWorld, numberOptions } from "../world.ts";
-import { blockOf, chargeOf, refusalOf, refusedAt } from "./answers.ts";
-import { live, momentOf, newState, notice, pay, pays } from "./money.ts";
+import { isTemporaryDecline } from "../decline-code-kinds.ts";
+import { downChance } from "../issuer-outages.ts";
+import { DAY_MS, HOUR_MS, keyedUniform } from "../keyed-uniform.ts";
+import { createRandomStream } from "../random-stream.ts";
+import { createFutureOracle } from "../simulated-futures.ts";
+import { advanceLife } from "../simulated-life.ts";
+import { stepOf } from "../simulation-steps.ts";
+import { type Bill, type Charge, type CreateWorld, parseNumberOptions } from "../world.ts";
+import { buildCharge, findBlockEnd, findRefusal, refusalRateAt } from "./answers.ts";
 import type { Person } from "./people.ts";
-import { billsOf, mailOf, type Subscription, subscriptionsOf } from "./subscriptions.ts";
+import { advanceStep, applyFailure, applyPayment, canPay, localStepOf, newPersonState } from "./person-funds.ts";
+import { createSubscriptions, generateBills, mailReadRate, type Subscription } from "./subscriptions.ts";
 import { CALENDAR } from "./year.ts";
 
 /**
@@ -22,9 +22,9 @@ import { CALENDAR } from "./year.ts";
  * good).
  */
 export const world: CreateWorld = (options) => {
-  const scales = numberOptions(options, { tight: 1, left: 1 });
-  const luck = createLuck();
-  const foresight = createForesight(newState);
+  const scales = parseNumberOptions(options, { tight: 1, left: 1 });
+  const luck = createRandomStream();
+  const foresight = createFutureOracle(newPersonState);
   let seed = 0;
   let now = 0;
   let subscriptions: Subscription[] = [];
@@ -32,9 +32,9 @@ export const world: CreateWorld = (options) => {
   const subscriptionOf = (bill: { customerId: string }) => subscriptions[Number(bill.customerId.slice(9))]!;
 
   const advance = (person: Person, until: number) =>
-    liveOn(person, until, (step) => {
+    advanceLife(person, until, (step) => {
       luck.begin(seed, person.number, step, 161);
-      live(person, person.state, momentOf(person, step), luck);
+      advanceStep(person, person.state, localStepOf(person, step), luck);
     });
 
   function attempt(bill: Omit<Bill, "first">, at: number): Charge {
@@ -42,20 +42,21 @@ export const world: CreateWorld = (options) => {
     const { person, merchant } = subscriptionOf(bill);
     const { state } = person;
     const amount = bill.amount / 100;
-    advance(person, stepAt(at));
+    advance(person, stepOf(at));
     person.version++;
-    const code = refusalOf(seed, person, amount, at);
-    const charge = chargeOf(seed, person, at, code);
+    const code = findRefusal(seed, person, amount, at);
+    const charge = buildCharge(seed, person, at, code);
     if (code === null) {
-      pay(state, amount);
+      applyPayment(state, amount);
       return charge;
     }
     if (state.awaits !== null && code === person.replacement.code) state.refusedFor ||= 1;
-    if (!isForNow(code)) return charge;
-    if (at >= person.blockedUntil) person.blockedUntil = blockOf(person.issuer, at, person.declinedAt);
+    if (!isTemporaryDecline(code)) return charge;
+    if (at >= person.blockedUntil) person.blockedUntil = findBlockEnd(person.issuer, at, person.declinedAt);
     person.declinedAt = at;
-    const isRead = coin(seed, person.number, Math.floor(at / HOUR_MS), 162) < person.attention * mailOf(merchant);
-    if (isRead && !person.hasLeft && state.noticedFor === 0) notice(state, amount);
+    const isRead =
+      keyedUniform(seed, person.number, Math.floor(at / HOUR_MS), 162) < person.attention * mailReadRate(merchant);
+    if (isRead && !person.hasLeft && state.noticedFor === 0) applyFailure(state, amount);
     return charge;
   }
 
@@ -69,10 +70,10 @@ export const world: CreateWorld = (options) => {
       state: person.state,
       begin: (step) => luck.begin(seed, person.number, step, 163),
       live(states, step) {
-        const moment = momentOf(person, step);
-        for (const state of states) live(person, state, moment, luck);
+        const moment = localStepOf(person, step);
+        for (const state of states) advanceStep(person, state, moment, luck);
       },
-      meets: (state) => Number(pays(person, state, bill.amount / 100)),
+      meets: (state) => Number(canPay(person, state, bill.amount / 100)),
     });
 
   return {
@@ -81,8 +82,8 @@ export const world: CreateWorld = (options) => {
       seed = givenSeed;
       now = 0;
       foresight.forget();
-      subscriptions = subscriptionsOf(seed, customers, scales, luck);
-      for (const bill of billsOf(seed, subscriptions))
+      subscriptions = createSubscriptions(seed, customers, scales, luck);
+      for (const bill of generateBills(seed, subscriptions))
         yield { ...bill, first: attempt(bill, bill.createdAt.getTime()) };
     },
     charge: (bill, at) => attempt(bill, at.getTime()),
@@ -95,7 +96,7 @@ export const world: CreateWorld = (options) => {
     approval(bill, at, tried = []) {
       const { person } = subscriptionOf(bill);
       const { issuer } = person;
-      advance(person, stepAt(now));
+      advance(person, stepOf(now));
       // Whoever leaves later is not foreseen, nor is a card that is replaced later.
       if (person.hasLeft) return 0;
       const futures = futuresOf(bill, person);
@@ -106,18 +107,20 @@ export const world: CreateWorld = (options) => {
         if (then >= time) continue;
         // A try while the card is blocked says nothing about the money.
         if (then >= blockedUntil) {
-          blockedUntil = blockOf(issuer, then, declinedAt);
-          futures.inVain(then, (met) => (1 - MISSED) * met);
+          blockedUntil = findBlockEnd(issuer, then, declinedAt);
+          futures.inVain(then, (met) => (1 - MIN_FAILURE_CHANCE) * met);
         }
         declinedAt = then;
       }
       if (time < blockedUntil) return 0;
       return (
-        futures.chance(time, (met) => met) * (1 - refusedAt(person, time)) * (1 - downChance(issuer.uptime, now, time))
+        futures.chance(time, (met) => met) *
+        (1 - refusalRateAt(person, time)) *
+        (1 - downChance(issuer.uptime, now, time))
       );
     },
   };
 };
 
 /** A try may be in vain for what the futures don't hold, so that it never rules one out. */
-const MISSED = 0.04;
+const MIN_FAILURE_CHANCE = 0.04;

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { type TestDatabase, testDatabase } from "../../../test/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { testApi, testClock, testKey, testMerchant } from "../api.fixture.ts";
-import { openApiText } from "../openapi/document.ts";
-import { validatorAt } from "../openapi/validator.fixture.ts";
-import { httpFile } from "./http-file.ts";
+import { buildOpenApiText } from "../openapi/openapi-document.ts";
+import { createValidatorAt } from "../openapi/validator.fixture.ts";
+import { buildHttpFile } from "./http-file.ts";
 
 let database: TestDatabase;
 let api: Awaited<ReturnType<typeof testApi>>;
 let key: string;
 before(async () => {
-  database = await testDatabase();
+  database = await createTestDatabase();
   api = await testApi(database.db, { ...testClock(), serviceMs: Date.UTC(2026, 5, 1) });
   key = (await testKey(database.db, api.ports, await testMerchant(database.db, api.ports))).apiKey;
 });
@@ -51,12 +51,12 @@ test("every request of the collection for editors is sent as it stands, and answ
     assert.equal(headers.Authorization, "Bearer t");
     const { type, requestId } = JSON.parse(body!) as { type?: string; requestId?: string };
     const schema = `/webhooks/${type ?? "recovery_action"}/post/requestBody/content/application~1json/schema`;
-    assert.ok(validatorAt(schema)(JSON.parse(body!)), `${type ?? requestId}`);
+    assert.ok(createValidatorAt(schema)(JSON.parse(body!)), `${type ?? requestId}`);
   }
 });
 
 test("the collection calls the installation that it is served by", () => {
-  const file = httpFile(openApiText("https://d.example"), "https://d.example");
+  const file = buildHttpFile(buildOpenApiText("https://d.example"), "https://d.example");
   assert.ok(file.includes("@baseUrl = https://d.example\n"));
   assert.equal(file.includes("localhost:8443"), false);
 });

@@ -1,10 +1,10 @@
-import { placed } from "./reference.ts";
+import { listOperations } from "./api-reference.ts";
 
 interface Example {
   "application/json": { examples?: Record<string, { value: unknown }> };
 }
 
-const HEAD = (
+const FILE_HEADER = (
   baseUrl: string,
 ) => `# Every operation of the API, and every event as Dunlin posts it, to be sent from an editor that knows .http files.
 # The key comes from the environment variable DUNLIN_API_KEY. The editor must trust data/tls/ca.pem, if Dunlin made the certificate.
@@ -18,10 +18,10 @@ const HEAD = (
 /**
  * A collection of requests, one for each example of an OpenAPI document.
  *
- * @param openApi  as `openApiText` writes it
+ * @param openApi  as `buildOpenApiText` writes it
  */
-export function httpFile(openApi: string, baseUrl: string): string {
-  const requests = placed(JSON.parse(openApi)).flatMap(({ method, path, operation }) => {
+export function buildHttpFile(openApi: string, baseUrl: string): string {
+  const requests = listOperations(JSON.parse(openApi)).flatMap(({ method, path, operation }) => {
     const { summary, security, requestBody } = operation;
     const isOpen = security?.length === 0;
     const address = path === null ? "{{webhookUrl}}" : `{{baseUrl}}${path}`;
@@ -34,5 +34,5 @@ export function httpFile(openApi: string, baseUrl: string): string {
         `### ${summary}: ${name}\n${head}Content-Type: application/json\n\n${JSON.stringify(value, null, 2)}\n`,
     );
   });
-  return [HEAD(baseUrl), ...requests].join("\n");
+  return [FILE_HEADER(baseUrl), ...requests].join("\n");
 }

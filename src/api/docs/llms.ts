@@ -1,21 +1,21 @@
-import { chapters, INDEX, isDecision, readRepositoryFile } from "./contents.ts";
-import { placed } from "./reference.ts";
+import { listOperations } from "./api-reference.ts";
+import { INDEX_FILE, isDecision, readChapters, readRepositoryFile } from "./contents.ts";
 
 /**
  * `llms.txt`: what there is to read, for programs that read (llmstxt.org).
  *
- * @param openApi  as `openApiText` writes it
+ * @param openApi  as `buildOpenApiText` writes it
  * @param link  a file of the repository as a link of this file
  */
-export function llmsText(openApi: string, link: (file: string) => string): string {
-  const [, title, about] = /^# (.*)\n\n([\s\S]*?)\n\n/.exec(readRepositoryFile(INDEX))!;
-  const lists = chapters().map(({ title: heading, entries }) => {
+export function buildLlmsText(openApi: string, link: (file: string) => string): string {
+  const [, title, about] = /^# (.*)\n\n([\s\S]*?)\n\n/.exec(readRepositoryFile(INDEX_FILE))!;
+  const lists = readChapters().map(({ title: heading, entries }) => {
     // How Dunlin came to be so is of no use to whoever integrates it.
     const listed = entries.filter(({ file }) => !isDecision(file));
     const lines = listed.map(({ words, file, about }) => `- [${words}](${link(file)})${about ? `: ${about}` : ""}`);
     return [`## ${heading}`, "", ...lines].join("\n");
   });
-  const operations = placed(JSON.parse(openApi)).map(
+  const operations = listOperations(JSON.parse(openApi)).map(
     ({ method, path, operation }) =>
       `- ${path === null ? operation.summary : `\`${method.toUpperCase()} ${path}\`: ${operation.summary}`}`,
   );

@@ -1,34 +1,34 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytes, INVOICE, read, refusal, TRANSACTION } from "./batch.fixture.ts";
-import type { RecordKind } from "./batch.ts";
-import { INVOICES } from "./invoice.ts";
-import { SUBSCRIPTIONS } from "./subscription.ts";
-import { TRANSACTIONS } from "./transaction.ts";
+import { INVOICE_KIND } from "./invoice-record.ts";
+import { INVOICE, parseFixture, refusalMessage, TRANSACTION, toBytes } from "./parse-batch.fixture.ts";
+import type { RecordKind } from "./parse-batch.ts";
+import { SUBSCRIPTION_KIND } from "./subscription-record.ts";
+import { TRANSACTION_KIND } from "./transaction-record.ts";
 
 /** Each kind, and a record that has what it must have. */
 const KINDS: readonly [RecordKind<never>, Record<string, unknown>][] = [
-  [SUBSCRIPTIONS as RecordKind<never>, { ...INVOICE, state: "SUBSCRIPTION_STATE_ACTIVE" }],
-  [INVOICES as RecordKind<never>, INVOICE],
-  [TRANSACTIONS as RecordKind<never>, { ...TRANSACTION, customerId: undefined }],
+  [SUBSCRIPTION_KIND as RecordKind<never>, { ...INVOICE, state: "SUBSCRIPTION_STATE_ACTIVE" }],
+  [INVOICE_KIND as RecordKind<never>, INVOICE],
+  [TRANSACTION_KIND as RecordKind<never>, { ...TRANSACTION, customerId: undefined }],
 ];
 
 /** Bodies that one reader takes, and the other one. A second kind of space or an unknown field is none for the walk. */
 const bodiesOf = (name: string, record: Record<string, unknown>) => [
-  bytes({ [name]: [record] }),
-  bytes({ [name]: [{ ...record, unknown: "é" }] }),
+  toBytes({ [name]: [record] }),
+  toBytes({ [name]: [{ ...record, unknown: "é" }] }),
 ];
 
 test("an empty text or null in an optional field means absent, in every optional field of every kind", () => {
   let fields = 0;
   for (const [kind, record] of KINDS) {
-    const [least] = read(kind, bytes({ [kind.name]: [record] }));
+    const [least] = parseFixture(kind, toBytes({ [kind.name]: [record] }));
     for (const [name, { required }] of kind.fields) {
       if (required) continue;
       fields++;
       for (const value of ["", null])
         for (const body of bodiesOf(kind.name, { ...record, [name]: value }))
-          assert.deepEqual(read(kind, body), [least], `${kind.name} ${name} ${value}`);
+          assert.deepEqual(parseFixture(kind, body), [least], `${kind.name} ${name} ${value}`);
     }
   }
   assert.ok(fields > 35);
@@ -36,13 +36,13 @@ test("an empty text or null in an optional field means absent, in every optional
 
 test("a cardFunding of UNKNOWN means absent, and does not refuse the batch", () => {
   const record = { ...TRANSACTION, cardBrand: "visa" };
-  const { name } = TRANSACTIONS;
-  const [least] = read(TRANSACTIONS, bytes({ [name]: [record] }));
+  const { name } = TRANSACTION_KIND;
+  const [least] = parseFixture(TRANSACTION_KIND, toBytes({ [name]: [record] }));
   const unknown = { ...record, cardFunding: "CARD_FUNDING_UNKNOWN" };
-  for (const body of bodiesOf(name, unknown)) assert.deepEqual(read(TRANSACTIONS, body), [least]);
+  for (const body of bodiesOf(name, unknown)) assert.deepEqual(parseFixture(TRANSACTION_KIND, body), [least]);
   const mixed = [unknown, { ...record, cardFunding: "CARD_FUNDING_CHARGE" }, unknown, record, record];
   assert.deepEqual(
-    read(TRANSACTIONS, bytes({ [name]: mixed })).map(({ cardFunding }) => cardFunding),
+    parseFixture(TRANSACTION_KIND, toBytes({ [name]: mixed })).map(({ cardFunding }) => cardFunding),
     [undefined, "CHARGE", undefined, undefined, undefined],
   );
 });
@@ -54,7 +54,7 @@ test("an empty text or null in a required field is refused", () => {
       for (const value of ["", null])
         for (const body of bodiesOf(kind.name, { ...record, [name]: value }))
           assert.match(
-            refusal(() => read(kind, body)),
+            refusalMessage(() => parseFixture(kind, body)),
             new RegExp(`^${kind.name}\\[0\\]\\.${name} must be `),
           );
     }

@@ -1,4 +1,4 @@
-import type { RecordKind } from "./batch.ts";
+import type { RecordKind } from "./parse-batch.ts";
 
 /** A record as it is pushed, for JSON.stringify, which writes moments in UTC with milliseconds. What is not known is left out. */
 export function toRecordJson<Row extends object>({ order }: RecordKind<Row>, record: Row): Record<string, unknown> {

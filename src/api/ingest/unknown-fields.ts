@@ -1,22 +1,22 @@
 import { holdsCardNumber, isCardNumber } from "../json/card-number.ts";
-import { tooDeep } from "../json/refuse-heap.ts";
+import { tooDeepError } from "../json/refuse-excessive-json.ts";
 import { DEPTH_MAX } from "../json/scan-json.ts";
 
 /** What is said of a field that Dunlin does not know. Its sender may expect that such a field is ignored. */
-export const CARD_NUMBER_ANYWHERE =
+export const CARD_NUMBER_RULE =
   "must not hold a card number (13 to 19 digits that pass the Luhn check): card numbers are not accepted anywhere, not even in unknown fields";
 
 /** `place.key`. The caller's own key is shown only when it is a short word without a long number in it. */
-function fieldAt(place: string, key: string): string {
+function formatFieldPath(place: string, key: string): string {
   const shown = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(key) && !/\d{6}/.test(key) ? key : "(unknown field)";
   return place === "" ? shown : `${place}.${shown}`;
 }
 
-type Part = string | number;
+type PathPart = string | number;
 
 /** `place` with these keys and indexes behind it. */
-export const placeOf = (place: string, parts: readonly Part[]) =>
-  parts.reduce<string>((at, part) => (typeof part === "number" ? `${at}[${part}]` : fieldAt(at, part)), place);
+export const formatPath = (place: string, parts: readonly PathPart[]) =>
+  parts.reduce<string>((at, part) => (typeof part === "number" ? `${at}[${part}]` : formatFieldPath(at, part)), place);
 
 /**
  * Calls `onCard` with the place of each field of `object` that `concerns` picks and that holds a card number, in a text, a
@@ -33,8 +33,8 @@ export function findCards(
 ) {
   for (const key of Object.keys(object)) {
     if (!concerns(key)) continue;
-    const found = holdsCardNumber(key, 1) ? [] : wayToCard(object[key], level + 1);
-    if (found) onCard(placeOf(place, [key, ...found.reverse()]));
+    const found = holdsCardNumber(key, 1) ? [] : findCardPath(object[key], level + 1);
+    if (found) onCard(formatPath(place, [key, ...found.reverse()]));
   }
 }
 
@@ -42,20 +42,20 @@ export function findCards(
 const THIRTEEN_DIGITS = 1e12;
 
 /** The keys and indexes that lead to a card number in `value`, last one first; they are named only when there is one. */
-function wayToCard(value: unknown, level: number): Part[] | undefined {
+function findCardPath(value: unknown, level: number): PathPart[] | undefined {
   if (typeof value === "string") return holdsCardNumber(value, 1) ? [] : undefined;
   if (typeof value === "number") return value >= THIRTEEN_DIGITS && isCardNumber(String(value)) ? [] : undefined;
   if (typeof value !== "object" || value === null) return undefined;
-  if (level > DEPTH_MAX) throw tooDeep();
+  if (level > DEPTH_MAX) throw tooDeepError();
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
-      const found = wayToCard(value[index], level + 1);
+      const found = findCardPath(value[index], level + 1);
       if (found) return [...found, index];
     }
     return undefined;
   }
   for (const key of Object.keys(value)) {
-    const found = holdsCardNumber(key, 1) ? [] : wayToCard((value as Record<string, unknown>)[key], level + 1);
+    const found = holdsCardNumber(key, 1) ? [] : findCardPath((value as Record<string, unknown>)[key], level + 1);
     if (found) return [...found, key];
   }
   return undefined;

@@ -7,7 +7,7 @@ const SEPARATOR = "[\\s./\\u00ad\\u200b-\\u200d\\u2010-\\u2015\\u2060\\u2212\\uf
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 
 /** The rule as it is said, without a thought for time: every run of groups, every first and last group. */
-function saidRule(text: string, groupsMin: number): boolean {
+function matchesCardRule(text: string, groupsMin: number): boolean {
   for (const [run] of text.replace(UUID, "u").matchAll(new RegExp(`\\d+(?:${SEPARATOR}\\d+)*`, "g"))) {
     const groups = run.match(/\d+/g)!;
     for (let first = 0; first < groups.length; first++)
@@ -29,7 +29,7 @@ test("one walk over a text finds just the card numbers that trying every group w
   let found = 0;
   fc.assert(
     fc.property(texts, fc.constantFrom<1 | 2>(1, 2), (text, groupsMin) => {
-      const expected = saidRule(text, groupsMin);
+      const expected = matchesCardRule(text, groupsMin);
       if (expected) found++;
       assert.equal(holdsCardNumber(text, groupsMin), expected);
     }),

@@ -1,37 +1,37 @@
 // The card ranges: first digits from, to, and the lengths in use.
-const LONG = [14, 15, 16, 17, 18, 19];
-const RANGES: readonly (readonly [from: string, to: string, lengths: readonly number[]])[] = [
+const LONG_LENGTHS = [14, 15, 16, 17, 18, 19];
+const CARD_RANGES: readonly (readonly [from: string, to: string, lengths: readonly number[]])[] = [
   ["2200", "2205", [16, 17, 18, 19]], // Mir
   ["2221", "2720", [16]], // Mastercard
-  ["300", "305", LONG], // Diners Club
-  ["309", "309", LONG],
+  ["300", "305", LONG_LENGTHS], // Diners Club
+  ["309", "309", LONG_LENGTHS],
   ["34", "34", [15]], // American Express
   ["3528", "3589", [16, 17, 18, 19]], // JCB
-  ["36", "36", LONG], // Diners Club
+  ["36", "36", LONG_LENGTHS], // Diners Club
   ["37", "37", [15]], // American Express
-  ["38", "39", LONG], // Diners Club
+  ["38", "39", LONG_LENGTHS], // Diners Club
   ["4", "4", [13, 16, 18, 19]], // Visa
-  ["50", "50", [13, ...LONG]], // Maestro, Verve, RuPay
+  ["50", "50", [13, ...LONG_LENGTHS]], // Maestro, Verve, RuPay
   ["51", "55", [16]], // Mastercard
-  ["56", "58", [13, ...LONG]], // Maestro
-  ["60", "60", [13, ...LONG]], // Discover, RuPay, Maestro
-  ["62", "62", LONG], // UnionPay
-  ["63", "63", [13, ...LONG]], // Maestro
+  ["56", "58", [13, ...LONG_LENGTHS]], // Maestro
+  ["60", "60", [13, ...LONG_LENGTHS]], // Discover, RuPay, Maestro
+  ["62", "62", LONG_LENGTHS], // UnionPay
+  ["63", "63", [13, ...LONG_LENGTHS]], // Maestro
   ["64", "65", [16, 17, 18, 19]], // Discover
-  ["67", "67", [13, ...LONG]], // Maestro
+  ["67", "67", [13, ...LONG_LENGTHS]], // Maestro
   ["81", "82", [16, 17, 18, 19]], // UnionPay, RuPay
   ["9792", "9792", [16]], // Troy
 ];
 
-const SHORTEST = 13;
-const LONGEST = 19;
-const PREFIX = 4;
+const CARD_DIGITS_MIN = 13;
+const CARD_DIGITS_MAX = 19;
+const PREFIX_DIGITS = 4;
 
 /** For each four first digits the lengths that a card number may have, as a set of bits. */
-const LENGTHS = new Uint32Array(10 ** PREFIX);
-for (const [from, to, lengths] of RANGES)
-  for (let prefix = Number(from.padEnd(PREFIX, "0")); prefix <= Number(to.padEnd(PREFIX, "9")); prefix++)
-    for (const length of lengths) LENGTHS[prefix]! |= 1 << length;
+const LENGTHS_BY_PREFIX = new Uint32Array(10 ** PREFIX_DIGITS);
+for (const [from, to, lengths] of CARD_RANGES)
+  for (let prefix = Number(from.padEnd(PREFIX_DIGITS, "0")); prefix <= Number(to.padEnd(PREFIX_DIGITS, "9")); prefix++)
+    for (const length of lengths) LENGTHS_BY_PREFIX[prefix]! |= 1 << length;
 
 const hasLength = (lengths: number, length: number) => ((lengths >> length) & 1) === 1;
 
@@ -40,13 +40,13 @@ const ZERO = 0x30;
 /** Whether these digits, and nothing but digits, are a card number: 13 to 19 of them, in a card range, passing Luhn. */
 export function isCardNumber(digits: string): boolean {
   const { length } = digits;
-  if (length < SHORTEST || length > LONGEST) return false;
+  if (length < CARD_DIGITS_MIN || length > CARD_DIGITS_MAX) return false;
   let [sum, first] = [0, 0];
   for (let index = 0; index < length; index++) {
     const digit = digits.charCodeAt(index) - ZERO;
     if (digit < 0 || digit > 9) return false;
-    if (index < PREFIX) first = first * 10 + digit;
-    if (index === PREFIX && !hasLength(LENGTHS[first]!, length)) return false;
+    if (index < PREFIX_DIGITS) first = first * 10 + digit;
+    if (index === PREFIX_DIGITS && !hasLength(LENGTHS_BY_PREFIX[first]!, length)) return false;
     sum += (length - index) % 2 === 1 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2;
   }
   return sum % 10 === 0;
@@ -71,29 +71,32 @@ function withoutUuids(text: string) {
 }
 
 /** Behind the last character: neither a digit nor a separator. */
-const END = 0x7a;
+const END_CODE = 0x7a;
 const SEPARATORS_MAX = 3;
-const MANY = SEPARATORS_MAX + 1;
+const SEPARATORS_TOO_MANY = SEPARATORS_MAX + 1;
 
 /** Spaces, hyphens, dots and slashes, and what nobody sees: of no width, or a hyphen where a line may end. */
 const SEPARATOR = /[\s./\u00ad\u200b-\u200d\u2010-\u2015\u2060\u2212\ufeff-]/;
 const TWO_GROUPS = new RegExp(`\\d${SEPARATOR.source}{1,${SEPARATORS_MAX}}\\d`);
 /** 1 for those up to \uffff that set groups of digits apart. */
-const separates = Uint8Array.from({ length: 0x10000 }, (_, code) => Number(SEPARATOR.test(String.fromCharCode(code))));
+const SEPARATOR_FLAGS = Uint8Array.from({ length: 0x10000 }, (_, code) =>
+  Number(SEPARATOR.test(String.fromCharCode(code))),
+);
 
 // What is remembered of the last 32 digits of a run, by their number in it: more than a card number has.
-const WINDOW = 32;
-const LAST = WINDOW - 1;
-const values = new Uint8Array(WINDOW);
+const DIGIT_WINDOW = 32;
+const WINDOW_MASK = DIGIT_WINDOW - 1;
+const windowDigits = new Uint8Array(DIGIT_WINDOW);
 /** Of a digit that begins a group: the last digit of Luhn's sum of all digits before it, those with an odd number doubled; and the other way round. */
-const oddDoubled = new Uint8Array(WINDOW);
-const evenDoubled = new Uint8Array(WINDOW);
+const luhnOddDoubled = new Uint8Array(DIGIT_WINDOW);
+const luhnEvenDoubled = new Uint8Array(DIGIT_WINDOW);
 /** Of a digit that does not. */
-const NONE = 10;
+const NO_GROUP_START = 10;
 
-function prefixAt(start: number) {
+function readPrefixAt(start: number) {
   let prefix = 0;
-  for (let digit = start; digit < start + PREFIX; digit++) prefix = prefix * 10 + values[digit & LAST]!;
+  for (let digit = start; digit < start + PREFIX_DIGITS; digit++)
+    prefix = prefix * 10 + windowDigits[digit & WINDOW_MASK]!;
   return prefix;
 }
 
@@ -106,47 +109,47 @@ function prefixAt(start: number) {
  * @param groupsMin  1 for free text; 2 for identifiers, where plain digits are fine: one in ten order numbers passes Luhn
  */
 export function holdsCardNumber(text: string, groupsMin: 1 | 2): boolean {
-  if (text.length < SHORTEST) return false;
-  if (NOT_ASCII.test(text)) return holdsPlainly(text.replace(OTHER_DIGIT, plainDigit), groupsMin);
-  return holdsPlainly(text, groupsMin);
+  if (text.length < CARD_DIGITS_MIN) return false;
+  if (NOT_ASCII.test(text)) return holdsAsciiCardNumber(text.replace(NON_ASCII_DIGIT, toAsciiDigit), groupsMin);
+  return holdsAsciiCardNumber(text, groupsMin);
 }
 
 const NOT_ASCII = /[^\0-\x7f]/;
-const OTHER_DIGIT = /(?![0-9])\p{Nd}/gu;
+const NON_ASCII_DIGIT = /(?![0-9])\p{Nd}/gu;
 const isDigit = /^\p{Nd}$/u;
 
 /** The digits of a script follow each other, zero first; where scripts follow each other, too, each has ten. */
-function plainDigit(digit: string): string {
+function toAsciiDigit(digit: string): string {
   const code = digit.codePointAt(0)!;
   let before = 0;
   while (isDigit.test(String.fromCodePoint(code - before - 1))) before++;
   return String(before % 10);
 }
 
-function holdsPlainly(text: string, groupsMin: 1 | 2): boolean {
+function holdsAsciiCardNumber(text: string, groupsMin: 1 | 2): boolean {
   // Most texts have none, and this search is several times quicker than the walk.
   if (!(groupsMin === 1 ? /\d/ : TWO_GROUPS).test(text)) return false;
-  return isIn(text.length < UUID_CHARS ? text : withoutUuids(text), groupsMin);
+  return scanForCardNumber(text.length < UUID_CHARS ? text : withoutUuids(text), groupsMin);
 }
 
-function isIn(text: string, groupsMin: 1 | 2): boolean {
+function scanForCardNumber(text: string, groupsMin: 1 | 2): boolean {
   let digits = 0; // of the run
   let groupStart = 0; // the number of the group's first digit
-  let separators = MANY; // since the last digit
+  let separators = SEPARATORS_TOO_MANY; // since the last digit
   let odd = 0;
   let even = 0;
   for (let index = 0; index <= text.length; index++) {
-    const code = index < text.length ? text.charCodeAt(index) : END;
+    const code = index < text.length ? text.charCodeAt(index) : END_CODE;
     const digit = code - ZERO;
     if (digit >= 0 && digit <= 9) {
       if (separators > 0) {
         if (separators > SEPARATORS_MAX) digits = odd = even = 0;
         separators = 0;
         groupStart = digits;
-        oddDoubled[digits & LAST] = odd;
-        evenDoubled[digits & LAST] = even;
-      } else oddDoubled[digits & LAST] = evenDoubled[digits & LAST] = NONE;
-      values[digits & LAST] = digit;
+        luhnOddDoubled[digits & WINDOW_MASK] = odd;
+        luhnEvenDoubled[digits & WINDOW_MASK] = even;
+      } else luhnOddDoubled[digits & WINDOW_MASK] = luhnEvenDoubled[digits & WINDOW_MASK] = NO_GROUP_START;
+      windowDigits[digits & WINDOW_MASK] = digit;
       const doubled = digit > 4 ? digit * 2 - 9 : digit * 2;
       odd += (digits & 1) === 1 ? doubled : digit;
       if (odd >= 10) odd -= 10;
@@ -155,20 +158,21 @@ function isIn(text: string, groupsMin: 1 | 2): boolean {
       digits++;
       continue;
     }
-    if (separators === 0 && digits >= SHORTEST) {
+    if (separators === 0 && digits >= CARD_DIGITS_MIN) {
       // The last digit counts as it is, every second one before it doubled.
       const isOdd = (digits & 1) === 1;
       const sum = isOdd ? odd : even;
-      const sums = isOdd ? oddDoubled : evenDoubled;
-      const shortest = Math.max(SHORTEST, digits - groupStart + (groupsMin - 1));
-      const longest = Math.min(LONGEST, digits);
+      const sums = isOdd ? luhnOddDoubled : luhnEvenDoubled;
+      const shortest = Math.max(CARD_DIGITS_MIN, digits - groupStart + (groupsMin - 1));
+      const longest = Math.min(CARD_DIGITS_MAX, digits);
       for (let length = shortest; length <= longest; length++) {
         const start = digits - length;
         // Else no group begins there, or the digits from there on have a sum that does not end in 0.
-        if (sums[start & LAST] === sum && hasLength(LENGTHS[prefixAt(start)]!, length)) return true;
+        if (sums[start & WINDOW_MASK] === sum && hasLength(LENGTHS_BY_PREFIX[readPrefixAt(start)]!, length))
+          return true;
       }
     }
-    separators = separates[code] === 1 ? separators + 1 : MANY;
+    separators = SEPARATOR_FLAGS[code] === 1 ? separators + 1 : SEPARATORS_TOO_MANY;
   }
   return false;
 }

@@ -1,12 +1,12 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { ApiError } from "../errors.ts";
-import { refuseHeap } from "./refuse-heap.ts";
+import { refuseExcessiveJson } from "./refuse-excessive-json.ts";
 
 /** A body as text and as a value. */
 export interface JsonBody {
   text: string;
   value: unknown;
-  /** See `isPlain`. */
+  /** See `isPlainAscii`. */
   plain: boolean;
 }
 
@@ -15,7 +15,7 @@ const DEL = 0x7f;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** ASCII without a backslash or DEL: when it is JSON, no string in it holds an escape, a control character or a lone surrogate. */
-const isPlain = (body: Buffer) => isAscii(body) && !body.includes(BACKSLASH) && !body.includes(DEL);
+const isPlainAscii = (body: Buffer) => isAscii(body) && !body.includes(BACKSLASH) && !body.includes(DEL);
 
 /** Read a body as JSON. Throws a 400 that says what is wrong and repeats nothing of it. */
 export function readJson(body: Buffer): JsonBody {
@@ -23,11 +23,11 @@ export function readJson(body: Buffer): JsonBody {
   if (!ascii && !isUtf8(body)) throw new ApiError(400, "the body must be UTF-8");
   if (body.subarray(0, 3).equals(BOM)) throw new ApiError(400, "the body must not begin with a byte order mark");
   const text = ascii ? body.toString("latin1") : body.toString("utf8");
-  refuseHeap(text);
-  return { text, value: parse(text), plain: isPlain(body) };
+  refuseExcessiveJson(text);
+  return { text, value: parseJson(text), plain: isPlainAscii(body) };
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   if (text.length === 0) throw new ApiError(400, "the body must be JSON, and is empty");
   try {
     return JSON.parse(text);

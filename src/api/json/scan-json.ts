@@ -2,14 +2,14 @@
 export const DEPTH_MAX = 32;
 
 /** Where something stands: keys, and indexes of arrays. Reused while scanning: copy what you keep. */
-export type Path = readonly (string | number)[];
+export type JsonPath = readonly (string | number)[];
 
 /** What is told while a text is scanned. */
-interface Listener {
+interface ScanListener {
   /** A number whose source is not how JavaScript would write its value: 5.0, 1e3, -0, 9007199254740993. */
-  onNumber(path: Path, source: string): void;
+  onNumber(path: JsonPath, source: string): void;
   /** A key that stands in its object a second time. */
-  onDuplicate(path: Path): void;
+  onDuplicate(path: JsonPath): void;
 }
 
 /**
@@ -17,7 +17,7 @@ interface Listener {
  *
  * @returns false when the text is nested too deeply: then it was not scanned to its end
  */
-export function scanJson(text: string, { onNumber, onDuplicate }: Listener): boolean {
+export function scanJson(text: string, { onNumber, onDuplicate }: ScanListener): boolean {
   const path: (string | number)[] = [];
   // For each open object the keys seen so far; null for an array.
   const open: (Set<string> | null)[] = [];
@@ -43,7 +43,7 @@ export function scanJson(text: string, { onNumber, onDuplicate }: Listener): boo
         break;
       case 0x22: {
         // "
-        const end = closingQuote(text, at) + 1;
+        const end = findClosingQuote(text, at) + 1;
         if (isKey(text, end)) {
           const key = keyOf(text, at, end);
           const keys = open.at(-1)!;
@@ -55,8 +55,8 @@ export function scanJson(text: string, { onNumber, onDuplicate }: Listener): boo
         break;
       }
       default: {
-        const end = endOfNumber(text, at);
-        if (end > at && !isShortWhole(text, at, end)) {
+        const end = findNumberEnd(text, at);
+        if (end > at && !isShortInteger(text, at, end)) {
           const source = text.slice(at, end);
           if (String(Number(source)) !== source) onNumber(path, source);
         }
@@ -68,7 +68,7 @@ export function scanJson(text: string, { onNumber, onDuplicate }: Listener): boo
 }
 
 /** Where the string ends that opens at `at`: its closing quote, or -1 when it has none. */
-export function closingQuote(text: string, at: number) {
+export function findClosingQuote(text: string, at: number) {
   const quote = text.indexOf('"', at + 1);
   if (quote < 0 || text.charCodeAt(quote - 1) !== 0x5c) return quote;
   // Step by step: in a text of nothing but escaped quotes a search for each takes several times as long.
@@ -94,20 +94,20 @@ function keyOf(text: string, at: number, end: number): string {
 }
 
 /** Just behind the number that begins at `at`; `at` itself when none does. */
-function endOfNumber(text: string, at: number) {
+function findNumberEnd(text: string, at: number) {
   const first = text.charCodeAt(at);
   if (first !== 0x2d && !(first >= 0x30 && first <= 0x39)) return at;
   let index = at + 1;
   // Digits, sign, point and exponent: in valid JSON nothing else of these can follow a number.
-  while (continuesNumber(text.charCodeAt(index))) index++;
+  while (isNumberCharacter(text.charCodeAt(index))) index++;
   return index;
 }
 
 /** JavaScript writes so many digits alone as they stand. */
-const SHORT_DIGITS = 15;
+const EXACT_DIGITS_MAX = 15;
 
-function isShortWhole(text: string, at: number, end: number) {
-  if (end - at > SHORT_DIGITS) return false;
+function isShortInteger(text: string, at: number, end: number) {
+  if (end - at > EXACT_DIGITS_MAX) return false;
   for (let index = at; index < end; index++) {
     const code = text.charCodeAt(index);
     if (code < 0x30 || code > 0x39) return false;
@@ -115,5 +115,5 @@ function isShortWhole(text: string, at: number, end: number) {
   return true;
 }
 
-const continuesNumber = (code: number) =>
+const isNumberCharacter = (code: number) =>
   (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x65 || code === 0x45 || code === 0x2b || code === 0x2d;

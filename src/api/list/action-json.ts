@@ -1,5 +1,5 @@
 import type { ListedAction } from "../../store/action-list.ts";
-import { STATUS_PREFIX, TYPE_PREFIX } from "./query.ts";
+import { STATUS_PREFIX, TYPE_PREFIX } from "./list-query.ts";
 
 /** A recovery action as the interface shows it. What is not known is left out: JSON.stringify drops what is undefined. */
 export const toActionJson = (action: ListedAction) => ({

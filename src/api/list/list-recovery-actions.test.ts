@@ -1,11 +1,18 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { insert, type ListFixture, listFixture, newMerchant, second, violation } from "./listing.fixture.ts";
-import { PARAMETERS } from "./query.ts";
+import {
+  createListFixture,
+  insertAction,
+  type ListFixture,
+  newMerchant,
+  secondsToTime,
+  violatedField,
+} from "./list.fixture.ts";
+import { PARAMETERS } from "./list-query.ts";
 
 let at: ListFixture;
 before(async () => {
-  at = await listFixture();
+  at = await createListFixture();
 });
 after(async () => {
   await at.api.close();
@@ -19,8 +26,8 @@ test("a merchant without actions gets an empty page", async () => {
 
 test("an action is shown with its prefixes; what is not known is left out", async () => {
   const { merchant, list } = await newMerchant(at);
-  const planned = await insert(at.database.db, merchant, { createdAt: "2026-01-15T10:00:00Z" });
-  const executed = await insert(at.database.db, merchant, {
+  const planned = await insertAction(at.database.db, merchant, { createdAt: "2026-01-15T10:00:00Z" });
+  const executed = await insertAction(at.database.db, merchant, {
     subscriptionId: "sub_1",
     transactionId: "tx_1",
     cardCountry: "DE",
@@ -69,28 +76,28 @@ test("an action is shown with its prefixes; what is not known is left out", asyn
 
 test("each filter picks its actions, alone and together, and counts them", async () => {
   const { merchant, list } = await newMerchant(at);
-  const a = await insert(at.database.db, merchant, {
+  const a = await insertAction(at.database.db, merchant, {
     invoiceId: "in_a",
     subscriptionId: "sub_a",
     customerId: "cus_a",
     cardCountry: "DE",
-    createdAt: second(1),
+    createdAt: secondsToTime(1),
   });
-  const b = await insert(at.database.db, merchant, {
+  const b = await insertAction(at.database.db, merchant, {
     invoiceId: "in_b",
     customerId: "cus_a",
     transactionId: "tx_b",
     cardCountry: "FR",
     currency: "USD",
-    createdAt: second(2),
-    executedAt: second(9),
+    createdAt: secondsToTime(2),
+    executedAt: secondsToTime(9),
   });
-  const c = await insert(at.database.db, merchant, {
+  const c = await insertAction(at.database.db, merchant, {
     invoiceId: "in_b",
     cardCountry: "DE",
     type: "CARD_CHANGE",
     status: "EXPIRED",
-    createdAt: second(3),
+    createdAt: secondsToTime(3),
   });
   const expected: [Record<string, string>, string[]][] = [
     [{}, [c, b, a]],
@@ -122,12 +129,12 @@ test("each filter picks its actions, alone and together, and counts them", async
 
 test("the bounds of the execution time are inclusive, to the millisecond", async () => {
   const { merchant, list } = await newMerchant(at);
-  const early = await insert(at.database.db, merchant, {
-    createdAt: second(1),
+  const early = await insertAction(at.database.db, merchant, {
+    createdAt: secondsToTime(1),
     executedAt: "2026-01-20T10:00:00.123Z",
   });
-  const late = await insert(at.database.db, merchant, {
-    createdAt: second(2),
+  const late = await insertAction(at.database.db, merchant, {
+    createdAt: secondsToTime(2),
     executedAt: "2026-01-20T10:00:00.124900Z",
   });
   const ids = async (query: Record<string, string>) =>
@@ -174,7 +181,7 @@ test("wrong, unknown and repeated parameters are a 400 that names them", async (
   ];
   for (const [query, field] of wrong) {
     const reply = await get(query);
-    assert.equal(violation(reply), field, query);
+    assert.equal(violatedField(reply), field, query);
     assert.equal(reply.body.includes("4111"), false);
   }
   assert.equal((await get("&&invoiceId=a%20b%2Bc&")).statusCode, 200);
@@ -182,11 +189,11 @@ test("wrong, unknown and repeated parameters are a 400 that names them", async (
 
 test("an empty parameter means the same as an absent one, whichever it is", async () => {
   const { merchant, get, list } = await newMerchant(at);
-  await insert(at.database.db, merchant, { createdAt: second(1), currency: "EUR" });
+  await insertAction(at.database.db, merchant, { createdAt: secondsToTime(1), currency: "EUR" });
   const all = (await get("")).body;
   for (const name of Object.keys(PARAMETERS)) assert.equal((await get(`${name}=`)).body, all, name);
   assert.equal((await get(`${Object.keys(PARAMETERS).join("=&")}=`)).body, all);
-  await insert(at.database.db, merchant, { createdAt: second(2), currency: "EUR" });
+  await insertAction(at.database.db, merchant, { createdAt: secondsToTime(2), currency: "EUR" });
   const { nextPageToken: pageToken } = await list({ currency: "EUR", pageSize: "1" });
   assert.equal((await list({ pageToken, currency: "", orderBy: "" })).recoveryActions.length, 1);
 });
@@ -218,7 +225,7 @@ test("every error of the list carries an object with @type", async () => {
 test("one merchant never sees what is another's, though all ids are the same", async () => {
   const one = await newMerchant(at);
   const two = await newMerchant(at);
-  await insert(at.database.db, one.merchant, { createdAt: second(1), customerId: "same" });
+  await insertAction(at.database.db, one.merchant, { createdAt: secondsToTime(1), customerId: "same" });
   assert.deepEqual(await two.list({ customerId: "same" }), { recoveryActions: [], nextPageToken: "", totalSize: 0 });
   assert.equal((await one.list({ customerId: "same" })).totalSize, 1);
 });

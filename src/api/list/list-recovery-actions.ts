@@ -1,17 +1,17 @@
 import type { FastifyRequest } from "fastify";
-import { actionsAfter, firstActions, type ListedAction } from "../../store/action-list.ts";
+import { type ListedAction, readFirstPage, readPageAfter } from "../../store/action-list.ts";
 import type { Api } from "../api.ts";
-import { badField, LIST_PATH } from "../errors.ts";
+import { badFieldError, LIST_PATH } from "../errors.ts";
 import { toActionJson } from "./action-json.ts";
-import { readPageToken, signPageToken, type Walk } from "./page-token.ts";
-import { type ListQuery, readQuery, toListing } from "./query.ts";
+import { type ListQuery, parseListQuery, toListing } from "./list-query.ts";
+import { type PageWalk, readPageToken, signPageToken } from "./page-token.ts";
 
 /** GET /v1/recovery_actions: one page of the merchant's recovery actions. */
 export function listRecoveryActionsRoute(api: Api) {
   const onRequest = api.requires("read:recovery_actions");
   api.http.get(LIST_PATH, { onRequest, config: { family: "list" } }, async (request: FastifyRequest) => {
     const merchantId = request.caller!.merchant.id;
-    const query = readQuery(searchOf(request.url));
+    const query = parseListQuery(searchOf(request.url));
     const page = await (query.pageToken === undefined
       ? firstPage(api, merchantId, query)
       : nextPage(api, merchantId, query, query.pageToken));
@@ -23,16 +23,16 @@ export function listRecoveryActionsRoute(api: Api) {
 async function firstPage(api: Api, merchantId: string, query: ListQuery) {
   const { filters, orderBy = "created_at", direction = "desc" } = query;
   const listing = toListing(filters, orderBy, direction);
-  const { total, actions } = await firstActions(api.walled.of(merchantId), merchantId, listing, query.pageSize + 1);
-  return pageOf(api, merchantId, { filters, orderBy, direction, total }, actions, query.pageSize);
+  const { total, actions } = await readFirstPage(api.walled.of(merchantId), merchantId, listing, query.pageSize + 1);
+  return buildPage(api, merchantId, { filters, orderBy, direction, total }, actions, query.pageSize);
 }
 
 async function nextPage(api: Api, merchantId: string, query: ListQuery, token: string) {
   const walk = readPageToken(api.tokenKeys, merchantId, token, api.ports.realNow());
-  if (!walk) throw badField("pageToken", "is not valid or has expired: start again without it");
-  refuseDifferences(query, walk);
+  if (!walk) throw badFieldError("pageToken", "is not valid or has expired: start again without it");
+  refuseChangedQuery(query, walk);
   const listing = toListing(walk.filters, walk.orderBy, walk.direction);
-  const actions = await actionsAfter(
+  const actions = await readPageAfter(
     api.walled.of(merchantId),
     merchantId,
     listing,
@@ -40,20 +40,26 @@ async function nextPage(api: Api, merchantId: string, query: ListQuery, token: s
     walk.total,
     query.pageSize + 1,
   );
-  return pageOf(api, merchantId, walk, actions, query.pageSize);
+  return buildPage(api, merchantId, walk, actions, query.pageSize);
 }
 
 /** What is said again must be what the walk began with; what is left out goes on as it was. */
-function refuseDifferences(query: ListQuery, walk: Walk) {
+function refuseChangedQuery(query: ListQuery, walk: PageWalk) {
   const says = "must be the same as when the walk began, or be left out";
   for (const [name, value] of Object.entries(query.filters))
-    if (walk.filters[name] !== value) throw badField(name, says);
-  if (query.orderBy !== undefined && query.orderBy !== walk.orderBy) throw badField("orderBy", says);
-  if (query.direction !== undefined && query.direction !== walk.direction) throw badField("orderDirection", says);
+    if (walk.filters[name] !== value) throw badFieldError(name, says);
+  if (query.orderBy !== undefined && query.orderBy !== walk.orderBy) throw badFieldError("orderBy", says);
+  if (query.direction !== undefined && query.direction !== walk.direction) throw badFieldError("orderDirection", says);
 }
 
 /** `actions` holds one row more than the page when there is another page. */
-function pageOf(api: Api, merchantId: string, walk: Omit<Walk, "cursor">, actions: ListedAction[], pageSize: number) {
+function buildPage(
+  api: Api,
+  merchantId: string,
+  walk: Omit<PageWalk, "cursor">,
+  actions: ListedAction[],
+  pageSize: number,
+) {
   const page = actions.slice(0, pageSize);
   const last = page.at(-1);
   const more = actions.length > pageSize && last !== undefined;

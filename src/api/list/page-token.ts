@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { DAY_MS } from "../../domain/durations.ts";
-import type { Cursor, Order } from "../../store/action-listing.ts";
+import type { Cursor, ListingOrder } from "../../store/action-listing.ts";
 import type { SecretKeys } from "../../store/secret-box.ts";
 
 /** The state of a walk over the pages. Filters are kept as the caller wrote them, times in UTC. */
-export interface Walk {
+export interface PageWalk {
   filters: Record<string, string>;
-  orderBy: Order;
+  orderBy: ListingOrder;
   direction: "asc" | "desc";
   cursor: Cursor;
   /** Counted once, on the first page. */
@@ -14,30 +14,37 @@ export interface Walk {
 }
 
 const TOKEN_LIFE_MS = DAY_MS;
-const SHAPE = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/;
+const TOKEN_PATTERN = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/;
 
 /** A key of its own, or those that follow from the secret keys of the installation. */
 export type TokenKey = Buffer | "default";
 
 /** The keys of page tokens, the same in every replica: the first signs, each opens. Several secret keys make as many. */
-export const tokenKeys = (given: readonly TokenKey[], secretKeys: SecretKeys): Buffer[] =>
+export const pageTokenKeys = (given: readonly TokenKey[], secretKeys: SecretKeys): Buffer[] =>
   given.flatMap((key) =>
     key === "default" ? secretKeys.map((each) => createHmac("sha256", each).update("page token").digest()) : key,
   );
 
 /** An opaque text that only we can make, good for one merchant and for 24 hours of real time. */
-export function signPageToken(keys: readonly Buffer[], merchantId: string, walk: Walk, realNow: Date): string {
+export function signPageToken(keys: readonly Buffer[], merchantId: string, walk: PageWalk, realNow: Date): string {
   const payload = Buffer.from(JSON.stringify({ ...walk, issuedAt: realNow.getTime() })).toString("base64url");
   return `${payload}.${signature(keys[0]!, merchantId, payload)}`;
 }
 
 /** The walk that a token stands for, or null when it is not ours, another merchant's, changed or too old. */
-export function readPageToken(keys: readonly Buffer[], merchantId: string, token: string, realNow: Date): Walk | null {
-  const [, payload, signed] = SHAPE.exec(token) ?? [];
+export function readPageToken(
+  keys: readonly Buffer[],
+  merchantId: string,
+  token: string,
+  realNow: Date,
+): PageWalk | null {
+  const [, payload, signed] = TOKEN_PATTERN.exec(token) ?? [];
   if (payload === undefined || signed === undefined) return null;
   const given = Buffer.from(signed);
   if (!keys.some((key) => timingSafeEqual(given, Buffer.from(signature(key, merchantId, payload))))) return null;
-  const { issuedAt, ...walk } = JSON.parse(Buffer.from(payload, "base64url").toString()) as Walk & { issuedAt: number };
+  const { issuedAt, ...walk } = JSON.parse(Buffer.from(payload, "base64url").toString()) as PageWalk & {
+    issuedAt: number;
+  };
   return realNow.getTime() - issuedAt < TOKEN_LIFE_MS ? walk : null;
 }
 

@@ -1,9 +1,9 @@
 // Bodies of ingests, good and spoiled, made from nothing but the schemas of the document.
 import fc from "fast-check";
-import type { Part } from "./field-schema.ts";
-import { at } from "./validator.fixture.ts";
+import type { DocumentPart } from "./field-schema.ts";
+import { partAt } from "./validator.fixture.ts";
 
-interface Schema extends Part {
+interface Schema extends DocumentPart {
   type: string | string[];
   enum?: unknown[];
   pattern?: string;
@@ -15,7 +15,7 @@ interface Schema extends Part {
 }
 
 const MINUTE = 60_000;
-const realMoment = fc
+const realTimestamp = fc
   .tuple(
     // Mostly what has happened: the service refuses records that were made in the future.
     fc.oneof(
@@ -42,12 +42,12 @@ const zone = fc.constantFrom("Europe/Berlin", "UTC", "America/Argentina/Buenos_A
 const unit = fc.constantFrom("a", "Z", "9", " ", "-", "é", "😀", "\u2028", "\ufeff", "\u0301");
 
 /** A value that fits, or fits but for a rule beyond the schema. */
-function fitting(schema: Schema): fc.Arbitrary<unknown> {
+function fittingValues(schema: Schema): fc.Arbitrary<unknown> {
   const types = [schema.type].flat();
   if (types.includes("null"))
     return fc.oneof(
       { weight: 1, arbitrary: fc.constantFrom(null, "") },
-      { weight: 8, arbitrary: fitting(withoutEmpty(schema)) },
+      { weight: 8, arbitrary: fittingValues(withoutEmpty(schema)) },
     );
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if (types.includes("boolean")) return fc.boolean();
@@ -63,7 +63,7 @@ function fitting(schema: Schema): fc.Arbitrary<unknown> {
     .stringMatching(new RegExp(pattern!, "u"), { size: "small" })
     .filter((text) => [...text].length <= maxLength);
   if (schema.format === "date-time")
-    return fc.oneof({ weight: 40, arbitrary: realMoment }, { weight: 1, arbitrary: matching });
+    return fc.oneof({ weight: 40, arbitrary: realTimestamp }, { weight: 1, arbitrary: matching });
   if (pattern!.includes("_+/-")) return fc.oneof({ weight: 20, arbitrary: zone }, { weight: 1, arbitrary: matching });
   if (!pattern!.startsWith("^[^")) return matching;
   const text = fc.array(unit, { minLength, maxLength: 20 }).map((units) => units.join(""));
@@ -79,7 +79,7 @@ const withoutEmpty = ({ maxLength, ...schema }: Schema): Schema => ({
 });
 
 /** A text with one character changed, added or taken away: the edges of a pattern lie there. */
-const nudged = (texts: fc.Arbitrary<unknown>) =>
+const mutatedTexts = (texts: fc.Arbitrary<unknown>) =>
   fc
     .tuple(texts.map(String), fc.nat(), fc.constantFrom(0, 1), fc.constantFrom("", ..."0123456789:-+.TZtz_ aA"))
     .map(([text, place, cut, put]) => {
@@ -110,7 +110,7 @@ const oddValues = (schema: Schema): fc.Arbitrary<unknown> => {
     ),
     fc.jsonValue(),
     fc.string({ unit: "binary" }),
-    { weight: 3, arbitrary: nudged(fitting(schema)) },
+    { weight: 3, arbitrary: mutatedTexts(fittingValues(schema)) },
     ...(schema.pattern
       ? [fc.stringMatching(new RegExp(schema.pattern, "u"), { size: "small" }).map((text) => `${text}\n`)]
       : []),
@@ -118,16 +118,16 @@ const oddValues = (schema: Schema): fc.Arbitrary<unknown> => {
   );
 };
 
-type Spoil = (record: Record<string, unknown>) => unknown;
+type RecordMutation = (record: Record<string, unknown>) => unknown;
 
 /** Bodies for the operation that takes records of this schema, under this name. */
-export function bodies(name: string, record: string): fc.Arbitrary<unknown> {
-  const { properties, required } = at<{ properties: Record<string, Schema>; required: string[] }>(
+export function bodyValues(name: string, record: string): fc.Arbitrary<unknown> {
+  const { properties, required } = partAt<{ properties: Record<string, Schema>; required: string[] }>(
     `/components/schemas/${record}`,
   );
-  const fields = Object.fromEntries(Object.entries(properties).map(([key, schema]) => [key, fitting(schema)]));
+  const fields = Object.fromEntries(Object.entries(properties).map(([key, schema]) => [key, fittingValues(schema)]));
   const good = fc.record(fields, { requiredKeys: required }) as fc.Arbitrary<Record<string, unknown>>;
-  const spoils: fc.Arbitrary<Spoil> = fc.oneof(
+  const spoils: fc.Arbitrary<RecordMutation> = fc.oneof(
     fc.constantFrom(...required).map(
       (key) =>
         ({ [key]: _, ...rest }) =>
@@ -137,13 +137,13 @@ export function bodies(name: string, record: string): fc.Arbitrary<unknown> {
       weight: 5,
       arbitrary: fc.constantFrom(...Object.keys(properties)).chain((key) =>
         oddValues(properties[key]!).map(
-          (value): Spoil =>
+          (value): RecordMutation =>
             (each) => ({ ...each, [key]: value }),
         ),
       ),
     },
     fc.tuple(fc.string(), fc.jsonValue()).map(
-      ([key, value]): Spoil =>
+      ([key, value]): RecordMutation =>
         (each) => ({ ...each, [`x${key}`]: value }),
     ),
     fc.constantFrom<unknown>(null, 5, "x", [], [[]]).map((value) => () => value),
@@ -172,8 +172,8 @@ export function bodies(name: string, record: string): fc.Arbitrary<unknown> {
 }
 
 /** Values of a query parameter, good and odd, as text. */
-export function parameterValues(schema: Part): fc.Arbitrary<string> {
+export function parameterValues(schema: DocumentPart): fc.Arbitrary<string> {
   const each = schema as Schema;
   const text = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
-  return fc.oneof({ weight: 3, arbitrary: fitting(each) }, { weight: 1, arbitrary: oddValues(each) }).map(text);
+  return fc.oneof({ weight: 3, arbitrary: fittingValues(each) }, { weight: 1, arbitrary: oddValues(each) }).map(text);
 }

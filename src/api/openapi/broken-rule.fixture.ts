@@ -1,10 +1,10 @@
 // The rules that no schema says, written a second time and without the service's code: what judges must not be what is judged.
 /** All strings, numbers and keys in a value. */
-function* leaves(value: unknown): Generator<string> {
+function* jsonLeaves(value: unknown): Generator<string> {
   if (typeof value === "object" && value !== null)
     for (const [key, each] of Object.entries(value)) {
       yield key;
-      yield* leaves(each);
+      yield* jsonLeaves(each);
     }
   else if (typeof value === "string" || typeof value === "number") yield String(value);
 }
@@ -24,7 +24,7 @@ function mayHoldCard(text: string) {
 }
 
 /** `yearMax`: the last year of what may be said. */
-export function isRealMoment(text: string, yearMax = 2199) {
+export function isRealTimestamp(text: string, yearMax = 2199) {
   const day = text.slice(0, 10);
   const date = new Date(`${day}T00:00:00Z`);
   const time = new Date(text.toUpperCase()).getTime();
@@ -41,11 +41,11 @@ const isZone = (name: string) => {
 };
 
 const SKEW_MS = 5 * 60_000;
-const mayLieAhead = (name: string) => name === "canceledAt" || name === "expiresAt";
-const isPast = (name: string) => name === "createdAt" || name === "updatedAt";
+const mayBeFuture = (name: string) => name === "canceledAt" || name === "expiresAt";
+const mustBePast = (name: string) => name === "createdAt" || name === "updatedAt";
 
 /** The listed rule that a body breaks which fits the schemas. `known`: the names of the record's fields; `now`: of the service. */
-export function brokenRule(
+export function findBrokenRule(
   records: readonly Record<string, unknown>[],
   body: unknown,
   known: { has(name: string): boolean },
@@ -55,17 +55,17 @@ export function brokenRule(
     for (const [name, value] of Object.entries(record)) {
       if (typeof value !== "string" || !known.has(name)) continue;
       if (value === "") continue; // of an optional field: it means absent
-      if (name.endsWith("At") && !isRealMoment(value, mayLieAhead(name) ? 9999 : 2199)) return "real-moment";
+      if (name.endsWith("At") && !isRealTimestamp(value, mayBeFuture(name) ? 9999 : 2199)) return "real-moment";
       if (name === "customerTimezone" && !isZone(value)) return "known-time-zone";
       if (!value.isWellFormed()) return "well-formed-text";
     }
   for (const record of records) {
     const { amount, amountDue } = record;
     for (const [name, value] of Object.entries(record))
-      if (isPast(name) && typeof value === "string" && Date.parse(value.toUpperCase()) > +now + SKEW_MS)
+      if (mustBePast(name) && typeof value === "string" && Date.parse(value.toUpperCase()) > +now + SKEW_MS)
         return "no-future";
     if (known.has("amountDue") && typeof amountDue === "number" && amountDue > (amount as number))
       return "due-within-amount";
   }
-  return [...leaves(body)].some(mayHoldCard) ? "no-card-number" : undefined;
+  return [...jsonLeaves(body)].some(mayHoldCard) ? "no-card-number" : undefined;
 }

@@ -1,42 +1,44 @@
 import { PERMISSIONS, type Permission } from "../../domain/permission.ts";
-import { errorBody, type Family, type Problem } from "../errors.ts";
+import { errorBody, type FieldProblem, type OperationFamily } from "../errors.ts";
 import { BODY_BYTES_MAX } from "../framing.ts";
-import type { Part } from "./field-schema.ts";
-import { headers, LET_IN } from "./headers.ts";
+import type { DocumentPart } from "./field-schema.ts";
+import { AUTHENTICATED_HEADERS, headerRefs } from "./response-headers.ts";
 
 /** Examples of a reply by their names: the message is the whole of it that differs. */
-export type Messages = Readonly<Record<string, string | { message: string; problems: readonly Problem[] }>>;
+export type MessagesByExample = Readonly<
+  Record<string, string | { message: string; problems: readonly FieldProblem[] }>
+>;
 
-const schema = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 /** `{code, message, details}` with its examples, as the service itself builds them. */
-function errorContent(family: Family, status: number, messages: Messages): Part {
+function errorContent(family: OperationFamily, status: number, messages: MessagesByExample): DocumentPart {
   const examples = Object.entries(messages).map(([name, each]) => {
     const { message, problems } = typeof each === "string" ? { message: each, problems: [] } : each;
     return [name, { value: errorBody(family, status, message, problems) }];
   });
   return {
     "application/json": {
-      schema: schema(family !== "list" ? "Error" : status === 400 ? "ListError" : "ListOtherError"),
+      schema: schemaRef(family !== "list" ? "Error" : status === 400 ? "ListError" : "ListOtherError"),
       examples: Object.fromEntries(examples),
     },
   };
 }
 
 /** `ingest:invoices` as names of examples may be: `ingest_invoices`. */
-const nameOf = (permission: Permission) => permission.replace(":", "_");
+const exampleNameOf = (permission: Permission) => permission.replace(":", "_");
 
-type Names = Parameters<typeof headers>;
+type HeaderNames = Parameters<typeof headerRefs>;
 
 /** A reply that several operations have in common. */
-interface Shared {
+interface SharedResponse {
   description: string;
   status: number;
-  headers: Names;
-  messages: Messages;
+  headers: HeaderNames;
+  messages: MessagesByExample;
 }
 
-const SHARED: Readonly<Record<string, Shared>> = {
+const SHARED_RESPONSES: Readonly<Record<string, SharedResponse>> = {
   Unauthorized: {
     description: "The API key is missing or not valid.",
     status: 401,
@@ -50,19 +52,21 @@ const SHARED: Readonly<Record<string, Shared>> = {
   Forbidden: {
     description: "The key lacks the permission of the operation.",
     status: 403,
-    headers: [...LET_IN],
-    messages: Object.fromEntries(PERMISSIONS.map((name) => [nameOf(name), `the API key lacks the permission ${name}`])),
+    headers: [...AUTHENTICATED_HEADERS],
+    messages: Object.fromEntries(
+      PERMISSIONS.map((name) => [exampleNameOf(name), `the API key lacks the permission ${name}`]),
+    ),
   },
   TooLarge: {
     description: "The body is too large.",
     status: 413,
-    headers: [...LET_IN],
+    headers: [...AUTHENTICATED_HEADERS],
     messages: { tooLarge: `the body must not be larger than ${BODY_BYTES_MAX} bytes` },
   },
   OtherBody: {
     description: "The body is not JSON in UTF-8, or is compressed.",
     status: 415,
-    headers: [...LET_IN, "Accept-Encoding"],
+    headers: [...AUTHENTICATED_HEADERS, "Accept-Encoding"],
     messages: {
       contentType: "Content-Type must be application/json, in UTF-8",
       contentEncoding: "Content-Encoding must be absent: compressed bodies are not accepted",
@@ -72,7 +76,7 @@ const SHARED: Readonly<Record<string, Shared>> = {
     description:
       "The rate limit of the key is exceeded, too many of its requests are in flight, or too many wrong keys came from the address.",
     status: 429,
-    headers: [...LET_IN, "Retry-After"],
+    headers: [...AUTHENTICATED_HEADERS, "Retry-After"],
     messages: {
       tooMany: "rate limit of 100 requests per second exceeded",
       atOnce: "more than 10 requests of this key at once",
@@ -82,13 +86,13 @@ const SHARED: Readonly<Record<string, Shared>> = {
   InternalError: {
     description: "A fault of the service. The same request may be sent again.",
     status: 500,
-    headers: [...LET_IN],
+    headers: [...AUTHENTICATED_HEADERS],
     messages: { internal: "internal error: it was logged under the requestId in X-Request-Id" },
   },
   Unavailable: {
     description: "The database is out of reach. Send it again.",
     status: 503,
-    headers: [...LET_IN, "Retry-After"],
+    headers: [...AUTHENTICATED_HEADERS, "Retry-After"],
     messages: { unavailable: "the database is out of reach: send the same request again" },
   },
   NotReady: {
@@ -100,15 +104,18 @@ const SHARED: Readonly<Record<string, Shared>> = {
 };
 
 /** Those of the list, whose errors carry details. */
-const OF_LIST = ["Unauthorized", "Forbidden", "TooManyRequests", "InternalError", "Unavailable"];
+const LIST_RESPONSE_NAMES = ["Unauthorized", "Forbidden", "TooManyRequests", "InternalError", "Unavailable"];
 
-const response = (family: Family, { description, status, headers: names, messages }: Shared): Part => ({
+const errorResponse = (
+  family: OperationFamily,
+  { description, status, headers: names, messages }: SharedResponse,
+): DocumentPart => ({
   description,
-  headers: headers(...names),
+  headers: headerRefs(...names),
   content: errorContent(family, status, messages),
 });
 
-const OTHER_HEADERS = headers("X-Request-Id", "Allow");
+const OTHER_HEADERS = headerRefs("X-Request-Id", "Allow");
 const OTHER_EXAMPLES = {
   notFound: { value: errorBody("other", 404, "there is nothing at this path") },
   slow: { value: errorBody("other", 408, "the request took too long to arrive") },
@@ -118,7 +125,12 @@ const OTHER =
   "Any other refusal: no such path (404), another method (405), a request that arrives too slowly (408), an `Expect` that is not understood " +
   "(417), headers over 32 KiB (431).";
 
-const others = (description: string, family: Family, allowed: string, schema: Part): Part => ({
+const otherResponse = (
+  description: string,
+  family: OperationFamily,
+  allowed: string,
+  schema: DocumentPart,
+): DocumentPart => ({
   description,
   headers: OTHER_HEADERS,
   content: {
@@ -134,27 +146,29 @@ const others = (description: string, family: Family, allowed: string, schema: Pa
 });
 
 /** Replies that are the same for every operation that has them. */
-export const RESPONSES: Readonly<Record<string, Part>> = {
-  ...Object.fromEntries(Object.entries(SHARED).map(([name, each]) => [name, response("other", each)])),
-  ...Object.fromEntries(OF_LIST.map((name) => [`List${name}`, response("list", SHARED[name]!)])),
-  Other: others(OTHER, "other", "POST, OPTIONS", schema("Error")),
-  ListOther: others(
+export const RESPONSES: Readonly<Record<string, DocumentPart>> = {
+  ...Object.fromEntries(Object.entries(SHARED_RESPONSES).map(([name, each]) => [name, errorResponse("other", each)])),
+  ...Object.fromEntries(
+    LIST_RESPONSE_NAMES.map((name) => [`List${name}`, errorResponse("list", SHARED_RESPONSES[name]!)]),
+  ),
+  Other: otherResponse(OTHER, "other", "POST, OPTIONS", schemaRef("Error")),
+  ListOther: otherResponse(
     `${OTHER} Where the operation could not be told yet, \`details\` is empty.`,
     "list",
     "GET, HEAD, OPTIONS",
     {
-      oneOf: [schema("ListOtherError"), schema("Error")],
+      oneOf: [schemaRef("ListOtherError"), schemaRef("Error")],
     },
   ),
 };
 
 /** The refusals of an operation that needs a key. */
-export function refusals(family: "ingest" | "list", badRequests: Messages): Part {
+export function refusalResponses(family: "ingest" | "list", badRequests: MessagesByExample): DocumentPart {
   const shared = (name: string) => ({ $ref: `#/components/responses/${family === "list" ? "List" : ""}${name}` });
   return {
     400: {
       description: "The request is not valid: the message names the place. Nothing was stored.",
-      headers: headers(...LET_IN),
+      headers: headerRefs(...AUTHENTICATED_HEADERS),
       content: errorContent(family, 400, badRequests),
     },
     401: shared("Unauthorized"),

@@ -1,23 +1,23 @@
 import type { Permission } from "../../domain/permission.ts";
 import { ApiError } from "../errors.ts";
-import { type RecordKind, readBatch } from "../ingest/batch.ts";
-import { INVOICES } from "../ingest/invoice.ts";
-import { SUBSCRIPTIONS } from "../ingest/subscription.ts";
-import { TRANSACTIONS } from "../ingest/transaction.ts";
-import { type Messages, refusals } from "./error-responses.ts";
-import type { Part } from "./field-schema.ts";
-import { CALLER_REQUEST_ID, headers, LET_IN } from "./headers.ts";
+import { INVOICE_KIND } from "../ingest/invoice-record.ts";
+import { parseBatch, type RecordKind } from "../ingest/parse-batch.ts";
+import { SUBSCRIPTION_KIND } from "../ingest/subscription-record.ts";
+import { TRANSACTION_KIND } from "../ingest/transaction-record.ts";
+import { type MessagesByExample, refusalResponses } from "./error-responses.ts";
+import type { DocumentPart } from "./field-schema.ts";
+import { AUTHENTICATED_HEADERS, CALLER_REQUEST_ID, headerRefs } from "./response-headers.ts";
 
-interface Ingest {
+interface IngestOperation {
   kind: RecordKind<unknown>;
   /** Name of the schema of a record. */
   record: string;
   permission: Permission;
   about: string;
-  examples: Readonly<Record<string, Part>>;
+  examples: Readonly<Record<string, DocumentPart>>;
 }
 
-const SUBSCRIPTION: Part = {
+const SUBSCRIPTION_EXAMPLE: DocumentPart = {
   id: "sub_1042",
   state: "SUBSCRIPTION_STATE_ACTIVE",
   customerId: "cus_77",
@@ -32,7 +32,7 @@ const SUBSCRIPTION: Part = {
   billingPeriod: 1,
   billingPeriodUnit: "BILLING_PERIOD_UNIT_MONTH",
 };
-const INVOICE: Part = {
+const INVOICE_EXAMPLE: DocumentPart = {
   id: "inv_9001",
   state: "INVOICE_STATE_UNPAID",
   customerId: "cus_77",
@@ -43,7 +43,7 @@ const INVOICE: Part = {
   createdAt: "2026-02-15T09:00:00Z",
   updatedAt: "2026-02-15T09:00:07Z",
 };
-const TRANSACTION: Part = {
+const TRANSACTION_EXAMPLE: DocumentPart = {
   id: "tx_31",
   state: "TRANSACTION_STATE_FAILED",
   invoiceId: "inv_9001",
@@ -68,16 +68,16 @@ const TRANSACTION: Part = {
   attemptNumber: 1,
 };
 
-export const INGESTS: readonly Ingest[] = [
+export const INGEST_OPERATIONS: readonly IngestOperation[] = [
   {
-    kind: SUBSCRIPTIONS,
+    kind: SUBSCRIPTION_KIND,
     record: "Subscription",
     permission: "ingest:subscriptions",
     about: "Push them when they are made, and whenever they change.",
     examples: {
-      active: SUBSCRIPTION,
+      active: SUBSCRIPTION_EXAMPLE,
       canceled: {
-        ...SUBSCRIPTION,
+        ...SUBSCRIPTION_EXAMPLE,
         state: "SUBSCRIPTION_STATE_CANCELED",
         updatedAt: "2026-03-02T18:30:00Z",
         canceledAt: "2026-03-02T18:30:00Z",
@@ -85,26 +85,26 @@ export const INGESTS: readonly Ingest[] = [
     },
   },
   {
-    kind: INVOICES,
+    kind: INVOICE_KIND,
     record: "Invoice",
     permission: "ingest:invoices",
     about:
       "An unpaid one opens a case: Dunlin plans how to recover it. A paid one ends its case. A case has a window, 28 days from `updatedAt` unless set otherwise, and none is opened when it is over: to try the example, write moments of today.",
     examples: {
-      unpaid: INVOICE,
-      paid: { ...INVOICE, state: "INVOICE_STATE_PAID", updatedAt: "2026-02-20T06:12:44Z" },
+      unpaid: INVOICE_EXAMPLE,
+      paid: { ...INVOICE_EXAMPLE, state: "INVOICE_STATE_PAID", updatedAt: "2026-02-20T06:12:44Z" },
     },
   },
   {
-    kind: TRANSACTIONS,
+    kind: TRANSACTION_KIND,
     record: "Transaction",
     permission: "ingest:transactions",
     about:
       "An addition to the interface: payment attempts. Everything works without them, but with decline codes the decisions are better.",
     examples: {
-      failed: TRANSACTION,
+      failed: TRANSACTION_EXAMPLE,
       paid: {
-        ...TRANSACTION,
+        ...TRANSACTION_EXAMPLE,
         id: "tx_32",
         state: "TRANSACTION_STATE_PAID",
         createdAt: "2026-02-20T06:12:40Z",
@@ -119,9 +119,9 @@ export const INGESTS: readonly Ingest[] = [
 ];
 
 /** Bodies that are refused, by the name of the example that shows the refusal. */
-export function refusedBodies({ kind, examples }: Ingest): Readonly<Record<string, string>> {
+export function refusedBodies({ kind, examples }: IngestOperation): Readonly<Record<string, string>> {
   const record = Object.values(examples)[0]!;
-  const body = (...records: Part[]) => JSON.stringify({ [kind.name]: records });
+  const body = (...records: DocumentPart[]) => JSON.stringify({ [kind.name]: records });
   const { amount: _, ...withoutAmount } = record;
   return {
     missingField: body(record, withoutAmount),
@@ -130,7 +130,7 @@ export function refusedBodies({ kind, examples }: Ingest): Readonly<Record<strin
     noSuchDay: body({ ...record, createdAt: "2026-02-30T09:00:00Z" }),
     cardNumber: body({ ...record, note: "card 4111 1111 1111 1111" }),
     noRecords: body(),
-    tooManyRecords: body(...Array<Part>(201).fill(record)),
+    tooManyRecords: body(...Array<DocumentPart>(201).fill(record)),
     noArray: "{}",
     notJson: `{"${kind.name}": [`,
     doubleKey: body(record).replace('"amount"', '"amount":1,"amount"'),
@@ -139,7 +139,7 @@ export function refusedBodies({ kind, examples }: Ingest): Readonly<Record<strin
 
 function refusalOf(kind: RecordKind<unknown>, body: string): string {
   try {
-    readBatch(kind, Buffer.from(body));
+    parseBatch(kind, Buffer.from(body));
   } catch (error) {
     if (error instanceof ApiError) return error.message;
     throw error;
@@ -148,9 +148,9 @@ function refusalOf(kind: RecordKind<unknown>, body: string): string {
 }
 
 /** POST /ingest/v1/… */
-export function ingestOperation(ingest: Ingest): Part {
+export function buildIngestOperation(ingest: IngestOperation): DocumentPart {
   const { kind, record, permission, about, examples } = ingest;
-  const badRequests: Messages = Object.fromEntries(
+  const badRequests: MessagesByExample = Object.fromEntries(
     Object.entries(refusedBodies(ingest)).map(([name, body]) => [name, refusalOf(kind, body)]),
   );
   return {
@@ -173,10 +173,10 @@ export function ingestOperation(ingest: Ingest): Part {
     responses: {
       200: {
         description: "The batch is stored, and will survive a crash.",
-        headers: headers(...LET_IN),
+        headers: headerRefs(...AUTHENTICATED_HEADERS),
         content: { "application/json": { schema: { $ref: "#/components/schemas/IngestReply" } } },
       },
-      ...refusals("ingest", badRequests),
+      ...refusalResponses("ingest", badRequests),
     },
   };
 }

@@ -1,12 +1,12 @@
 import { ACTION_STATUSES, ACTION_SUGGESTIONS, ACTION_TYPES } from "../../domain/recovery-action.ts";
-import { ApiError, badField } from "../errors.ts";
-import { country, currency, type Field, identifier, paymentMethodType } from "../ingest/fields.ts";
-import { PAGE_SIZE_MAX, PARAMETERS, readQuery, STATUS_PREFIX, TYPE_PREFIX } from "../list/query.ts";
-import { type Messages, refusals } from "./error-responses.ts";
-import { type Part, shown } from "./field-schema.ts";
-import { CALLER_REQUEST_ID, headers, LET_IN } from "./headers.ts";
+import { ApiError, badFieldError } from "../errors.ts";
+import { country, currency, identifier, paymentMethodType, type RecordField } from "../ingest/record-fields.ts";
+import { PAGE_SIZE_MAX, PARAMETERS, parseListQuery, STATUS_PREFIX, TYPE_PREFIX } from "../list/list-query.ts";
+import { type MessagesByExample, refusalResponses } from "./error-responses.ts";
+import { type DocumentPart, toDocumentSchema } from "./field-schema.ts";
+import { AUTHENTICATED_HEADERS, CALLER_REQUEST_ID, headerRefs } from "./response-headers.ts";
 
-const WORDS: Readonly<Record<keyof typeof PARAMETERS, string>> = {
+const PARAMETER_DESCRIPTIONS: Readonly<Record<keyof typeof PARAMETERS, string>> = {
   subscriptionId: "Only actions of this subscription; your id.",
   invoiceId: "Only actions of this invoice; your id.",
   customerId: "Only actions of this customer; your id.",
@@ -24,15 +24,20 @@ const WORDS: Readonly<Record<keyof typeof PARAMETERS, string>> = {
     "The `nextPageToken` of the page before; good for 24 hours. Filters and order may be left out, or must be the same.",
 };
 
-const string = ({ schema, alsoSays }: Field, description: string): Part => ({
-  ...shown(schema),
+const stringSchema = ({ schema, alsoSays }: RecordField, description: string): DocumentPart => ({
+  ...toDocumentSchema(schema),
   ...alsoSays,
   description,
 });
-const given = (description: string) => string(identifier, description);
-const uuid = (description: string): Part => ({ type: "string", format: "uuid", maxLength: 36, description });
+const merchantIdSchema = (description: string) => stringSchema(identifier, description);
+const uuidSchema = (description: string): DocumentPart => ({
+  type: "string",
+  format: "uuid",
+  maxLength: 36,
+  description,
+});
 /** How the service writes moments. */
-export const moment = (description: string): Part => ({
+export const timestampSchema = (description: string): DocumentPart => ({
   type: "string",
   format: "date-time",
   maxLength: 24,
@@ -40,13 +45,13 @@ export const moment = (description: string): Part => ({
   description,
 });
 /** One of `values`, each with `prefix`. */
-export const oneOf = (prefix: string, values: readonly string[], description: string): Part => ({
+export const enumSchema = (prefix: string, values: readonly string[], description: string): DocumentPart => ({
   type: "string",
   enum: values.map((value) => prefix + value),
   description,
 });
 
-export const RECOVERY_ACTION: Part = {
+export const RECOVERY_ACTION_SCHEMA: DocumentPart = {
   type: "object",
   description: "One planned, sent or settled step to recover an invoice. What is not known is left out.",
   required: [
@@ -61,34 +66,38 @@ export const RECOVERY_ACTION: Part = {
     "updatedAt",
   ],
   properties: {
-    id: uuid("The same as the id of its event; name it as recoveryActionId when you push the attempt."),
-    subscriptionId: given("Your id of the subscription; absent for a one-off invoice."),
-    invoiceId: given("Your id of the invoice."),
-    customerId: given("Your id of the customer."),
-    transactionId: given("Your id of the payment attempt that carried the action out."),
-    paymentMethodType: string(paymentMethodType, "What was charged: `card`, `sepa_debit` and so on."),
-    cardCountry: string(country, "Where the card was issued: ISO 3166 alpha-2."),
-    currency: string(currency, "ISO 4217 code."),
+    id: uuidSchema("The same as the id of its event; name it as recoveryActionId when you push the attempt."),
+    subscriptionId: merchantIdSchema("Your id of the subscription; absent for a one-off invoice."),
+    invoiceId: merchantIdSchema("Your id of the invoice."),
+    customerId: merchantIdSchema("Your id of the customer."),
+    transactionId: merchantIdSchema("Your id of the payment attempt that carried the action out."),
+    paymentMethodType: stringSchema(paymentMethodType, "What was charged: `card`, `sepa_debit` and so on."),
+    cardCountry: stringSchema(country, "Where the card was issued: ISO 3166 alpha-2."),
+    currency: stringSchema(currency, "ISO 4217 code."),
     amountDue: {
       type: "integer",
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       description: "What was owed on the invoice when the action was planned last, in minor units of the currency.",
     },
-    type: oneOf(TYPE_PREFIX, ACTION_TYPES, "What is asked for."),
-    status: oneOf(STATUS_PREFIX, ACTION_STATUSES, "How it stands."),
+    type: enumSchema(TYPE_PREFIX, ACTION_TYPES, "What is asked for."),
+    status: enumSchema(STATUS_PREFIX, ACTION_STATUSES, "How it stands."),
     integrationType: {
       type: "string",
       maxLength: 64,
       pattern: "^INTEGRATION_TYPE_[A-Z]+$",
       description: "Where the invoice came from. `INTEGRATION_TYPE_CUSTOM`: by this API.",
     },
-    createdAt: moment("When it was planned."),
-    executedAt: moment("When its outcome was recorded; of SUCCEEDED and FAILED."),
-    updatedAt: moment("When it last changed."),
-    actionSuggestion: oneOf("ACTION_SUGGESTION_", ACTION_SUGGESTIONS, "As in the event. An addition to the interface."),
-    idealRetryTime: moment("The best time for it. An addition to the interface."),
-    attemptedAt: moment("The moment of the attempt itself. An addition to the interface."),
+    createdAt: timestampSchema("When it was planned."),
+    executedAt: timestampSchema("When its outcome was recorded; of SUCCEEDED and FAILED."),
+    updatedAt: timestampSchema("When it last changed."),
+    actionSuggestion: enumSchema(
+      "ACTION_SUGGESTION_",
+      ACTION_SUGGESTIONS,
+      "As in the event. An addition to the interface.",
+    ),
+    idealRetryTime: timestampSchema("The best time for it. An addition to the interface."),
+    attemptedAt: timestampSchema("The moment of the attempt itself. An addition to the interface."),
     reasons: {
       type: "array",
       maxItems: 100,
@@ -98,7 +107,7 @@ export const RECOVERY_ACTION: Part = {
   },
 };
 
-const EXAMPLE: Part = {
+const RECOVERY_ACTION_EXAMPLE: DocumentPart = {
   id: "019c7a11-9e20-7b3c-8a54-6f0e2d9b1c77",
   subscriptionId: "sub_1042",
   invoiceId: "inv_9001",
@@ -120,7 +129,7 @@ const EXAMPLE: Part = {
   reasons: ["Payday is near."],
 };
 
-export const PAGE: Part = {
+export const PAGE_SCHEMA: DocumentPart = {
   type: "object",
   required: ["recoveryActions", "nextPageToken", "totalSize"],
   properties: {
@@ -130,7 +139,10 @@ export const PAGE: Part = {
       items: { $ref: "#/components/schemas/RecoveryAction" },
       description: "In the order that was asked for.",
     },
-    nextPageToken: { ...shown(PARAMETERS.pageToken!), description: "For the page after this one; empty on the last." },
+    nextPageToken: {
+      ...toDocumentSchema(PARAMETERS.pageToken!),
+      description: "For the page after this one; empty on the last.",
+    },
     totalSize: {
       type: "integer",
       format: "int64",
@@ -152,21 +164,21 @@ export const REFUSED_QUERIES: Readonly<Record<string, string>> = {
   wrongPageToken: "pageToken=abc",
 };
 
-const EXPIRED = badField("pageToken", "is not valid or has expired: start again without it");
+const EXPIRED_TOKEN_ERROR = badFieldError("pageToken", "is not valid or has expired: start again without it");
 
 function refusalOf(search: string) {
   try {
-    readQuery(search);
+    parseListQuery(search);
   } catch (error) {
     if (error instanceof ApiError) return { message: error.message, problems: error.problems };
     throw error;
   }
-  return { message: EXPIRED.message, problems: EXPIRED.problems };
+  return { message: EXPIRED_TOKEN_ERROR.message, problems: EXPIRED_TOKEN_ERROR.problems };
 }
 
 /** GET /v1/recovery_actions */
-export function listOperation(): Part {
-  const badRequests: Messages = Object.fromEntries(
+export function buildListOperation(): DocumentPart {
+  const badRequests: MessagesByExample = Object.fromEntries(
     Object.entries(REFUSED_QUERIES).map(([name, search]) => [name, refusalOf(search)]),
   );
   return {
@@ -183,27 +195,27 @@ export function listOperation(): Part {
         name,
         in: "query",
         required: false,
-        description: WORDS[name],
+        description: PARAMETER_DESCRIPTIONS[name],
         allowEmptyValue: true,
-        schema: shown(schema),
+        schema: toDocumentSchema(schema),
       })),
       CALLER_REQUEST_ID,
     ],
     responses: {
       200: {
         description: "A page.",
-        headers: headers(...LET_IN),
+        headers: headerRefs(...AUTHENTICATED_HEADERS),
         content: {
           "application/json": {
             schema: { $ref: "#/components/schemas/RecoveryActionPage" },
             examples: {
-              onePage: { value: { recoveryActions: [EXAMPLE], nextPageToken: "", totalSize: 1 } },
+              onePage: { value: { recoveryActions: [RECOVERY_ACTION_EXAMPLE], nextPageToken: "", totalSize: 1 } },
               nothing: { value: { recoveryActions: [], nextPageToken: "", totalSize: 0 } },
             },
           },
         },
       },
-      ...refusals("list", badRequests),
+      ...refusalResponses("list", badRequests),
     },
   };
 }

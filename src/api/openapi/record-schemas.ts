@@ -1,27 +1,27 @@
 import type { Invoice } from "../../domain/invoice.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { Transaction } from "../../domain/transaction.ts";
-import { BATCH_MAX, type RecordKind } from "../ingest/batch.ts";
-import { fieldSchema, type Part } from "./field-schema.ts";
+import { BATCH_RECORDS_MAX, type RecordKind } from "../ingest/parse-batch.ts";
+import { type DocumentPart, fieldSchema } from "./field-schema.ts";
 
-type Words<Row> = Record<keyof Row & string, string>;
+type FieldDescriptions<Row> = Record<keyof Row & string, string>;
 
-const CREATED = "When your billing system made it.";
-const UPDATED = "When it last changed; createdAt if absent. Of two copies of one id the newer one stays.";
-const AMOUNT = "In the currency's minor unit: 4900 is 49.00 EUR, and 4900 JPY.";
-const CURRENCY = "ISO 4217 code. One that ISO 4217 does not know is taken, and flagged in the log.";
-const ENTITY = "Name of the business entity of yours that bills.";
+const CREATED_DESCRIPTION = "When your billing system made it.";
+const UPDATED_DESCRIPTION = "When it last changed; createdAt if absent. Of two copies of one id the newer one stays.";
+const AMOUNT_DESCRIPTION = "In the currency's minor unit: 4900 is 49.00 EUR, and 4900 JPY.";
+const CURRENCY_DESCRIPTION = "ISO 4217 code. One that ISO 4217 does not know is taken, and flagged in the log.";
+const ENTITY_DESCRIPTION = "Name of the business entity of yours that bills.";
 
-export const SUBSCRIPTION_WORDS: Words<Subscription> = {
+export const SUBSCRIPTION_DESCRIPTIONS: FieldDescriptions<Subscription> = {
   id: "Your id of the subscription.",
   state: "CANCELED and EXPIRED end the recovery of its invoices.",
   customerId: "Your id of the customer.",
-  businessEntity: ENTITY,
+  businessEntity: ENTITY_DESCRIPTION,
   planId: "Your id of the plan.",
-  amount: AMOUNT,
-  currency: CURRENCY,
-  createdAt: CREATED,
-  updatedAt: UPDATED,
+  amount: AMOUNT_DESCRIPTION,
+  currency: CURRENCY_DESCRIPTION,
+  createdAt: CREATED_DESCRIPTION,
+  updatedAt: UPDATED_DESCRIPTION,
   activatedAt: "When it became active.",
   canceledAt: "When it was canceled; of a canceled one.",
   expiresAt: "When it ends, if it does.",
@@ -29,31 +29,31 @@ export const SUBSCRIPTION_WORDS: Words<Subscription> = {
   billingPeriodUnit: "The unit of billingPeriod.",
 };
 
-export const INVOICE_WORDS: Words<Invoice> = {
+export const INVOICE_DESCRIPTIONS: FieldDescriptions<Invoice> = {
   id: "Your id of the invoice.",
   state: "UNPAID and PARTIALLY_PAID are in recovery; every other state stops it.",
   customerId: "Your id of the customer.",
   subscriptionId: "The subscription that it belongs to; absent for a one-off invoice. It may be pushed later.",
-  businessEntity: ENTITY,
-  amount: `${AMOUNT} The total, also when a part is paid.`,
+  businessEntity: ENTITY_DESCRIPTION,
+  amount: `${AMOUNT_DESCRIPTION} The total, also when a part is paid.`,
   amountDue:
     "What is left to pay, in minor units, from 0 to amount. Without it, the payments that you pushed are taken off the amount. If a version in PARTIALLY_PAID has a smaller amount than the one before, that amount is what is left.",
-  currency: CURRENCY,
-  createdAt: CREATED,
-  updatedAt: UPDATED,
+  currency: CURRENCY_DESCRIPTION,
+  createdAt: CREATED_DESCRIPTION,
+  updatedAt: UPDATED_DESCRIPTION,
 };
 
-export const TRANSACTION_WORDS: Words<Transaction> = {
+export const TRANSACTION_DESCRIPTIONS: FieldDescriptions<Transaction> = {
   id: "Your id of the payment attempt.",
   state: "How the attempt stands.",
   invoiceId: "The invoice that was tried to be paid. It may be pushed later.",
-  amount: AMOUNT,
-  currency: CURRENCY,
+  amount: AMOUNT_DESCRIPTION,
+  currency: CURRENCY_DESCRIPTION,
   createdAt: "When the attempt was made.",
-  updatedAt: UPDATED,
+  updatedAt: UPDATED_DESCRIPTION,
   customerId: "Your id of the customer.",
   subscriptionId: "Your id of the subscription.",
-  businessEntity: ENTITY,
+  businessEntity: ENTITY_DESCRIPTION,
   recoveryActionId: "The id of the recovery action, which is that of its event, if this attempt carries one out.",
   paymentMethodType:
     "Lower case and open: card, sepa_debit, ach_debit, bacs_debit, paypal, other. Bank debits go by their scheme's rules under their gateway's name too, such as us_bank_account.",
@@ -87,7 +87,11 @@ export const TRANSACTION_WORDS: Words<Transaction> = {
 };
 
 /** One record of a kind. Fields that are not listed are ignored. */
-export function recordSchema<Row>(kind: RecordKind<Row>, description: string, words: Words<Row>): Part {
+export function recordSchema<Row>(
+  kind: RecordKind<Row>,
+  description: string,
+  words: FieldDescriptions<Row>,
+): DocumentPart {
   const fields = [...kind.fields];
   return {
     type: "object",
@@ -100,14 +104,14 @@ export function recordSchema<Row>(kind: RecordKind<Row>, description: string, wo
 }
 
 /** The body of an ingest: 1 to 200 records. */
-export const batchSchema = (kind: RecordKind<unknown>, record: string): Part => ({
+export const batchSchema = (kind: RecordKind<unknown>, record: string): DocumentPart => ({
   type: "object",
   required: [kind.name],
   properties: {
     [kind.name]: {
       type: "array",
       minItems: 1,
-      maxItems: BATCH_MAX,
+      maxItems: BATCH_RECORDS_MAX,
       items: { $ref: `#/components/schemas/${record}` },
       description:
         "All of them are stored, or none. If an id stands there twice, its records count as if they came in two requests.",

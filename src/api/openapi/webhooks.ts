@@ -1,24 +1,24 @@
 import {
+  buildEnvelope,
+  buildFlatRetryRequest,
   EVENT_TYPES,
   type EventType,
-  envelope,
-  flatRetryRequest,
   type RecoveryActionData,
 } from "../../domain/event.ts";
 import { ACTION_SUGGESTIONS } from "../../domain/recovery-action.ts";
-import { identifier } from "../ingest/fields.ts";
-import { type Part, shown } from "./field-schema.ts";
-import { moment, oneOf } from "./list-operation.ts";
+import { identifier } from "../ingest/record-fields.ts";
+import { type DocumentPart, toDocumentSchema } from "./field-schema.ts";
+import { enumSchema, timestampSchema } from "./list-operation.ts";
 
 /** The label that the interface gives to this side of it. */
 export const WEBHOOKS_VERSION = "1.0";
 
-const SCHEMAS: Record<EventType, string> = {
+const SCHEMA_NAMES: Record<EventType, string> = {
   recovery_action: "RecoveryActionEvent",
   pause_collection: "PauseCollectionEvent",
   complete_dunning: "CompleteDunningEvent",
 };
-const SENT: Record<EventType, string> = {
+const SENT_WHEN: Record<EventType, string> = {
   recovery_action:
     "Sent when a payment should be retried, or the customer asked for a new card: `actionSuggestion` says which. It comes ahead of `idealRetryTime`, by " +
     "49 minutes unless less is left. Push what came of it with `recoveryActionId` = the event's id.",
@@ -26,65 +26,87 @@ const SENT: Record<EventType, string> = {
     "Sent when automatic retries of an invoice should pause, because Dunlin retries it. In A/B tests this decides who retries which invoices.",
   complete_dunning: "Sent when dunning of an invoice should end before its period is over.",
 };
-const ATTEMPTS: Record<EventType, string> = {
+const ATTEMPT_SCHEDULES: Record<EventType, string> = {
   recovery_action: "6 attempts: at once, then after 100 ms, 5 s, 15 s, 15 min and 30 min.",
   pause_collection: "7 attempts: at once, then after 100 ms, 5 s, 15 s, 15 min, 30 min and 1 h.",
   complete_dunning: "7 attempts: at once, then after 100 ms, 5 s, 15 s, 15 min, 30 min and 1 h.",
 };
 
-const id = (description: string): Part => ({ type: "string", format: "uuid", maxLength: 36, description });
-const given = (description: string): Part => ({ ...shown(identifier.schema), ...identifier.alsoSays, description });
-const TEST: Part = { type: "boolean", const: true, description: "Only in a test event: there is nothing to act on." };
+const uuidSchema = (description: string): DocumentPart => ({
+  type: "string",
+  format: "uuid",
+  maxLength: 36,
+  description,
+});
+const merchantIdSchema = (description: string): DocumentPart => ({
+  ...toDocumentSchema(identifier.schema),
+  ...identifier.alsoSays,
+  description,
+});
+const TEST_FLAG_SCHEMA: DocumentPart = {
+  type: "boolean",
+  const: true,
+  description: "Only in a test event: there is nothing to act on.",
+};
 
-const ACTION_FIELDS: Part = {
-  invoiceId: given("The invoice to retry; your id."),
-  subscriptionId: given("The subscription of the invoice; absent for a one-off invoice."),
-  actionSuggestion: oneOf(
+const ACTION_FIELDS: DocumentPart = {
+  invoiceId: merchantIdSchema("The invoice to retry; your id."),
+  subscriptionId: merchantIdSchema("The subscription of the invoice; absent for a one-off invoice."),
+  actionSuggestion: enumSchema(
     "ACTION_SUGGESTION_",
     ACTION_SUGGESTIONS,
     "RETRY: charge again. CARD_CHANGE: ask for a new payment method. UNSPECIFIED: the moment is good, what to do is yours to say.",
   ),
-  idealRetryTime: moment("The best time to do it."),
+  idealRetryTime: timestampSchema("The best time to do it."),
 };
 const ACTION_REQUIRED = ["invoiceId", "actionSuggestion", "idealRetryTime"];
 
-const event = (type: EventType): Part => ({
+const eventSchema = (type: EventType): DocumentPart => ({
   type: "object",
   description: "The envelope of an event.",
   required: ["id", "type", "created", "data"],
   properties: {
-    id: id("Names the event, on every attempt the same: skip what you have seen."),
+    id: uuidSchema("Names the event, on every attempt the same: skip what you have seen."),
     type: { type: "string", const: type, description: "What the event asks for." },
-    created: moment("When the event was made."),
+    created: timestampSchema("When the event was made."),
     data:
       type === "recovery_action"
         ? { type: "object", required: ACTION_REQUIRED, properties: ACTION_FIELDS, description: "What to do, and when." }
         : {
             type: "object",
             required: ["invoiceId"],
-            properties: { invoiceId: given("The invoice that it is about; your id.") },
+            properties: { invoiceId: merchantIdSchema("The invoice that it is about; your id.") },
             description: "What it is about.",
           },
-    test: TEST,
+    test: TEST_FLAG_SCHEMA,
   },
 });
 
-const text = (description: string): Part => ({ type: "string", maxLength: 4000, pattern: "^[^\\x00]*$", description });
+const textSchema = (description: string): DocumentPart => ({
+  type: "string",
+  maxLength: 4000,
+  pattern: "^[^\\x00]*$",
+  description,
+});
 
-export const WEBHOOK_SCHEMAS: Readonly<Record<string, Part>> = {
-  ...Object.fromEntries(EVENT_TYPES.map((type) => [SCHEMAS[type], event(type)])),
+export const WEBHOOK_SCHEMAS: Readonly<Record<string, DocumentPart>> = {
+  ...Object.fromEntries(EVENT_TYPES.map((type) => [SCHEMA_NAMES[type], eventSchema(type)])),
   FlatRetryRequest: {
     type: "object",
     description: "The other body of a recovery action, for merchants that choose it.",
     required: ["requestId", ...ACTION_REQUIRED],
-    properties: { requestId: id("The event's id: skip what you have seen."), ...ACTION_FIELDS, test: TEST },
+    properties: {
+      requestId: uuidSchema("The event's id: skip what you have seen."),
+      ...ACTION_FIELDS,
+      test: TEST_FLAG_SCHEMA,
+    },
   },
   WebhookReply: {
     type: "object",
     description: "What an endpoint may answer; the body as a whole may be left out.",
     properties: {
       success: { type: "boolean", description: "Whether the event was taken." },
-      message: text("For people."),
+      message: textSchema("For people."),
     },
   },
   WebhookErrorReply: {
@@ -98,12 +120,12 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, Part>> = {
         enum: ["invalid_request", "unauthorized", "rate_limit_exceeded", "server_error"],
         description: "The kind of error.",
       },
-      message: text("For people. It is shown in the delivery log."),
+      message: textSchema("For people. It is shown in the delivery log."),
     },
   },
 };
 
-export const WEBHOOK_SECURITY: Readonly<Record<string, Part>> = {
+export const WEBHOOK_SECURITY: Readonly<Record<string, DocumentPart>> = {
   webhookBearer: {
     type: "http",
     scheme: "bearer",
@@ -116,7 +138,7 @@ export const WEBHOOK_SECURITY: Readonly<Record<string, Part>> = {
   },
 };
 
-const signatureField = (name: string, description: string, pattern: string, example: string): Part => ({
+const signatureField = (name: string, description: string, pattern: string, example: string): DocumentPart => ({
   name,
   in: "header",
   required: false,
@@ -125,7 +147,7 @@ const signatureField = (name: string, description: string, pattern: string, exam
   example,
 });
 
-export const WEBHOOK_PARAMETERS: Readonly<Record<string, Part>> = {
+export const WEBHOOK_PARAMETERS: Readonly<Record<string, DocumentPart>> = {
   WebhookId: signatureField(
     "webhook-id",
     "The event's id. This field and the next two are sent to merchants that have a signing secret (Standard Webhooks).",
@@ -146,37 +168,37 @@ export const WEBHOOK_PARAMETERS: Readonly<Record<string, Part>> = {
   ),
 };
 
-const ERRORS = [
+const ERROR_RESPONSES = [
   [400, "invalid_request", "A required field is missing, or has an invalid format.", "idealRetryTime is missing"],
   [401, "unauthorized", "The credentials are missing or not valid.", "credentials missing or invalid"],
   [429, "rate_limit_exceeded", "Too many requests. A Retry-After may put the next attempt later.", "come again later"],
   [500, "server_error", "An unexpected error.", "the event could not be kept"],
 ] as const;
 
-const ACTION: RecoveryActionData = {
+const ACTION_EXAMPLE: RecoveryActionData = {
   invoiceId: "inv_9001",
   subscriptionId: "sub_1042",
   actionSuggestion: "RETRY",
   idealRetryTime: new Date("2026-02-20T06:10:00Z"),
 };
-const ID = "019c7a11-9e20-7b3c-8a54-6f0e2d9b1c77";
-const CREATED = new Date("2026-02-20T05:21:00Z");
+const ID_EXAMPLE = "019c7a11-9e20-7b3c-8a54-6f0e2d9b1c77";
+const CREATED_EXAMPLE = new Date("2026-02-20T05:21:00Z");
 
-function bodyOf(type: EventType): Part {
+function exampleBodyOf(type: EventType): DocumentPart {
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
   const isAction = type === "recovery_action";
-  const data = isAction ? ACTION : { invoiceId: "inv_9001" };
+  const data = isAction ? ACTION_EXAMPLE : { invoiceId: "inv_9001" };
   return {
-    schema: isAction ? { oneOf: [ref(SCHEMAS[type]), ref("FlatRetryRequest")] } : ref(SCHEMAS[type]),
+    schema: isAction ? { oneOf: [ref(SCHEMA_NAMES[type]), ref("FlatRetryRequest")] } : ref(SCHEMA_NAMES[type]),
     examples: {
-      envelope: { value: JSON.parse(envelope(ID, type, CREATED, data)) },
-      ...(isAction && { flat: { value: JSON.parse(flatRetryRequest(ID, ACTION)) } }),
+      envelope: { value: JSON.parse(buildEnvelope(ID_EXAMPLE, type, CREATED_EXAMPLE, data)) },
+      ...(isAction && { flat: { value: JSON.parse(buildFlatRetryRequest(ID_EXAMPLE, ACTION_EXAMPLE)) } }),
     },
   };
 }
 
 /** The three requests that a merchant's endpoint receives. */
-export const webhooks = (): Part =>
+export const buildWebhooks = (): DocumentPart =>
   Object.fromEntries(
     EVENT_TYPES.map((type) => [
       type,
@@ -184,12 +206,12 @@ export const webhooks = (): Part =>
         "x-version": WEBHOOKS_VERSION,
         post: {
           tags: ["Webhooks"],
-          operationId: `receive${SCHEMAS[type]}`,
+          operationId: `receive${SCHEMA_NAMES[type]}`,
           summary: `Event ${type}`,
-          description: `${SENT[type]}\n\n${ATTEMPTS[type]}\n\nIt is posted to the endpoint's one URL or, if the merchant has chosen sub-paths, to \`{webhook_url}/${type}\`.`,
+          description: `${SENT_WHEN[type]}\n\n${ATTEMPT_SCHEDULES[type]}\n\nIt is posted to the endpoint's one URL or, if the merchant has chosen sub-paths, to \`{webhook_url}/${type}\`.`,
           security: [{ webhookBearer: [] }, { webhookBasic: [] }],
           parameters: Object.keys(WEBHOOK_PARAMETERS).map((name) => ({ $ref: `#/components/parameters/${name}` })),
-          requestBody: { required: true, content: { "application/json": bodyOf(type) } },
+          requestBody: { required: true, content: { "application/json": exampleBodyOf(type) } },
           responses: {
             200: {
               description: "Taken; so is every other 2xx, within 30 seconds. The body is optional.",
@@ -201,7 +223,7 @@ export const webhooks = (): Part =>
               },
             },
             ...Object.fromEntries(
-              ERRORS.map(([status, code, description, message]) => [
+              ERROR_RESPONSES.map(([status, code, description, message]) => [
                 status,
                 {
                   description: `${description} A failed attempt: the event is sent again, by its schedule.`,

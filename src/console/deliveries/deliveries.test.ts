@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Send } from "../../delivery/https/send.ts";
-import { attemptsOf } from "../../store/delivery-attempts.ts";
-import { type TestConsole, testConsole } from "../console.fixture.ts";
-import { answering, deliverFor, deliveriesShop } from "./deliveries.fixture.ts";
+import type { Send } from "../../delivery/https/https-sender.ts";
+import { listAttemptsOfEvent } from "../../store/delivery-attempts.ts";
+import { createTestConsole, type TestConsole } from "../console.fixture.ts";
+import { createDeliveriesShop, deliverForHours, endpointAnswering } from "./deliveries.fixture.ts";
 
 let at: TestConsole;
 before(async () => {
-  at = await testConsole();
+  at = await createTestConsole();
 });
 after(() => at.close());
 
-const refusing = answering(500, "<b>not today</b>");
-const taking = answering(200);
-const deliver = (send: Send, hours: number) => deliverFor(at, send, hours);
-const shop = () => deliveriesShop(at);
+const refusingEndpoint = endpointAnswering(500, "<b>not today</b>");
+const acceptingEndpoint = endpointAnswering(200);
+const deliver = (send: Send, hours: number) => deliverForHours(at, send, hours);
+const shop = () => createDeliveriesShop(at);
 
 test("the list says how many events need a hand, and shows how each stands", async () => {
   const { events, browser } = await shop();
@@ -25,9 +25,9 @@ test("the list says how many events need a hand, and shows how each stands", asy
     /there is nothing to send again[^<]*<\/p><\/div>\s*<\/main>/,
   );
   const [lost] = await events(1);
-  await deliver(refusing, 2);
+  await deliver(refusingEndpoint, 2);
   const [taken] = await events(1);
-  await deliver(taking, 0);
+  await deliver(acceptingEndpoint, 0);
   const page = (await developer.get("/deliveries")).body;
   assert.match(page, />1 exhausted<\/a>: every attempt failed/);
   assert.match(page, /50\.0% of 2 events were taken at the first attempt/);
@@ -44,12 +44,12 @@ test("what has failed and is tried again is told before the endpoint counts as f
   const lead = async () => /class="lead">([^<]*)/.exec((await viewer.get("/deliveries")).body)![1];
   await events(1);
   assert.equal(await lead(), "Nothing needs a hand");
-  await deliver(refusing, 0.01);
+  await deliver(refusingEndpoint, 0.01);
   await events(1);
   assert.equal(await lead(), "1 event has failed and waits for another attempt");
-  await deliver(refusing, 0.01);
+  await deliver(refusingEndpoint, 0.01);
   assert.equal(await lead(), "2 events have failed and wait for another attempt");
-  await deliver(taking, 1);
+  await deliver(acceptingEndpoint, 1);
   assert.equal(await lead(), "Nothing needs a hand");
 });
 
@@ -63,9 +63,9 @@ test("what has failed and is tried again is told beside what is exhausted, and o
       .trim();
   await events(1);
   assert.match(await tile(), /^none +1 waiting for an attempt$/);
-  await deliver(refusing, 2);
+  await deliver(refusingEndpoint, 2);
   await events(1);
-  await deliver(refusing, 0.01);
+  await deliver(refusingEndpoint, 0.01);
   await events(1);
   assert.match(
     (await viewer.get("/deliveries")).body,
@@ -106,9 +106,9 @@ test("attempts stand by the hour on the viewer's clocks, also where these differ
   const developer = await browser("developer");
   assert.doesNotMatch((await developer.get("/deliveries")).body, /Attempts of the last 24 hours/);
   await events(3);
-  await deliver(taking, 0);
+  await deliver(acceptingEndpoint, 0);
   await events(1);
-  await deliver(refusing, 0.001);
+  await deliver(refusingEndpoint, 0.001);
   await developer.post("/account", { zone: "Asia/Kolkata", theme: "system" });
   const page = (await developer.get("/deliveries")).body;
   const hours = [
@@ -129,7 +129,7 @@ test("an attempt counts in the day in which it was made, however long before its
   const viewer = await browser("viewer");
   await events(2);
   at.clock.serviceMs += 20 * 86_400_000;
-  await deliver(taking, 0);
+  await deliver(acceptingEndpoint, 0);
   const page = (await viewer.get("/deliveries")).body;
   assert.match(page, /100\.0% of 2 events were taken at the first attempt/);
   assert.match(page, /Attempts of the last 24 hours: 2 delivered, 0 failed/);
@@ -167,7 +167,7 @@ test("a time on the viewer's clocks becomes one in UTC in the address, which sho
 test("what is still to come is there with its plan, and how long it takes until the next one, to be counted down", async () => {
   const { events, browser } = await shop();
   const [event] = await events(1);
-  await deliver(refusing, 0.01);
+  await deliver(refusingEndpoint, 0.01);
   const viewer = await browser("viewer");
   const page = (await viewer.get(`/deliveries/${event!.id}`)).body;
   const toCome = /<tr><td[^>]*>(\d) of 6<\/td><td[^>]*><time datetime="([^"]+)"[^\n]* data-head="Took"><\/td>/g;
@@ -187,8 +187,8 @@ test("what is still to come is there with its plan, and how long it takes until 
 test("attempts stand beside the plan: 0, 100 ms, 5 s, 15 s, 15 min, 30 min after the one before", async () => {
   const { events, browser, merchant } = await shop();
   const [event] = await events(1);
-  await deliver(refusing, 1);
-  const attempts = await attemptsOf(at.db, merchant.id, event!.id);
+  await deliver(refusingEndpoint, 1);
+  const attempts = await listAttemptsOfEvent(at.db, merchant.id, event!.id);
   assert.equal(attempts.length, 6);
   const page = (await (await browser("viewer")).get(`/deliveries/${event!.id}`)).body;
   const times = [

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Taken, WrongRow } from "../../history/take-rows.ts";
-import { html, textOf } from "../html.ts";
-import { importResult, type Sent } from "./import-result.ts";
+import type { FileImportResult, InvalidRowReport } from "../../history/import-file.ts";
+import { html, htmlText } from "../html.ts";
+import { buildImportResult, type UploadedFile } from "./import-result.ts";
 
-const WHOLE: Taken = {
+const COMPLETE_FILE: FileImportResult = {
   header: null,
   place: "line",
   rows: 700,
@@ -15,24 +15,27 @@ const WHOLE: Taken = {
   copies: { rows: 0, line: 0 },
   broken: null,
 };
-const WRONG: WrongRow = { line: 402, faults: [{ column: "total", says: "must be an integer" }] };
+const WRONG: InvalidRowReport = { line: 402, faults: [{ column: "total", says: "must be an integer" }] };
 
 /** What is said of a file of invoices: good or bad, and the words. */
-function said(taken: Partial<Taken>, stored: Sent["stored"] = null) {
-  const { short } = importResult({ kind: "invoices", file: "i.csv", taken: { ...WHOLE, ...taken }, stored }, "UTC");
-  const [, tone, words] = /class="notice (\w+)"[^>]*>([^<]*)</.exec(textOf(short))!;
+function resultText(taken: Partial<FileImportResult>, stored: UploadedFile["stored"] = null) {
+  const { short } = buildImportResult(
+    { kind: "invoices", file: "i.csv", taken: { ...COMPLETE_FILE, ...taken }, stored },
+    "UTC",
+  );
+  const [, tone, words] = /class="notice (\w+)"[^>]*>([^<]*)</.exec(htmlText(short))!;
   return [tone, words];
 }
 
 test("a check says whether all can be stored, and what keeps it from that", () => {
-  assert.deepEqual(said({}), ["good", "700 rows, and nothing is wrong with them. Nothing was stored yet."]);
-  assert.deepEqual(said({ rows: 0 }), ["warn", "There are no rows in the file."]);
-  assert.deepEqual(said({ wrong: [WRONG] }), ["bad", "1 of 700 rows is wrong. Nothing was stored."]);
-  assert.deepEqual(said({ wrong: [WRONG, WRONG], broken: "line 900: it is torn" }), [
+  assert.deepEqual(resultText({}), ["good", "700 rows, and nothing is wrong with them. Nothing was stored yet."]);
+  assert.deepEqual(resultText({ rows: 0 }), ["warn", "There are no rows in the file."]);
+  assert.deepEqual(resultText({ wrong: [WRONG] }), ["bad", "1 of 700 rows is wrong. Nothing was stored."]);
+  assert.deepEqual(resultText({ wrong: [WRONG, WRONG], broken: "line 900: it is torn" }), [
     "bad",
     "2 of 700 rows are wrong. It can&#39;t be read to its end: line 900: it is torn. Nothing was stored.",
   ]);
-  assert.deepEqual(said({ rows: 0, broken: "no column holds a field" }), [
+  assert.deepEqual(resultText({ rows: 0, broken: "no column holds a field" }), [
     "bad",
     "It can&#39;t be read: no column holds a field. Nothing was stored.",
   ]);
@@ -41,9 +44,9 @@ test("a check says whether all can be stored, and what keeps it from that", () =
 test("columns that hold no field are named, and those without a name are not", () => {
   const passedOver = (...columns: string[]) => {
     const header = [["id", "id"] as const, ...columns.map((column) => [column, undefined] as const)];
-    const taken: Taken = { ...WHOLE, header };
-    const { long } = importResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
-    return /passed over<\/dt>\s*<dd>([^<]*)</.exec(textOf(html`${long}`))?.[1];
+    const taken: FileImportResult = { ...COMPLETE_FILE, header };
+    const { long } = buildImportResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
+    return /passed over<\/dt>\s*<dd>([^<]*)</.exec(htmlText(html`${long}`))?.[1];
   };
   assert.equal(passedOver("note", "", "fee"), "note, fee");
   assert.equal(passedOver(""), undefined);
@@ -51,21 +54,21 @@ test("columns that hold no field are named, and those without a name are not", (
 
 test("words for states that no row has are named, and nothing is where there are none", () => {
   const said = (unmet: string[]) => {
-    const taken: Taken = { ...WHOLE, unmet };
-    const { short } = importResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
-    return /no row has<\/dt>\s*<dd>([^<]*)</.exec(textOf(short))?.[1];
+    const taken: FileImportResult = { ...COMPLETE_FILE, unmet };
+    const { short } = buildImportResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
+    return /no row has<\/dt>\s*<dd>([^<]*)</.exec(htmlText(short))?.[1];
   };
   assert.deepEqual([said(["OFFEN", "BEZHALT"]), said([])], ["OFFEN, BEZHALT", undefined]);
 });
 
 test("copies of a record, and words that were read as empty cells, are told of where there are any", () => {
-  const told = (more: Partial<Taken>) => {
-    const { short } = importResult(
-      { kind: "invoices", file: "i.csv", taken: { ...WHOLE, ...more }, stored: null },
+  const told = (more: Partial<FileImportResult>) => {
+    const { short } = buildImportResult(
+      { kind: "invoices", file: "i.csv", taken: { ...COMPLETE_FILE, ...more }, stored: null },
       "UTC",
     );
     return ["Copies", "Read as empty"].map(
-      (name) => new RegExp(`${name}</dt>\\s*<dd>([^<]*)<`).exec(textOf(short))?.[1],
+      (name) => new RegExp(`${name}</dt>\\s*<dd>([^<]*)<`).exec(htmlText(short))?.[1],
     );
   };
   const absent = new Map([
@@ -80,37 +83,37 @@ test("copies of a record, and words that were read as empty cells, are told of w
 });
 
 test("wrong records of a JSON list are named by their place in it", () => {
-  const { long } = importResult(
+  const { long } = buildImportResult(
     {
       kind: "invoices",
       file: "i.json",
-      taken: { ...WHOLE, place: "record", wrong: [WRONG, { ...WRONG, line: 7 }] },
+      taken: { ...COMPLETE_FILE, place: "record", wrong: [WRONG, { ...WRONG, line: 7 }] },
       stored: null,
     },
     "UTC",
   );
-  assert.match(textOf(html`${long}`), /Record<[\s\S]*2 rows: records 402, 7/);
+  assert.match(htmlText(html`${long}`), /Record<[\s\S]*2 rows: records 402, 7/);
 });
 
 test("an import says how much of the file is stored, and that the whole of it is to be sent again where that is not all", () => {
   const newer = (known: string) => `Of ${known} the same or a newer copy was there, and stays.`;
   const mend = "Mend the file and send all of it again";
   const changed = `${mend}: what is stored already is not changed by that.`;
-  assert.deepEqual(said({}, { rows: 700, known: 1 }), ["good", `699 rows stored. ${newer("1 row")}`]);
-  assert.deepEqual(said({ rows: 0 }, { rows: 0, known: 0 }), ["warn", "There are no rows in the file."]);
-  assert.deepEqual(said({ wrong: [WRONG] }, { rows: 0, known: 0 }), [
+  assert.deepEqual(resultText({}, { rows: 700, known: 1 }), ["good", `699 rows stored. ${newer("1 row")}`]);
+  assert.deepEqual(resultText({ rows: 0 }, { rows: 0, known: 0 }), ["warn", "There are no rows in the file."]);
+  assert.deepEqual(resultText({ wrong: [WRONG] }, { rows: 0, known: 0 }), [
     "bad",
     `1 of 700 rows is wrong. Nothing was stored. ${mend}.`,
   ]);
-  assert.deepEqual(said({ wrong: [WRONG] }, { rows: 400, known: 350 }), [
+  assert.deepEqual(resultText({ wrong: [WRONG] }, { rows: 400, known: 350 }), [
     "bad",
     `1 of 700 rows is wrong. 50 rows stored, all of them before the first that is wrong, and none after. ${newer("350 rows")} ${changed}`,
   ]);
-  assert.deepEqual(said({ wrong: [WRONG] }, { rows: 400, known: 400 }), [
+  assert.deepEqual(resultText({ wrong: [WRONG] }, { rows: 400, known: 400 }), [
     "bad",
     `1 of 700 rows is wrong. 0 rows stored. ${newer("400 rows")} ${changed}`,
   ]);
-  assert.deepEqual(said({ broken: "line 900: it is torn" }, { rows: 700, known: 0 }), [
+  assert.deepEqual(resultText({ broken: "line 900: it is torn" }, { rows: 700, known: 0 }), [
     "bad",
     `It can&#39;t be read to its end: line 900: it is torn. 700 rows stored. ${changed}`,
   ]);

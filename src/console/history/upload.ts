@@ -2,12 +2,12 @@ import type { IncomingMessage } from "node:http";
 import { finished } from "node:stream/promises";
 import { Busboy, type BusboyHeaders } from "@fastify/busboy";
 import { allowSlowBody } from "../../api/slow-body.ts";
-import { FileRefused } from "../../domain/file-refused.ts";
-import type { HistoryFile } from "../../history/rows.ts";
+import { FileRefusedError } from "../../domain/file-refused-error.ts";
+import type { HistoryFile } from "../../history/file-rows.ts";
 import { PageError } from "../page-error.ts";
 
 /** A form with a file, of which nothing is kept: what is read of it is gone. */
-export interface Upload {
+export interface UploadedForm {
   /** Those before the file. */
   fields: URLSearchParams;
   file: HistoryFile;
@@ -26,15 +26,15 @@ const NAME_CHARS_MAX = 255;
  *
  * @throws PageError when it is too large, is no such form, or has no file
  */
-export async function withUpload<T>(request: IncomingMessage, work: (upload: Upload) => Promise<T>): Promise<T> {
+export async function withUpload<T>(request: IncomingMessage, work: (upload: UploadedForm) => Promise<T>): Promise<T> {
   const { "content-type": type = "", "content-length": length } = request.headers;
   if (!/^multipart\/form-data\b/i.test(type)) throw new PageError(415, "A file comes as multipart/form-data.");
   if (length === undefined) throw new PageError(411, "The request must say in Content-Length how large it is.");
-  if (Number(length) > UPLOAD_BYTES_MAX) throw new PageError(413, TOO_LARGE);
-  const form = formOf(request);
+  if (Number(length) > UPLOAD_BYTES_MAX) throw new PageError(413, TOO_LARGE_MESSAGE);
+  const form = parseForm(request);
   allowSlowBody(request);
   try {
-    return await work(await fileOf(request, form));
+    return await work(await findFile(request, form));
   } finally {
     request.unpipe(form);
     request.resume();
@@ -42,9 +42,9 @@ export async function withUpload<T>(request: IncomingMessage, work: (upload: Upl
   }
 }
 
-const TOO_LARGE = `A file may have ${UPLOAD_BYTES_MAX / MIB} MiB here. Nothing was stored. The command takes files of any size, and so does this page in parts.`;
+const TOO_LARGE_MESSAGE = `A file may have ${UPLOAD_BYTES_MAX / MIB} MiB here. Nothing was stored. The command takes files of any size, and so does this page in parts.`;
 
-function formOf({ headers }: IncomingMessage) {
+function parseForm({ headers }: IncomingMessage) {
   const limits = {
     fields: FIELDS_MAX,
     fieldSize: FIELD_BYTES_MAX,
@@ -60,7 +60,7 @@ function formOf({ headers }: IncomingMessage) {
   }
 }
 
-function fileOf(request: IncomingMessage, form: ReturnType<typeof formOf>): Promise<Upload> {
+function findFile(request: IncomingMessage, form: ReturnType<typeof parseForm>): Promise<UploadedForm> {
   const fields = new URLSearchParams();
   return new Promise((resolve, reject) => {
     form.on("field", (name, value) => fields.append(name, value));
@@ -68,7 +68,7 @@ function fileOf(request: IncomingMessage, form: ReturnType<typeof formOf>): Prom
       // The parser only tells, maybe before anybody reads, and then ends the file as if it were whole.
       file.on("error", (error) => void file.destroy(error));
       request.once("close", () => request.readableEnded || file.destroy(new Error("the connection ended")));
-      resolve({ fields, file: { name: cleanName(name ?? ""), bytes: whole(file) } });
+      resolve({ fields, file: { name: sanitizeFileName(name ?? ""), bytes: streamCompleteFile(file) } });
     });
     form.on("error", () => reject(new PageError(400, "The form can't be read.")));
     form.on("finish", () => reject(new PageError(400, "There is no file in the form.")));
@@ -77,16 +77,16 @@ function fileOf(request: IncomingMessage, form: ReturnType<typeof formOf>): Prom
   });
 }
 
-async function* whole(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* streamCompleteFile(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* file;
   } catch {
-    throw new FileRefused("the file did not arrive whole");
+    throw new FileRefusedError("the file did not arrive whole");
   }
 }
 
 /** As it can be stored and shown in a line. */
-const cleanName = (name: string) =>
+const sanitizeFileName = (name: string) =>
   name
     .replace(/\p{Cc}/gu, " ")
     .slice(0, NAME_CHARS_MAX)

@@ -1,27 +1,27 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { beginSession, endSession, SESSION_MS } from "../../auth/sessions.ts";
+import { beginSession, endSession, SESSION_LIFETIME_MS } from "../../auth/sessions.ts";
 import type { Person } from "../../domain/person.ts";
 import type { ConsoleOptions } from "../console.ts";
-import { COOKIE, cookieOf } from "../visit.ts";
+import { cookieOf, SESSION_COOKIE } from "../visit.ts";
 
 /** No script reads it, it goes over TLS only, no other site's forms bring it along, and no neighbouring host can plant it. */
-export const cookie = (name: string, value: string, lifeMs: number) =>
+export const formatCookie = (name: string, value: string, lifeMs: number) =>
   `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${lifeMs / 1000}`;
 
 /** Begin a session and give its token to the browser. */
-export async function remember(
+export async function startSession(
   { everyone, ports }: ConsoleOptions,
   request: FastifyRequest,
   reply: FastifyReply,
   person: Person,
 ): Promise<void> {
   const token = await beginSession(everyone, person, cookieOf(request), ports);
-  reply.header("set-cookie", cookie(COOKIE, token, SESSION_MS));
+  reply.header("set-cookie", formatCookie(SESSION_COOKIE, token, SESSION_LIFETIME_MS));
 }
 
 /** End the session, here and in the browser. */
-export async function forget({ everyone }: ConsoleOptions, request: FastifyRequest, reply: FastifyReply) {
+export async function clearSession({ everyone }: ConsoleOptions, request: FastifyRequest, reply: FastifyReply) {
   const token = cookieOf(request);
   if (token !== undefined) await endSession(everyone, token);
-  reply.header("set-cookie", cookie(COOKIE, "", 0));
+  reply.header("set-cookie", formatCookie(SESSION_COOKIE, "", 0));
 }

@@ -1,5 +1,5 @@
 import { type Html, html } from "../html.ts";
-import { count, share } from "./money.ts";
+import { formatCount, formatShare } from "./number-format.ts";
 import { table } from "./table.ts";
 
 /** A bar of two parts: `part` of `part + rest`. */
@@ -13,9 +13,9 @@ export interface Bar {
 
 const WIDTH = 720;
 const HEIGHT = 200;
-const LEFT = 44;
-const BELOW = 26;
-const ABOVE = 14;
+const PADDING_LEFT = 44;
+const PADDING_BOTTOM = 26;
+const PADDING_TOP = 14;
 
 /** Bars of two parts, in our own SVG; the same numbers stand in a table below for who cannot see it. */
 export function barChart(
@@ -23,17 +23,17 @@ export function barChart(
   names: { part: string; rest: string; each: string },
   bars: readonly Bar[],
 ): Html {
-  const most = niceTop(Math.max(1, ...bars.map(({ part, rest }) => part + rest)));
-  const y = (value: number) => ABOVE + (HEIGHT - ABOVE - BELOW) * (1 - value / most);
-  const step = (WIDTH - LEFT) / Math.max(1, bars.length);
+  const most = roundUpScale(Math.max(1, ...bars.map(({ part, rest }) => part + rest)));
+  const y = (value: number) => PADDING_TOP + (HEIGHT - PADDING_TOP - PADDING_BOTTOM) * (1 - value / most);
+  const step = (WIDTH - PADDING_LEFT) / Math.max(1, bars.length);
   const width = Math.min(46, step * 0.68);
   const every = Math.ceil(bars.length / 10);
   return html`<figure class="chart">
 <figcaption><span class="key part"></span> ${names.part} <span class="key"></span> ${names.rest}</figcaption>
 <div class="plot" tabindex="0" role="region" aria-label="Chart"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${summary}">
-${[0, most / 2, most].map((value) => html`<line x1="${LEFT}" x2="${WIDTH}" y1="${y(value)}" y2="${y(value)}"/><text x="${LEFT - 6}" y="${y(value) + 4}" text-anchor="end">${Number.isInteger(value) ? count(value) : value}</text>`)}
+${[0, most / 2, most].map((value) => html`<line x1="${PADDING_LEFT}" x2="${WIDTH}" y1="${y(value)}" y2="${y(value)}"/><text x="${PADDING_LEFT - 6}" y="${y(value) + 4}" text-anchor="end">${Number.isInteger(value) ? formatCount(value) : value}</text>`)}
 ${bars.map(({ label, part, rest, isOpen }, index) => {
-  const x = LEFT + step * index + (step - width) / 2;
+  const x = PADDING_LEFT + step * index + (step - width) / 2;
   const text = `${label}${isOpen ? " (not over yet)" : ""}: ${part} ${names.part}, ${rest} ${names.rest}`;
   return html`<g><title>${text}</title><rect class="rest" x="${x}" y="${y(part + rest)}" width="${width}" height="${y(part) - y(part + rest)}"/><rect class="part" x="${x}" y="${y(part)}" width="${width}" height="${y(0) - y(part)}"/>${
     index % every === 0 && html`<text x="${x + width / 2}" y="${HEIGHT - 8}" text-anchor="middle">${label}</text>`
@@ -47,16 +47,16 @@ ${bars.map(({ label, part, rest, isOpen }, index) => {
         head: names.each,
         cell: ({ label, isOpen }: Bar) => html`${label}${isOpen && html` <small>not over yet</small>`}`,
       },
-      { head: names.part, cell: ({ part }) => count(part), numeric: true },
-      { head: names.rest, cell: ({ rest }) => count(rest), numeric: true },
-      { head: "Share", cell: ({ part, rest }) => share(part, part + rest), numeric: true },
+      { head: names.part, cell: ({ part }) => formatCount(part), numeric: true },
+      { head: names.rest, cell: ({ rest }) => formatCount(rest), numeric: true },
+      { head: "Share", cell: ({ part, rest }) => formatShare(part, part + rest), numeric: true },
     ],
     bars,
   )}</details></figure>`;
 }
 
 /** The next of 2, 4, 10, 20, 40, 100 and so on: halves of it are whole. */
-function niceTop(value: number): number {
+function roundUpScale(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 4, 10].map((step) => step * power).find((top) => top >= value && top >= 2)!;
 }

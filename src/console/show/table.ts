@@ -1,8 +1,8 @@
-import { type Html, html, type Part } from "../html.ts";
+import { type Html, type HtmlPart, html } from "../html.ts";
 
 export interface Column<Row> {
   head: string;
-  cell(row: Row): Part;
+  cell(row: Row): HtmlPart;
   /** Amounts and counts stand at the right. */
   numeric?: boolean;
 }
@@ -13,24 +13,24 @@ export interface Column<Row> {
  */
 export const table = <Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html => html`
 <div class="wide" tabindex="0" role="region" aria-label="${label}"><table data-rows>
-<thead><tr>${columns.map(headOf)}</tr></thead>
+<thead><tr>${columns.map(headingCell)}</tr></thead>
 <tbody>
-${rows.map((row) => html`<tr>${columns.map((column) => cellOf(column, row))}</tr>\n`)}
+${rows.map((row) => html`<tr>${columns.map((column) => bodyCell(column, row))}</tr>\n`)}
 </tbody></table></div>`;
 
 /** The heading of a column; a column of buttons has none. */
-const headOf = ({ head, numeric }: { head: string; numeric?: boolean }): Html =>
+const headingCell = ({ head, numeric }: { head: string; numeric?: boolean }): Html =>
   head === "" ? html`<td></td>` : html`<th scope="col"${numeric ? html` class="number"` : ""}>${head}</th>`;
 
-const cellOf = <Row>({ head, cell, numeric }: Column<Row>, row: Row): Html =>
+const bodyCell = <Row>({ head, cell, numeric }: Column<Row>, row: Row): Html =>
   html`<td${numeric ? html` class="number"` : ""}${head === "" ? "" : html` data-head="${head}"`}>${cell(row)}</td>`;
 
 /** Facts about one thing, each with its name. */
-export const facts = (pairs: readonly (readonly [name: string, value: Part] | null)[]): Html =>
+export const factList = (pairs: readonly (readonly [name: string, value: HtmlPart] | null)[]): Html =>
   html`<dl class="facts">${pairs.map((pair) => pair && html`<div><dt>${pair[0]}</dt><dd>${pair[1]}</dd></div>`)}</dl>`;
 
 /** Links to the first and the next page of a list. */
-export const paging = (isFirst: boolean, firstHref: string, nextHref: string | null): Html | null =>
+export const pageLinks = (isFirst: boolean, firstHref: string, nextHref: string | null): Html | null =>
   isFirst && nextHref === null
     ? null
     : html`<nav class="paging" aria-label="Pages of the list">
@@ -39,13 +39,13 @@ ${nextHref === null ? html`<span class="soft">End of the list</span>` : html`<a 
 </nav>`;
 
 /** The text of a page without data yet, with the next step. */
-export const empty = (says: Part, command?: string): Html =>
-  html`<div class="empty"><p>${says}</p>${command === undefined ? null : byCommand(command)}</div>`;
+export const emptyNotice = (says: HtmlPart, command?: string): Html =>
+  html`<div class="empty"><p>${says}</p>${command === undefined ? null : commandHint(command)}</div>`;
 
 /** For those who have a shell; others find their way above. */
-export const byCommand = (command: string, hint: Part = null): Html =>
-  html`<details class="more"><summary>By a command</summary>${hint && html`<p class="soft">${hint}</p>`}${copyable("Command", command)}</details>`;
+export const commandHint = (command: string, hint: HtmlPart = null): Html =>
+  html`<details class="more"><summary>By a command</summary>${hint && html`<p class="soft">${hint}</p>`}${copyableText("Command", command)}</details>`;
 
 /** Text to take away: whole by a double click, or by the button. */
-export const copyable = (label: string, text: string): Html => html`
+export const copyableText = (label: string, text: string): Html => html`
 <div class="copyable"><pre tabindex="0" aria-label="${label}">${text}</pre><button type="button" class="small" data-copy>Copy</button></div>`;

@@ -20,13 +20,13 @@ const AZURE_WIRE_SERVER = "168.63.129.16";
  * @param text  the numeric address that is dialled, or was
  * @param allow  exceptions, for addresses that are not public
  */
-export function addressProblem(text: string, port: number, allow: readonly AllowedAddress[]): string | null {
+export function findAddressProblem(text: string, port: number, allow: readonly AllowedAddress[]): string | null {
   if (isIP(text) === 0) return `${text} is not an address`;
   const address = ipaddr.process(text);
   // ipaddr.js takes the long-deprecated ::8.8.8.8 for 8.8.8.8; nobody else does. A zone picks one of our own
   // interfaces, and no public address needs one.
   if (isPublic(address) && !/^::\d+\.|%/.test(text)) return null;
-  const allowed = allow.some((entry) => entry.port === port && within(address, entry.range));
+  const allowed = allow.some((entry) => entry.port === port && isInRange(address, entry.range));
   return allowed ? null : `${text} port ${port} is not a public address, and DUNLIN_WEBHOOK_ALLOW does not name it`;
 }
 
@@ -34,15 +34,15 @@ function isPublic(address: Address): boolean {
   if (address instanceof ipaddr.IPv4) return address.range() === "unicast" && address.toString() !== AZURE_WIRE_SERVER;
   // A network without IPv4 reaches it through this prefix, so what counts is the address inside.
   // 6to4, Teredo and the local NAT64 prefix carry one too; nobody is served by them, so they stay refused.
-  if (within(address, NAT64)) return isPublic(new ipaddr.IPv4(address.toByteArray().slice(-4)));
+  if (isInRange(address, NAT64)) return isPublic(new ipaddr.IPv4(address.toByteArray().slice(-4)));
   // Outside 2000::/3 nothing is handed out: what IANA sets aside there tomorrow is refused already.
-  return within(address, GLOBAL_UNICAST) && address.range() === "unicast" && !isIsatap(address);
+  return isInRange(address, GLOBAL_UNICAST) && address.range() === "unicast" && !isIsatap(address);
 }
 
 /** The last 64 bits are an IPv4 address that a router on the way may dial: https://www.rfc-editor.org/rfc/rfc5214#section-6.1 */
 const isIsatap = ({ parts }: ipaddr.IPv6) => parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200);
 
-const within = (address: Address, range: [Address, number]) =>
+const isInRange = (address: Address, range: [Address, number]) =>
   address.kind() === range[0].kind() && address.match(range as [ipaddr.IPv4 & ipaddr.IPv6, number]);
 
 /**
@@ -50,15 +50,15 @@ const within = (address: Address, range: [Address, number]) =>
  *
  * @throws Error that names the first bad entry
  */
-export function parseAllow(text: string): AllowedAddress[] {
+export function parseAllowList(text: string): AllowedAddress[] {
   return text
     .split(",")
     .map((entry) => entry.trim())
     .filter((entry) => entry !== "")
-    .map(parseEntry);
+    .map(parseAllowEntry);
 }
 
-function parseEntry(entry: string): AllowedAddress {
+function parseAllowEntry(entry: string): AllowedAddress {
   const match = /^\[?([0-9a-f.:]+)\]?\/(\d{1,3}):(\d{1,5})$/i.exec(entry);
   const [, address = "", prefix, port] = match ?? [];
   const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
@@ -93,7 +93,7 @@ const PRIVATE_NAMES = /(^|\.)(localdomain|local|internal|home\.arpa|onion|invali
  *
  * @param text  as somebody typed it
  */
-export function checkWebhookUrl(text: string, allow: readonly AllowedAddress[]): string | null {
+export function findWebhookUrlProblem(text: string, allow: readonly AllowedAddress[]): string | null {
   if (text.length > URL_LENGTH_MAX) return `the URL is longer than ${URL_LENGTH_MAX} characters`;
   // The URL parser drops these silently, and then another URL is called than the one that was read.
   if (/[\s\p{Cc}\\]/u.test(text)) return "the URL has a space, a backslash or a control character in it";
@@ -106,13 +106,13 @@ export function checkWebhookUrl(text: string, allow: readonly AllowedAddress[]):
   // The URL parser has already turned 0x7f.1, 2130706433 and 127.1 into 127.0.0.1.
   const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
   if (host === "" || host.length > 253) return "the URL has no host name that could exist";
-  if (isIP(host) !== 0) return addressProblem(host, port, allow);
+  if (isIP(host) !== 0) return findAddressProblem(host, port, allow);
   if (!host.split(".").every((label) => label.length >= 1 && label.length <= 63))
     return "the URL has no host name that could exist";
   if (PRIVATE_NAMES.test(host) && !allow.some((entry) => entry.port === port))
     return `${host} is a name of private networks, and DUNLIN_WEBHOOK_ALLOW opens nothing on port ${port}`;
   if (host !== "localhost" && !host.endsWith(".localhost")) return null;
-  const loopback = ["127.0.0.1", "::1"].map((address) => addressProblem(address, port, allow));
+  const loopback = ["127.0.0.1", "::1"].map((address) => findAddressProblem(address, port, allow));
   return loopback.includes(null)
     ? null
     : `${host} port ${port} is this machine, and DUNLIN_WEBHOOK_ALLOW does not name it`;

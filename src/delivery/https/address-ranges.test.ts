@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { addressProblem, parseAllow } from "./address-guard.ts";
-import { bytesOf } from "./name-server.fixture.ts";
+import { findAddressProblem, parseAllowList } from "./address-guard.ts";
+import { addressBytes } from "./dns-server.fixture.ts";
 
 /** Ranges that nobody serves the public from. */
 const FORBIDDEN = [
@@ -35,7 +35,7 @@ const FORBIDDEN = [
 ].map((line) => {
   const [range = "", ...words] = line.split(" ");
   const [first = "", prefix] = range.split("/");
-  return { range, first: bytesOf(first), prefix: Number(prefix), words: words.join(" ") };
+  return { range, first: addressBytes(first), prefix: Number(prefix), words: words.join(" ") };
 });
 
 const numberOf = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
@@ -69,7 +69,7 @@ function spellingsOf(bytes: Uint8Array): string[] {
 
 function verdictsOf(bytes: Uint8Array) {
   for (const text of spellingsOf(bytes)) {
-    const problem = addressProblem(text, 443, []);
+    const problem = findAddressProblem(text, 443, []);
     assert.equal(problem === null, isPublic(bytes), `${text}: ${problem}`);
   }
   return spellingsOf(bytes).length;
@@ -158,7 +158,7 @@ test("any address at all has the verdict of its bytes, however it is spelled", (
 test("a zone never makes an address public", () => {
   for (const address of ["2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "fe80::1", "::1"])
     for (const zone of ["%eth0", "%1", "%lo"])
-      assert.match(addressProblem(address + zone, 443, []) ?? "", /not (a public|an) address/, address + zone);
+      assert.match(findAddressProblem(address + zone, 443, []) ?? "", /not (a public|an) address/, address + zone);
 });
 
 test("an allowed range ends where it ends, on one port", () => {
@@ -172,9 +172,9 @@ test("an allowed range ends where it ends, on one port", () => {
     "[fe80::]/10",
   ];
   for (const range of ranges) {
-    const allow = parseAllow(`${range}:8443`);
+    const allow = parseAllowList(`${range}:8443`);
     const [address = "", prefix] = range.replace(/[[\]]/g, "").split("/");
-    const first = bytesOf(address);
+    const first = addressBytes(address);
     const bits = first.length * 8;
     const start = numberOf(first);
     const end = start | ((1n << BigInt(bits - Number(prefix))) - 1n);
@@ -190,7 +190,7 @@ test("an allowed range ends where it ends, on one port", () => {
       for (const text of spellingsOf(bytes))
         for (const port of [8442, 8443, 8444]) {
           const open = isPublic(bytes) || (inside && port === 8443);
-          assert.equal(addressProblem(text, port, allow) === null, open, `${range}: ${text} port ${port}`);
+          assert.equal(findAddressProblem(text, port, allow) === null, open, `${range}: ${text} port ${port}`);
         }
     }
   }
@@ -204,7 +204,7 @@ test("an allowed entry that does not begin its range is refused, and told what i
     ["127.0.0.1/31:443", "127.0.0.0/31"],
   ] as const)
     assert.throws(
-      () => parseAllow(entry),
+      () => parseAllowList(entry),
       (error: Error) => error.message.includes(network),
       entry,
     );

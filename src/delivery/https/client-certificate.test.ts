@@ -4,23 +4,23 @@ import https from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import type { TLSSocket } from "node:tls";
-import { type Identity, selfSigned } from "../../../test/certificate.ts";
-import { parseAllow } from "./address-guard.ts";
+import { type CertifiedIdentity, createSelfSignedCertificate } from "../../../test/self-signed-certificate.ts";
+import { parseAllowList } from "./address-guard.ts";
+import { createSender, type SenderOptions } from "./https-sender.ts";
 import { localIdentity } from "./receiver.fixture.ts";
-import { createSender, type SenderOptions } from "./send.ts";
 
-let ours: Identity;
-let stranger: Identity;
+let ownIdentity: CertifiedIdentity;
+let unknownIdentity: CertifiedIdentity;
 let server: https.Server;
-const seen: string[] = [];
+const seenSubjects: string[] = [];
 
 before(async () => {
-  [ours, stranger] = await Promise.all([selfSigned(), selfSigned()]);
+  [ownIdentity, unknownIdentity] = await Promise.all([createSelfSignedCertificate(), createSelfSignedCertificate()]);
   const own = await localIdentity();
   server = https.createServer(
-    { ...own, ca: ours.cert, requestCert: true, rejectUnauthorized: true },
+    { ...own, ca: ownIdentity.cert, requestCert: true, rejectUnauthorized: true },
     (request, reply) => {
-      seen.push((request.socket as TLSSocket).getPeerX509Certificate()!.fingerprint256);
+      seenSubjects.push((request.socket as TLSSocket).getPeerX509Certificate()!.fingerprint256);
       reply.end();
     },
   );
@@ -35,7 +35,7 @@ after(() => {
 
 async function post(over: Partial<SenderOptions>, times = 1) {
   const { port } = server.address() as AddressInfo;
-  const allow = parseAllow(`127.0.0.1/32:${port}`);
+  const allow = parseAllowList(`127.0.0.1/32:${port}`);
   const extraCa = (await localIdentity()).cert;
   const sender = createSender({ allow, extraCa, monotonicMs: () => performance.now(), ...over });
   const replies = [];
@@ -49,23 +49,23 @@ async function post(over: Partial<SenderOptions>, times = 1) {
 }
 
 test("an endpoint that demands a client certificate is shown it, once for a connection that is kept", async () => {
-  seen.length = 0;
-  const { replies, made } = await post({ clientCertificate: ours }, 3);
+  seenSubjects.length = 0;
+  const { replies, made } = await post({ clientCertificate: ownIdentity }, 3);
   assert.deepEqual(
     replies.map((reply) => reply.outcome === "response" && reply.status),
     [200, 200, 200],
   );
-  assert.deepEqual([made, seen.length, new Set(seen).size], [1, 3, 1]);
+  assert.deepEqual([made, seenSubjects.length, new Set(seenSubjects).size], [1, 3, 1]);
 });
 
 for (const [name, clientCertificate] of [
   ["no certificate", () => null],
-  ["another certificate", () => stranger],
+  ["another certificate", () => unknownIdentity],
 ] as const)
   test(`an endpoint that demands a client certificate and gets ${name} is a failed attempt`, async () => {
-    seen.length = 0;
+    seenSubjects.length = 0;
     const { replies } = await post({ clientCertificate: clientCertificate() });
     const [reply] = replies;
     assert.match(reply?.outcome === "failed" ? reply.error : "", /closed|reset|alert/i);
-    assert.equal(seen.length, 0);
+    assert.equal(seenSubjects.length, 0);
   });

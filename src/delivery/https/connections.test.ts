@@ -4,12 +4,12 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { after, suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import tls from "node:tls";
-import { selfSigned } from "../../../test/certificate.ts";
-import { parseAllow } from "./address-guard.ts";
+import { createSelfSignedCertificate } from "../../../test/self-signed-certificate.ts";
+import { parseAllowList } from "./address-guard.ts";
 import { REPLY_LIMITS } from "./exchange.ts";
-import { LIMITS, oneAttempt, whole } from "./one-attempt.fixture.ts";
+import { createSender, type SenderOptions } from "./https-sender.ts";
 import { localIdentity, type Receiver, startRawReceiver } from "./receiver.fixture.ts";
-import { createSender, type SenderOptions } from "./send.ts";
+import { LIMITS, sendOneAttempt, WHOLE_REPLY } from "./single-attempt.fixture.ts";
 
 const closers: (() => unknown)[] = [];
 after(() => Promise.all(closers.map((close) => close())));
@@ -31,7 +31,7 @@ async function startOther(onConnection: (socket: Socket) => void): Promise<Recei
     origin: `https://127.0.0.1:${port}`,
     port,
     ca: (await localIdentity()).cert,
-    allow: parseAllow(`127.0.0.1/32:${port}`),
+    allow: parseAllowList(`127.0.0.1/32:${port}`),
     connections: () => accepted,
     present: () => assert.fail("it has no certificate"),
     async close() {
@@ -51,7 +51,7 @@ const handshakeTraps: [name: string, behaviour: (socket: Socket) => void, words:
   ["speaks HTTP without TLS", (socket) => socket.end(`HTTP/1.1 400 Bad Request\r\n\r\n`), /wrong version|packet|SSL/],
   [
     "speaks HTTP without TLS when it is asked",
-    (socket) => socket.once("data", () => socket.end(whole)),
+    (socket) => socket.once("data", () => socket.end(WHOLE_REPLY)),
     /wrong version|packet|SSL/,
   ],
   ["greets like a mail server", (socket) => socket.write("220 mail.example ESMTP\r\n"), /wrong version|packet|SSL/],
@@ -80,7 +80,7 @@ suite("before the first request", { concurrency: 4 }, () => {
   for (const [name, behaviour, words] of handshakeTraps)
     test(`a listener that ${name} costs one failed attempt`, async () => {
       const other = await startOther(behaviour);
-      const reply = await oneAttempt(other);
+      const reply = await sendOneAttempt(other);
       assert.match(reply.outcome === "failed" ? reply.error : JSON.stringify(reply), words);
       assert.equal(other.connections(), 1);
     });
@@ -92,7 +92,7 @@ suite("before the first request", { concurrency: 4 }, () => {
     const other = await startOther((socket) => {
       new tls.TLSSocket(socket, { isServer: true, ...context }).on("error", () => {});
     });
-    const reply = await oneAttempt(other);
+    const reply = await sendOneAttempt(other);
     assert.match(reply.outcome === "failed" ? reply.error : "", /protocol|alert|version/);
   });
 
@@ -104,7 +104,7 @@ suite("before the first request", { concurrency: 4 }, () => {
       secure.on("error", () => {});
       secure.once("secure", () => secure.end());
     });
-    const reply = await oneAttempt(other);
+    const reply = await sendOneAttempt(other);
     assert.match(reply.outcome === "failed" ? reply.error : "", /closed|reset/);
     assert.equal(other.connections(), 1);
   });
@@ -118,24 +118,24 @@ function senderOf(receiver: Receiver, over: Partial<SenderOptions> = {}) {
   return { sender, post };
 }
 
-const endings: [name: string, end: (socket: tls.TLSSocket, reset: () => void) => void][] = [
+const connectionEnds: [name: string, end: (socket: tls.TLSSocket, reset: () => void) => void][] = [
   ["ends", (socket) => socket.end()],
   ["resets", (_socket, reset) => reset()],
 ];
-const moments: [name: string, delayMs: number | "request"][] = [
+const breakTimes: [name: string, delayMs: number | "request"][] = [
   ["with the reply", 0],
   ["a moment after the reply", 10],
   ["when the next request has arrived", "request"],
 ];
 
-for (const [name, end] of endings)
-  for (const [when, delay] of moments)
+for (const [name, end] of connectionEnds)
+  for (const [when, delay] of breakTimes)
     test(`a receiver that ${name} a kept connection ${when} sees each event once, or its attempt fails`, async () => {
       const bodies: string[] = [];
       const receiver = await startRawReceiver((socket, body, reset) => {
         bodies.push(body);
         if (delay === "request" && Number(body) % 2 === 1) return end(socket, reset);
-        socket.write(whole, () => {
+        socket.write(WHOLE_REPLY, () => {
           if (delay !== "request") setTimeout(() => end(socket, reset), delay);
         });
       });
@@ -167,9 +167,9 @@ test("a receiver that asks to close the connection gets a new one for the next e
 });
 
 test("a certificate that expires meanwhile fails the first attempt on a new connection, at the latest when the kept one is five minutes old", async () => {
-  const valid = await selfSigned();
-  const expired = await selfSigned(new Date("2020-01-01"), new Date("2020-02-01"));
-  const receiver = await startRawReceiver((socket) => void socket.write(whole), valid);
+  const valid = await createSelfSignedCertificate();
+  const expired = await createSelfSignedCertificate(new Date("2020-01-01"), new Date("2020-02-01"));
+  const receiver = await startRawReceiver((socket) => void socket.write(WHOLE_REPLY), valid);
   let nowMs = 0;
   const { post } = senderOf({ ...receiver, ca: `${valid.cert}\n${expired.cert}` }, { monotonicMs: () => nowMs });
   assert.equal((await post("{}")).outcome, "response");
@@ -186,8 +186,8 @@ test("a certificate that expires meanwhile fails the first attempt on a new conn
 });
 
 test("a certificate that is not valid yet, or of an authority that is not trusted, is refused on each connection", async () => {
-  const early = await selfSigned(new Date("2099-01-01"), new Date("2099-02-01"));
-  const receiver = await startRawReceiver((socket) => void socket.write(whole), early);
+  const early = await createSelfSignedCertificate(new Date("2099-01-01"), new Date("2099-02-01"));
+  const receiver = await startRawReceiver((socket) => void socket.write(WHOLE_REPLY), early);
   const { post } = senderOf(receiver);
   for (let i = 0; i < 2; i++) {
     const reply = await post("{}");
@@ -204,7 +204,7 @@ for (const [atMs, expected] of [
     let nowMs = 1_000_000;
     const receiver = await startRawReceiver((socket) => {
       nowMs += atMs;
-      socket.write(whole);
+      socket.write(WHOLE_REPLY);
     });
     const { post } = senderOf(receiver, { monotonicMs: () => nowMs, limits: REPLY_LIMITS });
     const reply = await post("{}");
@@ -213,7 +213,9 @@ for (const [atMs, expected] of [
   });
 
 test("the timer of the deadline runs from the start of the attempt, look-up and handshake included", async () => {
-  const receiver = await startRawReceiver((socket) => void setTimeout(() => socket.write(whole), 0.6 * LIMITS.replyMs));
+  const receiver = await startRawReceiver(
+    (socket) => void setTimeout(() => socket.write(WHOLE_REPLY), 0.6 * LIMITS.replyMs),
+  );
   const slow = async () => {
     await sleep(0.6 * LIMITS.replyMs);
     return [{ address: "127.0.0.1", family: 4 }];

@@ -5,23 +5,23 @@ const REDACTED = "[redacted]";
 const SECRET_LENGTH_MIN = 4;
 
 /** The `authorization` field for a bearer token, or for "user:password". */
-export const authorization = (auth: WebhookAuth, secret: string) =>
+export const authorizationHeader = (auth: WebhookAuth, secret: string) =>
   auth === "bearer" ? `Bearer ${secret}` : `Basic ${Buffer.from(secret, "utf8").toString("base64")}`;
 
 /** The field for people: how we are recognised, and not by what. */
-export const withoutSecret = (field: string) => `${field.split(" ", 1)[0]} ${REDACTED}`;
+export const maskAuthorization = (field: string) => `${field.split(" ", 1)[0]} ${REDACTED}`;
 
 /** Characters outside ASCII as JSON writers of other languages write them. */
-const asciiJson = (json: string) =>
+const escapeNonAscii = (json: string) =>
   json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-const HTML: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const HTML_ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 /**
  * Every form in which a receiver could give a credential back to us: as it is, encoded, in parts, in JSON, a URL or a
  * page. Longest first, so that a part never leaves the rest of a whole behind.
  */
-export function spellings(auth: WebhookAuth, secret: string): string[] {
+export function credentialSpellings(auth: WebhookAuth, secret: string): string[] {
   const colon = secret.indexOf(":");
   const parts = auth === "basic" && colon >= 0 ? [secret, secret.slice(colon + 1)] : [secret];
   const forms = parts.flatMap((part) => {
@@ -33,12 +33,12 @@ export function spellings(auth: WebhookAuth, secret: string): string[] {
       const url = encodeURIComponent(form.toWellFormed());
       return [
         form,
-        ...[json, asciiJson(json)].flatMap((text) => [text, text.replaceAll("/", "\\/")]),
+        ...[json, escapeNonAscii(json)].flatMap((text) => [text, text.replaceAll("/", "\\/")]),
         ...[url, new URLSearchParams([["", form]]).toString().slice(1)].flatMap((text) => [
           text,
           text.replace(/%../g, (code) => code.toLowerCase()),
         ]),
-        form.replace(/[&<>"']/g, (character) => HTML[character] ?? character),
+        form.replace(/[&<>"']/g, (character) => HTML_ENTITIES[character] ?? character),
         form.replaceAll("'", "&#x27;").replaceAll('"', "&#34;"),
         bytes.toString("latin1"),
       ];
@@ -48,15 +48,15 @@ export function spellings(auth: WebhookAuth, secret: string): string[] {
 }
 
 /** The text without the secrets, fit for the log: also without what PostgreSQL cannot hold. */
-export function redact(text: string, secrets: readonly string[]): string {
+export function redactSecrets(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) clean = clean.replaceAll(secret, REDACTED);
-  for (const secret of secrets) clean = withoutBeginning(clean, secret);
+  for (const secret of secrets) clean = redactCutOffSecret(clean, secret);
   return clean.replaceAll("\u0000", "\ufffd").toWellFormed();
 }
 
 /** Only the beginning of a reply is kept, and the cut may go through a secret. */
-function withoutBeginning(text: string, secret: string): string {
+function redactCutOffSecret(text: string, secret: string): string {
   // A letter of several bytes may have been cut in two.
   const end = text.replace(/\ufffd$/, "");
   const last = end.at(-1);

@@ -14,7 +14,7 @@ function createClock() {
   };
 }
 
-async function told(late: readonly string[], things: readonly string[]) {
+async function expectEnded(late: readonly string[], things: readonly string[]) {
   for (let tries = 0; tries < 1000 && late.length < things.length; tries++) await sleep(5);
   // Whoever is told too early is told by now.
   await sleep(15);
@@ -32,12 +32,12 @@ test("what is not removed in time is told of once, in the order in which it bega
   deadlines.remove("in time");
   deadlines.remove("never in");
   clock.pass(20);
-  await told(late, ["a"]);
+  await expectEnded(late, ["a"]);
   clock.pass(20);
-  await told(late, ["a", "b"]);
+  await expectEnded(late, ["a", "b"]);
   deadlines.add("c");
   clock.pass(30);
-  await told(late, ["a", "b", "c"]);
+  await expectEnded(late, ["a", "b", "c"]);
 });
 
 test("whoever is told may add and remove others", async () => {
@@ -53,9 +53,9 @@ test("whoever is told may add and remove others", async () => {
   deadlines.add("a");
   deadlines.add("b");
   clock.pass(10);
-  await told(late, ["a"]);
+  await expectEnded(late, ["a"]);
   clock.pass(10);
-  await told(late, ["a", "c"]);
+  await expectEnded(late, ["a", "c"]);
 });
 
 test("nobody is told too early, and an empty list holds no process up", () => {

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { after, suite, test } from "node:test";
-import { selfSigned } from "../../../test/certificate.ts";
-import { parseAllow } from "./address-guard.ts";
+import { createSelfSignedCertificate } from "../../../test/self-signed-certificate.ts";
+import { parseAllowList } from "./address-guard.ts";
+import { startTrace } from "./attempt-trace.ts";
 import { diagnose } from "./diagnosis.ts";
-import { lookUpNames } from "./name-look-up.ts";
-import { startNameServer } from "./name-server.fixture.ts";
-import { LIMITS, whole } from "./one-attempt.fixture.ts";
+import { createResolver } from "./dns-lookup.ts";
+import { startDnsServer } from "./dns-server.fixture.ts";
+import { createSender, type SenderOptions } from "./https-sender.ts";
 import { startRawReceiver, startReceiver } from "./receiver.fixture.ts";
-import { createSender, type SenderOptions } from "./send.ts";
-import { startTrace } from "./trace.ts";
+import { LIMITS, WHOLE_REPLY } from "./single-attempt.fixture.ts";
 
 const closers: (() => unknown)[] = [];
 after(() => Promise.all(closers.map((close) => close())));
@@ -20,7 +20,7 @@ const PATIENT = { ...LIMITS, replyMs: 5_000 };
 const NOW = new Date("2026-11-21T12:00:00Z");
 
 /** One traced attempt, and what is made of it. */
-async function tried(
+async function diagnoseAttempt(
   origin: string,
   options: Pick<SenderOptions, "allow" | "extraCa"> & Partial<SenderOptions>,
   totalMs?: number,
@@ -34,7 +34,7 @@ async function tried(
   return { seen, ...diagnose(reply, seen, totalMs ?? monotonicMs() - startedMs, NOW) };
 }
 
-async function replying(text: string) {
+async function diagnoseReply(text: string) {
   const receiver = await startRawReceiver((socket) => void socket.write(text));
   closers.push(receiver.close);
   return receiver;
@@ -44,8 +44,11 @@ const reply = (status: string, body = "", fields = "") =>
 
 test("a good endpoint is fine, and its exchange is shown as it was", async () => {
   const text = `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${reply("200 OK", '{"success":true}', "X-Odd:  yes\r\n")}`;
-  const receiver = await replying(text);
-  const { fine, problem, notes, seen } = await tried(receiver.origin, { allow: receiver.allow, extraCa: receiver.ca });
+  const receiver = await diagnoseReply(text);
+  const { fine, problem, notes, seen } = await diagnoseAttempt(receiver.origin, {
+    allow: receiver.allow,
+    extraCa: receiver.ca,
+  });
   assert.deepEqual([fine, problem, notes], [true, null, []]);
   assert.match(seen.sent, /^POST \/hook HTTP\/1\.1\r\nhost: 127\.0\.0\.1:\d+\r\n/);
   assert.match(seen.sent, /\r\nauthorization: Bearer tok\r\n/);
@@ -65,7 +68,7 @@ test("of a success with a body of 10 KB the first 4 KiB are shown, without the f
     response.end("y".repeat(5_000));
   });
   closers.push(receiver.close);
-  const { seen } = await tried(receiver.origin, { allow: receiver.allow, extraCa: receiver.ca });
+  const { seen } = await diagnoseAttempt(receiver.origin, { allow: receiver.allow, extraCa: receiver.ca });
   assert.equal(seen.body, "x".repeat(4_096));
 });
 
@@ -91,8 +94,8 @@ const STATUSES: [status: string, words: RegExp, fields?: string][] = [
 suite("what is wrong is named", () => {
   for (const [status, words, fields] of STATUSES)
     test(`status ${status}`, async () => {
-      const receiver = await replying(reply(status, "", fields));
-      const { fine, problem } = await tried(receiver.origin, { allow: receiver.allow, extraCa: receiver.ca });
+      const receiver = await diagnoseReply(reply(status, "", fields));
+      const { fine, problem } = await diagnoseAttempt(receiver.origin, { allow: receiver.allow, extraCa: receiver.ca });
       assert.ok(!fine);
       assert.match(problem ?? "", words);
     });
@@ -103,21 +106,21 @@ suite("what is wrong is named", () => {
   ];
   for (const [name, text, words] of HANGING)
     test(`an endpoint that ${name}`, async () => {
-      const receiver = await replying(text);
-      const { fine, problem } = await tried(receiver.origin, { allow: receiver.allow, extraCa: receiver.ca });
+      const receiver = await diagnoseReply(text);
+      const { fine, problem } = await diagnoseAttempt(receiver.origin, { allow: receiver.allow, extraCa: receiver.ca });
       assert.ok(!fine);
       assert.match(problem ?? "", words);
     });
 
   test("a name that does not exist, one that nobody answers for, and one that leads to a refused address", async () => {
-    const names = await startNameServer(({ name, type }) => {
+    const names = await startDnsServer(({ name, type }) => {
       if (name.startsWith("none")) return { code: 3 };
       if (name.startsWith("broken")) return { code: 2 };
       if (name.startsWith("silent")) return undefined;
       return type === "A" ? { records: ["A 10.0.0.1"] } : {};
     });
     closers.push(names.close);
-    const resolve = lookUpNames({ hostsFile: "/nonexistent", servers: names.servers, tryMs: 400, tries: 2 });
+    const resolve = createResolver({ hostsFile: "/nonexistent", servers: names.servers, tryMs: 400, tries: 2 });
     const options = { allow: [], extraCa: null, resolve };
     for (const [name, words] of [
       ["none", /^DNS: there is no such name/],
@@ -125,12 +128,12 @@ suite("what is wrong is named", () => {
       ["silent", /no name server answer/],
       ["private", /^DNS or URL: private\.example leads to 10\.0\.0\.1: .*DUNLIN_WEBHOOK_ALLOW/],
     ] as const) {
-      const { fine, problem, seen } = await tried(`https://${name}.example`, options);
+      const { fine, problem, seen } = await diagnoseAttempt(`https://${name}.example`, options);
       assert.ok(!fine);
       assert.match(problem ?? "", words, name);
       assert.deepEqual(seen.addresses, []);
     }
-    const literal = await tried("https://169.254.169.254", options);
+    const literal = await diagnoseAttempt("https://169.254.169.254", options);
     assert.match(literal.problem ?? "", /^DNS or URL: 169\.254\.169\.254 port 443 is not a public address/);
   });
 
@@ -142,17 +145,17 @@ suite("what is wrong is named", () => {
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    const options = { allow: parseAllow(`127.0.0.1/32:${port}`), extraCa: null };
-    assert.match((await tried(`https://127.0.0.1:${port}`, options)).problem ?? "", /does not speak TLS/);
+    const options = { allow: parseAllowList(`127.0.0.1/32:${port}`), extraCa: null };
+    assert.match((await diagnoseAttempt(`https://127.0.0.1:${port}`, options)).problem ?? "", /does not speak TLS/);
     server.close();
     await once(server, "close");
-    assert.match((await tried(`https://127.0.0.1:${port}`, options)).problem ?? "", /nobody listens/);
+    assert.match((await diagnoseAttempt(`https://127.0.0.1:${port}`, options)).problem ?? "", /nobody listens/);
   });
 
   test("certificates: signed by itself, expired, not valid yet, for another name; each is shown", async () => {
-    const expired = await selfSigned(new Date("2020-01-01"), new Date("2020-02-01"));
-    const early = await selfSigned(new Date("2099-01-01"), new Date("2099-02-01"));
-    const good = await selfSigned();
+    const expired = await createSelfSignedCertificate(new Date("2020-01-01"), new Date("2020-02-01"));
+    const early = await createSelfSignedCertificate(new Date("2099-01-01"), new Date("2099-02-01"));
+    const good = await createSelfSignedCertificate();
     const resolve = async () => [{ address: "127.0.0.1", family: 4 }];
     for (const [id, extraCa, name, words] of [
       [good, null, "127.0.0.1", /^TLS: the certificate is signed by itself/],
@@ -165,9 +168,9 @@ suite("what is wrong is named", () => {
         /^TLS: the certificate is for another name \(DNS:localhost, DNS:merchant\.example/,
       ],
     ] as const) {
-      const receiver = await startRawReceiver((socket) => void socket.write(whole), id);
+      const receiver = await startRawReceiver((socket) => void socket.write(WHOLE_REPLY), id);
       closers.push(receiver.close);
-      const { fine, problem, seen } = await tried(`https://${name}:${receiver.port}`, {
+      const { fine, problem, seen } = await diagnoseAttempt(`https://${name}:${receiver.port}`, {
         allow: receiver.allow,
         extraCa,
         resolve,
@@ -181,17 +184,17 @@ suite("what is wrong is named", () => {
 });
 
 test("what would be delivered all the same is noted: no JSON, success: false, slow, a certificate about to expire", async () => {
-  const page = await replying(reply("200 OK", "<p>hello</p>", "Content-Type: text/html\r\n"));
-  const html = await tried(page.origin, { allow: page.allow, extraCa: page.ca });
+  const page = await diagnoseReply(reply("200 OK", "<p>hello</p>", "Content-Type: text/html\r\n"));
+  const html = await diagnoseAttempt(page.origin, { allow: page.allow, extraCa: page.ca });
   assert.ok(html.fine);
   assert.match(html.notes[0] ?? "", /not JSON but text\/html/);
-  const denial = await replying(reply("200 OK", '{"success":false,"message":"no"}'));
+  const denial = await diagnoseReply(reply("200 OK", '{"success":false,"message":"no"}'));
   assert.match(
-    (await tried(denial.origin, { allow: denial.allow, extraCa: denial.ca })).notes[0] ?? "",
+    (await diagnoseAttempt(denial.origin, { allow: denial.allow, extraCa: denial.ca })).notes[0] ?? "",
     /success: false/,
   );
-  const slow = await replying(reply("204 No Content"));
-  const late = await tried(slow.origin, { allow: slow.allow, extraCa: slow.ca }, 12_345);
+  const slow = await diagnoseReply(reply("204 No Content"));
+  const late = await diagnoseAttempt(slow.origin, { allow: slow.allow, extraCa: slow.ca }, 12_345);
   assert.ok(late.fine);
   assert.match(late.notes[0] ?? "", /12\.3 s of the 30 s/);
   const { seen } = late;

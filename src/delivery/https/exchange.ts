@@ -1,4 +1,4 @@
-import type { Trace } from "./trace.ts";
+import type { AttemptTrace } from "./attempt-trace.ts";
 
 /** What came of one request. `text` is the beginning of the body, of a reply that was no success. `isOurs`: it was not sent, because we ran out of something. */
 export type Reply =
@@ -13,7 +13,7 @@ export interface Timings {
   firstByteMs: number | null;
 }
 
-export const noTimings = (): Timings => ({ lookUpMs: null, connectMs: null, tlsMs: null, firstByteMs: null });
+export const emptyTimings = (): Timings => ({ lookUpMs: null, connectMs: null, tlsMs: null, firstByteMs: null });
 
 export interface ReplyLimits {
   /** From the start of the attempt to the status line. */
@@ -25,7 +25,7 @@ export interface ReplyLimits {
 
 export const REPLY_LIMITS: ReplyLimits = { replyMs: 30_000, bodyMs: 2_000, bodyBytes: 65_536 };
 
-const KEPT_BYTES = 4_096;
+const STORED_BODY_BYTES = 4_096;
 /** Interim replies (103 and the like) beyond this are a flood. */
 const INTERIM_BYTES_MAX = 65_536;
 
@@ -41,7 +41,7 @@ export interface Exchange {
   interimBytes: number;
   bodyBytes: number;
   kept: Buffer[];
-  trace: Trace | undefined;
+  trace: AttemptTrace | undefined;
   resolve(reply: Reply): void;
 }
 
@@ -55,7 +55,7 @@ export const isSuccess = (status: number) => status >= 200 && status <= 299;
  */
 export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null {
   if (exchange.head === "") {
-    exchange.status = statusInOnePiece(bytes);
+    exchange.status = parseCompleteStatusLine(bytes);
     if (exchange.status !== 0) return null;
   }
   exchange.interimBytes += bytes.length;
@@ -96,7 +96,7 @@ const [LF, CR, SPACE, ZERO, ONE, TWO, NINE] = [0x0a, 0x0d, 0x20, 0x30, 0x31, 0x3
  * The final status of a reply whose first bytes are its whole status line, as of nearly all; else 0. Byte by byte, because every
  * delivery comes by here, and a text and a search in it would be made for each.
  */
-function statusInOnePiece(bytes: Buffer): number {
+function parseCompleteStatusLine(bytes: Buffer): number {
   for (let at = 0; at < PROTOCOL.length; at++) if (bytes[at] !== PROTOCOL[at]) return 0;
   const [minor, first, second, third, behind] = [bytes[7], bytes[9], bytes[10], bytes[11], bytes[12]];
   if ((minor !== ZERO && minor !== ONE) || bytes[8] !== SPACE) return 0;
@@ -111,19 +111,19 @@ const isDigit = (byte: number | undefined): byte is number => byte !== undefined
 
 /** Counts a piece of the body, and keeps its beginning; false when enough was read. */
 export function readBody(exchange: Exchange, bytes: Buffer, limits: ReplyLimits): boolean {
-  if (!isSuccess(exchange.status) && exchange.bodyBytes < KEPT_BYTES)
-    exchange.kept.push(Buffer.from(bytes.subarray(0, KEPT_BYTES - exchange.bodyBytes)));
+  if (!isSuccess(exchange.status) && exchange.bodyBytes < STORED_BODY_BYTES)
+    exchange.kept.push(Buffer.from(bytes.subarray(0, STORED_BODY_BYTES - exchange.bodyBytes)));
   exchange.bodyBytes += bytes.length;
   return exchange.bodyBytes <= limits.bodyBytes;
 }
 
 /** What a final status line, and whatever followed it, amounts to. */
-export function replyOf(exchange: Exchange): Reply {
+export function buildReply(exchange: Exchange): Reply {
   const text = exchange.kept.length === 0 ? null : Buffer.concat(exchange.kept).toString("utf8");
   return { outcome: "response", status: exchange.status, retryAfter: exchange.retryAfter, text };
 }
 
-const WORDS: Record<string, string> = {
+const ERROR_TEXT_BY_CODE: Record<string, string> = {
   ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection was reset",
   EPIPE: "the connection was closed while we sent",
@@ -138,10 +138,10 @@ const WORDS: Record<string, string> = {
 };
 
 /** A failure before the status line, in words fit for the log. */
-export function wordsOf(error: Error): string {
+export function errorText(error: Error): string {
   const first = error instanceof AggregateError ? ((error.errors[0] as Error | undefined) ?? error) : error;
   const code = String((first as { code?: unknown }).code ?? "");
   if (code.startsWith("HPE_")) return `the reply is not HTTP/1.1 (${code})`;
-  const words = WORDS[code];
+  const words = ERROR_TEXT_BY_CODE[code];
   return words === undefined ? first.message.slice(0, 500) : `${words} (${code})`;
 }

@@ -3,14 +3,14 @@ import type { ServerResponse } from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import tls from "node:tls";
-import { type Identity, selfSigned } from "../../../test/certificate.ts";
-import { parseAllow } from "./address-guard.ts";
+import { type CertifiedIdentity, createSelfSignedCertificate } from "../../../test/self-signed-certificate.ts";
+import { parseAllowList } from "./address-guard.ts";
 
-let identity: Promise<Identity> | undefined;
+let identity: Promise<CertifiedIdentity> | undefined;
 
 /** One self-signed certificate for the receivers of this process. */
-export function localIdentity(): Promise<Identity> {
-  identity ??= selfSigned();
+export function localIdentity(): Promise<CertifiedIdentity> {
+  identity ??= createSelfSignedCertificate();
   return identity;
 }
 
@@ -19,11 +19,11 @@ export interface Receiver {
   port: number;
   /** PEM to trust. */
   ca: string;
-  allow: ReturnType<typeof parseAllow>;
+  allow: ReturnType<typeof parseAllowList>;
   /** Connections accepted so far. */
   connections(): number;
   /** From the next connection on, another certificate. */
-  present(id: Identity): void;
+  present(id: CertifiedIdentity): void;
   close(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export async function startReceiver(onRequest: (request: Request, reply: ServerR
       onRequest({ path: message.url ?? "", headers: message.headers, body: Buffer.concat(chunks).toString() }, reply),
     );
   });
-  return listening(server, id.cert);
+  return startListening(server, id.cert);
 }
 
 export interface Request {
@@ -49,7 +49,7 @@ export interface Request {
 /** An endpoint that speaks whatever `onRequest` writes; it is called once for each request, when its body is complete. */
 export async function startRawReceiver(
   onRequest: (socket: tls.TLSSocket, body: string, reset: () => void) => void,
-  id?: Identity,
+  id?: CertifiedIdentity,
 ): Promise<Receiver> {
   const used = id ?? (await localIdentity());
   // A TLS socket cannot send RST, the TCP socket under it can.
@@ -71,10 +71,10 @@ export async function startRawReceiver(
     });
   });
   server.on("connection", (socket: Socket) => below.set(socket.remotePort, socket));
-  return listening(server, used.cert);
+  return startListening(server, used.cert);
 }
 
-async function listening(server: tls.Server, ca: string): Promise<Receiver> {
+async function startListening(server: tls.Server, ca: string): Promise<Receiver> {
   const sockets = new Set<Socket>();
   let accepted = 0;
   server.on("connection", (socket: Socket) => {
@@ -90,7 +90,7 @@ async function listening(server: tls.Server, ca: string): Promise<Receiver> {
     origin: `https://127.0.0.1:${port}`,
     port,
     ca,
-    allow: parseAllow(`127.0.0.1/32:${port}`),
+    allow: parseAllowList(`127.0.0.1/32:${port}`),
     connections: () => accepted,
     present: (id) => server.setSecureContext(id),
     async close() {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { withoutSecret } from "./credential.ts";
-import type { Outgoing } from "./send.ts";
+import { maskAuthorization } from "./credential.ts";
+import type { OutgoingRequest } from "./https-sender.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
   version: string;
@@ -10,7 +10,10 @@ const { version } = JSON.parse(readFileSync(new URL("../../../package.json", imp
 export const USER_AGENT = `Dunlin/${version.split(".", 2).join(".")}`;
 
 /** The fields of a request that are ours to choose, name and value in turn. */
-export function headersOf({ authorization, signature }: Pick<Outgoing, "authorization" | "signature">): string[] {
+export function buildHeaders({
+  authorization,
+  signature,
+}: Pick<OutgoingRequest, "authorization" | "signature">): string[] {
   const headers = ["content-type", "application/json", "user-agent", USER_AGENT];
   if (authorization !== null) headers.push("authorization", authorization);
   if (signature) headers.push(...signature);
@@ -33,7 +36,7 @@ export function maskedHeaders(authorization: string | null, signed: boolean): st
     "webhook-signature",
     `v1,${MASK}`,
   ];
-  const masked = authorization === null ? null : withoutSecret(authorization);
-  const headers = headersOf({ authorization: masked, signature: signed ? signature : null });
+  const masked = authorization === null ? null : maskAuthorization(authorization);
+  const headers = buildHeaders({ authorization: masked, signature: signed ? signature : null });
   return headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { secretText, signer } from "./signature.ts";
+import { createSigner, formatSecret } from "./signature.ts";
 
 const VECTOR_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const NOW = new Date(1_614_265_330_000);
@@ -14,7 +14,7 @@ const expected = (secret: string, id: string, seconds: number, body: string) =>
     .digest("base64")}`;
 
 test("the published test vector of Standard Webhooks comes out", () => {
-  const sign = signer({ current: VECTOR_SECRET, old: null });
+  const sign = createSigner({ current: VECTOR_SECRET, old: null });
   assert.deepEqual(sign("msg_p5jXN8AQM9LWM0D4loKWxJek", '{"test": 2432232314}', NOW, NOW), [
     "webhook-id",
     "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -34,8 +34,8 @@ test("any key of 24 to 64 bytes and any body, small or large, give what createHm
   const key = fc.uint8Array({ minLength: 24, maxLength: 64 });
   fc.assert(
     fc.property(key, fc.array(body, { minLength: 1, maxLength: 3 }), (bytes, bodies) => {
-      const secret = secretText(Buffer.from(bytes));
-      const sign = signer({ current: secret, old: null });
+      const secret = formatSecret(Buffer.from(bytes));
+      const sign = createSigner({ current: secret, old: null });
       for (const each of bodies)
         assert.equal(sign("evt", each, NOW, NOW)[5], expected(secret, "evt", 1_614_265_330, each));
     }),
@@ -44,9 +44,9 @@ test("any key of 24 to 64 bytes and any body, small or large, give what createHm
 });
 
 test("while a rotation lasts both secrets sign, the new one first; from its end on only the new one", () => {
-  const [current, old] = [secretText(randomBytes(32)), secretText(randomBytes(32))];
+  const [current, old] = [formatSecret(randomBytes(32)), formatSecret(randomBytes(32))];
   const until = new Date("2027-01-02T00:00:00Z");
-  const sign = signer({ current, old: { secret: old, until } });
+  const sign = createSigner({ current, old: { secret: old, until } });
   const field = (now: string) => sign("evt", "{}", NOW, new Date(now))[5];
   const both = [current, old].map((secret) => expected(secret, "evt", 1_614_265_330, "{}"));
   assert.equal(field("2027-01-01T23:59:59.999Z"), both.join(" "));
@@ -58,8 +58,8 @@ test("a secret of another form, too short or too long is refused", () => {
     "",
     "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
     "whsec_",
-    secretText(randomBytes(23)),
-    secretText(randomBytes(65)),
+    formatSecret(randomBytes(23)),
+    formatSecret(randomBytes(65)),
   ];
-  for (const current of bad) assert.throws(() => signer({ current, old: null }), /24 to 64 bytes/, current);
+  for (const current of bad) assert.throws(() => createSigner({ current, old: null }), /24 to 64 bytes/, current);
 });

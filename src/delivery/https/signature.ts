@@ -10,7 +10,7 @@ const DIGEST_BYTES = 32;
 const BODY_BYTES = 16_384;
 
 /** A new secret as a merchant sees it: `whsec_` and base64. `bytes`: 24 to 64 that nobody can predict. */
-export const secretText = (bytes: Buffer) => `${PREFIX}${bytes.toString("base64")}`;
+export const formatSecret = (bytes: Buffer) => `${PREFIX}${bytes.toString("base64")}`;
 
 /** What signs, until when. Null: no rotation is under way. */
 export interface SigningSecrets {
@@ -28,9 +28,9 @@ export interface SigningSecrets {
 export type Sign = (eventId: string, body: string, realNow: Date, now: Date) => string[];
 
 /** @throws when a secret is not `whsec_` and 24 to 64 bytes in base64 */
-export function signer({ current, old }: SigningSecrets): Sign {
-  const byCurrent = hmac(keyOf(current));
-  const byOld = old === null ? null : { hmac: hmac(keyOf(old.secret)), until: old.until };
+export function createSigner({ current, old }: SigningSecrets): Sign {
+  const byCurrent = createHmacSha256(parseSecretKey(current));
+  const byOld = old === null ? null : { hmac: createHmacSha256(parseSecretKey(old.secret)), until: old.until };
   return (eventId, body, realNow, now) => {
     const seconds = String(Math.floor(realNow.getTime() / 1_000));
     const signed = `${eventId}.${seconds}.${body}`;
@@ -40,7 +40,7 @@ export function signer({ current, old }: SigningSecrets): Sign {
   };
 }
 
-function keyOf(secret: string): Buffer {
+function parseSecretKey(secret: string): Buffer {
   const key = Buffer.from(secret.slice(PREFIX.length), "base64");
   if (!secret.startsWith(PREFIX) || key.length < SECRET_BYTES_MIN || key.length > BLOCK_BYTES)
     throw new Error(`a webhook secret is ${PREFIX} and 24 to 64 bytes in base64`);
@@ -53,7 +53,7 @@ function keyOf(secret: string): Buffer {
  *
  * @param key  of at most one block
  */
-function hmac(key: Buffer): (text: string) => string {
+function createHmacSha256(key: Buffer): (text: string) => string {
   const inner = Buffer.alloc(BLOCK_BYTES + BODY_BYTES, 0x36);
   const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES, 0x5c);
   for (const [index, byte] of key.entries()) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { ok, oneAttempt, whole } from "./one-attempt.fixture.ts";
 import { startRawReceiver } from "./receiver.fixture.ts";
+import { OK_STATUS_LINE, sendOneAttempt, WHOLE_REPLY } from "./single-attempt.fixture.ts";
 
 const rest = "content-length: 2\r\n\r\nhi";
 
@@ -59,20 +59,20 @@ const BEGINNINGS: [text: string, status: number | null][] = [
 suite("status lines", { concurrency: 4 }, () => {
   for (const [text, status] of BEGINNINGS)
     test(`${JSON.stringify(text)} is ${status === null ? "no reply in HTTP/1.1" : `the status ${status}`}`, async () => {
-      const reply = await oneAttempt(await startRawReceiver((socket) => void socket.write(text + rest)));
+      const reply = await sendOneAttempt(await startRawReceiver((socket) => void socket.write(text + rest)));
       assert.equal(reply.outcome === "response" ? reply.status : null, status, JSON.stringify(reply));
     });
 });
 
 const REPLIES = [
-  whole,
-  `HTTP/1.1 103 Early Hints\r\n\r\n${ok}\r\n`,
+  WHOLE_REPLY,
+  `HTTP/1.1 103 Early Hints\r\n\r\n${OK_STATUS_LINE}\r\n`,
   "HTTP/1.1 503 Busy\r\ncontent-length: 2\r\n\r\nhi",
 ];
 const ENDS = ["reset", "closed", "left hanging"] as const;
 
 /** The status, once the line that tells it is there. */
-const statusAfter = (sent: string) => {
+const readStatusAfter = (sent: string) => {
   const line = /HTTP\/1\.1 ([2-9]\d\d)[^\n]*\n/.exec(sent);
   return line === null ? null : Number(line[1]);
 };
@@ -94,8 +94,8 @@ for (const reply of REPLIES)
           else if (sent === "") end();
           else socket.write(sent, end);
         });
-        const got = await oneAttempt(receiver);
-        const expected = statusAfter(sent);
+        const got = await sendOneAttempt(receiver);
+        const expected = readStatusAfter(sent);
         assert.equal(got.outcome === "response" ? got.status : null, expected, `${cut}: ${JSON.stringify(got)}`);
       };
       for (let at = 0; at < cuts.length; at += 8) await Promise.all(cuts.slice(at, at + 8).map(one));

@@ -2,27 +2,27 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
-import { checkWebhookUrl, parseAllow } from "./address-guard.ts";
-import { PRIVATE_HOSTS, THIS_MACHINE, words } from "./addresses.fixture.ts";
-import { type Forbidden, startForbidden } from "./forbidden.fixture.ts";
-import { lookUpNames } from "./name-look-up.ts";
+import { findWebhookUrlProblem, parseAllowList } from "./address-guard.ts";
+import { LOCAL_HOSTS, PRIVATE_HOSTS, splitWords } from "./addresses.fixture.ts";
+import { createResolver } from "./dns-lookup.ts";
+import { type ForbiddenListener, startForbiddenListener } from "./forbidden-listener.fixture.ts";
+import { createSender, type Sender } from "./https-sender.ts";
 import { startReceiver } from "./receiver.fixture.ts";
-import { createSender, type Sender } from "./send.ts";
 
 // A URL that slips through saving still meets the guard when it is dialled: so each is tried both ways.
-let forbidden: Forbidden;
+let forbidden: ForbiddenListener;
 let sender: Sender;
 const closers: (() => unknown)[] = [];
 before(async () => {
-  forbidden = await startForbidden();
+  forbidden = await startForbiddenListener();
   // Nobody answers for names, so that only what this machine knows by itself is known.
-  const resolve = lookUpNames({ hostsFile: "/etc/hosts", servers: ["127.0.0.1:9"], tryMs: 100, tries: 1 });
+  const resolve = createResolver({ hostsFile: "/etc/hosts", servers: ["127.0.0.1:9"], tryMs: 100, tries: 1 });
   sender = createSender({ allow: [], extraCa: null, resolve, monotonicMs: () => performance.now() });
 });
 after(() => Promise.all([forbidden.close(), sender.close(), ...closers.map((close) => close())]));
 
 /** Past the check of saving, as if the URL had come into the database by another way. */
-async function dialled(url: string) {
+async function connectTo(url: string) {
   if (!URL.canParse(url)) return;
   const { origin, protocol } = new URL(url);
   if (protocol !== "https:") return;
@@ -30,11 +30,11 @@ async function dialled(url: string) {
   assert.equal(reply.outcome, "failed", url);
 }
 
-test(`this machine in ${THIS_MACHINE.length} spellings is refused at saving and at dialling`, async () => {
-  for (const host of THIS_MACHINE) {
+test(`this machine in ${LOCAL_HOSTS.length} spellings is refused at saving and at dialling`, async () => {
+  for (const host of LOCAL_HOSTS) {
     const url = `https://${host}:${forbidden.port}/hook`;
-    assert.notEqual(checkWebhookUrl(url, []), null, url);
-    await dialled(url);
+    assert.notEqual(findWebhookUrlProblem(url, []), null, url);
+    await connectTo(url);
   }
   assert.equal(forbidden.reached(), 0);
 });
@@ -42,15 +42,15 @@ test(`this machine in ${THIS_MACHINE.length} spellings is refused at saving and 
 test(`${PRIVATE_HOSTS.length} hosts of other networks are refused at saving and at dialling`, async () => {
   for (const host of PRIVATE_HOSTS) {
     const url = `https://${host}/latest/meta-data`;
-    assert.notEqual(checkWebhookUrl(url, []), null, url);
-    await dialled(url);
+    assert.notEqual(findWebhookUrlProblem(url, []), null, url);
+    await connectTo(url);
   }
 });
 
 test("user names, odd separators and odd ports hide no other host", async () => {
   const port = forbidden.port;
   const urls = [
-    ...words(`https://example.com@127.0.0.1:${port}/ https://example.com:443@127.0.0.1:${port}/ https://user:pass@127.0.0.1:${port}/ https://:@127.0.0.1:${port}/
+    ...splitWords(`https://example.com@127.0.0.1:${port}/ https://example.com:443@127.0.0.1:${port}/ https://user:pass@127.0.0.1:${port}/ https://:@127.0.0.1:${port}/
       https://@127.0.0.1:${port}/ https://example.com%2f@127.0.0.1:${port}/ https://example.com%00@127.0.0.1:${port}/ https://127.0.0.1:${port}@example.com/
       https://a@b@127.0.0.1:${port}/ https://example.com#@127.0.0.1:99999/ https:127.0.0.1:${port} https:/127.0.0.1:${port} https:///127.0.0.1:${port}
       https:////127.0.0.1:${port} //127.0.0.1:${port} 127.0.0.1:${port} http://127.0.0.1:${port} HTTP://127.0.0.1:${port} wss://127.0.0.1:${port}
@@ -70,23 +70,23 @@ test("user names, odd separators and odd ports hide no other host", async () => 
     `https://127.0.0.1\u00a0/`,
     `https://127.0.0.1\u3000:${port}/`,
   ];
-  const accepted = urls.filter((url) => checkWebhookUrl(url, []) === null);
+  const accepted = urls.filter((url) => findWebhookUrlProblem(url, []) === null);
   // The fragment is no part of the host, whatever stands in it.
   assert.deepEqual(accepted, ["https://example.com#@127.0.0.1:99999/"]);
-  for (const url of urls) if (!accepted.includes(url)) await dialled(url);
+  for (const url of urls) if (!accepted.includes(url)) await connectTo(url);
   assert.equal(forbidden.reached(), 0);
 });
 
 test("a name of a private network may be saved when the operator opened something on its port", () => {
-  const allow = parseAllow("10.0.0.0/8:8443");
-  assert.equal(checkWebhookUrl("https://billing.internal:8443/", allow), null);
-  assert.match(checkWebhookUrl("https://billing.internal/", allow) ?? "", /private networks/);
-  assert.equal(checkWebhookUrl("https://internal.example.com/", []), null);
-  assert.equal(checkWebhookUrl("https://local.shop/", []), null);
+  const allow = parseAllowList("10.0.0.0/8:8443");
+  assert.equal(findWebhookUrlProblem("https://billing.internal:8443/", allow), null);
+  assert.match(findWebhookUrlProblem("https://billing.internal/", allow) ?? "", /private networks/);
+  assert.equal(findWebhookUrlProblem("https://internal.example.com/", []), null);
+  assert.equal(findWebhookUrlProblem("https://local.shop/", []), null);
 });
 
 test("a redirect to a forbidden place is not followed, by any status and in any spelling", async () => {
-  const hosts = words("127.0.0.1 localhost [::1] 2130706433 [::ffff:7f00:1] 0x7f.1");
+  const hosts = splitWords("127.0.0.1 localhost [::1] 2130706433 [::ffff:7f00:1] 0x7f.1");
   let location = "";
   let status = 0;
   const receiver = await startReceiver((_request, reply) => {
@@ -112,9 +112,9 @@ test("proxies in the environment are not used", async () => {
   const names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
   const environment = { ...Object.fromEntries(names.map((name) => [name, proxy])), NODE_USE_ENV_PROXY: "1" };
   const script = `
-    import { parseAllow } from "${import.meta.resolve("./address-guard.ts")}";
-    import { createSender } from "${import.meta.resolve("./send.ts")}";
-    const sender = createSender({ allow: parseAllow("127.0.0.1/32:${receiver.port}"), extraCa: process.env.CA, monotonicMs: () => performance.now() });
+    import { parseAllowList } from "${import.meta.resolve("./address-guard.ts")}";
+    import { createSender } from "${import.meta.resolve("./https-sender.ts")}";
+    const sender = createSender({ allow: parseAllowList("127.0.0.1/32:${receiver.port}"), extraCa: process.env.CA, monotonicMs: () => performance.now() });
     const reply = await sender.send({ origin: "${receiver.origin}", path: "/", authorization: null, body: "{}" });
     sender.close();
     process.stdout.write(reply.outcome === "response" ? String(reply.status) : reply.error);`;

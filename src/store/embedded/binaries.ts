@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 export class NoEmbeddedServer extends Error {}
 
 /** The folder of PostgreSQL's programs for this machine (bin, lib, share). Throws NoEmbeddedServer when npm has no such package for this platform, or installed none. */
-export function nativeFolder(): string {
+export function findNativeFolder(): string {
   if (process.platform === "win32") {
     // Node can't connect to a Unix socket on Windows, and a server on TCP would be open to every local user.
     throw new NoEmbeddedServer("the embedded database does not run on Windows: set DATABASE_URL, or use WSL");
@@ -54,7 +54,7 @@ export async function copyNative(native: string, into: string): Promise<string> 
   try {
     await cp(native, join(unfinished, "native"), { recursive: true, verbatimSymlinks: true });
     await linkLibraries(join(unfinished, "native"));
-    await openToAll(unfinished);
+    await makeReadableForAll(unfinished);
     await rename(unfinished, into);
   } finally {
     await rm(unfinished, { recursive: true, force: true });
@@ -63,7 +63,7 @@ export async function copyNative(native: string, into: string): Promise<string> 
 }
 
 /** Whatever the umask at the time of installing: everybody may read, and enter folders. */
-async function openToAll(folder: string): Promise<void> {
+async function makeReadableForAll(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
     if (entry.isSymbolicLink()) continue;

@@ -1,16 +1,16 @@
 import { lstat, mkdir, mkdtemp, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type Folder, openLog } from "./folder.ts";
-import { hand, type Launch, launch } from "./launch.ts";
+import { giveOwnership, type LaunchMethod, launchProgram } from "./launch.ts";
+import { openServerLog, type ServerFolder } from "./server-folder.ts";
 
 /** The role that owns everything in the embedded server. */
-export const USER = "dunlin";
+export const DATABASE_OWNER = "dunlin";
 
 /** A folder that only the server's account may enter: whoever reaches the socket is let in without a password. */
-export async function openSocketDir(folder: Folder, by: Launch): Promise<void> {
+export async function openSocketDir(folder: ServerFolder, by: LaunchMethod): Promise<void> {
   try {
     await mkdir(folder.socketDir, { mode: 0o700 });
-    await hand(by, folder.socketDir);
+    await giveOwnership(by, folder.socketDir);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
@@ -28,15 +28,15 @@ export async function openSocketDir(folder: Folder, by: Launch): Promise<void> {
  *
  * @returns whether it was made
  */
-export async function initialize(folder: Folder, by: Launch): Promise<boolean> {
-  if (await isMade(folder)) return false;
+export async function initializeCluster(folder: ServerFolder, by: LaunchMethod): Promise<boolean> {
+  if (await isInitialized(folder)) return false;
   await removeUnfinished(folder);
   const unfinished = await mkdtemp(`${folder.cluster}.new-${process.pid}-`);
   try {
-    await hand(by, unfinished);
+    await giveOwnership(by, unfinished);
     // The builtin locale orders text by code point, everywhere alike, whatever libraries the system has.
     const locale = ["-E", "UTF8", "--locale-provider=builtin", "--locale=C.UTF-8"];
-    await initdb(folder, by, ["-D", unfinished, "-U", USER, "-A", "trust", ...locale]);
+    await initdb(folder, by, ["-D", unfinished, "-U", DATABASE_OWNER, "-A", "trust", ...locale]);
     await rename(unfinished, folder.cluster);
     await syncFolder(folder.root);
     return true;
@@ -50,7 +50,7 @@ export async function initialize(folder: Folder, by: Launch): Promise<boolean> {
   }
 }
 
-async function isMade(folder: Folder): Promise<boolean> {
+async function isInitialized(folder: ServerFolder): Promise<boolean> {
   try {
     await stat(join(folder.cluster, "PG_VERSION"));
     return true;
@@ -60,10 +60,14 @@ async function isMade(folder: Folder): Promise<boolean> {
   }
 }
 
-async function initdb(folder: Folder, by: Launch, args: string[]): Promise<void> {
-  const log = await openLog(folder);
+async function initdb(folder: ServerFolder, by: LaunchMethod, args: string[]): Promise<void> {
+  const log = await openServerLog(folder);
   try {
-    const child = launch(by, "initdb", args, { cwd: folder.root, stdio: ["ignore", log.fd, log.fd], detached: true });
+    const child = launchProgram(by, "initdb", args, {
+      cwd: folder.root,
+      stdio: ["ignore", log.fd, log.fd],
+      detached: true,
+    });
     await new Promise<void>((resolve, reject) => {
       child.once("error", reject);
       child.once("exit", (code, signal) =>
@@ -75,14 +79,14 @@ async function initdb(folder: Folder, by: Launch, args: string[]): Promise<void>
   }
 }
 
-async function removeUnfinished(folder: Folder): Promise<void> {
+async function removeUnfinished(folder: ServerFolder): Promise<void> {
   for (const name of await readdir(folder.root)) {
     const pid = /^cluster\.new-(\d+)-/.exec(name)?.[1];
-    if (pid && !exists(Number(pid))) await rm(join(folder.root, name), { recursive: true, force: true });
+    if (pid && !isProcessAlive(Number(pid))) await rm(join(folder.root, name), { recursive: true, force: true });
   }
 }
 
-function exists(pid: number): boolean {
+function isProcessAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {

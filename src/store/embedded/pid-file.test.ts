@@ -5,8 +5,8 @@ import { mkdir, mkdtemp, realpath, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { removeAtExit } from "../../../test/server.ts";
-import { endRemains, isServer } from "./pid-file.ts";
+import { removeAtExit } from "../../../test/test-server.ts";
+import { isServer, killOrphanedBackends } from "./pid-file.ts";
 
 const folder = await realpath(await mkdtemp(join(tmpdir(), "dunlin-pid-file-")));
 removeAtExit(folder);
@@ -19,10 +19,10 @@ after(() => {
   for (const each of started) each.kill("SIGKILL");
 });
 
-const WAITS = "echo runs; read end";
+const WAITING_SCRIPT = "echo runs; read end";
 
 /** A process that works in a folder until it is killed. */
-async function processIn(cwd: string, command: string, words = ["-c", WAITS]) {
+async function startProcessIn(cwd: string, command: string, words = ["-c", WAITING_SCRIPT]) {
   const child = spawn(command, words, { cwd, stdio: ["pipe", "pipe", "inherit"] });
   started.push(child);
   await once(child.stdout!, "data");
@@ -35,18 +35,18 @@ const mayMount = isLinux && spawnSync("unshare", ["-Urm", "true"]).status === 0;
 test("what else works in the folder of a dead server is not ended, nor another folder's server", {
   skip: !isLinux,
 }, async () => {
-  const remains = await processIn(cluster, program);
-  const others = [await processIn(cluster, "/bin/sh"), await processIn(another, program)];
+  const remains = await startProcessIn(cluster, program);
+  const others = [await startProcessIn(cluster, "/bin/sh"), await startProcessIn(another, program)];
   // Another container's, over a folder that is called the same there.
   const mounted = `mount --bind "$0" "$1" && cd "$1" && exec "$2" -c "$3" "$2" -D "$1"`;
-  const words = ["-Urm", "sh", "-c", mounted, another, cluster, program, WAITS];
-  if (mayMount) others.push(await processIn(folder, "unshare", words));
+  const words = ["-Urm", "sh", "-c", mounted, another, cluster, program, WAITING_SCRIPT];
+  if (mayMount) others.push(await startProcessIn(folder, "unshare", words));
   assert.deepEqual(
     [remains, ...others].map(({ pid }) => isServer(pid!, cluster)),
     [true, ...others.map(() => false)],
   );
   const ended = once(remains, "exit");
-  await endRemains(cluster);
+  await killOrphanedBackends(cluster);
   assert.deepEqual(await ended, [null, "SIGKILL"]);
   assert.deepEqual(
     others.map(({ pid }) => process.kill(pid!, 0)),

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { hand, type Launch } from "./launch.ts";
+import { giveOwnership, type LaunchMethod } from "./launch.ts";
 
 /** What a server says about itself in postmaster.pid. */
 export interface PidFile {
@@ -23,7 +23,7 @@ export async function readPidFile(cluster: string): Promise<PidFile | undefined>
 
 /** Whether this process is a living PostgreSQL over this data directory. Numbers of ended processes are given out again. */
 export function isServer(pid: number, cluster: string): boolean {
-  if (process.platform === "linux") return isPostgres(pid) && (worksIn(pid, cluster) ?? wasStarted(pid, cluster));
+  if (process.platform === "linux") return isPostgres(pid) && (isWorkingIn(pid, cluster) ?? isPostmaster(pid, cluster));
   try {
     return /^[^Z].*postgres/.test(stateAndProgram(pid));
   } catch {
@@ -36,12 +36,12 @@ export function isServer(pid: number, cluster: string): boolean {
  * learns of it, and PostgreSQL refuses to start as long as it has the memory. What it has not committed is lost as in any crash. Where a server lives, of
  * which postmaster.pid says nothing, nothing is ended; nor is what may not be looked at. On Linux only.
  */
-export async function endRemains(cluster: string): Promise<void> {
+export async function killOrphanedBackends(cluster: string): Promise<void> {
   if (process.platform !== "linux") return;
   const pids = (await readdir("/proc"))
     .map(Number)
-    .filter((pid) => pid > 0 && isPostgres(pid) && worksIn(pid, cluster));
-  if (pids.some((pid) => wasStarted(pid))) return;
+    .filter((pid) => pid > 0 && isPostgres(pid) && isWorkingIn(pid, cluster));
+  if (pids.some((pid) => isPostmaster(pid))) return;
   for (const pid of pids) {
     try {
       process.kill(pid, "SIGKILL");
@@ -52,7 +52,7 @@ export async function endRemains(cluster: string): Promise<void> {
 }
 
 /** Of Linux, which tells everybody of every process; "" of one that has ended. */
-function told(pid: number, what: "stat" | "cmdline"): string {
+function readProc(pid: number, what: "stat" | "cmdline"): string {
   try {
     return readFileSync(`/proc/${pid}/${what}`, "utf8");
   } catch {
@@ -60,10 +60,10 @@ function told(pid: number, what: "stat" | "cmdline"): string {
   }
 }
 
-const isPostgres = (pid: number) => /^\d+ \(postgres\) [^ZX]/.test(told(pid, "stat"));
+const isPostgres = (pid: number) => /^\d+ \(postgres\) [^ZX]/.test(readProc(pid, "stat"));
 
 /** null: that is kept from us, as in most containers from root, who runs the server as another user. */
-function worksIn(pid: number, cluster: string): boolean | null {
+function isWorkingIn(pid: number, cluster: string): boolean | null {
   try {
     const [its, own] = [`/proc/${pid}/cwd`, cluster].map((path) => statSync(path, { bigint: true }));
     // Not the path: in another container it may be that of another folder.
@@ -74,8 +74,8 @@ function worksIn(pid: number, cluster: string): boolean | null {
 }
 
 /** Whether this process is a server itself, over this data directory if one is named: backends put words of their own in place of its command line. */
-function wasStarted(pid: number, cluster?: string): boolean {
-  const words = told(pid, "cmdline").split("\0");
+function isPostmaster(pid: number, cluster?: string): boolean {
+  const words = readProc(pid, "cmdline").split("\0");
   const over = words.indexOf("-D") + 1;
   return over > 0 && (cluster === undefined || words[over] === cluster);
 }
@@ -89,17 +89,17 @@ const stateAndProgram = (pid: number) =>
  * overlooks: so we put ourselves there, and keep the rest, by which it sees whether old backends still live. The socket
  * has a lock of the same kind, which guards nothing more: it goes.
  */
-export async function disown(cluster: string, found: PidFile, by: Launch): Promise<void> {
+export async function takeOverPidFile(cluster: string, found: PidFile, by: LaunchMethod): Promise<void> {
   const path = join(cluster, "postmaster.pid");
   const now = await readPidFile(cluster);
-  if (now?.pid !== found.pid || !exists(found.pid)) return;
+  if (now?.pid !== found.pid || !isProcessAlive(found.pid)) return;
   await writeFile(`${path}.new`, [process.pid, ...found.lines.slice(1)].join("\n"));
-  await hand(by, `${path}.new`);
+  await giveOwnership(by, `${path}.new`);
   await rename(`${path}.new`, path);
   await rm(join(found.socketDir, ".s.PGSQL.5432.lock"), { force: true });
 }
 
-function exists(pid: number): boolean {
+function isProcessAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {

@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Folder, logBytes, openLog } from "./folder.ts";
-import { type Launch, launch } from "./launch.ts";
-import { disown, endRemains, isServer, readPidFile } from "./pid-file.ts";
+import { type LaunchMethod, launchProgram } from "./launch.ts";
+import { isServer, killOrphanedBackends, readPidFile, takeOverPidFile } from "./pid-file.ts";
+import { openServerLog, type ServerFolder, serverLogBytes } from "./server-folder.ts";
 
 /** A server that accepts connections. */
-export interface Server {
+export interface EmbeddedServer {
   pid: number;
   socketDir: string;
   /** Whether this call started it; else it was found running. */
@@ -14,12 +14,12 @@ export interface Server {
 }
 
 const MIB = 2 ** 20;
-const BUFFERS_MIB = { least: 128, most: 1024 };
+const BUFFERS_MIB_RANGE = { least: 128, most: 1024 };
 
 /** A quarter of the memory this process may use. It is taken only as tables and indexes come to be used. */
-function buffersMib(): number {
+function sharedBuffersMib(): number {
   const quarter = Math.min(totalmem(), process.constrainedMemory() || totalmem()) / 4 / MIB;
-  return Math.floor(Math.min(BUFFERS_MIB.most, Math.max(BUFFERS_MIB.least, quarter)));
+  return Math.floor(Math.min(BUFFERS_MIB_RANGE.most, Math.max(BUFFERS_MIB_RANGE.least, quarter)));
 }
 
 /** Settings given on the command line, where nothing written into the data directory can weaken them. */
@@ -33,7 +33,7 @@ const SETTINGS = {
   // Tables grow fast from nothing at first, and plans made without statistics stay: 35 to 26 µs a record in an import.
   autovacuum_naptime: "5s",
   // With PostgreSQL's own 128 MB, pages of a table in use are read and checked again and again: 25 to 31 µs a record.
-  shared_buffers: `${buffersMib()}MB`,
+  shared_buffers: `${sharedBuffersMib()}MB`,
   // Each checkpoint makes the next change of every page log the whole page, four times the log that records leave otherwise.
   max_wal_size: "4GB",
   timezone: "UTC",
@@ -45,19 +45,19 @@ const SETTINGS = {
 };
 
 /** Where a server runs, as whom and how. */
-export interface ServerPlace {
-  folder: Folder;
-  by: Launch;
+export interface ServerOptions {
+  folder: ServerFolder;
+  by: LaunchMethod;
   /** Added to the settings above, or put in their place. */
   settings: Record<string, string>;
 }
 
-const PATIENCE_MS = 30_000;
+const START_TIMEOUT_MS = 30_000;
 // What remains of a server that was killed, for a moment: its process, not yet reaped, or its backends.
-const PASSING = /lock file .* already exists|shared memory block .* is still in use/;
-const HAS_BACKENDS = /shared memory block .* is still in use/;
+const TRANSIENT_START_FAILURE = /lock file .* already exists|shared memory block .* is still in use/;
+const OLD_BACKENDS_ALIVE = /shared memory block .* is still in use/;
 /** Backends of a server that was killed may end by themselves for so long. */
-const REMAINS_MS = 3_000;
+const OLD_BACKENDS_WAIT_MS = 3_000;
 
 /**
  * Finds the server of this data directory, or starts it, and waits until it accepts connections. A server that ends
@@ -66,11 +66,11 @@ const REMAINS_MS = 3_000;
  *
  * @param again  whether it ran before: then any reason may pass (a full disk); else only one that is known to pass does
  */
-export async function ensureServer(place: ServerPlace, again: boolean): Promise<Server> {
+export async function ensureServer(place: ServerOptions, again: boolean): Promise<EmbeddedServer> {
   const { folder, by, settings } = place;
   let logStart = 0;
   let deadSince = performance.now();
-  let spawned: Spawned | undefined;
+  let spawned: SpawnResult | undefined;
   for (let pauseMs = 50; ; ) {
     const found = await readPidFile(folder.cluster);
     if (found && isServer(found.pid, folder.cluster)) {
@@ -83,39 +83,43 @@ export async function ensureServer(place: ServerPlace, again: boolean): Promise<
       if (spawned?.ended) {
         const said = (await readFile(folder.log)).subarray(logStart).toString("utf8");
         const deadMs = performance.now() - deadSince;
-        if (deadMs > PATIENCE_MS || !(again || PASSING.test(said))) {
+        if (deadMs > START_TIMEOUT_MS || !(again || TRANSIENT_START_FAILURE.test(said))) {
           const reason = /(?:FATAL|PANIC): {2}.*/.exec(said)?.[0] ?? spawned.ended;
           throw new Error(`the embedded database does not start: ${reason} (see ${folder.log})`);
         }
-        if (HAS_BACKENDS.test(said) && deadMs > REMAINS_MS) await endRemains(folder.cluster);
+        if (OLD_BACKENDS_ALIVE.test(said) && deadMs > OLD_BACKENDS_WAIT_MS) await killOrphanedBackends(folder.cluster);
         await sleep(pauseMs);
         pauseMs = Math.min(2 * pauseMs, 2_000);
       }
-      logStart = await logBytes(folder);
-      if (found) await disown(folder.cluster, found, by);
+      logStart = await serverLogBytes(folder);
+      if (found) await takeOverPidFile(folder.cluster, found, by);
       spawned = await spawnServer(folder, by, settings);
     }
   }
 }
 
-interface Spawned {
+interface SpawnResult {
   pid: number | undefined;
   /** How it ended, once it has. */
   ended: string | undefined;
 }
 
-async function spawnServer(folder: Folder, by: Launch, settings: Record<string, string>): Promise<Spawned> {
+async function spawnServer(
+  folder: ServerFolder,
+  by: LaunchMethod,
+  settings: Record<string, string>,
+): Promise<SpawnResult> {
   const all = { ...SETTINGS, unix_socket_directories: folder.socketDir, ...settings };
   const args = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const log = await openLog(folder);
+  const log = await openServerLog(folder);
   try {
     // Detached: Ctrl-C at the terminal reaches our process alone, and the server outlives us if we are killed.
-    const child = launch(by, "postgres", ["-D", folder.cluster, ...args], {
+    const child = launchProgram(by, "postgres", ["-D", folder.cluster, ...args], {
       cwd: folder.root,
       stdio: ["ignore", log.fd, log.fd],
       detached: true,
     });
-    const spawned: Spawned = { pid: child.pid, ended: undefined };
+    const spawned: SpawnResult = { pid: child.pid, ended: undefined };
     child.once("error", (error) => {
       spawned.ended = error.message;
     });

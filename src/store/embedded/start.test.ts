@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
-import { exitWhenInterrupted, removeAtExit } from "../../../test/server.ts";
+import { exitWhenInterrupted, removeAtExit } from "../../../test/test-server.ts";
 import { type Address, openDatabase, prepared } from "../database.ts";
-import { endRemains } from "./pid-file.ts";
+import { killOrphanedBackends } from "./pid-file.ts";
 import { type EmbeddedOptions, startEmbedded } from "./start.ts";
 
 // The folder is 0700 and root's when root runs the tests, which is the harder case.
@@ -39,7 +39,7 @@ const isRunning = () =>
   );
 
 /** A process of its own that starts the server, tells so, and waits to be killed. */
-async function starter(through: string[] = []): Promise<ChildProcess> {
+async function startParentProcess(through: string[] = []): Promise<ChildProcess> {
   const code = `
     import { startEmbedded } from ${JSON.stringify(join(import.meta.dirname, "start.ts"))};
     import pino from "pino";
@@ -89,7 +89,7 @@ test("a stopped server starts again in under a second with its data", async () =
 });
 
 test("a server whose starter was killed is adopted with every commit, and started again when it is killed too", async () => {
-  const child = await starter();
+  const child = await startParentProcess();
   child.kill("SIGKILL");
   await once(child, "exit");
   const pid = await serverPid();
@@ -114,12 +114,12 @@ test("a server whose starter was killed is adopted with every commit, and starte
 });
 
 // As in a container: Docker keeps the right to look at processes of other users from it.
-const mayLookAtNobody = process.platform !== "linux" || process.getuid?.() !== 0;
+const canInspectOtherUsers = process.platform !== "linux" || process.getuid?.() !== 0;
 test("root who may not look at others' processes knows its server all the same", {
-  skip: mayLookAtNobody,
+  skip: canInspectOtherUsers,
 }, async () => {
   for (let n = 0; n < 2; n++) {
-    const child = await starter(["setpriv", "--bounding-set", "-sys_ptrace"]);
+    const child = await startParentProcess(["setpriv", "--bounding-set", "-sys_ptrace"]);
     child.kill("SIGKILL");
     await once(child, "exit");
   }
@@ -147,7 +147,7 @@ test("a backend that never learns that its server was killed keeps no other serv
 test("a server that lives is not taken for what remains of one", async () => {
   const { stop } = await start();
   const pid = await serverPid();
-  await endRemains(join(dataDir, "cluster"));
+  await killOrphanedBackends(join(dataDir, "cluster"));
   await sleep(100);
   const lives = messages.includes("database.lost") ? null : await serverPid();
   await stop();
@@ -167,7 +167,7 @@ test("a backend that crashes costs the connections, not the server", async () =>
 });
 
 test("a second service on the same folder is refused, a command is not", async () => {
-  const child = await starter();
+  const child = await startParentProcess();
   await assert.rejects(start(), /another service runs on .*data folder of its own/);
   const command = await start({ mode: "borrow" });
   assert.equal(command.adopted, true);

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import { isServer } from "./pid-file.ts";
 
-const FAST_MS = 20_000;
-const IMMEDIATE_MS = 10_000;
+const FAST_SHUTDOWN_MS = 20_000;
+const IMMEDIATE_SHUTDOWN_MS = 10_000;
 
 /**
  * Stops a server and waits for its end. SIGINT closes all sessions and writes everything down, which takes a moment;
@@ -11,9 +11,9 @@ const IMMEDIATE_MS = 10_000;
  */
 export async function stopServer(pid: number, cluster: string, log: Log): Promise<void> {
   for (const [signal, patienceMs] of [
-    ["SIGINT", FAST_MS],
-    ["SIGQUIT", IMMEDIATE_MS],
-    ["SIGKILL", IMMEDIATE_MS],
+    ["SIGINT", FAST_SHUTDOWN_MS],
+    ["SIGQUIT", IMMEDIATE_SHUTDOWN_MS],
+    ["SIGKILL", IMMEDIATE_SHUTDOWN_MS],
   ] as const) {
     if (signal !== "SIGINT") log.warn({ serverPid: pid, signal }, "database.stop_delayed");
     try {

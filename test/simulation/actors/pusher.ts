@@ -6,15 +6,15 @@ import type { Transaction } from "../../../src/domain/transaction.ts";
 import { ingestSubscriptions, ingestTransactions } from "../../../src/recovery/ingest.ts";
 import { ingestInvoices } from "../../../src/recovery/ingest-invoices.ts";
 import type { Database } from "../../../src/store/database.ts";
-import { type Journal, keyOf, violate } from "../journal.ts";
+import { type Journal, keyOf, recordViolation } from "../journal.ts";
 import type { Observe } from "../stage/observer.ts";
-import type { Kind, Stored } from "./records.ts";
+import type { RecordKindName, StoredRecord } from "./record-conversion.ts";
 
 /** Hands batches to ingest, and looks at what became of those that were cut short. */
 export interface Pusher {
   /** False when no acknowledgement came. */
-  push(kind: Kind, records: readonly Stored[]): Promise<boolean>;
-  acknowledged(kind: Kind, records: readonly Stored[]): Promise<void>;
+  push(kind: RecordKindName, records: readonly StoredRecord[]): Promise<boolean>;
+  acknowledged(kind: RecordKindName, records: readonly StoredRecord[]): Promise<void>;
 }
 
 interface Options {
@@ -25,19 +25,19 @@ interface Options {
   ports: Ports;
   journal: Journal;
   observe: Observe;
-  onAcknowledged(kind: Kind, records: readonly Stored[]): Promise<void>;
+  onAcknowledged(kind: RecordKindName, records: readonly StoredRecord[]): Promise<void>;
   /** The deciding loop may have something to do. */
   onIngested(): void;
 }
 
-const POISONED_SHARE = 0.02;
-const CHECKED_SHARE = 0.1;
+const POISONED_RATE = 0.02;
+const CHECKED_RATE = 0.1;
 
 export function createPusher(options: Options): Pusher {
   const { draw, merchant, ports, journal, observe } = options;
   const inFlight = new Map<string, number>();
 
-  async function versions(kind: Kind, records: readonly Stored[]) {
+  async function versions(kind: RecordKindName, records: readonly StoredRecord[]) {
     const ids = records.map(({ id }) => id);
     const rows = await observe<{ id: string; updatedAt: Date }>(
       `select id, updated_at as "updatedAt" from ${kind} where merchant_id = $1 and id = any($2)`,
@@ -46,7 +46,7 @@ export function createPusher(options: Options): Pusher {
     return new Map(rows.map((row) => [row.id, row.updatedAt.getTime()]));
   }
 
-  function ingest(db: Database, kind: Kind, records: readonly Stored[]) {
+  function ingest(db: Database, kind: RecordKindName, records: readonly StoredRecord[]) {
     if (kind === "subscriptions")
       return ingestSubscriptions(db, merchant, [[...(records as Subscription[])]], ports, () => {});
     if (kind === "transactions")
@@ -55,7 +55,7 @@ export function createPusher(options: Options): Pusher {
   }
 
   /** I2: of what was news in this batch all is stored, or nothing. */
-  async function checkWhole(kind: Kind, records: readonly Stored[], isAcknowledged: boolean) {
+  async function checkWhole(kind: RecordKindName, records: readonly StoredRecord[], isAcknowledged: boolean) {
     const after = await versions(kind, records);
     // Another copy, which is as new or newer, says nothing about this batch.
     const news = records.filter((record) =>
@@ -66,9 +66,14 @@ export function createPusher(options: Options): Pusher {
     const stored = news.filter(({ id, updatedAt }) => (after.get(id) ?? -Infinity) >= updatedAt.getTime());
     const invoiceId = invoiceIdOf(records[0]!);
     if (stored.length > 0 && stored.length < news.length)
-      violate(journal, "I2", `of a batch of ${news.length} new ${kind} only ${stored.length} were stored`, invoiceId);
+      recordViolation(
+        journal,
+        "I2",
+        `of a batch of ${news.length} new ${kind} only ${stored.length} were stored`,
+        invoiceId,
+      );
     if (isAcknowledged && stored.length < news.length)
-      violate(journal, "I1", `${news.length - stored.length} acknowledged ${kind} are not stored`, invoiceId);
+      recordViolation(journal, "I1", `${news.length - stored.length} acknowledged ${kind} are not stored`, invoiceId);
     if (kind === "invoices" && stored.length > 0) await checkCases(stored as Invoice[]);
   }
 
@@ -82,13 +87,13 @@ export function createPusher(options: Options): Pusher {
     const cases = new Map(rows.map((row) => [row.invoiceId, row.open]));
     for (const { id, state } of stored) {
       if (state === "UNPAID" && !cases.has(id))
-        violate(journal, "I2", "an unpaid invoice was stored without its case", id);
+        recordViolation(journal, "I2", "an unpaid invoice was stored without its case", id);
       if (state !== "UNPAID" && cases.get(id))
-        violate(journal, "I2", `the invoice was stored as ${state} and its case is open`, id);
+        recordViolation(journal, "I2", `the invoice was stored as ${state} and its case is open`, id);
     }
   }
 
-  async function isTaken(kind: Kind, records: readonly Stored[]) {
+  async function isTaken(kind: RecordKindName, records: readonly StoredRecord[]) {
     const db = options.entrance();
     if (db === null) return false;
     try {
@@ -99,30 +104,30 @@ export function createPusher(options: Options): Pusher {
     }
   }
 
-  async function pushPoisoned(kind: Kind, records: readonly Stored[]) {
+  async function pushPoisoned(kind: RecordKindName, records: readonly StoredRecord[]) {
     const before = await versions(kind, records);
     const poison = { ...records[0]!, id: `zz_${records[0]!.id}`, currency: null as unknown as string };
     if (await isTaken(kind, [...records, poison]))
-      violate(journal, "I2", "a batch with an impossible record was taken", invoiceIdOf(records[0]!));
+      recordViolation(journal, "I2", "a batch with an impossible record was taken", invoiceIdOf(records[0]!));
     journal.counts.refused++;
     const after = await versions(kind, [...records, poison]);
     const changed = records.filter(
       ({ id }) => after.get(id) !== before.get(id) && (inFlight.get(`${kind} ${id}`) ?? 0) <= 1,
     );
     if (changed.length > 0 || after.has(poison.id))
-      violate(journal, "I2", "of a batch that was refused something was stored", invoiceIdOf(records[0]!));
+      recordViolation(journal, "I2", "of a batch that was refused something was stored", invoiceIdOf(records[0]!));
   }
 
   return {
     async push(kind, records) {
       for (const { id } of records) inFlight.set(`${kind} ${id}`, (inFlight.get(`${kind} ${id}`) ?? 0) + 1);
       try {
-        if (draw() < POISONED_SHARE) await pushPoisoned(kind, records);
+        if (draw() < POISONED_RATE) await pushPoisoned(kind, records);
         const taken = await isTaken(kind, records);
         options.onIngested();
         if (taken) journal.counts.batches++;
         else journal.counts.interrupted++;
-        if (!taken || draw() < CHECKED_SHARE) await checkWhole(kind, records, taken);
+        if (!taken || draw() < CHECKED_RATE) await checkWhole(kind, records, taken);
         return taken;
       } finally {
         for (const { id } of records) inFlight.set(`${kind} ${id}`, inFlight.get(`${kind} ${id}`)! - 1);
@@ -132,4 +137,4 @@ export function createPusher(options: Options): Pusher {
   };
 }
 
-const invoiceIdOf = (record: Stored) => ("invoiceId" in record ? record.invoiceId : record.id);
+const invoiceIdOf = (record: StoredRecord) => ("invoiceId" in record ? record.invoiceId : record.id);

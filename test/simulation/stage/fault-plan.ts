@@ -1,10 +1,10 @@
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** The process is gone: whatever it does from now on comes to nothing. */
-export class Death extends Error {}
+export class ProcessDeath extends Error {}
 
 /** One run of the process, from a start to a crash. */
-export interface Life {
+export interface ProcessLife {
   number: number;
   dead: boolean;
   died: Promise<void>;
@@ -13,9 +13,9 @@ export interface Life {
   onDeath: (() => Promise<void>)[];
 }
 
-export function newLife(number: number): Life {
+export function createProcessLife(number: number): ProcessLife {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const life: Life = {
+  const life: ProcessLife = {
     number,
     dead: false,
     died: promise,
@@ -39,7 +39,7 @@ export interface FaultPlan {
 }
 
 /** Statements at which a fault is most likely to do harm, and how much more often they get one. */
-const WEIGHTS: Record<string, number> = {
+const FAULT_WEIGHTS: Record<string, number> = {
   commit: 4,
   record_attempts: 30,
   insert_events: 6,
@@ -49,28 +49,28 @@ const WEIGHTS: Record<string, number> = {
   take_pokes: 10,
 };
 /** Share of statements that go wrong, each way. */
-const CRASH_SHARE = 0.00012;
-const OUTAGE_SHARE = 0.00006;
-const CONFLICT_SHARE = 0.0001;
+const CRASH_RATE = 0.00012;
+const OUTAGE_RATE = 0.00006;
+const CONFLICT_RATE = 0.0001;
 /** A process that crashes in its first seconds again and again gets nothing done, and nothing is learned from it. */
-const CALM_MS = 2 * 3_600_000;
+const FAULT_FREE_START_MS = 2 * 3_600_000;
 
 export function createFaultPlan(draw: () => number, time: VirtualTime): FaultPlan {
   const counts = { crashes: 0, outages: 0, conflicts: 0 };
   let stopped = false;
-  let calmUntilMs = time.nowMs() + CALM_MS;
+  let calmUntilMs = time.nowMs() + FAULT_FREE_START_MS;
 
   function next(statement: string, mayConflict: boolean): Fault {
-    const drawn = draw() / (WEIGHTS[statement] ?? 1);
+    const drawn = draw() / (FAULT_WEIGHTS[statement] ?? 1);
     if (stopped || time.nowMs() < calmUntilMs) return "none";
-    if (drawn >= CRASH_SHARE + OUTAGE_SHARE + CONFLICT_SHARE) return "none";
-    if (drawn < CRASH_SHARE) {
+    if (drawn >= CRASH_RATE + OUTAGE_RATE + CONFLICT_RATE) return "none";
+    if (drawn < CRASH_RATE) {
       counts.crashes++;
-      calmUntilMs = time.nowMs() + draw() * CALM_MS;
+      calmUntilMs = time.nowMs() + draw() * FAULT_FREE_START_MS;
       return "crash";
     }
-    calmUntilMs = time.nowMs() + draw() * CALM_MS;
-    if (drawn < CRASH_SHARE + OUTAGE_SHARE) {
+    calmUntilMs = time.nowMs() + draw() * FAULT_FREE_START_MS;
+    if (drawn < CRASH_RATE + OUTAGE_RATE) {
       counts.outages++;
       return "outage";
     }

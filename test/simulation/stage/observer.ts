@@ -1,11 +1,11 @@
 import { type Database, prepared } from "../../../src/store/database.ts";
-import type { Gate } from "./gate.ts";
+import type { StatementGate } from "./statement-gate.ts";
 
 /** Reads the database from outside: queues like everybody else, but nothing goes wrong. */
 export type Observe = <Row = Record<string, unknown>>(sql: string, values?: readonly unknown[]) => Promise<Row[]>;
 
 export const createObserver =
-  (db: Database, gate: Gate): Observe =>
+  (db: Database, gate: StatementGate): Observe =>
   async <Row>(sql: string, values?: readonly unknown[]) => {
     await gate.enter("observer");
     try {

@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+// Linux counts CPU time for programs in hundredths of a second, whatever its own clock does.
+const TICK_MS = 10;
+const UTIME = 11;
+const PARENT = 1;
+
+/** The fields of /proc/PID/stat from the state on; undefined when the process is gone. */
+function readProcStat(pid: number | string): string[] | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "latin1")
+      .replace(/^.*\) /s, "")
+      .split(" ");
+  } catch {
+    return undefined;
+  }
+}
+
+// Own time, and that of children that ended and were waited for.
+const cpuTicksOf = (stat: string[]) =>
+  stat.slice(UTIME, UTIME + 4).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
+
+/**
+ * CPU milliseconds that this process and its children have used: a postmaster's backends among them.
+ *
+ * @param apart  children that are counted by themselves: a service started its postmaster, and all that a backend of that ever used
+ *   would fall on the service in the moment in which the backend ends
+ */
+export function readTreeCpuMs(pid: number, apart: readonly number[] = []): number {
+  const own = readProcStat(pid);
+  if (!own) return 0;
+  const stats = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && !apart.includes(Number(name)))
+    .flatMap((name) => {
+      const stat = readProcStat(name);
+      return stat && Number(stat[PARENT]) === pid ? [stat] : [];
+    });
+  return [own, ...stats].reduce((sum, stat) => sum + cpuTicksOf(stat), 0);
+}
+
+/** CPU milliseconds that the whole machine has used. */
+function readMachineCpuMs(): number {
+  const [user, nice, system, , , irq, softirq, steal] = readFileSync("/proc/stat", "latin1")
+    .split("\n", 1)[0]!
+    .trim()
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return (user! + nice! + system! + irq! + softirq! + steal!) * TICK_MS;
+}
+
+export interface CpuMeasurement<Result> {
+  result: Result;
+  /** CPU milliseconds of each process asked for. */
+  cpuMs: Record<string, number>;
+  /** Cores that processes which are none of ours kept busy meanwhile. */
+  otherCores: number;
+}
+
+/** Do `work` and see who used how much CPU meanwhile. Elsewhere than on Linux there is no saying: NaN. */
+export async function measureCpu<Result>(pids: Record<string, number>, work: () => Promise<Result>) {
+  if (process.platform !== "linux") {
+    const cpuMs = Object.fromEntries(Object.keys(pids).map((name) => [name, Number.NaN]));
+    return { result: await work(), cpuMs, otherCores: Number.NaN };
+  }
+  const startedMs = performance.now();
+  const machineMs = readMachineCpuMs();
+  const own = process.cpuUsage();
+  const apart = Object.values(pids);
+  const before = Object.entries(pids).map(([name, pid]) => [name, pid, readTreeCpuMs(pid, apart)] as const);
+  const result = await work();
+  const cpuMs = Object.fromEntries(before.map(([name, pid, ms]) => [name, readTreeCpuMs(pid, apart) - ms]));
+  const { user, system } = process.cpuUsage(own);
+  const oursMs = Object.values(cpuMs).reduce((sum, ms) => sum + ms, (user + system) / 1000);
+  const otherCores = Math.max(0, readMachineCpuMs() - machineMs - oursMs) / (performance.now() - startedMs);
+  return { result, cpuMs, otherCores } satisfies CpuMeasurement<Result>;
+}

@@ -1,0 +1,143 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Merchant } from "../../src/domain/merchant.ts";
+import { measureCpu } from "../cpu-time.ts";
+import type { Endpoint, ReceiverMark } from "../delivery-receiver.ts";
+import { median } from "../measure-rounds.ts";
+import { type BenchProcess, startBenchProcess } from "../worker-process.ts";
+import { makeMerchants, type RunningBenchService, startBenchService } from "./bench-service.ts";
+import {
+  deleteDeliveries,
+  insertDeliveries,
+  setPausedAt,
+  vacuumTables,
+  waitUntilMerchantsDelivered,
+} from "./delivery-tables.ts";
+import type { ConnectionCounts } from "./hanging-receiver.ts";
+
+const HEALTHY = 100;
+const HANGING = 1_000;
+const CAP = 5;
+/** Of each hanging merchant: enough for every attempt that can begin meanwhile. */
+const WAITING_EACH = 50;
+const NOTICE_MS = 1_500;
+/** Longer than an attempt hangs, so that time-outs and the attempts after them are in it. */
+const SETTLED_MS = 35_000;
+const LIMIT_MS = 600_000;
+const LOSS_MAX = 0.05;
+
+interface Round {
+  perSecond: number;
+  /** Of the sending process and of PostgreSQL, microseconds for each delivery. */
+  cpuUs: number;
+}
+
+/** Beside the hanging ones; alone there are as many before and after. */
+const ROUNDS = 3;
+
+/** What a thousand endpoints that hang at once take from others: their throughput, sockets and memory. */
+export async function hanging(quick: boolean) {
+  const count = quick ? 20_000 : 100_000;
+  const [receiver, dead] = [
+    await startBenchProcess("delivery-receiver.ts"),
+    await startBenchProcess("delivery/hanging-receiver.ts"),
+  ];
+  let stage: RunningBenchService | undefined;
+  try {
+    const [fine, hung] = [await receiver.ask<Endpoint>("endpoint"), await dead.ask<Endpoint>("endpoint")];
+    console.log(
+      `\nhanging: ${HEALTHY} merchants that answer, ${HANGING} that take requests and never answer, caps of ${CAP}`,
+    );
+    const allow = [fine, hung].map(({ port }) => `127.0.0.1/32:${port}`).join(",");
+    stage = await startBenchService({ ...fine, ca: fine.ca + hung.ca }, { DUNLIN_WEBHOOK_ALLOW: allow });
+    const { db, ports } = stage.store;
+    const healthy = await makeMerchants(stage, fine, HEALTHY, CAP);
+    const others = await makeMerchants(stage, hung, HANGING, CAP);
+    const round = (name: string) => send(stage!, receiver, fine, healthy, count, name);
+    const rounds = async (name: string) => {
+      const done: Round[] = [];
+      while (done.length < ROUNDS) done.push(await round(name));
+      return done;
+    };
+    await round("warming up");
+    const alone = await rounds("alone");
+    console.log(`  the sender has ${memoryText(stage)}`);
+    for (const { id } of others) await insertDeliveries(db, id, WAITING_EACH, ports.now());
+    await vacuumTables(db);
+    await setPausedAt(db, hung.port, false);
+    const rising = await round("as they begin");
+    await sleep(SETTLED_MS);
+    const settled = await rounds("beside them");
+    const { openMax, made } = await dead.ask<ConnectionCounts>("hung");
+    console.log(`  sockets that hang: ${openMax} at most, ${made} made; the sender has ${memoryText(stage)}`);
+    await setPausedAt(db, hung.port, true);
+    await deleteDeliveries(
+      db,
+      others.map(({ id }) => id),
+    );
+    await sleep(SETTLED_MS);
+    alone.push(...(await rounds("alone")));
+    compare("as they begin", [rising], alone);
+    compare("beside them", settled, alone);
+  } finally {
+    await stage?.close();
+    await dead.stop();
+    await receiver.stop();
+  }
+}
+
+/** Others take cores away in some rounds and not in others, so it is CPU that is held to the target. */
+function compare(name: string, beside: readonly Round[], alone: readonly Round[]) {
+  const times = (of: keyof Round) => median(beside.map((round) => round[of])) / median(alone.map((round) => round[of]));
+  const more = times("cpuUs") - 1;
+  const fewer = 1 - times("perSecond");
+  const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+  const verdict = more <= LOSS_MAX ? "met" : "MISSED";
+  console.log(
+    `  ${name}: ${percent(fewer)} fewer a second than alone; CPU of each ${percent(more)} more; target ${LOSS_MAX * 100} %: ${verdict}`,
+  );
+}
+
+async function send(
+  stage: RunningBenchService,
+  receiver: BenchProcess,
+  { port }: Endpoint,
+  merchants: readonly Merchant[],
+  count: number,
+  name: string,
+): Promise<Round> {
+  const { db, ports } = stage.store;
+  await setPausedAt(db, port, true);
+  await sleep(NOTICE_MS);
+  for (const { id } of merchants) await insertDeliveries(db, id, count / merchants.length, ports.now());
+  const before = await receiver.ask<number>("received");
+  await receiver.ask("mark");
+  const { cpuMs, otherCores, result } = await measureCpu(stage.pids(), async () => {
+    await setPausedAt(db, port, false);
+    await receiver.ask("reached", before + count, LIMIT_MS);
+    const endAt = performance.timeOrigin + performance.now();
+    await waitUntilMerchantsDelivered(
+      db,
+      merchants.map(({ id }) => id),
+    );
+    return endAt - (await receiver.ask<ReceiverMark>("mark")).firstAt;
+  });
+  const sender = (cpuMs.deliverer! * 1_000) / count;
+  const database = (cpuMs.PostgreSQL! * 1_000) / count;
+  const round = { perSecond: (count * 1_000) / result, cpuUs: sender + database };
+  console.log(
+    `  ${name.padEnd(14)} ${round.perSecond.toFixed(0).padStart(6)} deliveries/s, CPU of each: sender ${sender.toFixed(1)} µs, PostgreSQL ${database.toFixed(1)}; ${otherCores.toFixed(2)} cores busy with something else`,
+  );
+  return round;
+}
+
+function memoryText(stage: RunningBenchService): string {
+  const { deliverer } = stage.pids();
+  try {
+    const kib = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${deliverer}/status`, "latin1"))![1]);
+    const files = readdirSync(`/proc/${deliverer}/fd`).length;
+    return `${(kib / 1_024).toFixed(0)} MiB of memory and ${files} open files`;
+  } catch {
+    return "memory that only Linux tells";
+  }
+}

@@ -1,0 +1,73 @@
+// A process of `reading`: the API with all that it does for a batch but storing it, and beside it HTTPS that only parses.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseTrustedProxies } from "../src/api/client-address.ts";
+import { ensureLocalCertificate } from "../src/api/local-certificate.ts";
+import { createApi } from "../src/api/server.ts";
+import { createMetrics } from "../src/metrics.ts";
+import { openStore } from "../src/open-store.ts";
+import { startBaselineServer } from "./baseline-https.ts";
+import type { IngestFacts } from "./ingest-service.ts";
+import { createIngestKey, createScratchSettings, readDatabaseFacts } from "./scratch-database.ts";
+import { serveRequests } from "./worker-process.ts";
+
+const { settings, log, remove } = await createScratchSettings();
+const store = await openStore(settings, "own", 5, log, (error) => {
+  throw error;
+});
+const { db, owner, ports, secretKeys, address } = store;
+const { cert, key, caFile } = await ensureLocalCertificate(
+  join(settings.dataDir, "tls"),
+  settings.host,
+  ports.realNow(),
+);
+let parsedCount = 0;
+const countBatch = async (_merchant: unknown, batch: readonly unknown[]) => {
+  parsedCount += batch.length;
+  return { stored: batch.length, older: 0 };
+};
+const api = await createApi({
+  everyone: db,
+  walled: store.walled,
+  owner,
+  ports,
+  log,
+  ingest: { subscriptions: countBatch, invoices: countBatch, transactions: countBatch },
+  onIngested() {},
+  clockSkewMs: settings.clockSkewMs,
+  tls: { cert, key },
+  connectionsPerAddress: 500,
+  trustedProxies: parseTrustedProxies(""),
+  baseUrl: settings.baseUrl,
+  tokenKeys: [...secretKeys],
+  egressRanges: [],
+  ready: async () => ({ ok: true, problems: [] }),
+  metrics: createMetrics(db, ports),
+});
+await api.listen({ host: settings.host, port: settings.port });
+
+const bare = await startBaselineServer({ cert, key }, settings.host, (count) => {
+  parsedCount += count;
+});
+
+serveRequests(
+  {
+    async facts(): Promise<IngestFacts> {
+      const facts = await readDatabaseFacts(owner, address, settings.dataDir);
+      return {
+        ...facts,
+        port: settings.port,
+        barePort: bare.port,
+        ca: readFileSync(caFile, "utf8"),
+        apiKey: await createIngestKey(store),
+      };
+    },
+    read: async () => parsedCount,
+  },
+  async () => {
+    bare.close();
+    await api.close();
+    await store.close();
+    await remove();
+  },
+);

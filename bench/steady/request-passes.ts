@@ -1,0 +1,62 @@
+import { randomInt } from "node:crypto";
+import { postRequest } from "../https-posts.ts";
+import { BATCH, createInvoiceMaker, newerVersionOf, requestBodyOf } from "../invoice-batches.ts";
+
+/** Requests made before the clock starts, so that to make them costs nobody anything while it runs. */
+export interface RequestPasses {
+  /** New invoices only: what the first pass changes. To be sent before it. */
+  first: Buffer[];
+  /** The request with that number, from 0: half new invoices, 1 % of them unpaid, half newer copies of those of the pass before. */
+  request(number: number): Buffer;
+  /** New invoices of so many requests, and of `first`. */
+  fresh(requests: number): number;
+}
+
+/** In each id the first two of the six digits of its serial number are that of the pass: nobody makes so many at once. */
+const ID = Buffer.from('"id":"in_');
+const PASSES_MAX = 36 ** 2;
+
+/** @param count  requests of a pass, an even number */
+export function makePasses(apiKey: string, count: number): RequestPasses {
+  const half = BATCH / 2;
+  const batches = createInvoiceMaker(Date.now()).batches("changes", count / 2, true);
+  const fresh = batches.flat();
+  const changed = shuffle(fresh.map(newerVersionOf));
+  const request = (invoices: typeof fresh) => postRequest("/ingest/v1/invoices", apiKey, requestBodyOf(invoices));
+  const templates = Array.from({ length: count }, (_, index) => {
+    const of = (all: typeof fresh) => all.slice(index * half, (index + 1) * half);
+    const text = request([...of(fresh), ...of(changed)]);
+    return { text, places: findIdOffsets(text) };
+  });
+  return {
+    first: batches.map(request),
+    request(number) {
+      const pass = Math.floor(number / count) + 1;
+      if (pass >= PASSES_MAX) throw new Error(`there are ${PASSES_MAX - 1} passes`);
+      const { text, places } = templates[number % count]!;
+      // A copy: the one before may still be on its way.
+      const made = Buffer.from(text);
+      places.forEach((place, index) => {
+        const digits = (index < half ? pass : pass - 1).toString(36).padStart(2, "0");
+        made.write(digits, place, "latin1");
+      });
+      return made;
+    },
+    fresh: (requests) => fresh.length + requests * half,
+  };
+}
+
+function findIdOffsets(text: Buffer): number[] {
+  const places: number[] = [];
+  for (let at = text.indexOf(ID); at >= 0; at = text.indexOf(ID, at + 1)) places.push(at + ID.length);
+  return places;
+}
+
+/** What changes is spread over the table, not what was written last. */
+function shuffle<Item>(items: Item[]): Item[] {
+  for (let i = items.length - 1; i > 0; i--) {
+    const other = randomInt(i + 1);
+    [items[i], items[other]] = [items[other]!, items[i]!];
+  }
+  return items;
+}

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client } from "#sdk";
+import { isQueueEmpty, type PushQueue } from "../merchant/push-queue.ts";
+
+const PAUSE_MS = 50;
+const PAUSE_AFTER_FAILURE_MS = 1000;
+
+/**
+ * Pushes what the merchant books, in order and one push at a time.
+ *
+ * What was not taken is pushed again until it is: ingest may be repeated as often as one likes.
+ *
+ * @param take  the records booked since the last call
+ * @param print  told once when pushing fails, and once when it works again
+ * @returns stops after one last push
+ */
+export function startPushingRecords(client: Client, take: () => PushQueue, print: (line: string) => void) {
+  const stopping = new AbortController();
+  let failing = false;
+
+  async function pushed(records: PushQueue) {
+    try {
+      await client.ingest.subscriptions(records.subscriptions);
+      await client.ingest.transactions(records.transactions);
+      await client.ingest.invoices(records.invoices);
+      if (failing) print("Dunlin takes records again");
+      failing = false;
+      return true;
+    } catch (error) {
+      if (!failing) print(`Dunlin did not take records and is asked again: ${(error as Error).message}`);
+      failing = true;
+      return false;
+    }
+  }
+
+  const running = (async () => {
+    let records = take();
+    for (;;) {
+      const last = stopping.signal.aborted;
+      const done = isQueueEmpty(records) || (await pushed(records));
+      if (last) return;
+      await sleep(done ? PAUSE_MS : PAUSE_AFTER_FAILURE_MS, undefined, { signal: stopping.signal }).catch(() => {});
+      if (done) records = take();
+    }
+  })();
+
+  return async () => {
+    stopping.abort();
+    await running;
+  };
+}

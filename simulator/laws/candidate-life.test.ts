@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createIssuers } from "../worlds/consumers/issuers.ts";
+import { createPerson } from "../worlds/consumers/people.ts";
+import { CALENDAR, YEAR_START } from "../worlds/consumers/year.ts";
+import { DAY_MS } from "../worlds/keyed-uniform.ts";
+import { createRandomStream } from "../worlds/random-stream.ts";
+import {
+  applyCharge,
+  type CandidateLife,
+  copyLife,
+  createLife,
+  explainCharge,
+  type ObservedCharge,
+} from "./candidate-life.ts";
+import { buildObservedCharge } from "./observed-charge.fixture.ts";
+
+const luck = createRandomStream();
+const issuers = createIssuers(1, luck);
+const PERSON = createPerson(1, 7, issuers, { tight: 1, left: 1 });
+luck.begin(1, 1, 1, 1);
+
+/** A life of somebody with so much money, whose issuer calls missing funds 51 and knows no limit of a day. */
+function buildLife(balance: number): CandidateLife {
+  const issuer = { ...PERSON.issuer, masks: 0, brand: "visa" };
+  const life = createLife({
+    ...PERSON,
+    issuer,
+    dayLimit: Number.POSITIVE_INFINITY,
+    rushes: 0,
+    alarms: 0.0001,
+    attention: 1,
+  });
+  Object.assign(life.state, { balance, spent: 0 });
+  return life;
+}
+
+const chanceOf = (life: CandidateLife, of: ObservedCharge) => explainCharge(life, of, luck.draw);
+
+test("a charge goes through where the money is there, and fails for want of it where it is not", () => {
+  assert.ok(chanceOf(buildLife(50), buildObservedCharge(null)) > 0.95);
+  assert.equal(chanceOf(buildLife(5), buildObservedCharge(null)), 0);
+  assert.ok(chanceOf(buildLife(5), buildObservedCharge("51")) > 0.95);
+});
+
+test("missing funds of a life that has them are explained by leaving, after which one bill comes and one code", () => {
+  const life = buildLife(50);
+  const chance = chanceOf(life, buildObservedCharge("51"));
+  assert.ok(chance > 0.005 && chance < 0.02, String(chance));
+  assert.deepEqual([life.leftAt, life.person.leaveCode], [buildObservedCharge("51").at, "51"]);
+  assert.equal(chanceOf(life, buildObservedCharge("51", { at: buildObservedCharge(null).at + DAY_MS })), 1);
+  assert.equal(chanceOf(life, buildObservedCharge("05", { at: buildObservedCharge(null).at + DAY_MS })), 0);
+  assert.equal(chanceOf(life, buildObservedCharge("51", { billedBefore: buildObservedCharge(null).at })), 0);
+});
+
+test("an answer without a reason is a hold or leaving, the likelier the one by how often either happens", () => {
+  const lives = Array.from({ length: 500 }, () => buildLife(50));
+  for (const life of lives) chanceOf(life, buildObservedCharge("05"));
+  const held = lives.filter(({ state }) => state.hold !== "none").length;
+  const left = lives.filter(({ leftAt }) => leftAt !== null).length;
+  const refused = lives.length - held - left;
+  assert.ok(held > 50 && left > 50 && refused > 50, `${held} held, ${left} left, ${refused} refused for nothing`);
+});
+
+test("another card than the one before is a new one, and the old one is never seen again", () => {
+  const life = buildLife(50);
+  assert.ok(chanceOf(life, buildObservedCharge(null, { card: 1 })) > 0);
+  assert.equal(life.state.card, 1);
+  assert.equal(chanceOf(life, buildObservedCharge(null)), 0);
+});
+
+test("a card that expired waits for the new one, by a batch where the bank's advice says so", () => {
+  const ways = Array.from({ length: 200 }, () => {
+    const life = buildLife(50);
+    life.person.issuer.brand = "mastercard";
+    chanceOf(life, buildObservedCharge("54", { advice: "01" }));
+    return life.state.awaits;
+  });
+  assert.ok(ways.every((way) => way === "batch"));
+});
+
+test("holders type a new card in unasked, so a card that is still old after a month awaits a batch more often", () => {
+  const ways = Array.from({ length: 400 }, () => {
+    const life = buildLife(50);
+    chanceOf(life, buildObservedCharge("54"));
+    return life.state.awaits;
+  });
+  const holders = ways.filter((way) => way === "holder").length;
+  assert.ok(holders > 25 && holders < 90, String(holders));
+});
+
+test("a charge that goes through speaks against people whose cards are held often", () => {
+  const often = buildLife(50);
+  often.person = { ...often.person, alarms: 0.0008 };
+  const never = buildLife(50);
+  never.person = { ...never.person, alarms: 0 };
+  const [held, free] = [often, never].map((life) => chanceOf(life, buildObservedCharge(null)));
+  assert.ok(held! < 0.96 * free!, `${held} held, ${free} not`);
+  assert.equal(explainCharge(never, buildObservedCharge("59"), luck.draw), 0);
+});
+
+test("who signs up on a day of pay is likelier paid then, as the first bill says", () => {
+  const at = YEAR_START + 60 * DAY_MS;
+  const paidOn = (later: number) => {
+    const payDays = new Uint8Array(PERSON.payDays.length);
+    for (const back of [0, 30]) payDays[at / DAY_MS - CALENDAR.firstDay + later - back] = 1;
+    const life = buildLife(50);
+    life.person = { ...life.person, payDays };
+    return chanceOf(life, buildObservedCharge(null, { signedUp: at })) / chanceOf(life, buildObservedCharge(null));
+  };
+  assert.equal(paidOn(0).toFixed(6), "15.500000");
+  assert.equal(paidOn(5).toFixed(6), "0.500000");
+});
+
+test("only strict banks' blocks, and holds, refuse what is there to be paid", () => {
+  assert.equal(chanceOf(buildLife(50), buildObservedCharge(null, { isBlocked: true })), 0);
+  const blocked = buildLife(50);
+  assert.ok(chanceOf(blocked, buildObservedCharge("05", { isBlocked: true })) > 0.95);
+  assert.equal(blocked.state.hold, "none");
+  const held = buildLife(50);
+  held.state.hold = "long";
+  assert.equal(chanceOf(held, buildObservedCharge(null)), 0);
+  assert.ok(Math.abs(chanceOf(held, buildObservedCharge("59")) - 0.2) < 0.02);
+});
+
+test("a rush or a full day explains its own code alone", () => {
+  const rushing = buildLife(50);
+  rushing.person = { ...rushing.person, rushes: 0.004 };
+  const chance = chanceOf(rushing, buildObservedCharge("65"));
+  assert.ok(chance > 0.02 && chance < 0.1 && rushing.state.rush > 0, String(chance));
+  assert.equal(chanceOf(buildLife(50), buildObservedCharge("65")), 0);
+  const full = buildLife(50);
+  full.person = { ...full.person, dayLimit: 10 };
+  assert.equal(chanceOf(full, buildObservedCharge(null)), 0);
+  assert.ok(chanceOf(full, buildObservedCharge("61")) > 0.9);
+});
+
+test("an outage says nothing of the customer", () => {
+  const life = buildLife(5);
+  const before = copyLife(life);
+  assert.equal(chanceOf(life, buildObservedCharge("91")), 1);
+  assert.deepEqual(life, before);
+});
+
+test("a charge takes the money, and a decline that is read of is answered", () => {
+  const paid = buildLife(50);
+  applyCharge(paid, buildObservedCharge(null), luck.draw);
+  assert.equal(paid.state.balance, 30);
+  const declined = buildLife(5);
+  applyCharge(declined, buildObservedCharge("51"), luck.draw);
+  assert.deepEqual([declined.state.noticedFor, declined.state.missing], [1, 20]);
+  declined.state.noticedFor = 9;
+  applyCharge(declined, buildObservedCharge("51"), luck.draw);
+  assert.equal(declined.state.noticedFor, 9, "who knows already is not told again");
+  const expired = buildLife(50);
+  chanceOf(expired, buildObservedCharge("54"));
+  applyCharge(expired, buildObservedCharge("54"), luck.draw);
+  assert.equal(expired.leftAt !== null || expired.state.refusedFor === 1, true);
+});

@@ -1,0 +1,273 @@
+import { oldCardCodeRate } from "../worlds/card-replacement.ts";
+import { FRAUD_CODE_RATE, refusalRateAt } from "../worlds/consumers/answers.ts";
+import {
+  DEPARTURES_PER_YEAR,
+  LEAVE_CODES,
+  type Person,
+  REPLACEMENT_ROUTES,
+  REPLACEMENTS_PER_YEAR,
+} from "../worlds/consumers/people.ts";
+import {
+  applyFailure,
+  applyPayment,
+  CARD_ENTRY_CHANCE,
+  canPay,
+  drawRushSteps,
+  HOLD_LIFT_CHANCES,
+  LONG_HOLD_RATE,
+  type PersonFinances,
+  type PersonState,
+} from "../worlds/consumers/person-funds.ts";
+import { findPayDayFrom, MAX_PAY_DAY_WAIT_DAYS, PAY_DAY_SIGN_UP_RATE } from "../worlds/consumers/subscriptions.ts";
+import { CALENDAR } from "../worlds/consumers/year.ts";
+import { cardAdvice, isTemporaryDecline } from "../worlds/decline-code-kinds.ts";
+import { isOutageCode } from "../worlds/issuer-outages.ts";
+import { chooseWeighted, DAY_MS } from "../worlds/keyed-uniform.ts";
+import { STEPS_PER_DAY } from "../worlds/simulation-steps.ts";
+
+/** What a merchant sees of a charge. */
+export interface ObservedCharge {
+  /** ms. */
+  at: number;
+  /** Days since the charge before that reached the issuer, on whichever of the customer's subscriptions, or since the world began. */
+  days: number;
+  /** The same, or since people live: issuers held cards before the world began. */
+  alarmed: number;
+  /** Major units. */
+  amount: number;
+  /** null: approved. */
+  code: string | null;
+  advice: string | undefined;
+  /** How many other cards of the customer were seen before. */
+  card: number;
+  /** A strict issuer refuses everything, as the declines before say. */
+  isBlocked: boolean;
+  /** The chance that a mail about the failure is read, beside what is usual for the customer. */
+  mail: number;
+  /** When the subscription was billed before, ms; 0: never, or this is a retry. */
+  billedBefore: number;
+  /** When the subscription began, ms, with its first bill; else null. */
+  signedUp: number | null;
+}
+
+/** A life that a customer may be living, by the laws of the world of consumers. */
+export interface CandidateLife {
+  person: Person;
+  /**
+   * The same person, as long as nothing rare happens: a hold, a new card and leaving are put in when an answer speaks of
+   * them, so that few lives suffice for all that may be behind an answer.
+   */
+  quiet: PersonFinances;
+  state: PersonState;
+  /** The charge that showed that the customer has left, ms; null: is still there. */
+  leftAt: number | null;
+}
+
+/** Something that explains what was seen: how likely it is together with that, and what it changes. */
+interface LifeHypothesis {
+  chance: number;
+  happens?: () => void;
+}
+
+export const createLife = (person: Person): CandidateLife => ({
+  person,
+  quiet: { ...person, alarms: 0 },
+  state: { ...person.state },
+  leftAt: null,
+});
+
+export const copyLife = (life: CandidateLife): CandidateLife => ({ ...life, state: { ...life.state } });
+
+/**
+ * How likely what was seen is in this life, in all ways together; it goes on with one of them.
+ *
+ * @param draw  numbers in [0, 1)
+ */
+export function explainCharge(life: CandidateLife, seen: ObservedCharge, draw: () => number): number {
+  const signUp = seen.signedUp === null ? 1 : signUpChance(life.person, seen.signedUp);
+  if (isOutageCode(seen.code)) return signUp;
+  const ways = life.leftAt === null ? listHypotheses(life, seen, draw) : [explainEarlierLeaving(life, seen)];
+  const total = ways.reduce((sum, { chance }) => sum + chance, 0);
+  if (total > 0)
+    chooseWeighted(
+      draw(),
+      ways.map((way) => [way, way.chance] as const),
+    ).happens?.();
+  return signUp * total;
+}
+
+/** How likely a person is to have signed up on that day, beside other days. */
+function signUpChance(person: Person, at: number): number {
+  const day = Math.floor(at / DAY_MS);
+  if (day - MAX_PAY_DAY_WAIT_DAYS < CALENDAR.firstDay) return 1;
+  const before = Array.from({ length: MAX_PAY_DAY_WAIT_DAYS }, (_, back) => day - back);
+  return (
+    1 -
+    PAY_DAY_SIGN_UP_RATE +
+    PAY_DAY_SIGN_UP_RATE * before.filter((each) => findPayDayFrom(person, each) === day).length
+  );
+}
+
+/** Whoever has left gets one more bill, and one code for everything. */
+function explainEarlierLeaving(
+  { person, leftAt }: CandidateLife,
+  { code, billedBefore }: ObservedCharge,
+): LifeHypothesis {
+  return { chance: Number(code === person.leaveCode && billedBefore < leftAt!) };
+}
+
+function listHypotheses(life: CandidateLife, seen: ObservedCharge, draw: () => number): LifeHypothesis[] {
+  const { state } = life;
+  if (seen.card < state.card) return [];
+  const isNew = seen.card > state.card;
+  const found = isNew ? newCardChance(state, seen.days) : 1;
+  /** What happens to a card that works, or would. */
+  const onGood = (chance: number, happens?: () => void): LifeHypothesis => ({
+    chance: found * chance,
+    happens() {
+      if (isNew) Object.assign(state, { card: seen.card, awaits: null, refusedFor: 0 });
+      happens?.();
+    },
+  });
+  const left = explainLeaving(life, seen);
+  if (state.awaits !== null && !isNew) {
+    const isSame = seen.code === life.person.replacement.code;
+    return [{ chance: isSame ? adviceChance(life.person, seen, state.awaits) : 0 }, left];
+  }
+  return [
+    onGood(usualAnswerChance(life, seen) * unchangedChance(life, seen)),
+    onGood(left.chance, left.happens),
+    ...explainHolds(life, seen).map(({ chance, happens }) => onGood(chance, happens)),
+    ...explainRushes(life, seen, draw).map(({ chance, happens }) => onGood(chance, happens)),
+    ...(isNew ? [] : explainOldCards(life, seen)),
+  ];
+}
+
+const YEAR = 365;
+
+/** Nobody has left and no hold has come since the charge before: those whose cards are held often are seldom found so. */
+function unchangedChance({ person, state }: CandidateLife, { days, alarmed }: ObservedCharge): number {
+  const held = state.hold === "none" ? heldChance(person, alarmed, "short") + heldChance(person, alarmed, "long") : 0;
+  return (1 - held) * (1 - (DEPARTURES_PER_YEAR * days) / YEAR);
+}
+
+/** That a card which is known to be old was renewed since. */
+const RENEWED_CHANCE = 0.05;
+
+const newCardChance = ({ awaits }: PersonState, days: number) =>
+  awaits === null
+    ? (REPLACEMENTS_PER_YEAR * days * shareOfOption(REPLACEMENT_ROUTES, "silent")) / YEAR
+    : RENEWED_CHANCE;
+
+const shareOfOption = <T>(of: readonly (readonly [T, number])[], one: T) =>
+  of.reduce((sum, [each, weight]) => sum + (each === one ? weight : 0), 0) /
+  of.reduce((sum, [, weight]) => sum + weight, 0);
+
+/** Of an answer where nothing rare is behind it. */
+function usualAnswerChance({ person, state }: CandidateLife, { at, amount, code, isBlocked }: ObservedCharge): number {
+  const only = (name: string | null) => Number(code === name);
+  if (isBlocked) return only("05");
+  if (state.hold !== "none") return FRAUD_CODE_RATE * only("59") + (1 - FRAUD_CODE_RATE) * only("05");
+  const refused = refusalRateAt(person, at);
+  const { masks } = person.issuer;
+  const isShort = state.balance < amount;
+  const answer = () => {
+    if (state.rush > 0) return only("65");
+    if (isShort) return masks * only("05") + (1 - masks) * only("51");
+    return only(canPay(person, state, amount) ? null : "61");
+  };
+  return refused * only("05") + (1 - refused) * answer();
+}
+
+function explainLeaving(life: CandidateLife, seen: ObservedCharge): LifeHypothesis {
+  const { person, state } = life;
+  const { at, days, code } = seen;
+  const share = code === null ? 0 : shareOfOption<string>(LEAVE_CODES, code);
+  return {
+    chance: ((DEPARTURES_PER_YEAR * days) / YEAR) * share * adviceChance(person, seen, state.awaits),
+    happens() {
+      life.leftAt = at;
+      life.person = { ...person, leaveCode: code! };
+    },
+  };
+}
+
+/** That a hold has come within so many days and is still there. */
+function heldChance({ alarms }: Person, days: number, hold: "short" | "long"): number {
+  const steps = (1 - Math.exp(-HOLD_LIFT_CHANCES[hold] * days * STEPS_PER_DAY)) / HOLD_LIFT_CHANCES[hold];
+  return alarms * (hold === "long" ? LONG_HOLD_RATE : 1 - LONG_HOLD_RATE) * steps;
+}
+
+/** The issuer has held the card since the last charge, and does still. */
+function explainHolds(
+  { person, state }: CandidateLife,
+  { alarmed, code, isBlocked }: ObservedCharge,
+): LifeHypothesis[] {
+  if (state.hold !== "none" || isBlocked || (code !== "05" && code !== "59")) return [];
+  const called = code === "59" ? FRAUD_CODE_RATE : 1 - FRAUD_CODE_RATE;
+  return (["short", "long"] as const).map((hold) => ({
+    chance: heldChance(person, alarmed, hold) * called,
+    happens: () => (state.hold = hold),
+  }));
+}
+
+/** A rush that this life has not met: the longer it lasts, the likelier it is met, at any moment of it. */
+function explainRushes(
+  { person, state }: CandidateLife,
+  { code }: ObservedCharge,
+  draw: () => number,
+): LifeHypothesis[] {
+  if (code !== "65" || state.rush > 0 || person.rushes === 0) return [];
+  const steps = drawRushSteps(draw());
+  return [{ chance: person.rushes * steps, happens: () => (state.rush = 1 + Math.floor(steps * draw())) }];
+}
+
+/** Of how many days a card that was replaced in them is still the old one: holders type new ones in without being asked. */
+function expectedOldDays(days: number, way: string): number {
+  const typed = CARD_ENTRY_CHANCE * 5;
+  return way === "holder" ? (1 - Math.exp(-typed * days)) / typed : days;
+}
+
+/** The card was replaced since the last charge, and the merchant has the old one. */
+function explainOldCards(life: CandidateLife, seen: ObservedCharge): LifeHypothesis[] {
+  const { person, state } = life;
+  const { code, days } = seen;
+  if (code === null || state.card > 0) return [];
+  return (["batch", "holder", "never"] as const).map((way) => ({
+    chance:
+      ((REPLACEMENTS_PER_YEAR * expectedOldDays(days, way)) / YEAR) *
+      shareOfOption<string>(REPLACEMENT_ROUTES, way) *
+      oldCardCodeRate(way, code) *
+      adviceChance(person, seen, way),
+    happens() {
+      state.awaits = way;
+      life.person = { ...person, replacement: { ...person.replacement, way, code } };
+    },
+  }));
+}
+
+/** Of the advice that comes with the code of a card that is gone or replaced. */
+function adviceChance({ issuer }: Person, { code, advice }: ObservedCharge, way: string | null): number {
+  if (issuer.brand !== "mastercard" || code === null || isTemporaryDecline(code)) return 1;
+  return (
+    EVEN_DRAWS.filter((draw) => cardAdvice(code, way === "batch", draw) === (advice ?? null)).length / EVEN_DRAWS.length
+  );
+}
+
+/** Evenly spread, for shares of laws that take a draw. */
+const EVEN_DRAWS = Array.from({ length: 20 }, (_, n) => (n + 0.5) / 20);
+
+/** What a charge changes in a life that explains it. */
+export function applyCharge(
+  { person, state, leftAt }: CandidateLife,
+  { code, amount, mail }: ObservedCharge,
+  draw: () => number,
+) {
+  if (code === null) {
+    applyPayment(state, amount);
+    return;
+  }
+  if (state.awaits !== null && code === person.replacement.code) state.refusedFor ||= 1;
+  const isRead = isTemporaryDecline(code) && draw() < person.attention * mail;
+  if (isRead && leftAt === null && state.noticedFor === 0) applyFailure(state, amount);
+}

@@ -1,0 +1,22 @@
+import { YEAR_START } from "../worlds/consumers/year.ts";
+import { DAY_MS } from "../worlds/keyed-uniform.ts";
+import type { ObservedCharge } from "./candidate-life.ts";
+
+/** A month after the charge before, in the afternoon. */
+export const CHARGE_TIME = YEAR_START + 40 * DAY_MS + 15 * 3_600_000;
+
+/** A charge of 20, declined with a code, or approved. */
+export const buildObservedCharge = (code: string | null, more: Partial<ObservedCharge> = {}): ObservedCharge => ({
+  at: CHARGE_TIME,
+  days: 30,
+  alarmed: 30,
+  amount: 20,
+  code,
+  advice: undefined,
+  card: 0,
+  isBlocked: false,
+  mail: 1,
+  billedBefore: 0,
+  signedUp: null,
+  ...more,
+});

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createIssuers } from "../worlds/consumers/issuers.ts";
+import { createPerson } from "../worlds/consumers/people.ts";
+import { createRandomStream } from "../worlds/random-stream.ts";
+import { stepOf } from "../worlds/simulation-steps.ts";
+import { createLife } from "./candidate-life.ts";
+import { buildObservedCharge, CHARGE_TIME } from "./observed-charge.fixture.ts";
+import { advanceLives, observeCharge, type ParticleFilter, simulateAhead } from "./particle-filter.ts";
+
+const luck = createRandomStream();
+const issuers = createIssuers(1, luck);
+const PERSON = {
+  ...createPerson(1, 7, issuers, { tight: 1, left: 1 }),
+  dayLimit: Number.POSITIVE_INFINITY,
+  rushes: 0,
+};
+luck.begin(1, 1, 1, 1);
+
+/** Lives with so much money each. */
+function buildFilter(balances: readonly number[]): ParticleFilter {
+  const lives = balances.map(() => createLife({ ...PERSON, issuer: { ...PERSON.issuer, masks: 0 }, attention: 0 }));
+  for (const [n, { state }] of lives.entries()) Object.assign(state, { balance: balances[n], spent: 0 });
+  return { lives, weights: new Float64Array(balances.length).fill(1), step: stepOf(CHARGE_TIME) };
+}
+
+test("what is seen leaves the lives in which it happens, and they pay for it", () => {
+  const belief = buildFilter(Array.from({ length: 100 }, (_, n) => (n % 10 === 0 ? 50 : 5)));
+  observeCharge(belief, buildObservedCharge(null), luck);
+  assert.equal(belief.lives.length, 100);
+  assert.ok(belief.lives.every(({ state }) => state.balance === 30));
+  const states = new Set(belief.lives.map(({ state }) => state));
+  assert.equal(states.size, 100, "copies share nothing that moves");
+});
+
+test("what no life explains changes nothing that was believed", () => {
+  const belief = buildFilter([5, 5, 5, 5]);
+  belief.weights.set([3, 1, 2, 2]);
+  observeCharge(belief, buildObservedCharge(null), luck);
+  assert.deepEqual([...belief.weights], [0.375, 0.125, 0.25, 0.25]);
+});
+
+test("lives ahead are drawn by their weights, begin now, and leave the belief as it is", () => {
+  const belief = buildFilter([50, 5]);
+  belief.weights.set([3, 1]);
+  const [now, ...later] = simulateAhead(belief, 400, 16, 20, luck);
+  assert.equal(
+    now!.reduce((sum, paid) => sum + paid, 0),
+    300,
+  );
+  assert.equal(later.length, 15);
+  assert.deepEqual(
+    belief.lives.map(({ state }) => state.balance),
+    [50, 5],
+  );
+});
+
+test("lives go on through the step that is asked for, and never back", () => {
+  const belief = buildFilter([50]);
+  belief.lives[0]!.person.alarms = 1;
+  advanceLives(belief, belief.step + 8, luck);
+  assert.equal(belief.step, stepOf(CHARGE_TIME) + 8);
+  const { balance, day } = belief.lives[0]!.state;
+  assert.ok(balance !== 50 && day >= 0);
+  assert.equal(belief.lives[0]!.state.hold, "none", "what is rare comes with an answer that speaks of it");
+  advanceLives(belief, belief.step - 4, luck);
+  assert.deepEqual([belief.step, belief.lives[0]!.state.balance], [stepOf(CHARGE_TIME) + 8, balance]);
+});

@@ -1,0 +1,75 @@
+import { advanceStep, canPay, localStepOf } from "../worlds/consumers/person-funds.ts";
+import type { RandomStream } from "../worlds/random-stream.ts";
+import { applyCharge, type CandidateLife, copyLife, explainCharge, type ObservedCharge } from "./candidate-life.ts";
+
+/**
+ * What may be known of a customer: lives of the population, with how likely each is by what was seen. A particle filter:
+ * lives that explain little make room for copies of those that explain more.
+ */
+export interface ParticleFilter {
+  lives: CandidateLife[];
+  weights: Float64Array;
+  /** All up to and including this step was lived. */
+  step: number;
+}
+
+/**
+ * Believes what explains a charge at the belief's step.
+ *
+ * @param luck  what happens in the lives; nobody's true luck
+ */
+export function observeCharge(belief: ParticleFilter, seen: ObservedCharge, luck: RandomStream) {
+  const { lives, weights } = belief;
+  const explained = weights.map((weight, n) => weight * explainCharge(lives[n]!, seen, luck.draw));
+  // Where nothing explains it, it teaches nothing.
+  const believed = sum(explained) > 0 ? explained : weights;
+  const total = sum(believed);
+  for (let n = 0; n < weights.length; n++) weights[n] = believed[n]! / total;
+  const isNarrow = weights.reduce((all, weight) => all + weight * weight, 0) * lives.length > 2;
+  if (isNarrow) {
+    belief.lives = sampleLives(belief, lives.length, luck);
+    weights.fill(1 / lives.length);
+  }
+  for (const life of belief.lives) applyCharge(life, seen, luck.draw);
+}
+
+/** Lives on up to and including a step. */
+export function advanceLives(belief: ParticleFilter, until: number, luck: RandomStream) {
+  for (const { person, quiet, state } of belief.lives)
+    for (let step = belief.step + 1; step <= until; step++) advanceStep(quiet, state, localStepOf(person, step), luck);
+  belief.step = Math.max(belief.step, until);
+}
+
+/**
+ * Some of the lives by their weights, lived ahead: whether a charge of `amount`, major units, would be paid in each at
+ * each of the steps from the belief's on, 1, or not, 0.
+ */
+export function simulateAhead(
+  belief: ParticleFilter,
+  count: number,
+  steps: number,
+  amount: number,
+  luck: RandomStream,
+): Uint8Array[] {
+  const lives = sampleLives(belief, count, luck);
+  return Array.from({ length: steps }, (_, ahead) =>
+    Uint8Array.from(lives, ({ person, state, leftAt }) => {
+      if (ahead > 0) advanceStep(person, state, localStepOf(person, belief.step + ahead), luck);
+      return Number(leftAt === null && canPay(person, state, amount));
+    }),
+  );
+}
+
+/** So many lives by their weights, evenly drawn. */
+function sampleLives({ lives, weights }: ParticleFilter, count: number, luck: RandomStream): CandidateLife[] {
+  const total = sum(weights);
+  const offset = luck.draw();
+  let last = 0;
+  let reached = weights[0]!;
+  return Array.from({ length: count }, (_, n) => {
+    while (reached < ((n + offset) / count) * total && last < lives.length - 1) reached += weights[++last]!;
+    return copyLife(lives[last]!);
+  });
+}
+
+const sum = (of: Float64Array) => of.reduce((all, each) => all + each, 0);

@@ -1,0 +1,17 @@
+import type { Invoice, Subscription, Transaction } from "#sdk";
+
+/**
+ * Records that wait to be pushed, oldest first.
+ *
+ * Transactions are pushed before invoices: whoever sees an unpaid invoice should know already why it is unpaid.
+ */
+export interface PushQueue {
+  subscriptions: Subscription[];
+  transactions: Transaction[];
+  invoices: Invoice[];
+}
+
+export const createPushQueue = (): PushQueue => ({ subscriptions: [], transactions: [], invoices: [] });
+
+export const isQueueEmpty = ({ subscriptions, transactions, invoices }: PushQueue) =>
+  subscriptions.length + transactions.length + invoices.length === 0;

@@ -1,0 +1,38 @@
+import type { Trial } from "./run-trial.ts";
+import { type CalibrationBin, calibrationBins, valueOfRetry } from "./trial-figures.ts";
+
+/** What a report draws of a policy's year, beyond its figures. */
+export interface ChartData {
+  /** When each failed payment failed, ms, in that order. */
+  failedAt: Float64Array;
+  /** What that payment and all before it came to, US dollars, less waiting and tries. */
+  worth: Float64Array;
+  bins: CalibrationBin[];
+}
+
+export function buildChartData(trial: Trial): ChartData {
+  const failedAt = Float64Array.from(trial.cases, ({ bill }) => bill.createdAt.getTime());
+  const worth = new Float64Array(trial.cases.length);
+  const indexOf = new Map(trial.cases.map((open, index) => [open, index]));
+  for (const each of trial.tries) worth[indexOf.get(each.open)!]! += valueOfRetry(each);
+  for (let n = 1; n < worth.length; n++) worth[n]! += worth[n - 1]!;
+  return { failedAt, worth, bins: calibrationBins(trial) };
+}
+
+/** Into how many steps a year's failed payments are cut. */
+const STEP_COUNT = 120;
+
+/** By how much a policy is behind another one after so many payments of the other's failed, US dollars: its regret, where the other one is the oracle. */
+export function computeRegret(policy: ChartData, other: ChartData): { payments: number; dollars: number }[] {
+  const count = other.failedAt.length;
+  const steps = Math.min(STEP_COUNT, count);
+  let passed = 0;
+  const points = Array.from({ length: steps }, (_, step) => {
+    const payments = Math.round(((step + 1) * count) / steps);
+    const until = other.failedAt[payments - 1]!;
+    // A payment that fails in one run may be approved in the other, so the runs are cut at the same moment, not at the same number.
+    while (passed < policy.failedAt.length && policy.failedAt[passed]! <= until) passed++;
+    return { payments, dollars: other.worth[payments - 1]! - (passed > 0 ? policy.worth[passed - 1]! : 0) };
+  });
+  return [{ payments: 0, dollars: 0 }, ...points];
+}

@@ -1,0 +1,211 @@
+import { advanceRenewal, type CardState, newCardState } from "../card-replacement.ts";
+import type { RandomStream } from "../random-stream.ts";
+import { STEP_MS, STEPS_PER_DAY } from "../simulation-steps.ts";
+import { calendarDayOf, hourOf, toLocalTime } from "../world-calendar.ts";
+import { CALENDAR, SPENDING_BY_DAY } from "./year.ts";
+
+/** How somebody's money comes and goes; amounts in major units, chances for three hours unless it says otherwise. */
+export interface PersonFinances {
+  /** Local time less UTC, ms, by day of the calendar. */
+  offsets: Float64Array;
+  work: Uint8Array;
+  /** Days of the wage, which posts in one of the day's eight steps, and the chance that it does. */
+  payDays: Uint8Array;
+  wage: number;
+  postsIn: number;
+  punctual: number;
+  /** Whether December's wage is a bigger one. */
+  hasBonus: boolean;
+  grantDays: Uint8Array;
+  grant: number;
+  /** What a job brings, 0: has none; and its chances by weekday from Sunday on, a day. */
+  job: number;
+  jobs: readonly number[];
+  /** A month. */
+  income: number;
+  /** Share of what is above the cushion that is spent in a day. */
+  rate: number;
+  cushion: number;
+  /** The chance of something that has to be paid at once. */
+  surprises: number;
+  /** How much the season matters. */
+  season: number;
+  /** The chance that somebody who knows of a failure tops up, and after how many steps it is a third of that. */
+  haste: number;
+  forgets: number;
+  /** The chance that the issuer holds the card. */
+  alarms: number;
+  /** What may be spent in a day; Infinity: any. */
+  dayLimit: number;
+  /** The chance of so many payments in a row that the issuer counts no more of them. */
+  rushes: number;
+}
+
+/** All that moves; a copy of it is another future. */
+export interface PersonState extends CardState {
+  balance: number;
+  /** The calendar's day, and what was spent on it that counts for the day's limit. */
+  day: number;
+  spent: number;
+  /** Whether a wage has yet to post. */
+  isPaySoon: boolean;
+  /** Whether there are jobs these weeks. */
+  isBooked: boolean;
+  /** Steps since the holder learned of a failure, 0: has not; and what was missing. */
+  noticedFor: number;
+  missing: number;
+  /** The issuer's hold: one that passes, one that the holder is clearing up, one that stays for weeks. */
+  hold: "none" | "short" | "clearing" | "long";
+  /** Steps for which the card may not be used more often. */
+  rush: number;
+}
+
+export const newPersonState = (): PersonState => ({
+  ...newCardState(),
+  balance: 0,
+  day: -1,
+  spent: 0,
+  isPaySoon: false,
+  isBooked: true,
+  noticedFor: 0,
+  missing: 0,
+  hold: "none",
+  rush: 0,
+});
+
+/** The three hours of a step where the person is. */
+export interface LocalStep {
+  day: number;
+  weekday: number;
+  hour: number;
+  /** Of the day, 0 to 7. */
+  step: number;
+  works: boolean;
+  isBonusTime: boolean;
+  /** How much is spent. */
+  busy: number;
+}
+
+/** The moment of a step, counted since 1970. */
+export function localStepOf({ offsets, work, season }: PersonFinances, step: number): LocalStep {
+  const local = toLocalTime(CALENDAR, offsets, step * STEP_MS);
+  const day = calendarDayOf(CALENDAR, local);
+  const hour = hourOf(local);
+  const weekday = CALENDAR.weekday[day]!;
+  const usual = SPENDING_BY_DAY[day]!;
+  return {
+    day,
+    weekday,
+    hour,
+    step: Math.floor((hour * STEPS_PER_DAY) / 24),
+    works: work[day] === 1,
+    isBonusTime: CALENDAR.month[day] === 12 && CALENDAR.date[day]! > 9,
+    busy: (weekday === 5 || weekday === 6 ? 1.45 : weekday === 0 ? 1.1 : 0.8) * (usual === 1 ? 1 : usual ** season),
+  };
+}
+
+/** The chance that a holder types a new card in, in one of the five steps of a day in which people do such things. */
+export const CARD_ENTRY_CHANCE = 0.03;
+
+/** Three hours of a life: `state` is changed. */
+export function advanceStep(means: PersonFinances, state: PersonState, moment: LocalStep, luck: RandomStream) {
+  const { hour } = moment;
+  if (moment.day !== state.day) beginDay(means, state, moment, luck);
+  receivePay(means, state, moment, luck);
+  if (hour >= 6) spendMoney(means, state, moment, luck);
+  if (state.rush > 0) state.rush--;
+  if (state.noticedFor > 0) topUp(means, state, moment, luck);
+  updateHold(means, state, luck);
+  if (state.awaits === null) return;
+  // A new card gets typed in from the day it comes; after a failure, sooner than later.
+  const typed = hour >= 8 ? CARD_ENTRY_CHANCE * Math.exp(-state.refusedFor / STEPS_PER_DAY / 9) : 0;
+  advanceRenewal(state, moment.step === 1, typed, luck);
+}
+
+/** A day begins: benefits come, and jobs stop for some days or start again. */
+function beginDay(means: PersonFinances, state: PersonState, { day }: LocalStep, luck: RandomStream) {
+  state.day = day;
+  state.spent = 0;
+  if (means.payDays[day]) state.isPaySoon = true;
+  if (means.grantDays[day] && luck.draw() < 0.97) state.balance += means.grant;
+  if (means.job > 0 && luck.draw() < (state.isBooked ? 1 / 24 : 1 / 8)) state.isBooked = !state.isBooked;
+}
+
+/** Wages post in the bank's run, now and then a working day or more late; jobs are paid from the morning on. */
+function receivePay(means: PersonFinances, state: PersonState, moment: LocalStep, luck: RandomStream) {
+  if (state.isPaySoon && moment.step === means.postsIn && moment.works && luck.draw() < means.punctual) {
+    state.isPaySoon = false;
+    const bonus = means.hasBonus && moment.isBonusTime ? 1.6 : 1;
+    state.balance += Math.max(0, means.wage * (1 + 0.1 * luck.bell()) * bonus);
+  }
+  // Five steps of the day are left for it.
+  const chance = (means.jobs[moment.weekday]! * (state.isBooked ? 1 : 0.12)) / 5;
+  if (means.job > 0 && moment.hour >= 9 && luck.draw() < chance)
+    state.balance += means.job * Math.exp(0.6 * luck.bell() - 0.18);
+}
+
+/** A share of what is above the cushion, what has to be bought anyway, and now and then something big. */
+function spendMoney(means: PersonFinances, state: PersonState, { busy }: LocalStep, luck: RandomStream) {
+  if (state.balance > means.cushion) {
+    const share = 1 - Math.exp((-means.rate / 6) * busy * (0.2 + 1.6 * luck.draw()));
+    const out = (state.balance - means.cushion) * share;
+    state.balance -= out;
+    // Not all of it by card.
+    state.spent += out * 0.6;
+  }
+  state.balance -= Math.min(state.balance, (means.income / 30) * 0.02 * (0.5 + luck.draw()));
+  if (luck.draw() < means.surprises) {
+    const out = Math.min(state.balance, means.income * (0.04 + 0.3 * luck.draw() * luck.draw()));
+    state.balance -= out;
+    state.spent += out * 0.5;
+  }
+  if (means.rushes > 0 && state.rush === 0 && luck.draw() < means.rushes * busy)
+    state.rush = drawRushSteps(luck.draw());
+}
+
+/** How many steps a rush lasts. */
+export const drawRushSteps = (draw: number) => 6 + Math.floor(18 * draw);
+
+/** Who knows of the failure tops up when awake, sooner rather than later, and forgets it after weeks. */
+function topUp(means: PersonFinances, state: PersonState, { hour }: LocalStep, luck: RandomStream) {
+  state.noticedFor++;
+  if (hour >= 7 && luck.draw() < means.haste * Math.exp(-state.noticedFor / means.forgets)) {
+    state.balance += state.missing * (1.02 + 1.5 * luck.draw() * luck.draw());
+    state.noticedFor = 0;
+  } else if (state.noticedFor > 20 * STEPS_PER_DAY) state.noticedFor = 0;
+}
+
+/** The chance that a hold is lifted. */
+export const HOLD_LIFT_CHANCES = { short: 0.028, clearing: 0.055, long: 0.0045 } as const;
+
+/** Share of holds that stay for weeks. */
+export const LONG_HOLD_RATE = 0.22;
+
+/** The issuer suspects fraud and holds the card until somebody or time lifts it. */
+function updateHold(means: PersonFinances, state: PersonState, luck: RandomStream) {
+  if (state.hold !== "none") {
+    if (luck.draw() < HOLD_LIFT_CHANCES[state.hold]) state.hold = "none";
+  } else if (luck.draw() < means.alarms) state.hold = luck.draw() < LONG_HOLD_RATE ? "long" : "short";
+}
+
+/** Whether a charge of `amount` would be paid, were the issuer up and awake. */
+export function canPay(means: PersonFinances, state: PersonState, amount: number): boolean {
+  const isUsable = state.awaits === null && state.hold === "none" && state.rush === 0;
+  return isUsable && state.balance >= amount && state.spent + amount <= means.dayLimit;
+}
+
+/** A charge that goes through. */
+export function applyPayment(state: PersonState, amount: number) {
+  state.balance -= amount;
+  state.spent += amount;
+  state.noticedFor = 0;
+}
+
+/** The holder reads of a failure: clears a hold up, or means to top up. */
+export function applyFailure(state: PersonState, amount: number) {
+  if (state.hold === "short") state.hold = "clearing";
+  else if (state.hold === "none") {
+    state.noticedFor = 1;
+    state.missing = amount;
+  }
+}

@@ -1,0 +1,44 @@
+import { keyedUniform } from "./keyed-uniform.ts";
+
+/** A stretch of time in which charges fail, of a length that nobody knows before. */
+export interface FailurePeriod {
+  startsAt: number;
+  /** Its length is log-uniform between these two, milliseconds; Infinity for both: for ever. */
+  shortest: number;
+  longest: number;
+  endsAt: number;
+}
+
+export function drawFailurePeriod(startsAt: number, shortest: number, longest: number, draw: number): FailurePeriod {
+  const length = Number.isFinite(longest) ? shortest * (longest / shortest) ** draw : Number.POSITIVE_INFINITY;
+  return { startsAt, shortest, longest, endsAt: startsAt + length };
+}
+
+/** The chance that it is over at `at`, given that it was not at `known`, whatever its true end. */
+export function chanceOverBy({ startsAt, shortest, longest }: FailurePeriod, at: number, known: number): number {
+  if (!Number.isFinite(longest)) return 0;
+  if (at <= known) return 0;
+  const lasts = (length: number) =>
+    length <= shortest ? 1 : length >= longest ? 0 : 1 - Math.log(length / shortest) / Math.log(longest / shortest);
+  const still = lasts(known - startsAt);
+  return still <= 1e-9 ? 1 : 1 - lasts(at - startsAt) / still;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Share of an issuer's days on which a fault begins; most last a few hours, some most of a day. */
+const OUTAGES_PER_DAY = 0.016;
+/** What the oracle expects of moments it knows nothing about. */
+export const USUAL_UP_RATE = 0.993;
+
+/** The outage of an issuer at that moment; null: it is up. Keyed by issuer and day, so everybody meets the same one. */
+export function findOutageAt(seed: number, issuer: number, at: number): FailurePeriod | null {
+  const today = Math.floor(at / DAY_MS);
+  for (const day of [today, today - 1]) {
+    if (keyedUniform(seed, issuer, day, 71) >= OUTAGES_PER_DAY) continue;
+    const startsAt = (day + keyedUniform(seed, issuer, day, 72)) * DAY_MS;
+    const found = drawFailurePeriod(startsAt, HOUR_MS, 20 * HOUR_MS, keyedUniform(seed, issuer, day, 73));
+    if (found.startsAt <= at && at < found.endsAt) return found;
+  }
+  return null;
+}

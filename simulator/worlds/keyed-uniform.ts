@@ -1,0 +1,39 @@
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * A number in [0, 1) that depends on its four keys alone, so that whoever asks, in whatever order, meets the same luck.
+ * Integers in, two rounds of a 32-bit finaliser per key: worlds toss this tens of millions of times.
+ */
+export function keyedUniform(a: number, b: number, c: number, d: number): number {
+  let hash = mixBits(a ^ 0x9e3779b9);
+  hash = mixBits(hash ^ Math.imul(b, 0x85ebca6b));
+  hash = mixBits(hash ^ Math.imul(c, 0xc2b2ae35));
+  hash = mixBits(hash ^ Math.imul(d, 0x27d4eb2f));
+  return (hash >>> 0) / 4_294_967_296;
+}
+
+function mixBits(value: number) {
+  let hash = value | 0;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);
+  return hash ^ (hash >>> 16);
+}
+
+/** A standard normal number from two coins. */
+export function keyedNormal(a: number, b: number, c: number, d: number): number {
+  const radius = Math.sqrt(-2 * Math.log(1 - keyedUniform(a, b, c, d)));
+  return radius * Math.cos(2 * Math.PI * keyedUniform(a, b, c, d ^ 0x5bd1e995));
+}
+
+/** The choice that `draw` in [0, 1) falls on; weights need not sum to 1. */
+export function chooseWeighted<T>(draw: number, choices: readonly (readonly [T, number])[]): T {
+  let total = 0;
+  for (const [, weight] of choices) total += weight;
+  let left = draw * total;
+  for (const [choice, weight] of choices) {
+    left -= weight;
+    if (left < 0) return choice;
+  }
+  return choices.at(-1)![0];
+}

@@ -1,0 +1,14 @@
+import type { Charge, World } from "./world.ts";
+
+/** A world whose charges say nothing but whether they were approved, as where no transaction is pushed. */
+export function createSilentWorld(world: World): World {
+  const mute = ({ at, approved, paymentMethodType }: Charge): Charge => ({ at, approved, paymentMethodType });
+  return {
+    name: `${world.name}, silent`,
+    *bills(seed, customers) {
+      for (const bill of world.bills(seed, customers)) yield { ...bill, first: mute(bill.first) };
+    },
+    charge: (bill, at) => mute(world.charge(bill, at)),
+    approval: (bill, at, tried) => world.approval(bill, at, tried),
+  };
+}

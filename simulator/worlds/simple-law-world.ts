@@ -1,0 +1,235 @@
+import { DAY_MS, HOUR_MS, keyedUniform } from "./keyed-uniform.ts";
+import { type Bill, type Charge, refuseUnknownOptions, type World } from "./world.ts";
+
+interface LawAttempt {
+  at: number;
+  failedAt: number;
+  /** Earlier tries. */
+  tried: readonly number[];
+  /** Where the customer's pay day lies in a month, and how long what is wrong with the bill lasts: drawn, from 0 to 1. */
+  payDay: number;
+  end: number;
+  /** Which customer it is, from 0. */
+  customer: number;
+}
+
+/** What decides whether a try succeeds. */
+interface ApprovalLaw {
+  /** Of a bill that may be paid at all. */
+  chance(of: LawAttempt): number;
+  /** Share of failed bills that nobody ever pays; else 0.2. */
+  never?: number;
+  /** Else 28. */
+  windowDays?: number;
+  /** The code of every decline; else 51 for six bills in ten, and 05. */
+  code?: string;
+  /** Customers live in two countries and have cards of four banks, and charges say so; else all are alike. */
+  apart?: boolean;
+  /** Minor units; else the same of all. */
+  amount?(customer: number): number;
+}
+
+const YEAR = 2025;
+/** When the law changes of those that do. */
+export const LAW_CHANGE_TIME = Date.UTC(YEAR, 6);
+
+/** A second try on one day meets much the same answer. */
+const sameDayFactor = (at: number, tried: readonly number[]) =>
+  tried.some((each) => Math.floor(each / DAY_MS) === Math.floor(at / DAY_MS)) ? 0.3 : 1;
+const flatChance: ApprovalLaw["chance"] = ({ at, tried }) => 0.15 * sameDayFactor(at, tried);
+const hourOf = (at: number) => new Date(at).getUTCHours();
+const dateOf = (at: number) => new Date(at).getUTCDate();
+
+const LAWS: Readonly<Record<string, ApprovalLaw>> = {
+  /** Every moment is like any other. */
+  flat: { chance: flatChance },
+  /** Approvals come from one to six in the night. */
+  night: { chance: ({ at, tried }) => (hourOf(at) >= 1 && hourOf(at) < 6 ? 0.45 : 0.03) * sameDayFactor(at, tried) },
+  tuesday: { chance: ({ at, tried }) => (new Date(at).getUTCDay() === 2 ? 0.5 : 0.05) * sameDayFactor(at, tried) },
+  /** Everybody has money from the 25th to the 28th. */
+  pay25: { chance: ({ at, tried }) => (dateOf(at) >= 25 && dateOf(at) <= 28 ? 0.6 : 0.03) * sameDayFactor(at, tried) },
+  /** Everybody has money from the 25th to the 28th, and from July on from the 10th to the 13th. */
+  moved: {
+    chance: ({ at, tried }) => {
+      const since = dateOf(at) - (at < LAW_CHANGE_TIME ? 25 : 10);
+      return (since >= 0 && since <= 3 ? 0.6 : 0.03) * sameDayFactor(at, tried);
+    },
+  },
+  /** Everybody has a pay day of their own in each month, and money for three days. */
+  payown: {
+    chance: ({ at, tried, payDay }) =>
+      ((dateOf(at) - 1 - Math.floor(payDay * 28) + 31) % 31 < 3 ? 0.65 : 0.03) * sameDayFactor(at, tried),
+  },
+  /** What is wrong passes, after ten hours on average. */
+  outage: {
+    code: "91",
+    chance: ({ at, failedAt, end }) => (at > failedAt - Math.log(end) * 10 * HOUR_MS ? 0.9 : 0.01),
+  },
+  /** What is wrong passes after 3 to 25 days. */
+  late: { chance: ({ at, failedAt, end }) => (at > failedAt + (3 + 22 * end) * DAY_MS ? 0.8 : 0.01) },
+  /** Every try makes the next ones worse, for days. */
+  fatigue: {
+    code: "05",
+    chance: ({ at, tried }) =>
+      0.45 * Math.exp(-1.5 * tried.reduce((sum, each) => sum + Math.exp(-(at - each) / (4 * DAY_MS)), 0)),
+  },
+  /** Chances fade from the first day on. */
+  decay: {
+    code: "05",
+    chance: ({ at, failedAt, tried }) => 0.5 * Math.exp(-(at - failedAt) / (5 * DAY_MS)) * sameDayFactor(at, tried),
+  },
+  /** Everybody has money from the 10th to the 13th in one country, from the 25th to the 28th in the other. */
+  countries: {
+    apart: true,
+    chance: ({ at, tried, customer }) => {
+      const since = dateOf(at) - (customer % 2 === 0 ? 10 : 25);
+      return (since >= 0 && since <= 3 ? 0.6 : 0.03) * sameDayFactor(at, tried);
+    },
+  },
+  /** Each bank approves in a quarter of the day of its own. */
+  banks: {
+    apart: true,
+    chance: ({ at, tried, customer }) =>
+      (Math.floor(hourOf(at) / 6) === customer % 4 ? 0.4 : 0.03) * sameDayFactor(at, tried),
+  },
+  /** As banks, and from July on two of the four approve twelve hours later in the day. */
+  turned: {
+    apart: true,
+    chance: ({ at, tried, customer }) => {
+      const later = at >= LAW_CHANGE_TIME && customer % 4 < 2 ? 2 : 0;
+      return (Math.floor(hourOf(at) / 6) === ((customer % 4) + later) % 4 ? 0.4 : 0.03) * sameDayFactor(at, tried);
+    },
+  },
+  /** Small amounts are paid in the first four days, large ones after twelve. */
+  amounts: {
+    amount: (customer) => (customer % 2 === 0 ? 900 : 5_900),
+    chance: ({ at, failedAt, tried, customer }) => {
+      const days = (at - failedAt) / DAY_MS;
+      return ((customer % 2 === 0 ? days < 4 : days > 12) ? 0.4 : 0.03) * sameDayFactor(at, tried);
+    },
+  },
+  short: { windowDays: 5, chance: flatChance },
+  long: { windowDays: 60, chance: flatChance },
+  hard: { never: 0.7, chance: flatChance },
+};
+
+export const LAW_NAMES = Object.keys(LAWS);
+
+const DECLINE_RATE = 0.13;
+/** What is drawn by lot, once for each customer or bill. */
+const DRAW_KEYS = { dom: 1, hour: 2, payDay: 3, first: 4, never: 5, code: 6, end: 7, charge: 8 };
+
+interface DrawnInvoice {
+  bill: Bill;
+  customer: number;
+  /** Tells bills apart where coins are tossed. */
+  key: number;
+  never: boolean;
+  code: string;
+  payDay: number;
+  end: number;
+  tried: number[];
+}
+
+/**
+ * A world with one simple law, unlike those in which the shipped prior was taught: an engine must not lose much where its picture of people is
+ * wrong.
+ *
+ * @param options.law  one of `LAW_NAMES`
+ * @param options.codes  false: charges say no code, no card and no country
+ */
+export function world(options: Record<string, unknown> = {}): World {
+  refuseUnknownOptions(options, ["law", "codes"]);
+  const name = String(options.law ?? "flat");
+  const codes = options.codes !== false;
+  const law = LAWS[name];
+  if (!law) throw new RangeError(`option law is one of ${LAW_NAMES.join(", ")}`);
+  const { chance, never = 0.2, windowDays = 28, apart = false, amount = () => 2_900 } = law;
+  const drawn = new Map<string, DrawnInvoice>();
+  let seed = 0;
+
+  const charged = (customer: number, code: string, at: Date, approved: boolean): Charge => {
+    const said = codes
+      ? {
+          cardBrand: "visa",
+          cardCountry: apart && customer % 2 === 0 ? "DE" : "US",
+          cardFunding: "debit",
+          cardFingerprint: `fp_c${customer}`,
+          ...(apart && { cardIssuer: `bank ${customer % 4}` }),
+        }
+      : {};
+    return {
+      at,
+      approved,
+      paymentMethodType: "card",
+      ...said,
+      ...(codes && !approved && { networkDeclineCode: code }),
+    };
+  };
+
+  function draw(customer: number, month: number): DrawnInvoice {
+    const of = (lot: number, each = month) => keyedUniform(seed, lot, customer, each);
+    const ever = (lot: number) => of(lot, -1);
+    const createdAt = new Date(
+      Date.UTC(YEAR, month, 1 + Math.floor(ever(DRAW_KEYS.dom) * 28), Math.floor(ever(DRAW_KEYS.hour) * 24)),
+    );
+    const code = law!.code ?? (of(DRAW_KEYS.code) < 0.6 ? "51" : "05");
+    const customerId = `c${customer}`;
+    const bill: Bill = {
+      id: `b${customer}_${month}`,
+      customerId,
+      subscriptionId: `s${customer}`,
+      merchantKey: "crude",
+      amount: amount(customer),
+      currency: "USD",
+      planId: "plan",
+      billingPeriod: 1,
+      billingPeriodUnit: "MONTH",
+      subscriptionCreatedAt: new Date(Date.UTC(YEAR - 1, 5, 15)),
+      createdAt,
+      windowDays,
+      first: charged(customer, code, createdAt, of(DRAW_KEYS.first) >= DECLINE_RATE),
+    };
+    const key = customer * 12 + month;
+    return {
+      bill,
+      customer,
+      key,
+      code,
+      never: of(DRAW_KEYS.never) < never,
+      payDay: ever(DRAW_KEYS.payDay),
+      end: of(DRAW_KEYS.end),
+      tried: [],
+    };
+  }
+
+  function approval({ id, createdAt }: Bill, at: Date, tried: readonly Date[] = []): number {
+    const of = drawn.get(id)!;
+    if (of.never) return 0;
+    const all = tried.length === 0 ? of.tried : [...of.tried, ...tried.map((each) => each.getTime())];
+    return chance({ ...of, at: at.getTime(), failedAt: createdAt.getTime(), tried: all });
+  }
+
+  return {
+    name: `crude, ${name}${codes ? "" : ", no codes"}`,
+    *bills(given, customers) {
+      seed = given;
+      drawn.clear();
+      for (let customer = 0; customer < customers; customer++)
+        for (let month = 0; month < 12; month++) {
+          const each = draw(customer, month);
+          drawn.set(each.bill.id, each);
+        }
+      const bills = [...drawn.values()].map(({ bill }) => bill);
+      yield* bills.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+    },
+    charge(bill, at) {
+      const of = drawn.get(bill.id)!;
+      const approved =
+        keyedUniform(seed, DRAW_KEYS.charge, of.key, Math.floor(at.getTime() / HOUR_MS)) < approval(bill, at);
+      of.tried.push(at.getTime());
+      return charged(of.customer, of.code, at, approved);
+    },
+    approval,
+  };
+}

@@ -1,0 +1,99 @@
+import { DAY_MS, HOUR_MS } from "./keyed-uniform.ts";
+
+/** Days in a row; the arrays are indexed by days since the first. */
+export interface Calendar {
+  /** Days since 1 January 1970. */
+  firstDay: number;
+  days: number;
+  /** 0 is Sunday. */
+  weekday: Uint8Array;
+  date: Uint8Array;
+  /** 1 to 12. */
+  month: Uint8Array;
+  /** Of the month that the day is in. */
+  lastDate: Uint8Array;
+}
+
+export interface Zone {
+  utcOffsetHours: number;
+  /** By whose rule clocks go forward in summer; none: they stay. */
+  summer?: "US" | "EU" | "AU";
+}
+
+/** The calendar of the days from `from` to `to`, ms, and of two more at either end for what local time adds. */
+export function calendarOf(from: number, to: number): Calendar {
+  const firstDay = Math.floor(from / DAY_MS) - 2;
+  const days = Math.ceil(to / DAY_MS) + 2 - firstDay;
+  const dates = Array.from({ length: days }, (_, day) => new Date((firstDay + day) * DAY_MS));
+  return {
+    firstDay,
+    days,
+    weekday: Uint8Array.from(dates, (date) => date.getUTCDay()),
+    date: Uint8Array.from(dates, (date) => date.getUTCDate()),
+    month: Uint8Array.from(dates, (date) => date.getUTCMonth() + 1),
+    lastDate: Uint8Array.from(dates, (date) => lastDateOfMonth(date.getUTCFullYear(), date.getUTCMonth())),
+  };
+}
+
+const lastDateOfMonth = (year: number, month: number) => new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+
+/** Month and date as one number, 1 January is 101. */
+export const monthDate = ({ month, date }: Calendar, day: number) => month[day]! * 100 + date[day]!;
+
+/** First and last day of summer time in 2025; other years' are a few days off, which nobody's money notices. */
+const SUMMER_TIMES = { US: [309, 1101], EU: [330, 1025], AU: [1005, 405] } as const;
+
+/** How far a zone's clocks are ahead of UTC, ms, on each day of the calendar. */
+export function computeOffsets({ utcOffsetHours, summer }: Zone, calendar: Calendar): Float64Array {
+  return Float64Array.from({ length: calendar.days }, (_, day) => {
+    const today = monthDate(calendar, day);
+    const [first, last] = summer ? SUMMER_TIMES[summer] : [Number.POSITIVE_INFINITY, 0];
+    const isSummer = first < last ? today >= first && today <= last : today >= first || today <= last;
+    return (utcOffsetHours + Number(isSummer)) * HOUR_MS;
+  });
+}
+
+/** What the clocks show at `at`, as ms since 1 January 1970 there. */
+export const toLocalTime = (calendar: Calendar, offsets: Float64Array, at: number) =>
+  at + offsets[Math.floor(at / DAY_MS) - calendar.firstDay]!;
+
+/** The calendar's day of a local time. */
+export const calendarDayOf = ({ firstDay }: Calendar, local: number) => Math.floor(local / DAY_MS) - firstDay;
+
+/** The hour of a local time, with its fraction. */
+export const hourOf = (local: number) => (local / HOUR_MS) % 24;
+
+/** Month and date of public holidays; those that follow the moon are as in 2025. */
+const HOLIDAYS: Readonly<Record<string, readonly number[]>> = {
+  US: [120, 217, 526, 619, 704, 901, 1127, 1128],
+  GB: [418, 421, 505, 526, 825, 1226],
+  DE: [418, 421, 501, 529, 609, 1003, 1226],
+  FR: [421, 501, 508, 529, 714, 815, 1111],
+  ES: [106, 418, 501, 815, 1013, 1206, 1208],
+  AU: [127, 418, 421, 425, 609, 1226],
+  IN: [126, 314, 815, 1002, 1020, 1021],
+  SG: [129, 130, 501, 809, 1020],
+  BR: [303, 304, 421, 501, 907, 1120],
+  SA: [330, 331, 401, 606, 607, 608, 923],
+  MX: [205, 501, 916, 1120, 1212],
+};
+/** New Year and Christmas. */
+const HOLIDAYS_EVERYWHERE = [101, 1225];
+
+/** 1 for each day of the calendar on which banks and offices of the country work. */
+export function computeWorkDays(country: string, calendar: Calendar): Uint8Array {
+  const holidays = new Set([...HOLIDAYS_EVERYWHERE, ...(HOLIDAYS[country] ?? [])]);
+  // The week goes from Sunday to Thursday in Saudi Arabia.
+  const weekend = country === "SA" ? [5, 6] : [0, 6];
+  return Uint8Array.from({ length: calendar.days }, (_, day) =>
+    Number(!weekend.includes(calendar.weekday[day]!) && !holidays.has(monthDate(calendar, day))),
+  );
+}
+
+/** So many months after `start`, ms, at its time of day: on `date`, or on the last of a month that is shorter. */
+export function addMonths(start: number, months: number, date: number): number {
+  const first = new Date(start);
+  const year = first.getUTCFullYear();
+  const month = first.getUTCMonth() + months;
+  return Date.UTC(year, month, Math.min(date, lastDateOfMonth(year, month))) + (start % DAY_MS);
+}

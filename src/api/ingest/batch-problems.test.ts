@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  INVOICE,
+  parseInvoices,
+  parseInvoiceWith,
+  refusalMessage,
+  textRefusalMessage,
+  VISA,
+} from "./parse-batch.fixture.ts";
+
+const AMOUNT = "must be an integer from 0 to 9007199254740991, written with digits only";
+const CURRENCY = "must be three capital letters";
+
+test("all problems of a batch are listed in the order of its records, each with its place", () => {
+  const message = refusalMessage(() =>
+    parseInvoices(INVOICE, { ...INVOICE, currency: "eur", amount: "5", card: VISA }, 7, {
+      ...INVOICE,
+      id: undefined,
+      businessEntity: "4111 1111 1111 1111",
+    }),
+  );
+  assert.deepEqual(
+    message.split("; ").map((each) => each.replace(/ \(13 to 19 .*/, "")),
+    [
+      `invoices[1].amount ${AMOUNT}`,
+      `invoices[1].currency ${CURRENCY}`,
+      "invoices[1].card must not hold a card number",
+      "invoices[2] must be an object",
+      "invoices[3].id is required",
+      "invoices[3].businessEntity must not hold a card number",
+    ],
+  );
+});
+
+test("what parsing would change is listed with the other problems, and each place once", () => {
+  const record = JSON.stringify(INVOICE);
+  const twice = record.replace('"amount":1999', '"amount":1999,"amount":-1');
+  const changed = record.replace('"amount":1999', '"amount":1e21').replace("EUR", "eur");
+  assert.equal(
+    textRefusalMessage(`{"invoices":[${record.replace("EUR", "E")},${twice},${changed}],"x":{"a":1,"a":1}}`),
+    [
+      `invoices[0].currency ${CURRENCY}`,
+      "invoices[1].amount stands twice in the same object",
+      `invoices[2].amount ${AMOUNT}`,
+      `invoices[2].currency ${CURRENCY}`,
+      "x.a stands twice in the same object",
+    ].join("; "),
+  );
+});
+
+test("twenty problems are listed and the others counted", () => {
+  const wrong = { ...INVOICE, currency: "eur" };
+  const listed = (count: number) => Array.from({ length: count }, (_, n) => `invoices[${n}].currency ${CURRENCY}`);
+  const of = (count: number) => refusalMessage(() => parseInvoices(...Array(count).fill(wrong))).split("; ");
+  assert.deepEqual(of(20), listed(20));
+  assert.deepEqual(of(21), [...listed(20), "and 1 more problem"]);
+  assert.deepEqual(of(200), [...listed(20), "and 180 more problems"]);
+});
+
+test("a message has at most 8,000 characters, whatever the paths", () => {
+  const deep = (levels: number): unknown => (levels === 0 ? VISA : { ["x".repeat(64)]: deep(levels - 1) });
+  const message = refusalMessage(() => parseInvoices(...Array(20).fill({ ...INVOICE, x: deep(25) })));
+  assert.ok(message.length > 5_000 && message.length <= 8_000, `${message.length}`);
+  assert.match(message, /; and 1[0-9] more problems$/);
+});
+
+test("a body with thousands of repeated keys is refused soon, with the place of some", () => {
+  const twice = `{${'"a":1,'.repeat(19_000)}"a":1}`;
+  assert.equal(
+    textRefusalMessage(`{"invoices":[${JSON.stringify({ ...INVOICE, x: "@" }).replace('"@"', twice)}]}`),
+    "invoices[0].x.a stands twice in the same object",
+  );
+  parseInvoiceWith({ x: { a: 1 } });
+});

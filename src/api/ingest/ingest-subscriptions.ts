@@ -1,8 +1,0 @@
-import type { Api } from "../api.ts";
-import { ingestBatchRoute } from "./ingest-batch.ts";
-import { SUBSCRIPTIONS } from "./subscription.ts";
-
-/** POST /ingest/v1/subscriptions: store a batch of subscriptions, all of it or none. */
-export function ingestSubscriptionsRoute(api: Api) {
-  ingestBatchRoute(api, "/ingest/v1/subscriptions", "ingest:subscriptions", SUBSCRIPTIONS, api.ingest.subscriptions);
-}

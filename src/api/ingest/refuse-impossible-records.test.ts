@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { INVOICE_KIND } from "./invoice-record.ts";
+import { refusalMessage, toBytes } from "./parse-batch.fixture.ts";
+import { parseBatch } from "./parse-batch.ts";
+import { refuseImpossibleRecords } from "./refuse-impossible-records.ts";
+import { SUBSCRIPTION_KIND } from "./subscription-record.ts";
+
+const NOW = new Date("2026-03-02T10:00:00Z");
+const CLOCK = { now: NOW, skewMs: 5 * 60_000 };
+const invoice = { id: "in_1", state: "INVOICE_STATE_UNPAID", customerId: "c", amount: 4900, currency: "EUR" };
+const past = { createdAt: "2026-03-01T10:00:00Z" };
+const check = (...records: object[]) =>
+  refuseImpossibleRecords("invoices", parseBatch(INVOICE_KIND, toBytes({ invoices: records })), CLOCK);
+const refused = (...records: object[]) => refusalMessage(() => check(...records));
+
+test("a date in the future is refused with how far ahead it is, and a hint at UTC", () => {
+  const ahead = { ...invoice, ...past, updatedAt: "2026-03-02T10:58:00Z" };
+  assert.equal(refused({ ...invoice, ...past }, ahead), "invoices[1].updatedAt is 58 minutes in the future; send UTC");
+  assert.match(refused({ ...ahead, updatedAt: "2036-03-02T10:00:00Z" }), /updatedAt is 3653 days in the future/);
+  assert.match(
+    refused({ ...invoice, createdAt: "2026-03-02T13:00:00Z" }),
+    /^invoices\[0\]\.createdAt is 3 hours in the future/,
+  );
+  // On the slower reading, too: a text that is escaped is read by it.
+  assert.match(refused({ ...ahead, businessEntity: '"' }), /58 minutes/);
+});
+
+test("a clock that is ahead by no more than the skew is taken", () => {
+  check({ ...invoice, ...past, updatedAt: "2026-03-02T10:05:00Z" });
+  assert.match(
+    refused({ ...invoice, ...past, updatedAt: "2026-03-02T10:05:00.000001Z" }),
+    /is 5 minutes in the future/,
+  );
+});
+
+test("each record that cannot be is named, up to twenty", () => {
+  const ahead = { ...invoice, createdAt: "2026-03-02T12:00:00Z" };
+  const two = refused(ahead, { ...invoice, ...past, amountDue: 4901 });
+  assert.equal(
+    two,
+    "invoices[0].createdAt is 2 hours in the future; send UTC; invoices[1].amountDue must be at most amount",
+  );
+  assert.match(refused(...Array(25).fill(ahead)), /and 5 more problems$/);
+  check({ ...invoice, ...past, amountDue: 4900 }, { ...invoice, ...past, amountDue: 0 });
+});
+
+test("the end of a subscription may lie ahead, up to the year 9999", () => {
+  const subscription = {
+    id: "s",
+    state: "SUBSCRIPTION_STATE_ACTIVE",
+    customerId: "c",
+    amount: 1,
+    currency: "EUR",
+    ...past,
+  };
+  const read = (over: object) =>
+    refuseImpossibleRecords(
+      "subscriptions",
+      parseBatch(SUBSCRIPTION_KIND, toBytes({ subscriptions: [{ ...subscription, ...over }] })),
+      CLOCK,
+    );
+  read({ expiresAt: "9999-12-31T23:59:59Z", canceledAt: "2300-01-01T00:00:00.000Z" });
+  assert.match(
+    refusalMessage(() => read({ activatedAt: "2300-01-01T00:00:00Z" })),
+    /activatedAt must be an RFC 3339 timestamp/,
+  );
+});

@@ -1,0 +1,269 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { PERMISSIONS } from "../../domain/permission.ts";
+import type { BatchResult } from "../../recovery/store-batches.ts";
+import { testApi, testClock, testKey, testMerchant } from "../api.fixture.ts";
+import { toActionJson } from "../list/action-json.ts";
+import { RESPONSES } from "./error-responses.ts";
+import type { DocumentPart } from "./field-schema.ts";
+import { INGEST_OPERATIONS, refusedBodies } from "./ingest-operations.ts";
+import { REFUSED_QUERIES } from "./list-operation.ts";
+import { type Reply, sendMalformedRequest } from "./malformed-request.fixture.ts";
+import { createValidatorAt, DOCUMENT, partAt } from "./validator.fixture.ts";
+
+const LIST = "/paths/~1v1~1recovery_actions/get";
+const EXAMPLES = "content/application~1json/examples";
+const clock = { ...testClock(), serviceMs: Date.UTC(2026, 5, 1) };
+let database: TestDatabase;
+let api: Awaited<ReturnType<typeof testApi>>;
+let key: string;
+
+before(async () => {
+  database = await createTestDatabase();
+  api = await testApi(database.db, clock);
+  const merchant = await testMerchant(database.db, api.ports);
+  key = (await testKey(database.db, api.ports, merchant)).apiKey;
+});
+after(async () => {
+  await api.close();
+  await database.drop();
+});
+
+/** A reply is one of the examples of its response, and its headers are what the document says of them. */
+function isExample(reply: Reply, response: string, name: string) {
+  const { value } = partAt<{ value: { code: number } }>(`${response}/${EXAMPLES}/${name}`);
+  assert.deepEqual(JSON.parse(reply.body), value, `${response} ${name}`);
+  assert.equal(reply.statusCode, value.code);
+  headersFit(reply, response);
+  const schema = `${response}/content/application~1json/schema`;
+  assert.ok(createValidatorAt(schema)(value), schema);
+}
+
+function headersFit(reply: Reply, response: string) {
+  const documented = Object.keys(partAt(`${response}/headers`));
+  const isFault = reply.statusCode >= 500;
+  const isStranger = /from this address/.test(reply.body); // whose limits nobody knows
+  for (const name of documented) {
+    const isDue =
+      partAt(`/components/headers/${name}`).required || (name.startsWith("RateLimit") && !isFault && !isStranger);
+    if (isDue) assert.ok(reply.headers[name.toLowerCase()] !== undefined, `${response} lacks ${name}`);
+  }
+  for (const name of [
+    "X-Request-Id",
+    "X-Caller-Request-Id",
+    "RateLimit",
+    "RateLimit-Policy",
+    "Retry-After",
+    "WWW-Authenticate",
+    "Allow",
+  ]) {
+    const value = reply.headers[name.toLowerCase()];
+    if (value === undefined) continue;
+    assert.ok(documented.includes(name), `${response} sends ${name}`);
+    const validate = createValidatorAt(`/components/headers/${name}/schema`);
+    assert.ok(validate(name === "Retry-After" ? Number(value) : value), `${name}: ${value}`);
+  }
+}
+
+const send = (
+  path: string,
+  payload: string | undefined,
+  { apiKey = key, on = api, headers = {} as Record<string, string> } = {},
+) =>
+  on.http.inject({
+    method: payload === undefined ? "GET" : "POST",
+    url: path,
+    headers: {
+      "x-request-id": "mine:1",
+      "content-type": "application/json",
+      authorization: `Bearer ${apiKey}`,
+      ...headers,
+    },
+    ...(payload !== undefined && { payload }),
+  });
+const INVOICES = "/ingest/v1/invoices";
+const PUSH = "/paths/~1ingest~1v1~1invoices/post/responses";
+const anInvoice = () =>
+  JSON.stringify(
+    partAt<{ value: DocumentPart }>(`/paths/~1ingest~1v1~1invoices/post/requestBody/${EXAMPLES}/unpaid`).value,
+  );
+
+test("every example of a batch is taken, and answered as the document says", async () => {
+  for (const { kind } of INGEST_OPERATIONS) {
+    const operation = `/paths/~1ingest~1v1~1${kind.name}/post`;
+    for (const { value } of Object.values(
+      partAt<Record<string, { value: DocumentPart }>>(`${operation}/requestBody/${EXAMPLES}`),
+    )) {
+      const reply = await send(`/ingest/v1/${kind.name}`, JSON.stringify(value));
+      assert.equal(reply.statusCode, 200, reply.body);
+      headersFit(reply, `${operation}/responses/200`);
+      assert.ok(createValidatorAt("/components/schemas/IngestReply")(reply.json()));
+      assert.ok(createValidatorAt(`${operation}/requestBody/content/application~1json/schema`)(value));
+    }
+  }
+});
+
+test("every example of a 400 is what the service answers, word for word", async () => {
+  for (const ingest of INGEST_OPERATIONS) {
+    const response = `/paths/~1ingest~1v1~1${ingest.kind.name}/post/responses/400`;
+    const bodies = refusedBodies(ingest);
+    assert.deepEqual(Object.keys(partAt(`${response}/${EXAMPLES}`)), Object.keys(bodies));
+    for (const [name, body] of Object.entries(bodies))
+      isExample(await send(`/ingest/v1/${ingest.kind.name}`, body), response, name);
+  }
+  assert.deepEqual(Object.keys(partAt(`${LIST}/responses/400/${EXAMPLES}`)), Object.keys(REFUSED_QUERIES));
+  for (const [name, search] of Object.entries(REFUSED_QUERIES))
+    isExample(await send(`/v1/recovery_actions?${search}`, undefined), `${LIST}/responses/400`, name);
+});
+
+test("every example of the other errors is what the service answers, word for word", async () => {
+  const seen = new Set<string>();
+  const shows = (reply: Reply, name: string, ...responses: string[]) => {
+    for (const response of responses) isExample(reply, response, name);
+    seen.add(name);
+  };
+  const shown = (reply: Reply, name: string, status = String(reply.statusCode)) =>
+    shows(reply, name, `${LIST}/responses/${status}`);
+  const list = (options: Parameters<typeof send>[2] = {}) => send("/v1/recovery_actions", undefined, options);
+  shows(await api.http.inject({ method: "POST", url: INVOICES }), "missing", `${PUSH}/401`);
+  shown(await api.http.inject("/v1/recovery_actions"), "missing");
+  shows(await send(INVOICES, "{}", { headers: { authorization: "Basic dTpw" } }), "malformed", `${PUSH}/401`);
+  shows(await send(INVOICES, "{}", { apiKey: "x" }), "invalid", `${PUSH}/401`);
+  shown(await list({ apiKey: "x" }), "invalid");
+
+  const other = await testMerchant(database.db, api.ports, { ratePerSecond: 100, rateBurst: 1 });
+  for (const permission of PERMISSIONS) {
+    const [verb, what] = permission.split(":") as [string, string];
+    const { apiKey } = await testKey(
+      database.db,
+      api.ports,
+      other,
+      PERMISSIONS.filter((each) => each !== permission),
+    );
+    const name = permission.replace(":", "_");
+    if (verb === "read") shown(await list({ apiKey }), name);
+    else shows(await send(`/ingest/v1/${what}`, "{}", { apiKey }), name, `${PUSH}/403`);
+  }
+  const { apiKey } = await testKey(database.db, api.ports, other);
+  await send(INVOICES, anInvoice(), { apiKey });
+  shows(await send(INVOICES, anInvoice(), { apiKey }), "tooMany", `${PUSH}/429`);
+  shown(await list({ apiKey }), "tooMany");
+
+  for (const [name, reply] of Object.entries(await repliesWhenOverloaded())) shows(reply, name, `${PUSH}/429`);
+
+  shows(await send(INVOICES, " ".repeat(2 ** 21 + 1)), "tooLarge", `${PUSH}/413`);
+  shows(await send(INVOICES, "{}", { headers: { "content-type": "text/csv" } }), "contentType", `${PUSH}/415`);
+  shows(await send(INVOICES, "{}", { headers: { "content-encoding": "gzip" } }), "contentEncoding", `${PUSH}/415`);
+  shows(await send("/v2", undefined), "notFound", `${PUSH}/4XX`, `${LIST}/responses/4XX`);
+  shows(await send(INVOICES, undefined), "method", `${PUSH}/4XX`);
+  shows(await send(INVOICES, "{}", { headers: { expect: "200-ok" } }), "expect", `${PUSH}/4XX`);
+  shown(await send("/v1/recovery_actions", "{}"), "method", "4XX");
+  shown(await list({ headers: { expect: "200-ok" } }), "expect", "4XX");
+  for (const [code, name] of [
+    ["ERR_HTTP_REQUEST_TIMEOUT", "slow"],
+    ["HPE_HEADER_OVERFLOW", "headers"],
+  ] as const)
+    shows(await sendMalformedRequest(api.http, code), name, `${PUSH}/4XX`, `${LIST}/responses/4XX`);
+
+  const away = await failing(Object.assign(new Error(), { code: "57P01" }));
+  const unavailable = await send(INVOICES, anInvoice(), { on: away });
+  shows(unavailable, "unavailable", `${PUSH}/503`);
+  shown(await list({ on: away }), "unavailable");
+  shows(await send("/readyz", undefined, { on: away }), "notReady", "/paths/~1readyz/get/responses/503");
+  await away.close();
+  const broken = await failing(new TypeError("a bug"));
+  shows(await send(INVOICES, anInvoice(), { on: broken }), "internal", `${PUSH}/500`);
+  shown(await list({ on: broken }), "internal");
+  await broken.close();
+
+  const documented = Object.keys(RESPONSES).flatMap((name) =>
+    Object.keys(partAt(`/components/responses/${name}/${EXAMPLES}`)),
+  );
+  assert.deepEqual([...seen].sort(), [...new Set(documented)].sort());
+});
+
+/** What is said when ten requests of a key are in flight, and after thirty wrong keys. */
+async function repliesWhenOverloaded(): Promise<Record<string, Reply>> {
+  const { promise: held, resolve: release } = Promise.withResolvers<BatchResult>();
+  const on = await testApi(database.db, clock, {
+    ingest: {
+      subscriptions: async () => ({ stored: 0, older: 0 }),
+      invoices: () => held,
+      transactions: async () => ({ stored: 0, older: 0 }),
+    },
+  });
+  const slow = await testMerchant(database.db, on.ports, { ratePerSecond: 1, rateBurst: 20 });
+  const { apiKey } = await testKey(database.db, on.ports, slow);
+  const { promise: refused, resolve: refuse } = Promise.withResolvers<Reply>();
+  const replies = Array.from({ length: 11 }, async () => {
+    const reply = await send(INVOICES, anInvoice(), { apiKey, on });
+    if (reply.statusCode === 429) refuse(reply);
+  });
+  const atOnce = await refused;
+  release({ stored: 1, older: 0 });
+  await Promise.all(replies);
+  for (let count = 0; count < 30; count++) await send(INVOICES, "{}", { apiKey: "x", on });
+  const wrongKeys = await send(INVOICES, "{}", { apiKey: "x", on });
+  await on.close();
+  return { atOnce, wrongKeys };
+}
+
+/** An API whose ingest of invoices and whose list throw this, and that is not ready. */
+const failing = (error: Error) =>
+  testApi(database.db, clock, {
+    ingest: {
+      subscriptions: async () => ({ stored: 0, older: 0 }),
+      invoices: async () => Promise.reject(error),
+      transactions: async () => ({ stored: 0, older: 0 }),
+    },
+    walled: {
+      of: () => {
+        throw error;
+      },
+      close: async () => {},
+    },
+    ready: async () => ({ ok: false, problems: ["the database does not answer"] }),
+  });
+
+test("operations without a key answer as the document says", async () => {
+  for (const path of ["/healthz", "/readyz", "/network.json"]) {
+    const reply = await api.http.inject(path);
+    const response = `/paths/${path.replace("/", "~1")}/get/responses/200`;
+    assert.deepEqual(reply.json(), partAt<{ value: DocumentPart }>(`${response}/${EXAMPLES}/reply`).value);
+    assert.ok(createValidatorAt(`${response}/content/application~1json/schema`)(reply.json()));
+    headersFit(reply, response);
+  }
+});
+
+test("every operation of the document exists", () => {
+  const documented = Object.entries(DOCUMENT.paths as Record<string, DocumentPart>).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  assert.equal(documented.length, 7);
+  for (const each of documented) {
+    const [method, url] = each.split(" ") as ["GET" | "POST", string];
+    assert.ok(api.http.hasRoute({ method, url }), each);
+  }
+});
+
+test("a recovery action has the fields of the document, and the examples of the list fit", () => {
+  const at0 = new Date(0).toISOString();
+  const all = toActionJson({
+    ...{ id: "", invoiceId: "", subscriptionId: "", customerId: "", transactionId: "", paymentMethodType: "card" },
+    ...{
+      cardCountry: "DE",
+      currency: "EUR",
+      amountDue: 4900,
+      type: "RETRY",
+      status: "SENT",
+      integrationType: "CUSTOM",
+    },
+    ...{ actionSuggestion: "RETRY", idealRetryTime: at0, reasons: [], executedAt: at0, attemptedAt: at0 },
+    ...{ createdAt: at0, updatedAt: at0, cursorAt: "" },
+  });
+  assert.deepEqual(Object.keys(all), Object.keys(partAt("/components/schemas/RecoveryAction/properties")));
+  const examples = partAt<Record<string, { value: DocumentPart }>>(`${LIST}/responses/200/${EXAMPLES}`);
+  for (const { value } of Object.values(examples))
+    assert.ok(createValidatorAt("/components/schemas/RecoveryActionPage")(value));
+});

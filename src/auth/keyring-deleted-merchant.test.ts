@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createTestDatabase } from "../../test/database.ts";
+import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
+import { type Database, prepared } from "../store/database.ts";
+import { createApiKey } from "./api-keys.ts";
+import { createKeyring } from "./keyring.ts";
+
+const { db, drop } = await createTestDatabase();
+after(() => drop());
+
+test("a key whose row is gone is refused, and who goes on calling with it has no other key read again", async () => {
+  const clock = testClock();
+  const ports = { ...testPorts(clock), monotonicMs: () => clock.serviceMs };
+  const merchant = await testMerchant(db, ports);
+  const { apiKey, keyId } = await createApiKey(
+    db,
+    { merchantId: merchant.id, permissions: ["ingest:invoices"] },
+    ports,
+  );
+  let readAgain = 0;
+  const counted: Database = {
+    ...db,
+    run: (statement, values) => {
+      if (statement.name === "api_keys_by_ids") readAgain++;
+      return db.run(statement, values);
+    },
+  };
+  const keyring = createKeyring(counted, ports);
+  assert.ok(await keyring.find(apiKey));
+  await db.run(prepared("", "delete from api_keys where merchant_id = $1 and id = $2"), [merchant.id, keyId]);
+  for (let calls = 0; calls < 3; calls++) {
+    clock.serviceMs += 1_000;
+    assert.equal(await keyring.find(apiKey), null);
+  }
+  assert.equal(readAgain, 1);
+});

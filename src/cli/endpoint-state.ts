@@ -1,0 +1,31 @@
+import type { Merchant } from "../domain/merchant.ts";
+
+type EndpointState = Pick<
+  Merchant,
+  "webhookUrl" | "webhookPaused" | "webhookPausedAt" | "webhookPausedBy" | "webhookFailingSince"
+>;
+
+const formatSince = (at: Date | null) => (at === null ? "" : ` since ${at.toISOString().slice(0, 16)}Z`);
+
+/** How deliveries to a merchant's endpoint stand, in a few words. */
+export function describeEndpointState({
+  webhookPaused,
+  webhookPausedAt,
+  webhookPausedBy,
+  webhookFailingSince,
+}: EndpointState): string {
+  const failing = webhookFailingSince === null ? "" : `every attempt has failed${formatSince(webhookFailingSince)}`;
+  if (!webhookPaused) return failing === "" ? "active" : `failing: ${failing}`;
+  if (webhookPausedBy === "dunlin") return `paused by Dunlin${formatSince(webhookPausedAt)}: ${failing}`;
+  return `paused${formatSince(webhookPausedAt)}`;
+}
+
+/** What to do about an endpoint whose deliveries do not go out, or null when there is nothing to do. */
+export function describeEndpointAdvice(merchant: EndpointState & Pick<Merchant, "id" | "name">): string | null {
+  const { id, name, webhookPaused, webhookPausedBy, webhookFailingSince } = merchant;
+  if (!webhookPaused && webhookFailingSince === null) return null;
+  const state = `${name} is ${describeEndpointState(merchant)}.`;
+  if (!webhookPaused) return `${state} See: npx dunlin webhook test ${id}`;
+  const how = `Its deliveries wait. To resume: npx dunlin merchant set ${id} --resume`;
+  return webhookPausedBy === "dunlin" ? `${state} ${how} (first: npx dunlin webhook test ${id})` : `${state} ${how}`;
+}

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+
+const TIMES = 2000;
+
+test("two processes may be at one import, and neither takes the other's bookmark away half written", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "dunlin-bookmark-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "x.csv");
+  writeFileSync(file, "id\n");
+  const program = `import { randomUUID } from "node:crypto";
+    import { openImportCheckpoint } from ${JSON.stringify(join(import.meta.dirname, "import-checkpoint.ts"))};
+    const bookmark = openImportCheckpoint(${JSON.stringify(folder)}, ${JSON.stringify(file)}, [], randomUUID);
+    for (let n = 0; n < ${TIMES}; n++) {
+      bookmark.set(n);
+      bookmark.stored();
+    }`;
+  const ends = [1, 2].map(() =>
+    once(spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: "inherit" }), "exit"),
+  );
+  assert.deepEqual(
+    (await Promise.all(ends)).map(([code]) => code),
+    [0, 0],
+  );
+  assert.equal(readdirSync(join(folder, "imports")).length, 1);
+});

@@ -1,0 +1,185 @@
+import { createApiKey, type NewApiKey, rotateApiKey } from "../auth/api-keys.ts";
+import { DAY_MS } from "../domain/durations.ts";
+import { PERMISSIONS, type Permission } from "../domain/permission.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
+import type { Ports } from "../domain/ports.ts";
+import { type ApiKey, apiKeysOfMerchant, lockApiKey, revokeApiKey } from "../store/api-keys.ts";
+import { writeAuditEntry } from "../store/audit-log.ts";
+import type { Tx } from "../store/database.ts";
+import { findMerchant } from "../store/merchants.ts";
+import {
+  type Command,
+  CommandFailure,
+  durationOption,
+  EXIT_CODES,
+  formatTable,
+  isUuid,
+  type OptionValues,
+  textOption,
+  timeOption,
+  UsageError,
+  withDatabase,
+} from "./command.ts";
+
+export const keyCreate: Command = {
+  name: "key create",
+  usage: `--merchant M --permissions P,… [--expires D] [--note N] [--json]
+  permissions: ${PERMISSIONS.join(" ")}
+  --expires D              when it stops working, a date up to 2199 (never)`,
+  summary: "Make an API key; it is shown once",
+  options: {
+    merchant: { type: "string" },
+    permissions: { type: "string" },
+    expires: { type: "string" },
+    note: { type: "string" },
+    json: { type: "boolean" },
+  },
+  positionals: [],
+  examples: ["npx dunlin key create --merchant 0198… --permissions read:recovery_actions --expires 2027-12-31"],
+  async run(context, values) {
+    const merchantId = merchantOption(values);
+    const expiresAt = timeOption(values, "expires");
+    const note = textOption(values, "note");
+    const permissions = parsePermissions(textOption(values, "permissions"));
+    return withDatabase(context, async ({ db, ports }) => {
+      await assertMerchantExists(db, merchantId);
+      if (expiresAt && expiresAt <= ports.now()) throw new UsageError("--expires lies in the past.");
+      const key = await db.transaction((tx) => createKey(tx, { merchantId, permissions, expiresAt, note }, ports));
+      if (values.json) context.print(JSON.stringify({ keyId: key.keyId, apiKey: key.apiKey }));
+      else {
+        context.print(`key      ${key.keyId}`);
+        context.print(`API key  ${key.apiKey}   (shown once)`);
+      }
+      return EXIT_CODES.ok;
+    });
+  },
+};
+
+export const keyList: Command = {
+  name: "key list",
+  usage: "--merchant M [--json]",
+  summary: "List the API keys of a merchant, newest first",
+  options: { merchant: { type: "string" }, json: { type: "boolean" } },
+  positionals: [],
+  examples: ["npx dunlin key list --merchant 0198…"],
+  async run(context, values) {
+    const merchantId = merchantOption(values);
+    return withDatabase(context, async ({ db, ports }) => {
+      await assertMerchantExists(db, merchantId);
+      const keys = (await apiKeysOfMerchant(db, merchantId)).reverse();
+      if (values.json) context.print(JSON.stringify(keys));
+      else for (const line of formatTable(HEADINGS, keys.map(keyRow(ports.now())))) context.print(line);
+      return EXIT_CODES.ok;
+    });
+  },
+};
+
+export const keyRevoke: Command = {
+  name: "key revoke",
+  usage: "KEY --merchant M",
+  summary: "Refuse an API key from now on, for good, on every replica within a second",
+  options: { merchant: { type: "string" } },
+  positionals: ["KEY"],
+  examples: ["npx dunlin key revoke 0198… --merchant 0198…"],
+  async run(context, values, [keyId]) {
+    const merchantId = merchantOption(values);
+    return withDatabase(context, async ({ db, ports }) => {
+      await assertMerchantExists(db, merchantId);
+      await db.transaction(async (tx) => {
+        if (!isUuid(keyId!) || !(await revokeApiKey(tx, merchantId, keyId!, ports.now())))
+          throw new CommandFailure(
+            `The merchant has no key ${keyId} that is in force. "npx dunlin key list" shows its keys.`,
+          );
+        await writeAuditEntry(tx, merchantId, COMMAND_LINE_ACTOR, { deed: "key.revoked", object: keyId! }, ports);
+      });
+      context.print(`key ${keyId} is revoked`);
+      return EXIT_CODES.ok;
+    });
+  },
+};
+
+export const keyRotate: Command = {
+  name: "key rotate",
+  usage: `KEY --merchant M [--overlap 24h] [--json]
+  --overlap D              how long the former key still works too: 30m, 24h, 7d or 0 (24h)`,
+  summary: "Make an API key in place of another; it is shown once",
+  options: { merchant: { type: "string" }, overlap: { type: "string" }, json: { type: "boolean" } },
+  positionals: ["KEY"],
+  examples: [
+    "npx dunlin key rotate 0198… --merchant 0198…",
+    "npx dunlin key rotate 0198… --merchant 0198… --overlap 0",
+  ],
+  async run(context, values, [formerId]) {
+    const merchantId = merchantOption(values);
+    const overlapMs = durationOption(values, "overlap") ?? DAY_MS;
+    return withDatabase(context, async ({ db, ports }) => {
+      await assertMerchantExists(db, merchantId);
+      const rotated = await db.transaction(async (tx) => {
+        const former = isUuid(formerId!) ? await lockApiKey(tx, merchantId, formerId!) : null;
+        if (!former)
+          throw new CommandFailure(`The merchant has no key ${formerId}. "npx dunlin key list" shows its keys.`);
+        const made = await rotateApiKey(tx, former, overlapMs, {}, ports);
+        if (typeof made === "string") throw new CommandFailure(made);
+        const details = { former: `…${former.lastFour}`, "former works until": made.formerEndsAt };
+        const object = `…${made.apiKey.slice(-4)}`;
+        await writeAuditEntry(tx, merchantId, COMMAND_LINE_ACTOR, { deed: "key.rotated", object, details }, ports);
+        return made;
+      });
+      if (values.json) context.print(JSON.stringify(rotated));
+      else {
+        context.print(`key      ${rotated.keyId}`);
+        context.print(`API key  ${rotated.apiKey}   (shown once)`);
+        context.print(`The former key works until ${rotated.formerEndsAt.toISOString()}.`);
+      }
+      return EXIT_CODES.ok;
+    });
+  },
+};
+
+/** Makes a key, and writes down that a command did. */
+export async function createKey(tx: Tx, key: NewApiKey, ports: Ports) {
+  const made = await createApiKey(tx, key, ports);
+  const { permissions, expiresAt, note } = key;
+  const details = { permissions, expires: expiresAt?.toISOString() ?? "never", note };
+  const object = `…${made.apiKey.slice(-4)}`;
+  await writeAuditEntry(tx, key.merchantId, COMMAND_LINE_ACTOR, { deed: "key.created", object, details }, ports);
+  return made;
+}
+
+const HEADINGS = ["KEY", "TEXT", "PERMISSIONS", "CREATED", "LAST USED", "STATE", "NOTE"] as const;
+
+const keyRow = (now: Date) => (key: ApiKey) => [
+  key.id,
+  `${key.prefix}…${key.lastFour}`,
+  key.permissions.join(","),
+  key.createdAt.toISOString(),
+  key.lastUsedAt?.toISOString() ?? "never",
+  describeKeyState(key, now),
+  key.note ?? "",
+];
+
+function describeKeyState({ revokedAt, expiresAt }: ApiKey, now: Date): string {
+  if (revokedAt) return `revoked ${revokedAt.toISOString()}`;
+  if (!expiresAt) return "in force";
+  return `${expiresAt <= now ? "expired" : "in force until"} ${expiresAt.toISOString()}`;
+}
+
+function merchantOption(values: OptionValues): string {
+  const merchantId = textOption(values, "merchant");
+  if (merchantId === undefined) throw new UsageError("--merchant is missing.");
+  return merchantId;
+}
+
+async function assertMerchantExists(tx: Tx, merchantId: string) {
+  if (!isUuid(merchantId) || !(await findMerchant(tx, merchantId)))
+    throw new CommandFailure(`There is no merchant ${merchantId}. "npx dunlin merchant list" shows them.`);
+}
+
+function parsePermissions(list: string | undefined): Permission[] {
+  if (list === undefined) throw new UsageError(`--permissions is missing: ${PERMISSIONS.join(",")}`);
+  return list.split(",").map((name) => {
+    const permission = PERMISSIONS.find((known) => known === name.trim());
+    if (!permission) throw new UsageError(`"${name}" is not a permission. Write some of ${PERMISSIONS.join(",")}.`);
+    return permission;
+  });
+}

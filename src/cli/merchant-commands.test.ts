@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { listAuditEntries } from "../store/audit-log.ts";
+import { createTestContext } from "./context.fixture.ts";
+import { merchantCreate, merchantSet } from "./merchant-commands.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await createTestDatabase();
+});
+after(() => database.drop());
+
+async function run(command: typeof merchantCreate, values: Record<string, string | boolean>, words: string[] = []) {
+  const { context, lines } = createTestContext(database.db, { webhookAllow: "" });
+  assert.equal(await command.run(context, values, words), 0);
+  return lines;
+}
+
+async function created(values: Record<string, string>): Promise<string> {
+  return JSON.parse((await run(merchantCreate, { ...values, json: true }))[0]!).merchantId;
+}
+
+test("a merchant that a command makes is in the audit log, with its key and what is not as for all", async () => {
+  const id = await created({ name: "Shop", budget: "4", shape: "flat" });
+  const [made] = await listAuditEntries(database.db, id, { noun: "merchant" }, 10);
+  assert.deepEqual([made!.deed, made!.actor, made!.object], ["merchant.created", "command line", "Shop"]);
+  assert.deepEqual(made!.details, { shape: "envelope → flat", budget: "8 → 4" });
+  const [key] = await listAuditEntries(database.db, id, { noun: "key" }, 10);
+  assert.equal(key!.deed, "key.created");
+});
+
+test("what a command changes is shown, and written to the audit log, by the names and in the units of its options", async () => {
+  const id = await created({ name: "Shop" });
+  const lines = await run(merchantSet, { "lead-minutes": "30", engine: "static", paused: "yes" }, [id]);
+  for (const line of lines) assert.match(line, /^[a-z -]{16} \S/);
+  for (const line of [`merchant         ${id}`, "lead minutes     30", "webhook url      none", "paused           yes"])
+    assert.ok(lines.includes(line), line);
+  const audited = await listAuditEntries(database.db, id, { noun: "merchant" }, 10);
+  const changed = audited.find(({ deed }) => deed === "merchant.changed");
+  const details = { "lead minutes": "49 → 30", engine: "learned → static", paused: "no → yes" };
+  assert.deepEqual([changed!.object, changed!.details], ["Shop", details]);
+});
+
+test("a URL that is none is refused in words that are said once", async () => {
+  const id = await created({ name: "Shop" });
+  await assert.rejects(run(merchantSet, { "webhook-url": "http://shop.example" }, [id]), {
+    message: "--webhook-url: the URL must begin with https:// and a host name.",
+  });
+});

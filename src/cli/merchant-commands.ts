@@ -1,0 +1,150 @@
+import { parseAllowList } from "../delivery/https/address-guard.ts";
+import { checkWebhookHost } from "../delivery/https/check-webhook-host.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import { PERMISSIONS } from "../domain/permission.ts";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
+import { changeMerchant, createMerchant, type ExtraWrite } from "../recovery/merchant-settings.ts";
+import { auditCreation, auditSettings } from "../recovery/settings-audit.ts";
+import { SETTINGS_WORDING } from "../recovery/settings-wording.ts";
+import { runningExperiment } from "../store/experiments.ts";
+import { listMerchants } from "../store/merchants.ts";
+import {
+  type Command,
+  type CommandContext,
+  CommandFailure,
+  EXIT_CODES,
+  formatTable,
+  isUuid,
+  textOption,
+  UsageError,
+  withDatabase,
+} from "./command.ts";
+import { describeEndpointState } from "./endpoint-state.ts";
+import { createKey } from "./key-commands.ts";
+import { MERCHANT_OPTIONS, MERCHANT_USAGE, parseMerchantSettings } from "./merchant-options.ts";
+
+export const merchantCreate: Command = {
+  name: "merchant create",
+  usage: `--name N [options]${MERCHANT_USAGE}
+  --json                   print {merchantId, apiKey}`,
+  summary: "Add a merchant and a key with every permission",
+  begins: true,
+  options: MERCHANT_OPTIONS,
+  positionals: [],
+  examples: [
+    'npx dunlin merchant create --name "Harbor Coffee" --webhook-url https://billing.example.com/dunlin --bearer-file webhook-token --json',
+  ],
+  async run(context, values) {
+    const settings = await parseMerchantSettings(context, values);
+    const name = textOption(values, "name");
+    if (name === undefined) throw new UsageError("--name is missing.");
+    if (settings.webhookUrl && !settings.credential)
+      throw new UsageError(
+        "--webhook-url needs --bearer-file F or --basic-file F: the endpoint recognizes Dunlin by that credential.",
+      );
+    await checkHostName(context, settings.webhookUrl, values.json === true);
+    return withDatabase(context, async ({ db, ports, secretKeys }) => {
+      const { merchant, apiKey } = await db.transaction(async (tx) => {
+        const merchant = await createMerchant(tx, name, settings, secretKeys, ports);
+        await auditCreation(tx, COMMAND_LINE_ACTOR, merchant, ports);
+        const key = { merchantId: merchant.id, permissions: PERMISSIONS };
+        return { merchant, apiKey: (await createKey(tx, key, ports)).apiKey };
+      });
+      if (values.json) context.print(JSON.stringify({ merchantId: merchant.id, apiKey }));
+      else {
+        context.print(`merchant  ${merchant.id}`);
+        context.print(`API key   ${apiKey}   (shown once; all permissions)`);
+      }
+      return EXIT_CODES.ok;
+    });
+  },
+};
+
+export const merchantSet: Command = {
+  name: "merchant set",
+  usage: `MERCHANT [options]${MERCHANT_USAGE}
+  --json                   print the merchant as JSON`,
+  summary: "Change a merchant's endpoint, credential, shape, lead, window, budget, limits, pause or shadow mode",
+  options: MERCHANT_OPTIONS,
+  positionals: ["MERCHANT"],
+  examples: [
+    "npx dunlin merchant set 0198… --shape flat --sub-paths yes",
+    "npx dunlin merchant set 0198… --paused yes",
+    "npx dunlin merchant set 0198… --resume",
+  ],
+  async run(context, values, [id]) {
+    const settings = await parseMerchantSettings(context, values);
+    if (Object.keys(settings).length === 0) throw new UsageError("Say what to change.");
+    if (!isUuid(id!)) throw new CommandFailure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
+    await checkHostName(context, settings.webhookUrl, values.json === true);
+    return withDatabase(context, async ({ db, ports, secretKeys }) => {
+      const audited = auditSettings(COMMAND_LINE_ACTOR, "merchant.changed", ports);
+      const also: ExtraWrite = async (tx, before, after) => {
+        // Asked while the merchant is held: no experiment can begin meanwhile.
+        if (settings.shadow && (await runningExperiment(tx, id!))) throw new CommandFailure(EXPERIMENT_RUNNING_MESSAGE);
+        await audited(tx, before, after);
+      };
+      const merchant = await changeMerchant(db, id!, settings, secretKeys, ports, also);
+      if (!merchant) throw new CommandFailure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
+      if (merchant.webhookUrl && !merchant.webhookAuth)
+        context.print(
+          "Note: no credential is set; requests go out without Authorization. Use --bearer-file or --basic-file.",
+        );
+      printMerchant(context.print, merchant, values.json === true);
+      return EXIT_CODES.ok;
+    });
+  },
+};
+
+const EXPERIMENT_RUNNING_MESSAGE =
+  'An experiment is running. "npx dunlin experiment stop" ends it; then shadow mode can begin.';
+
+export const merchantList: Command = {
+  name: "merchant list",
+  usage: "[--json]",
+  summary: "Show the merchants and their endpoints",
+  options: { json: { type: "boolean" } },
+  positionals: [],
+  examples: ["npx dunlin merchant list"],
+  async run(context, values) {
+    return withDatabase(context, async ({ db }) => {
+      const merchants = await listMerchants(db);
+      if (values.json) context.print(JSON.stringify(merchants.map(withoutSecrets)));
+      else
+        for (const line of formatTable(
+          ["MERCHANT", "NAME", "ENDPOINT", "STATE"],
+          merchants.map((m) => [m.id, m.name, m.webhookUrl ?? "none", describeEndpointState(m)]),
+        ))
+          context.print(line);
+      return EXIT_CODES.ok;
+    });
+  },
+};
+
+/** Refuses a URL whose name leads to addresses that no attempt may dial, and notes one that leads nowhere. */
+async function checkHostName({ settings, print }: CommandContext, url: string | null | undefined, json: boolean) {
+  if (!url) return;
+  const finding = await checkWebhookHost(url, parseAllowList(settings.webhookAllow));
+  if (finding.verdict === "refused") throw new UsageError(`--webhook-url: ${finding.words}.`);
+  if (finding.verdict === "unknown" && !json)
+    print(`Note: ${finding.words} from here; attempts will fail until it has one.`);
+}
+
+/** A merchant without what is secret. */
+const withoutSecrets = ({
+  webhookCredential: _,
+  webhookSecret,
+  webhookOldSecret: __,
+  bucket: ___,
+  ...merchant
+}: Merchant) => ({
+  ...merchant,
+  webhookSigned: webhookSecret !== null,
+});
+
+function printMerchant(line: (text: string) => void, merchant: Merchant, json: boolean) {
+  if (json) line(JSON.stringify(withoutSecrets(merchant)));
+  else
+    for (const [name, words] of [["merchant", () => merchant.id] as const, ...SETTINGS_WORDING])
+      line(`${name.padEnd(16)} ${words(merchant)}`);
+}

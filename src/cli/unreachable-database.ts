@@ -1,0 +1,20 @@
+import type { Settings } from "../config.ts";
+import { isOutage, sqlState } from "../store/database-errors.ts";
+
+/** What is said when the database of `DATABASE_URL` cannot be reached, and how to mend it; null when the trouble is another one. */
+export function describeUnreachableDatabase(
+  error: unknown,
+  { databaseUrl }: Pick<Settings, "databaseUrl">,
+): string | null {
+  if (!databaseUrl || !isOutage(error)) return null;
+  const host = hostOf(databaseUrl);
+  if (sqlState(error) === "53300")
+    return `${host} has no connection left. Raise max_connections there, or run fewer processes.`;
+  const why = (error as Error).message;
+  return `cannot connect to ${host}: ${why}. Start PostgreSQL there, or set DATABASE_URL to where it runs.`;
+}
+
+/** Where the database is, without the password. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "its server";
+}

@@ -1,0 +1,93 @@
+import { COUNT_MEASURE, type Experiment, type Measure } from "../../domain/experiment.ts";
+import type { Comparison, InterimAnalysis } from "../../experiments/interim-analysis.ts";
+import { formatSharePoints } from "../../experiments/percentage-points.ts";
+import type { VerdictOutcome } from "../../experiments/verdict.ts";
+import { type Html, type HtmlPart, html } from "../html.ts";
+import { type Interval, type IntervalSide, intervalSide } from "../show/interval-plot.ts";
+import { formatMoney } from "../show/number-format.ts";
+import { stateLabel } from "../show/state-labels.ts";
+import { timeElement } from "../show/time-format.ts";
+
+/** A comparison of which something is known. */
+export type KnownComparison = Comparison & {
+  difference: number;
+  dunlin: NonNullable<Comparison["dunlin"]>;
+  merchant: NonNullable<Comparison["merchant"]>;
+};
+export const isKnownComparison = (comparison: Comparison | undefined): comparison is KnownComparison =>
+  comparison !== undefined && comparison.difference !== null;
+
+/** 0.0312 is "+3.1": points of a hundred. */
+export const formatPoints = (share: number) => `${share < 0 ? "−" : "+"}${formatSharePoints(share)}`;
+
+/** Of what the shares are. */
+export const measureLabel = (measure: Measure) => (measure === COUNT_MEASURE ? "invoices" : `money, ${measure}`);
+
+export const effectInterval = ({ measure, difference, lower, upper }: KnownComparison): Interval => ({
+  label: measureLabel(measure),
+  middle: difference,
+  low: lower,
+  high: upper,
+});
+
+/** The range of a comparison in points; coloured only when it lies on one side of nothing. */
+export function effectRange(comparison: Comparison, isVoid: boolean): Html {
+  if (!isKnownComparison(comparison)) return html`<span class="soft">not yet</span>`;
+  const interval = effectInterval(comparison);
+  if (interval.low > interval.high) return html`${formatPoints(interval.middle)} <small>moving</small>`;
+  const words = html`${formatPoints(interval.middle)} <small>${formatPoints(interval.low)} to ${formatPoints(interval.high)}</small>`;
+  return html`<span class="effect ${isVoid ? "void" : intervalSide(interval)}">${words}</span>`;
+}
+
+const VERDICT_LABELS: Record<VerdictOutcome, readonly [words: string, kind: "good" | "bad" | "warn" | ""]> = {
+  better: ["recovers more", "good"],
+  worse: ["recovers less", "bad"],
+  alike: ["no difference", ""],
+  open: ["cannot tell yet", ""],
+  moving: ["the difference moves", "warn"],
+  void: ["do not use", "bad"],
+};
+export const verdictState = (outcome: VerdictOutcome): Html => stateLabel(...VERDICT_LABELS[outcome]);
+export const verdictKind = (outcome: VerdictOutcome) => VERDICT_LABELS[outcome][1];
+
+/** Whether an experiment takes new invoices, and what it does with them. */
+export function experimentStatus(
+  { startedAt, comparedFrom, stoppedAt }: Experiment,
+  zone: string,
+  now: Date,
+): HtmlPart {
+  if (stoppedAt) return html`stopped ${timeElement(stoppedAt, zone)}`;
+  if (now < comparedFrom && comparedFrom > startedAt) return html`calibrating until ${timeElement(comparedFrom, zone)}`;
+  return "running";
+}
+
+/** An amount with its range, each with its sign. `side` is empty if the range includes zero. */
+export interface Uplift {
+  amount: string;
+  currency: string;
+  low: string;
+  high: string;
+  side: IntervalSide;
+}
+
+/** An amount with its sign. */
+const formatSignedMoney = (minor: number, currency: string) =>
+  `${minor < 0 ? "−" : "+"}${formatMoney(Math.abs(minor), currency)}`;
+
+/**
+ * What Dunlin's arm recovered beyond what it would have without, with its range: nothing as long as nothing can be told, and nothing from
+ * arms that can't be compared.
+ */
+export function upliftsOf({ comparisons, verdict }: InterimAnalysis): Uplift[] {
+  if (verdict.outcome === "void") return [];
+  return comparisons.filter(isKnownComparison).flatMap((comparison) => {
+    const { measure, dunlin, difference, lower, upper } = comparison;
+    if (measure === COUNT_MEASURE || lower > upper) return [];
+    const [amount, low, high] = [difference, lower, upper].map((share) =>
+      formatSignedMoney(share * dunlin.due, measure),
+    );
+    return [
+      { amount: amount!, currency: measure, low: low!, high: high!, side: intervalSide(effectInterval(comparison)) },
+    ];
+  });
+}

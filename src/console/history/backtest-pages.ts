@@ -1,0 +1,123 @@
+import type { BacktestResult } from "../../backtest/backtest.ts";
+import { type BacktestJob, requestBacktest } from "../../recovery/backtest-job.ts";
+import { findJob, listJobs } from "../../store/job-queue.ts";
+import { type Console, redirectTo } from "../console.ts";
+import { html } from "../html.ts";
+import { notFoundError, PageError } from "../page-error.ts";
+import type { Page } from "../page-layout.ts";
+import { isUuid, parsePageQuery } from "../page-query.ts";
+import { sendCsv } from "../show/csv-export.ts";
+import { formButton, formNotice } from "../show/form-fields.ts";
+import { formatCount } from "../show/number-format.ts";
+import { stateLabel } from "../show/state-labels.ts";
+import { emptyNotice, table } from "../show/table.ts";
+import { formatTime, timeElement } from "../show/time-format.ts";
+import type { Visit } from "../visit.ts";
+import { backtestReport, reportCells, STRATEGY_HEADINGS } from "./backtest-report.ts";
+
+const SHOWN_JOBS_MAX = 20;
+type BacktestPageJob = BacktestJob<BacktestResult>;
+
+/** Other ways of trying again, judged by what the merchant's own system did. */
+export function backtestRoutes(console: Console) {
+  const { ports } = console;
+  console.page("/backtest", null, async (visit) => {
+    parsePageQuery(visit.query, {});
+    return listPage(
+      (await listJobs(visit.db, visit.merchantId, "backtest", SHOWN_JOBS_MAX)) as BacktestPageJob[],
+      visit,
+    );
+  });
+  console.post("/backtest", "experiments", async ({ db, merchantId, actor, reply }) => {
+    const id = await requestBacktest(db, merchantId, actor, ports);
+    if (id === null) throw new PageError(409, "A backtest is under way already. Its page shows how far it is.");
+    console.onJob("backtest");
+    return redirectTo(reply, `/backtest/${id}`);
+  });
+  console.page("/backtest/:id", null, async (visit) => {
+    parsePageQuery(visit.query, {});
+    return jobPage(await requireJob(visit), visit.person.zone);
+  });
+  console.page("/backtest/:id/ways.csv", null, async (visit) => {
+    parsePageQuery(visit.query, {});
+    const { result } = await requireJob(visit);
+    if (!result) throw notFoundError("result");
+    return sendCsv(visit.reply, "backtest.csv", STRATEGY_HEADINGS, [reportCells(result.backtest)]);
+  });
+}
+
+async function requireJob({ db, merchantId, params }: Visit): Promise<BacktestPageJob> {
+  const job = isUuid(params.id!)
+    ? ((await findJob(db, merchantId, params.id!, "backtest")) as BacktestPageJob | null)
+    : null;
+  if (!job) throw notFoundError("backtest");
+  if (!job.result) return job;
+  // JSON has no moments.
+  const { from, to, countsFrom, aheadFrom } = job.result.backtest;
+  const momentOf = (told: Date | null | undefined) => (told ? new Date(told) : null);
+  const moments = {
+    from: new Date(from),
+    to: new Date(to),
+    countsFrom: momentOf(countsFrom),
+    aheadFrom: momentOf(aheadFrom),
+  };
+  return { ...job, result: { ...job.result, backtest: { ...job.result.backtest, ...moments } } };
+}
+
+function listPage(jobs: readonly BacktestPageJob[], visit: Visit): Page {
+  const isUnderWay = jobs.some(({ endedAt }) => endedAt === null);
+  return {
+    title: "Backtest",
+    tools: visit.may("experiments") && !isUnderWay && formButton("/backtest", "Judge the history", {}, "main"),
+    body: html`
+<p class="text">Would another way of trying again have recovered more? A backtest judges Dunlin, its fixed rules and common schedules by the payment attempts that are known here: those that were <a href="/import">imported</a> and those that were pushed. It learns from invoices in which your
+system happened to wait as long as the other way would have, and says nothing where there are too few. An <a href="/experiments">experiment</a> answers the same question without its assumptions.</p>
+${
+  jobs.length === 0
+    ? emptyNotice(
+        html`No backtest was made yet.${visit.may("experiments") ? html` <a href="/import">Import your history</a>, then press <b>Judge the history</b>.` : " Owners and admins make them."} A command judges a file that is not imported.`,
+        `npx dunlin backtest attempts.csv`,
+      )
+    : table(
+        "Backtests",
+        [
+          {
+            head: "Asked for",
+            cell: ({ id, askedAt }: BacktestPageJob) =>
+              html`<a href="/backtest/${id}">${timeElement(askedAt, visit.person.zone)}</a>`,
+          },
+          { head: "By", cell: ({ actor }) => actor.name },
+          { head: "Attempts", cell: ({ progress }) => formatCount(progress.read ?? 0), numeric: true },
+          { head: "State", cell: jobState },
+        ],
+        jobs,
+      )
+}`,
+  };
+}
+
+const jobState = ({ endedAt, failure, progress }: BacktestPageJob) => {
+  if (failure !== null) return html`${stateLabel("failed", "bad")} <small>${failure}</small>`;
+  return endedAt ? stateLabel("done", "good") : stateLabel(progress.isJudging ? "judging" : "reading", "warn");
+};
+
+function jobPage(job: BacktestPageJob, zone: string): Page {
+  const { id, progress, result, failure, askedAt, actor } = job;
+  const title = `Backtest of ${formatTime(askedAt, zone)}`;
+  const asked = html`<p class="soft">Asked for on ${timeElement(askedAt, zone)} by ${actor.name}.</p>`;
+  if (failure !== null) return { title, body: html`${formNotice("bad", failure)}${asked}${allBacktestsLink}` };
+  if (result)
+    return {
+      title,
+      tools: html`<a class="button" href="/backtest/${id}/ways.csv">Export CSV</a>`,
+      body: html`${result.isCut && formNotice("warn", "More attempts are known than one report can hold. Some invoices are left out, by the order of their ids.")}${backtestReport(result.backtest, zone)}${asked}${allBacktestsLink}`,
+    };
+  return {
+    title,
+    body: html`<div data-live="2"><p class="lead">${progress.isJudging ? `Judging ${formatCount(progress.read ?? 0)} payment attempts` : `Reading: ${formatCount(progress.read ?? 0)} payment attempts so far`}</p>
+<p><progress aria-label="The backtest is under way"></progress></p>
+<p class="soft">About two milliseconds for each failed invoice. It goes on when you leave this page.</p>${asked}</div>`,
+  };
+}
+
+const allBacktestsLink = html`<p class="again"><a class="button" href="/backtest">All backtests</a></p>`;

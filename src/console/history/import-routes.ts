@@ -1,0 +1,135 @@
+import type { FastifyReply } from "fastify";
+import { createInFlightRequests } from "../../api/in-flight.ts";
+import { parseCsvFormat } from "../../domain/csv-format.ts";
+import { FileRefusedError } from "../../domain/file-refused-error.ts";
+import { auditImport } from "../../history/audit-import.ts";
+import { importFile, isComplete, listFaults } from "../../history/import-file.ts";
+import { HISTORY_KIND_BY_NAME, KIND_NAMES } from "../../history/record-kinds.ts";
+import { type AuditEntry, listAuditEntries } from "../../store/audit-log.ts";
+import { findMerchant } from "../../store/merchants.ts";
+import { type Console, redirectTo } from "../console.ts";
+import { PageError } from "../page-error.ts";
+import type { Page } from "../page-layout.ts";
+import { parsePageQuery } from "../page-query.ts";
+import { readInPages, sendCsv } from "../show/csv-export.ts";
+import { formNotice } from "../show/form-fields.ts";
+import { formatZonedIso } from "../show/time-format.ts";
+import type { Visit } from "../visit.ts";
+import { importPage } from "./import-page.ts";
+import { buildImportResult, type UploadedFile } from "./import-result.ts";
+import { type UploadedForm, withUpload } from "./upload.ts";
+
+const CSV_PAGE_ROWS = 1_000;
+const HEADINGS = ["at_utc", "at", "by", "kind", "file", "rows", "known_before", "whole_file"];
+
+/** Pages that show the stored history and import more from files. */
+export function importRoutes(console: Console) {
+  const { page } = console;
+  page("/import", null, (visit) => {
+    parsePageQuery(visit.query, {});
+    return importPage(visit);
+  });
+  page("/import.csv", null, ({ db, query, merchantId, person: { zone }, reply }) => {
+    parsePageQuery(query, {});
+    const pages = readInPages(
+      CSV_PAGE_ROWS,
+      (last: AuditEntry | null) =>
+        listAuditEntries(db, merchantId, { noun: "history", ...(last && { before: last.id }) }, CSV_PAGE_ROWS),
+      ({ at, actor, object, details }) => [
+        at.toISOString(),
+        formatZonedIso(at, zone),
+        actor,
+        object,
+        String(details.file),
+        Number(details.rows),
+        Number(details["known before"]),
+        String(details["whole file"] ?? "yes"),
+      ],
+    );
+    return sendCsv(reply, "imports.csv", HEADINGS, pages);
+  });
+  uploadRoutes(console);
+}
+
+/** Three buttons of one form. */
+function uploadRoutes(console: Console) {
+  const { page, upload, ports, onWithdrawn, clockSkewMs } = console;
+  const arriving = createInFlightRequests();
+  type Take = (sent: UploadedForm, visit: Visit) => Promise<UploadedFile>;
+  type Answer = (sent: UploadedFile, visit: Visit, typed: URLSearchParams) => Promise<Page> | FastifyReply;
+  const taking = (path: string, take: Take, answer: Answer) =>
+    upload(path, "import", async (visit) => {
+      if (!arriving.enter(visit.merchantId, 1, visit.reply.raw))
+        throw new PageError(409, "Another file is arriving for this merchant. Send this one when it is done.");
+      let typed = new URLSearchParams();
+      try {
+        const sent = await withUpload(visit.reply.request.raw, (each) => {
+          typed = each.fields;
+          return take(each, visit);
+        });
+        return answer(sent, visit, typed);
+      } catch (error) {
+        if (!(error instanceof FileRefusedError)) throw error;
+        return {
+          ...(await importPage(visit, { short: formNotice("bad", `${error.message}.`), long: null }, typed)),
+          status: 422,
+        };
+      }
+    });
+  const clock = () => ({ now: ports.now(), skewMs: clockSkewMs });
+  const check: Take = async ({ fields, file }) => {
+    const { kind, reading } = readFileForm(fields, file.name);
+    return {
+      kind,
+      file: file.name,
+      taken: await importFile(file, HISTORY_KIND_BY_NAME[kind].kind, reading, undefined, clock()),
+      stored: null,
+    };
+  };
+  const store: Take = async ({ fields, file }, { db, merchantId, actor }) => {
+    const { kind, reading } = readFileForm(fields, file.name);
+    const merchant = (await findMerchant(db, merchantId))!;
+    const stored = { rows: 0, known: 0 };
+    const taken = await importFile(
+      file,
+      HISTORY_KIND_BY_NAME[kind].kind,
+      reading,
+      async (records) => {
+        const done = await HISTORY_KIND_BY_NAME[kind].store(db, merchant, records, ports, onWithdrawn);
+        stored.known += records.length - done.stored;
+        stored.rows += records.length;
+      },
+      clock(),
+    );
+    if (stored.rows > 0)
+      await auditImport(db, merchantId, actor, { kind, file: file.name, ...stored, whole: isComplete(taken) }, ports);
+    return { kind, file: file.name, taken, stored };
+  };
+  const show: Answer = (sent, visit, typed) => importPage(visit, buildImportResult(sent, visit.person.zone), typed);
+  taking("/import/check", check, show);
+  taking("/import", store, show);
+  taking("/import/wrong.csv", check, ({ taken: { wrong, broken, place } }, { reply }) => {
+    const rows = listFaults(wrong).map(({ line, column, says }) => [line, column, says]);
+    return sendCsv(
+      reply,
+      "wrong-rows.csv",
+      [place, "column", "error"],
+      [broken === null ? rows : [...rows, [null, null, broken]]],
+    );
+  });
+  // An answer stands under the address of its button, which means nothing to who opens it later.
+  for (const path of ["/import/check", "/import/wrong.csv"])
+    page(path, null, ({ reply }) => redirectTo(reply, "/import"));
+}
+
+const FORMAT_FIELDS = ["map", "states", "dates", "decimals"] as const;
+
+/** The fields of the form about its file. */
+function readFileForm(fields: URLSearchParams, file: string) {
+  const kind = KIND_NAMES.find((each) => each === fields.get("kind"));
+  if (!kind) throw new FileRefusedError(`Choose what is in the file: ${KIND_NAMES.join(", ")}`);
+  if (file === "") throw new FileRefusedError("Choose a file");
+  const said = Object.fromEntries(FORMAT_FIELDS.map((name) => [name, fields.get(name) || undefined]));
+  const known = HISTORY_KIND_BY_NAME[kind].kind.fields;
+  return { kind, reading: parseCsvFormat(said, known, known.get("state")!.words!) };
+}

@@ -1,0 +1,111 @@
+import { findPasswordProblem } from "../../auth/password.ts";
+import { signIn } from "../../auth/sign-in.ts";
+import { hashOfToken } from "../../auth/token.ts";
+import { THEMES } from "../../domain/person.ts";
+import { isTimeZone } from "../../domain/time-zone.ts";
+import { changePassword, setPreferences } from "../../store/people.ts";
+import { deleteOtherSessions } from "../../store/sessions.ts";
+import { type Console, redirectTo } from "../console.ts";
+import { type HtmlPart, html } from "../html.ts";
+import type { Page } from "../page-layout.ts";
+import { formButton, formField, formNotice, selectField } from "../show/form-fields.ts";
+import { factList } from "../show/table.ts";
+import type { Visit } from "../visit.ts";
+import { BUSY_MESSAGE } from "./sign-in-pages.ts";
+
+/** How a person sees pages, and the person's password. */
+export function accountRoutes(console: Console) {
+  const { everyone, ports, passwords } = console;
+  console.page("/account", null, (visit) => accountPage(visit, CONFIRMATIONS[visit.query.get("done") ?? ""] ?? null));
+  console.post("/account", null, async (visit) => {
+    const zone = visit.form.get("zone") ?? "";
+    const theme = THEMES.find((each) => each === visit.form.get("theme")) ?? "system";
+    if (!isTimeZone(zone))
+      return { ...accountPage(visit, formNotice("bad", "There is no such time zone.")), status: 400 };
+    await setPreferences(everyone, visit.person.id, { zone, theme });
+    return redirectTo(visit.reply, "/account?done=saved");
+  });
+  console.post("/account/password", null, async (visit) => {
+    const { form, person, actor } = visit;
+    const refuse = (says: string) => ({ ...accountPage(visit, formNotice("bad", says)), status: 400 });
+    const wanted = form.get("password") ?? "";
+    if (person.password === null) {
+      if (ports.realNow().getTime() - visit.signedInAt.getTime() > RECENT_SIGN_IN_MS)
+        return refuse("Sign out and in again first: a new password is taken only shortly after a sign-in.");
+    } else {
+      const former = { email: person.email, password: form.get("former") ?? "", address: actor.address ?? "" };
+      const result = await signIn(everyone, former, passwords, ports);
+      if (!("person" in result))
+        return refuse(result.refused === "busy" ? BUSY_MESSAGE : "The present password is another one.");
+    }
+    const problem = findPasswordProblem(wanted, person.email);
+    if (problem) return refuse(`The password ${problem}.`);
+    const password = await passwords.hash(wanted);
+    const isChanged = await everyone.transaction(async (tx) => {
+      if (!(await changePassword(tx, person.id, person.password, password))) return false;
+      await deleteOtherSessions(tx, person.id, hashOfToken(visit.token)!);
+      return true;
+    });
+    if (!isChanged) return refuse("The password was changed meanwhile, in another browser.");
+    return redirectTo(visit.reply, "/account?done=password");
+  });
+  console.post("/account/sessions", null, async ({ person, token, reply }) => {
+    await deleteOtherSessions(everyone, person.id, hashOfToken(token)!);
+    return redirectTo(reply, "/account?done=sessions");
+  });
+}
+
+/** Who signs in with the provider sets a password so soon after that: a browser left open is not enough. */
+const RECENT_SIGN_IN_MS = 10 * 60_000;
+
+const CONFIRMATIONS: Record<string, HtmlPart> = {
+  saved: formNotice("good", "Saved."),
+  password: formNotice("good", "The password was changed, and every other browser was signed out."),
+  linked: formNotice(
+    "good",
+    "From now on you sign in as you just did. The password that you had does not open this account any more, and other browsers were signed out.",
+  ),
+  sessions: formNotice("good", "Every other browser was signed out."),
+};
+
+const TIME_ZONES = Intl.supportedValuesOf("timeZone");
+
+function accountPage({ person, memberships }: Visit, says: HtmlPart): Page {
+  const zones = ["UTC", ...TIME_ZONES.filter((zone) => zone !== "UTC")];
+  return {
+    title: "Account",
+    body: html`${says}
+${factList([
+  ["Name", person.name],
+  ["E-mail", person.email],
+  ["Works for", memberships.map(({ name, role }) => html`${name} <span class="soft">as ${role}</span><br>`)],
+])}
+<section><h2>How pages look</h2>
+<form method="post" action="/account" class="card">
+${selectField(
+  "Time zone",
+  "zone",
+  zones.map((zone) => [zone, zone] as const),
+  person.zone,
+)}
+${selectField(
+  "Colours",
+  "theme",
+  [
+    ["system", "As the machine has them"],
+    ["light", "Light"],
+    ["dark", "Dark"],
+  ],
+  person.theme,
+)}
+<button class="main">Save</button></form></section>
+<section><h2>Password</h2>
+<form method="post" action="/account/password" class="card">
+${person.password === null ? html`<p>You sign in without one. A password beside that is set within 10 minutes of signing in.</p>` : formField({ label: "Present password", name: "former", type: "password", required: true, autocomplete: "current-password" })}
+${formField({ label: "New password", name: "password", type: "password", required: true, autocomplete: "new-password", hint: "At least 12 characters." })}
+<button class="main">${person.password === null ? "Set a password" : "Change the password"}</button></form></section>
+<section><h2>Other browsers</h2>
+<p>A sign-in ends after 12 hours without a page, and after 14 days in any case.</p>
+${formButton("/account/sessions", "Sign out everywhere else")}</section>`,
+  };
+}

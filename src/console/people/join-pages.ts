@@ -1,0 +1,132 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { acceptInvite, countJoinAttempt, findValidInvite } from "../../auth/invites.ts";
+import { findPasswordProblem } from "../../auth/password.ts";
+import { isEmail, normalizeEmail, signIn } from "../../auth/sign-in.ts";
+import type { Person } from "../../domain/person.ts";
+import { isTimeZone } from "../../domain/time-zone.ts";
+import type { Invite } from "../../store/invites.ts";
+import { findMerchant } from "../../store/merchants.ts";
+import { findPersonByEmail } from "../../store/people.ts";
+import { type Console, redirectTo, sendHtml } from "../console.ts";
+import { html } from "../html.ts";
+import { renderSignedOutPage } from "../page-layout.ts";
+import { formField, formNotice, hiddenFields } from "../show/form-fields.ts";
+import { clientAddressOf, formOf, urlOf } from "../visit.ts";
+import { providerJoinLink } from "./oidc-sign-in.ts";
+import { startSession } from "./session-cookie.ts";
+import { BUSY_MESSAGE } from "./sign-in-pages.ts";
+
+/** Links that make people members: `/setup` for the first one, `/join` for all others. */
+export function joinRoutes(console: Console) {
+  for (const path of ["/setup", "/join"]) {
+    console.http.get(path, async (request, reply) => {
+      const token = urlOf(request).searchParams.get("t") ?? "";
+      return sendJoinPage(console, reply, token, {}, null);
+    });
+    console.http.post(path, (request, reply) => handleJoin(console, request, reply));
+  }
+}
+
+interface JoinFormInput {
+  email?: string;
+  name?: string;
+}
+
+async function handleJoin(console: Console, request: FastifyRequest, reply: FastifyReply) {
+  const { everyone, ports, passwords } = console;
+  const form = formOf(request);
+  const token = form.get("t") ?? "";
+  const email = normalizeEmail(form.get("email") ?? "");
+  const name = (form.get("name") ?? "").trim();
+  const password = form.get("password") ?? "";
+  const refuse = (says: string) => sendJoinPage(console, reply.code(400), token, { email, name }, says);
+  const invite = await findValidInvite(everyone, token, ports);
+  if (!invite) return sendJoinPage(console, reply, token, {}, null);
+  if (!isEmail(email)) return refuse("This is not an e-mail address.");
+  // What costs much comes last: who holds a link for somebody else keeps nobody busy.
+  if (invite.email !== null && invite.email !== email) return refuse(REFUSAL_MESSAGES.over);
+  if (!(await countJoinAttempt(everyone, invite, ports)))
+    return sendJoinPage(
+      console,
+      reply.code(429).header("retry-after", "900"),
+      token,
+      {},
+      "Too many tries. Wait a quarter of an hour.",
+    );
+  const address = clientAddressOf(request, console);
+  const known = await findPersonByEmail(everyone, email);
+  if (known) {
+    if (known.password === null) return refuse("This address signs in without a password: use the button below.");
+    // Who has the link but not the password must not get in as somebody else.
+    const result = await signIn(everyone, { email, password, address }, passwords, ports);
+    if (!("person" in result))
+      return refuse(
+        result.refused === "busy"
+          ? BUSY_MESSAGE
+          : "This address is known already: type the password that belongs to it.",
+      );
+  } else {
+    if (name === "" || name.length > 100) return refuse("Say how you are called, in at most 100 characters.");
+    const problem = findPasswordProblem(password, email);
+    if (problem) return refuse(`The password ${problem}.`);
+  }
+  const zone = form.get("zone") ?? "";
+  if (passwords.isBusy()) return refuse(BUSY_MESSAGE);
+  const person: Person = known ?? {
+    id: ports.newId(),
+    email,
+    name,
+    password: await passwords.hash(password),
+    zone: isTimeZone(zone) ? zone : "UTC",
+    theme: "system",
+    createdAt: ports.now(),
+  };
+  const refused = await acceptInvite(everyone, invite, person, known === null, address, ports);
+  if (refused !== null) return refuse(REFUSAL_MESSAGES[refused]);
+  await startSession(console, request, reply, person);
+  return redirectTo(reply, "/overview");
+}
+
+const REFUSAL_MESSAGES = {
+  taken: "Somebody signed up with this address a moment ago.",
+  over: "This link is not for this address, or it was used a moment ago.",
+  member: "You are a member already: sign in.",
+};
+
+async function sendJoinPage(
+  console: Console,
+  reply: FastifyReply,
+  token: string,
+  typed: JoinFormInput,
+  problem: string | null,
+) {
+  const invite = await findValidInvite(console.everyone, token, console.ports);
+  // What stands in the address must reach nobody else.
+  reply.header("referrer-policy", "no-referrer");
+  if (!invite) return sendHtml(reply.code(404), renderSignedOutPage("This link is over", INVITE_ENDED_NOTICE));
+  const merchant = await findMerchant(console.walled.of(invite.merchantId), invite.merchantId);
+  return sendHtml(
+    reply,
+    renderSignedOutPage(`Join ${merchant?.name ?? "Dunlin"}`, joinForm(console, invite, token, typed, problem)),
+  );
+}
+
+const INVITE_ENDED_NOTICE = html`<p>It was used, taken back, or is too old. Ask for a new one: <code>npx dunlin invite</code> on the machine prints one.</p>
+<p><a class="button" href="/sign-in">Sign in</a></p>`;
+
+const joinForm = (
+  { oidc }: Console,
+  invite: Invite,
+  token: string,
+  typed: JoinFormInput,
+  problem: string | null,
+) => html`
+<p>You will be <b>${invite.role}</b>. If you have an account here already, sign in with its password.</p>
+${problem && formNotice("bad", problem)}
+<form method="post" action="/join">
+${formField({ label: "E-mail", name: "email", type: "email", value: typed.email ?? invite.email ?? "", required: true, autocomplete: "username" })}
+${formField({ label: "Name", name: "name", value: typed.name ?? "", autocomplete: "name", maxlength: 100 })}
+${formField({ label: "Password", name: "password", type: "password", required: true, autocomplete: "new-password", hint: "At least 12 characters. A sentence is easier to keep in mind than signs." })}
+${hiddenFields({ t: token, zone: "" })}<button class="main">Join</button>
+</form>
+${providerJoinLink(oidc, token)}`;

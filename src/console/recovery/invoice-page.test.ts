@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import pino from "pino";
+import { readPretrainedModel } from "../../../simulator/trial/open-world.ts";
+import { ingestTransactions } from "../../recovery/ingest.ts";
+import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
+import { createMerchant } from "../../recovery/merchant-settings.ts";
+import { createModelCache } from "../../recovery/model-cache.ts";
+import { processDueCases } from "../../recovery/process-due-cases.ts";
+import { prepared } from "../../store/database.ts";
+import { createTestConsole, SECRET_KEYS } from "../console.fixture.ts";
+
+const DUE = prepared("test_due", "select min(due_at) as at from due_cases");
+
+test("an instruction that was decided and did not reach the endpoint yet is said to wait, not to be planned for a past moment", async (t) => {
+  const at = await createTestConsole();
+  t.after(() => at.close());
+  const { db, ports } = at;
+  const log = pino({ level: "silent" });
+  const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
+  const decide = async () => {
+    while ((await processDueCases({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).stepped > 0)
+      at.clock.serviceMs++;
+  };
+  const credential = { auth: "bearer", secret: "t" } as const;
+  const settings = { webhookUrl: "https://shop.example/hooks", credential };
+  const merchant = await createMerchant(db, "Shop", settings, SECRET_KEYS, ports);
+  const now = ports.now();
+  const invoice = { id: "in_a", state: "UNPAID", customerId: "cus_1", amount: 4_900, currency: "EUR" } as const;
+  await ingestInvoices(db, merchant, [[{ ...invoice, createdAt: now, updatedAt: now }]], ports, () => {});
+  await decide();
+  const viewer = await at.browser(await at.person("viewer", merchant));
+  const page = async () => (await viewer.get("/invoices/in_a")).body;
+  assert.match(await page(), /unpaid for \d+ \w+, next action planned for <time/);
+  assert.match((await viewer.get("/invoices")).body, /data-head="Next action"><time/);
+  at.clock.serviceMs = (await db.run<{ at: Date }>(DUE)).rows[0]!.at.getTime();
+  await decide();
+  assert.match(
+    await page(),
+    /, an instruction waits for its delivery<\/p>[\s\S]*Next action<\/dt><dd>waits for its delivery/,
+  );
+  assert.doesNotMatch((await viewer.get("/invoices")).body, /data-head="Next action"><time/, "its moment has passed");
+});
+
+test("an invoice that is paid in part says what is left to pay", async (t) => {
+  const at = await createTestConsole();
+  t.after(() => at.close());
+  const { db, ports, merchant } = at;
+  const now = ports.now();
+  const invoice = { id: "in_a", state: "UNPAID", customerId: "cus_1", amount: 4_900, currency: "EUR" } as const;
+  await ingestInvoices(db, merchant, [[{ ...invoice, createdAt: now, updatedAt: now }]], ports, () => {});
+  const page = async () => (await (await at.as("viewer")).get("/invoices/in_a")).body;
+  assert.doesNotMatch(await page(), /Left to pay/);
+  const part = { id: "tx_1", state: "PAID", invoiceId: "in_a", amount: 1_900, currency: "EUR" } as const;
+  await ingestTransactions(db, merchant, [[{ ...part, createdAt: now, updatedAt: now }]], ports, () => {});
+  assert.match(await page(), /Left to pay<\/dt><dd>EUR.30\.00</);
+});

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Case, CaseArm } from "../../domain/case.ts";
+import type { DecisionRecord } from "../../domain/decision.ts";
+import type { RecoveryAction } from "../../domain/recovery-action.ts";
+import type { ExplainedCase } from "../../recovery/load-explained-case.ts";
+import type { ShownAction, ShownTransaction } from "../../store/invoice-history.ts";
+import { htmlText } from "../html.ts";
+import { renderTimeline } from "./invoice-timeline.ts";
+
+const day = (n: number) => new Date(Date.UTC(2026, 2, n, 8));
+const explained: ExplainedCase = {
+  invoice: {
+    id: "in_1",
+    state: "UNPAID",
+    customerId: "cus_1",
+    amount: 4_900,
+    currency: "EUR",
+    createdAt: day(1),
+    updatedAt: day(1),
+  },
+  case: null,
+  earlierCases: [],
+  actions: [],
+  transactions: [],
+  payer: {},
+  decisions: [],
+  balance: null,
+  smallestAmount: 0,
+  now: day(3),
+};
+const history = { explained, actions: [], deliveries: [], transactions: [], decisions: [], shown: null } as const;
+const declined: ShownTransaction = {
+  id: "t",
+  state: "FAILED",
+  amount: 4_900,
+  currency: "EUR",
+  createdAt: day(1),
+  paymentMethodType: "card",
+  cardBrand: "visa",
+  cardLast4: "4242",
+  networkDeclineCode: "51",
+  networkAdviceCode: null,
+  paymentGatewayErrorCode: null,
+  paymentGatewayErrorMessage: null,
+  initiator: null,
+  recoveryActionId: null,
+};
+const titles = (of: Partial<Parameters<typeof renderTimeline>[0]>) =>
+  [...htmlText(renderTimeline({ ...history, ...of }, "UTC", day(3))).matchAll(/<h3>(.*?) ?<(?:time|span)/g)].map(
+    ([, title]) => title,
+  );
+
+test("a retry that was planned anew stands after what it was planned anew for", () => {
+  const action: ShownAction = {
+    id: "a",
+    type: "RETRY",
+    status: "SCHEDULED",
+    actionSuggestion: "RETRY",
+    idealRetryTime: day(5),
+    reasons: [],
+    decidedAt: null,
+    executedAt: null,
+    attemptedAt: null,
+    createdAt: day(1),
+  };
+  const planned = (n: number) =>
+    ({ actionId: "a", madeAt: day(n), account: { days: [] } }) as unknown as DecisionRecord;
+  const transactions = [{ ...declined, createdAt: day(2) }];
+  const [later, cause] = titles({ actions: [action], transactions, decisions: [planned(1), planned(2)] });
+  assert.deepEqual([later, cause], ["Planned: retry at", "Payment attempt: failed"]);
+});
+
+test("a transaction without an amount is a check of a card, at which no money moved", () => {
+  const check: ShownTransaction = { ...declined, state: "VOIDED", amount: 0, networkDeclineCode: null };
+  assert.deepEqual(titles({ transactions: [check] }), ["Check of a card: voided", "Invoice created"]);
+  assert.match(
+    htmlText(renderTimeline({ ...history, transactions: [check] }, "UTC", day(3))),
+    /No money moved on Visa …4242/,
+  );
+});
+
+const kase = (over: Partial<Case>) =>
+  ({
+    id: "k",
+    arm: "dunlin",
+    openedAt: day(1),
+    endedAt: null,
+    endReason: null,
+    windowEndsAt: day(29),
+    ...over,
+  }) as Case;
+const decisionOf = (kind: string, caseId = "k") =>
+  ({ caseId, kind, madeAt: day(2), account: { reasons: ["So it is."], days: [] } }) as unknown as DecisionRecord;
+
+test("an open case that waits says so as long as it does; why is among the answers", () => {
+  const shown = (kinds: string[], arm: CaseArm = "dunlin") => ({
+    explained: { ...explained, case: kase({ arm }) },
+    decisions: kinds.map((kind) => decisionOf(kind)),
+  });
+  const of = shown(["card_change", "wait"]);
+  assert.deepEqual(titles(of), ["Decided: wait", "Recovery began", "Invoice created"]);
+  assert.doesNotMatch(htmlText(renderTimeline({ ...history, ...of }, "UTC", day(3))), /So it is/);
+  assert.deepEqual(titles(shown(["wait", "retry"])), ["Recovery began", "Invoice created"]);
+  assert.deepEqual(titles(shown(["wait"], "merchant")), ["Recovery began", "Invoice created"]);
+});
+
+test("why a case was given up is told of earlier ones alone: of the latest it is among the answers", () => {
+  const ended = { endedAt: day(2), endReason: "hopeless" } as const;
+  const page = (id: string) =>
+    htmlText(
+      renderTimeline(
+        {
+          ...history,
+          explained: { ...explained, earlierCases: [kase({ id: "e", ...ended })], case: kase({ id: "k", ...ended }) },
+          decisions: [decisionOf("stop", id)],
+        },
+        "UTC",
+        day(3),
+      ),
+    );
+  assert.match(page("e"), /Recovery ended: hopeless.*<li>So it is\.<\/li>/s);
+  assert.doesNotMatch(page("k"), /So it is/);
+});
+
+test("of what is planned now the reasons are among the answers, of what was asked for before they stand here", () => {
+  const action = { id: "a", type: "RETRY", status: "SENT", idealRetryTime: day(2), reasons: ["So it is."] } as const;
+  const shown = { ...action, decidedAt: day(1), executedAt: null, createdAt: day(1) } as unknown as ShownAction;
+  const page = (over: Partial<Case>) => {
+    const latest = { ...explained, case: kase(over), actions: [shown as unknown as RecoveryAction] };
+    return htmlText(renderTimeline({ ...history, explained: latest, actions: [shown] }, "UTC", day(3)));
+  };
+  assert.doesNotMatch(page({}), /So it is/);
+  assert.match(page({ endedAt: day(2), endReason: "paid" }), /Decided: retry.*So it is/s);
+});

@@ -1,0 +1,297 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pino from "pino";
+import { readPretrainedModel } from "../../../simulator/trial/open-world.ts";
+import { DAY_MS } from "../../domain/durations.ts";
+import type { Invoice } from "../../domain/invoice.ts";
+import type { Merchant } from "../../domain/merchant.ts";
+import type { Transaction } from "../../domain/transaction.ts";
+import { ingestTransactions } from "../../recovery/ingest.ts";
+import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
+import { createMerchant, type MerchantSettings } from "../../recovery/merchant-settings.ts";
+import { createModelCache } from "../../recovery/model-cache.ts";
+import { processDueCases } from "../../recovery/process-due-cases.ts";
+import { prepared } from "../../store/database.ts";
+import { insertExperiment } from "../../store/experiments.ts";
+import { createTestConsole, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
+
+const SCRIPT = `<script>alert("1")</script>`;
+let at: TestConsole;
+before(async () => {
+  at = await createTestConsole();
+});
+after(() => at.close());
+
+const log = pino({ level: "silent" });
+async function shop(settings: MerchantSettings = {}) {
+  const merchant = await createMerchant(at.db, "Shop", settings, SECRET_KEYS, at.ports);
+  const browser = await at.browser(await at.person("viewer", merchant));
+  return { merchant, browser };
+}
+const unpaid = (id: string, over: Partial<Invoice> = {}): Invoice => ({
+  id,
+  state: "UNPAID",
+  customerId: "cus_1",
+  amount: 123456,
+  currency: "USD",
+  createdAt: at.ports.now(),
+  updatedAt: at.ports.now(),
+  ...over,
+});
+async function push(merchant: Merchant, ...invoices: Invoice[]) {
+  for (const invoice of invoices) {
+    await ingestInvoices(at.db, merchant, [[invoice]], at.ports, () => {});
+    const { amount, currency, customerId } = invoice;
+    const now = at.ports.now();
+    const failed: Transaction = {
+      id: `tx_${at.ports.newId()}`,
+      state: "FAILED",
+      invoiceId: invoice.id,
+      amount,
+      currency,
+      customerId,
+      createdAt: now,
+      updatedAt: now,
+      paymentMethodType: "card",
+      cardCountry: "DE",
+      cardFingerprint: `fp_${invoice.id}`,
+      networkDeclineCode: "51",
+      paymentGatewayErrorMessage: SCRIPT,
+    };
+    if (invoice.state === "UNPAID") await ingestTransactions(at.db, merchant, [[failed]], at.ports, () => {});
+  }
+  const { db, ports } = at;
+  const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
+  while ((await processDueCases({ db, ports, log, onEvents() {}, onWithdrawn() {}, models })).stepped > 0)
+    at.clock.serviceMs++;
+}
+const SUCCEED = {
+  name: "test_succeed",
+  text: "update recovery_actions set status = 'SUCCEEDED', decided_at = $3, executed_at = $3, updated_at = $3 where merchant_id = $1 and invoice_id = $2",
+};
+async function recover(merchant: Merchant, invoice: Invoice) {
+  at.clock.serviceMs += 1_000;
+  await at.db.run(SUCCEED, [merchant.id, invoice.id, at.ports.now()]);
+  await push(merchant, { ...invoice, state: "PAID", updatedAt: at.ports.now() });
+}
+
+test("with cases and without an endpoint the overview says that no instruction goes out", async () => {
+  const { merchant, browser } = await shop();
+  await push(merchant, unpaid("in_1"));
+  assert.match((await browser.get("/overview")).body, /No endpoint is set: cases are planned, and no instruction/);
+  const watched = await shop({ shadow: true });
+  await push(watched.merchant, unpaid("in_1"));
+  for (const path of ["/overview", "/deliveries"])
+    assert.doesNotMatch(
+      (await watched.browser.get(path)).body,
+      /No endpoint is set|Nothing has been in recovery/,
+      path,
+    );
+});
+
+test("beside the first steps the overview says what is wrong with an endpoint, not that there is none: that is the first step", async () => {
+  const empty = async (settings: MerchantSettings) => (await (await shop(settings)).browser.get("/overview")).body;
+  assert.doesNotMatch(await empty({}), /No endpoint is set/);
+  const paused = await empty({ webhookUrl: "https://shop.example/", webhookPaused: true });
+  assert.match(paused, /Deliveries are paused since[^\n]*\n[\s\S]*Nothing has been in recovery yet/);
+});
+
+test("numbers on the overview are the sums of the rows behind them, currency by currency, and exact", async () => {
+  const { merchant, browser } = await shop();
+  const huge = [unpaid("in_a", { amount: 2 ** 53 - 1 }), unpaid("in_b", { amount: 2 ** 53 - 1 })];
+  const others = [unpaid("in_c", { currency: "JPY", amount: 1234 }), unpaid("in_d", { currency: "KWD", amount: 1234 })];
+  await push(merchant, ...huge, ...others, unpaid("in_e", { currency: "HUF", amount: 500_000 }));
+  for (const invoice of [...huge, ...others]) await recover(merchant, invoice);
+  const page = (await browser.get("/overview?days=7")).body;
+  // 2 × 9007199254740991 cents: beyond what a number holds.
+  for (const amount of ["USD\u00a0180,143,985,094,819.82", "JPY\u00a01,234", "KWD\u00a01.234", "HUF\u00a05,000.00"])
+    assert.ok(page.includes(amount), amount);
+  assert.doesNotMatch(page, /uplift|extra revenue/i, "without a holdout nothing is claimed");
+  const link = /href="(\/invoices\?outcome=recovered&amp;endedFrom=[^"]+)"/.exec(page)![1]!.replaceAll("&amp;", "&");
+  const rows = (await browser.get(link)).body;
+  assert.match(rows, /4 cases in the filter/);
+  assert.ok(rows.includes("JPY\u00a01,234, KWD\u00a01.234, USD\u00a0180,143,985,094,819.82"));
+});
+
+test("the recovery rate is that of cases whose window is over, paid or not, and there is none before", async () => {
+  const { merchant, browser } = await shop();
+  const rate = async (days = "28") => {
+    const page = (await browser.get(`/overview?days=${days}`)).body;
+    return /Recovery rate<\/h2><p class="figure">(.+?)<\/p><p><small>(.+?)<\/small>/.exec(page)!.slice(1);
+  };
+  const ids = ["in_a", "in_b", "in_c", "in_d"];
+  const invoices = ids.map((id) => unpaid(id, { customerId: `cus_${id}` }));
+  await push(merchant, ...invoices);
+  await recover(merchant, invoices[0]!);
+  await push(merchant, { ...invoices[1]!, state: "VOIDED", updatedAt: at.ports.now() });
+  assert.deepEqual(await rate(), ["–", "no case that failed 35 to 63 days ago; newer ones may still be open"]);
+  // All of them are over, and those of the days after them are not.
+  at.clock.serviceMs += 36 * DAY_MS;
+  await push(merchant, unpaid("in_e"));
+  assert.deepEqual(await rate(), ["33.3%", "1 of 3 cases that failed 35 to 63 days ago; newer ones may still be open"]);
+  at.clock.serviceMs += 10 * DAY_MS;
+  assert.match((await rate("7")).join(), /^–,no case that failed 35 to 42 days ago/);
+});
+
+test("an invoice paid without an instruction does not count as recovered", async () => {
+  const { merchant, browser } = await shop();
+  const invoice = unpaid("in_a");
+  await push(merchant, invoice);
+  at.clock.serviceMs += 60_000;
+  await push(merchant, { ...invoice, state: "PAID", updatedAt: at.ports.now() });
+  const page = (await browser.get("/overview")).body;
+  assert.match(page, /Recovered in the last 28 days: nothing yet/);
+  assert.match((await browser.get("/invoices?outcome=paid")).body, /1 case in the filter/);
+  assert.match((await browser.get("/invoices?outcome=recovered")).body, /No invoice in recovery fits/);
+});
+
+const LEAVE_ALONE = prepared("test_leave_alone", "update cases set arm = 'merchant' where merchant_id = $1");
+
+test("an invoice in the merchant's arm counts nowhere as Dunlin's, and the page links to the comparison", async () => {
+  const { merchant, browser } = await shop();
+  assert.doesNotMatch((await browser.get("/overview")).body, /What Dunlin added/);
+  const startedAt = at.ports.now();
+  const fixed = { id: at.ports.newId(), name: "Holdout", salt: "s", share: 0.1, startedAt, comparedFrom: startedAt };
+  const plan = { stoppedAt: null, maturityDays: 28, primary: "count", margin: 0.01 } as const;
+  assert.equal(await insertExperiment(at.db, merchant.id, { ...fixed, ...plan }), true);
+  const invoice = unpaid("in_a");
+  await push(merchant, invoice);
+  await at.db.run(LEAVE_ALONE, [merchant.id]);
+  at.clock.serviceMs += 60_000;
+  await push(merchant, { ...invoice, state: "PAID", updatedAt: at.ports.now() });
+  const page = (await browser.get("/overview")).body;
+  assert.match(page, /What Dunlin added, by the experiment <a[^>]+>Holdout<[\s\S]*It was not looked at yet/);
+  assert.match(page, /Paid without an instruction<\/h2><p class="figure"><a[^>]+>0<\/a>/);
+  assert.match((await browser.get("/invoices?outcome=watched")).body, /1 case in the filter/);
+});
+
+test("in shadow mode the overview says so, and the page of an invoice shows what Dunlin would do and what else it considered", async () => {
+  const { merchant, browser } = await shop({ shadow: true });
+  await push(merchant, unpaid("in_a"));
+  const owner = await at.browser(await at.person("owner", merchant));
+  const over = unpaid("in_b", { customerId: "cus_2" });
+  await push(merchant, over);
+  at.clock.serviceMs += 60_000;
+  await push(merchant, { ...over, state: "PAID", updatedAt: at.ports.now() });
+  const overview = (await owner.get("/overview")).body;
+  assert.match(overview, /Shadow mode is on[\s\S]*An experiment can set a part aside once shadow mode is off/);
+  assert.doesNotMatch(overview, /Leave a part alone/, "what is refused is not offered");
+  const page = (await browser.get("/invoices/in_a")).body;
+  assert.match(page, /Shadow mode: Dunlin would ask for a retry at <time[\s\S]*The numbers/);
+  assert.match((await browser.get("/invoices?outcome=watched")).body, /2 cases in the filter/);
+});
+
+test("the overview begins its days and weeks on the viewer's clocks", async () => {
+  const { merchant, browser } = await shop();
+  at.clock.serviceMs = Date.UTC(2026, 9, 25, 22, 30); // a Monday in Auckland, a Sunday in Berlin
+  const invoice = unpaid("in_a");
+  await push(merchant, invoice);
+  await recover(merchant, invoice);
+  const weekIn = async (zone: string) => {
+    await browser.post("/account", { zone, theme: "system" });
+    return /week of (\d+ \w+) 100/.exec((await browser.get("/overview?days=7")).body)?.[1];
+  };
+  assert.equal(await weekIn("Europe/Berlin"), "19 Oct");
+  assert.match((await browser.get("/overview?days=7")).body, /paid since 19 Oct 2026 after/, "of 25 hours one is left");
+  assert.equal(await weekIn("Pacific/Auckland"), "26 Oct");
+  const since = /endedFrom=2026-10-19T11%3A00[^>]+>1<\/a> invoice paid since 20 Oct 2026 after/;
+  assert.match((await browser.get("/overview?days=7")).body, since, "a week, with today");
+});
+
+test("the actions are those of the API, with its filters, and as a command that asks it the same", async () => {
+  const { merchant, browser } = await shop();
+  await push(merchant, unpaid("in_a"), unpaid("in_b", { currency: "EUR", customerId: "cus_2" }));
+  const all = (await browser.get("/actions")).body;
+  assert.match(all, /2 actions/);
+  assert.match(all, /Germany/);
+  const page = (await browser.get("/actions?customerId=cus_2&orderBy=updated_at")).body;
+  assert.match(page, /1 action in the filter/);
+  assert.match(page, /v1\/recovery_actions\?customerId=cus_2&amp;orderBy=updated_at&quot;/);
+  for (const [query, says] of [
+    ["currency=euro", /currency must be/],
+    ["invoice=in_a", /is not a parameter/],
+    ["pageToken=x", /for programs/],
+    ["after=x", /where a page begins/],
+  ] as const) {
+    const reply = await browser.get(`/actions?${query}`);
+    assert.equal(reply.statusCode, 400, query);
+    assert.match(reply.body, says);
+  }
+});
+
+test("the CSV of actions is one that a spreadsheet reads, with amounts both ways, and runs nothing", async () => {
+  const { merchant, browser } = await shop();
+  await push(
+    merchant,
+    unpaid("=1+1", { currency: "KWD", amount: 1234 }),
+    unpaid('in "b", c', { customerId: "@SUM(A1)" }),
+  );
+  const reply = await browser.get("/actions.csv?orderBy=created_at&orderDirection=asc");
+  assert.equal(reply.headers["content-disposition"], 'attachment; filename="recovery-actions.csv"');
+  const [head, first, second] = reply.body.split("\r\n");
+  assert.ok(head!.startsWith("\ufeffid,created_at_utc,created_at,"));
+  assert.match(first!, /,'=1\+1,cus_1,,,1234,1\.234,KWD,DE,/);
+  assert.match(second!, /,"in ""b"", c",'@SUM\(A1\),,,123456,1234\.56,USD,DE,/);
+});
+
+test("pages of actions and invoices follow each other without a gap or a double, and the CSV has them all", async () => {
+  const { merchant, browser } = await shop();
+  await push(merchant, ...Array.from({ length: 120 }, (_, n) => unpaid(`in_${n}`, { customerId: `cus_${n}` })));
+  for (const list of ["/actions", "/invoices"]) {
+    const seen: string[] = [];
+    let path: string | undefined = list;
+    while (path) {
+      const page: string = (await browser.get(path)).body;
+      seen.push(...[...page.matchAll(/<a class="id" href="\/invoices\/(in_\d+)"/g)].map(([, id]) => id!));
+      path = /rel="next" href="([^"]+)"/.exec(page)?.[1]?.replaceAll("&amp;", "&");
+    }
+    assert.equal(seen.length, 120, list);
+    assert.equal(new Set(seen).size, 120, list);
+    assert.equal((await browser.get(`${list}.csv`)).body.trim().split("\r\n").length, 121);
+  }
+});
+
+test("an invoice tells its story, latest first, with the reasons of each decision in words", async () => {
+  const { merchant, browser } = await shop();
+  const invoice = unpaid("in/a ?&", { customerId: SCRIPT });
+  await push(merchant, invoice);
+  const page = (await browser.get(`/invoices/${encodeURIComponent(invoice.id)}`)).body;
+  assert.match(page, /<h1>Invoice in\/a \?&amp;<\/h1>/);
+  assert.match(page, /USD.1,234\.56, unpaid for \d+ ms, next action planned for/);
+  assert.match(
+    page,
+    /<details open><summary>What is planned now\?<\/summary>[\s\S]*<p>The last try failed: [^<]+\(code 51\)\.<\/p>[\s\S]*Planned: retry at <time [^>]*>\d+ \w+ \d{4} \d\d:\d\d<\/time> \(UTC\) /,
+  );
+  assert.match(page, /Payment attempt: failed[\s\S]*code 51/);
+  assert.ok(!page.includes("<script>alert"), "nothing from outside is markup");
+  at.clock.serviceMs += DAY_MS;
+  await recover(merchant, invoice);
+  const after = (await browser.get(`/invoices/${encodeURIComponent(invoice.id)}`)).body;
+  const titles = [...after.matchAll(/<h3>([A-Z][^<:]+)/g)].map(([, title]) => title!.trim());
+  assert.ok(titles.indexOf("Recovery ended") < titles.indexOf("Recovery began"), titles.join(", "));
+  assert.ok(titles.includes("The retry succeeded"));
+});
+
+test("the story plots the other times of a decision, one decision at a time, and a file has them all", async () => {
+  const { merchant, browser } = await shop();
+  await push(merchant, unpaid("in_a"));
+  const page = (await browser.get("/invoices/in_a")).body;
+  assert.match(page, /id="considered"[\s\S]*Chosen: \d+ \w+ 2026[\s\S]*<circle class="moment chosen"/);
+  const other = (await browser.get(`/invoices/in_a?decision=${at.ports.newId()}`)).body;
+  assert.doesNotMatch(other, /id="considered"/);
+  const link = /href="(\?decision=[0-9a-f-]+)#considered"/.exec(other)![1]!;
+  assert.match((await browser.get(`/invoices/in_a${link}`)).body, /id="considered"/);
+  const csv = (await browser.get("/decisions.csv?invoiceId=in_a")).body.trim().split("\r\n");
+  const shown = page.split("Times that were considered")[1]!.match(/best compared of its day/g)!.length;
+  const listed = csv.filter((line) => line.includes(",best compared of its day,")).length;
+  assert.ok([shown, shown + 1].includes(listed), "the chosen one may be one of them");
+  assert.equal((await browser.get("/decisions.csv")).statusCode, 400);
+});
+
+test("invoices of another merchant, and unknown ones, are not there", async () => {
+  const [mine, theirs] = [await shop(), await shop()];
+  await push(theirs.merchant, unpaid("in_theirs"));
+  for (const id of ["in_theirs", "nothing"]) assert.equal((await mine.browser.get(`/invoices/${id}`)).statusCode, 404);
+  assert.doesNotMatch((await mine.browser.get("/invoices")).body, /in_theirs/);
+  assert.doesNotMatch((await mine.browser.get("/actions.csv")).body, /in_theirs/);
+});

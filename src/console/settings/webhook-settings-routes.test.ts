@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, beforeEach, test } from "node:test";
+import { startHttpsServer } from "../../../sdk/test/https-server.ts";
+import { realPorts } from "../../delivery/deliverer.fixture.ts";
+import { parseAllowList } from "../../delivery/https/address-guard.ts";
+import { createTestEventSender } from "../../delivery/test-event.ts";
+import { findMerchant } from "../../store/merchants.ts";
+import { seal, unseal } from "../../store/secret-box.ts";
+import { createTestConsole, hiddenFieldValue, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
+
+const TOKEN = "hook-token-of-the-shop";
+let endpoint: Awaited<ReturnType<typeof startHttpsServer>>;
+let answer: { status: number; body: string };
+let at: TestConsole;
+let developer: Awaited<ReturnType<TestConsole["as"]>>;
+before(async () => {
+  endpoint = await startHttpsServer((request, response) => {
+    if (request.headers.authorization !== `Bearer ${TOKEN}`) {
+      response.writeHead(401);
+      return void response.end(`no: ${request.headers.authorization}`);
+    }
+    response.writeHead(answer.status, { "content-type": "application/json" });
+    response.end(answer.body);
+  });
+  const { port } = new URL(endpoint.url);
+  const allow = parseAllowList(`127.0.0.1/32:${port},::1/128:${port}`);
+  const sendTestEvent = createTestEventSender({ allow, extraCa: endpoint.ca }, SECRET_KEYS, realPorts);
+  at = await createTestConsole({ allow, sendTestEvent });
+  developer = await at.as("developer");
+});
+beforeEach(() => {
+  answer = { status: 200, body: '{"success":true}' };
+});
+after(async () => {
+  await at.close();
+  await endpoint.close();
+});
+
+const merchant = async () => (await findMerchant(at.db, at.merchant.id))!;
+const settings = (over: Record<string, string> = {}) => ({
+  url: `${endpoint.url}/hooks`,
+  paths: "one",
+  shape: "envelope",
+  auth: "bearer",
+  token: TOKEN,
+  user: "",
+  password: "",
+  ...over,
+});
+const save = (over: Record<string, string> = {}) => developer.post("/settings/webhook", settings(over));
+const sendTest = (type = "pause_collection") => developer.post("/settings/webhook/test", { type });
+
+test("the endpoint is saved with a credential that is stored encrypted and shown on no page", async () => {
+  assert.match((await developer.get("/settings/webhook")).body, /No endpoint yet/);
+  assert.equal((await save({ shape: "flat", paths: "sub" })).statusCode, 303);
+  const saved = await merchant();
+  assert.deepEqual([saved.webhookUrl, saved.webhookFlat, saved.webhookSubPaths], [`${endpoint.url}/hooks`, true, true]);
+  assert.equal(unseal(SECRET_KEYS, saved.webhookCredential!), TOKEN);
+  const page = (await developer.get("/settings/webhook?done=saved")).body;
+  assert.match(page, /As it is: a bearer token/);
+  assert.ok(!page.includes(TOKEN));
+  const log = JSON.stringify(await at.audited());
+  assert.match(log, /webhook\.changed/);
+  assert.match(log, /changed \(bearer\)/);
+  assert.ok(!log.includes(TOKEN));
+});
+
+test("a form with an impossible endpoint is refused in words, and keeps the input except the secrets", async () => {
+  for (const [over, says] of [
+    [{ url: "http://shop.example/hooks" }, /The URL: it must begin with https:\/\/ and a host name\./],
+    [{ url: "https://10.0.0.1/hooks" }, /The URL/],
+    [{ url: "javascript:alert(1)" }, /The URL/],
+    [{ token: "with space" }, /visible ASCII/],
+    [{ auth: "basic", user: "a:b", password: "c" }, /no colon/],
+    [{ auth: "basic", user: "a", password: "" }, /password must not be empty/],
+  ] as const) {
+    const reply = await save(over);
+    assert.equal(reply.statusCode, 400, JSON.stringify(over));
+    assert.match(reply.body, says);
+    assert.ok(!reply.body.includes(TOKEN));
+    assert.doesNotMatch(reply.body, /href="javascript:/);
+  }
+});
+
+test("a credential goes to no other server than it was given for", async () => {
+  await save();
+  const elsewhere = `https://[::1]:${new URL(endpoint.url).port}/hooks`;
+  const moved = await developer.post("/settings/webhook", settings({ url: elsewhere, auth: "keep", token: "" }));
+  assert.equal(moved.statusCode, 400);
+  assert.match(moved.body, /This is another server/);
+  const kept = await developer.post(
+    "/settings/webhook",
+    settings({ url: `${endpoint.url}/new`, auth: "keep", token: "" }),
+  );
+  assert.equal(kept.statusCode, 303, "a new path of the same server keeps it");
+});
+
+test("a test event shows the exact request and answer, and a wrong credential is named, masked", async () => {
+  await save();
+  const fine = (await sendTest()).body;
+  assert.match(fine, /Fine: an event sent like this is delivered/);
+  assert.match(fine, /POST \/hooks HTTP\/1\.1/);
+  assert.match(fine, /authorization: Bearer \[redacted\]/);
+  assert.match(fine, /&quot;type&quot;:&quot;pause_collection&quot;[^<]*&quot;test&quot;:true/);
+  assert.match(fine, /HTTP\/1\.1 200 OK[\s\S]*\{&quot;success&quot;:true\}/);
+  assert.ok(!fine.includes(TOKEN));
+  const wrongToken = randomBytes(12).toString("hex");
+  await save({ token: wrongToken });
+  const wrong = (await sendTest("recovery_action")).body;
+  assert.match(wrong, /status 401: the endpoint refuses the credential/);
+  assert.match(wrong, /no: Bearer \[redacted\]/);
+  assert.ok(!wrong.includes(wrongToken));
+});
+
+test("no test event is sent with a credential that the secret key no longer opens, and the page says so", async () => {
+  await save();
+  const box = seal([randomBytes(32)], randomBytes(12), TOKEN);
+  const text = "update merchants set webhook_credential = $2 where id = $1";
+  await at.db.run({ name: "", text }, [at.merchant.id, box]);
+  const refused = await sendTest();
+  assert.equal(refused.statusCode, 400);
+  assert.match(refused.body, /No test event was sent: the secret key changed/);
+});
+
+test("any answer of an endpoint is shown as text", async () => {
+  await save();
+  answer = { status: 500, body: "<script>alert(1)</script>\u001b[2J\u202etxet" };
+  const page = (await sendTest()).body;
+  assert.ok(page.includes("&lt;script&gt;alert(1)&lt;/script&gt;·[2J·txet"));
+  assert.ok(!page.includes("<script>alert"));
+});
+
+test("deliveries are paused with a reason and resumed, and both are in the audit log", async () => {
+  await save();
+  await developer.post("/settings/webhook/pause", { reason: "billing moves house" });
+  assert.equal((await merchant()).webhookPausedBy, "person");
+  assert.match((await developer.get("/settings/webhook?done=pause")).body, /Paused by a person since/);
+  await developer.post("/settings/webhook/resume");
+  assert.equal((await merchant()).webhookPaused, false);
+  const [resumed, paused] = await at.audited();
+  assert.deepEqual(
+    [resumed?.deed, paused?.deed, paused?.details.reason],
+    ["webhook.resumed", "webhook.paused", "billing moves house"],
+  );
+});
+
+test("the list of deliveries says that the endpoint fails, is paused or is not there, before it says that all is well", async () => {
+  const lead = async () => {
+    const page = (await developer.get("/deliveries")).body;
+    return [/role="[a-z]+">([^<]*)/.exec(page)?.[1], /class="lead">([^<]*)/.exec(page)![1]];
+  };
+  const set = (change: string) =>
+    at.db.run({ name: "", text: `update merchants set ${change} where id = $1` }, [at.merchant.id]);
+  await save();
+  assert.deepEqual(await lead(), [undefined, "Nothing needs a hand"]);
+  await set("webhook_failing_since = created_at");
+  assert.deepEqual(await lead(), ["Your endpoint has failed at every attempt since ", "No event is exhausted"]);
+  await set("webhook_failing_since = null");
+  await developer.post("/settings/webhook/pause");
+  assert.deepEqual(await lead(), ["Deliveries are paused since ", "No event is exhausted"]);
+  await developer.post("/settings/webhook/resume");
+  await set("webhook_url = null");
+  const noEndpoint = "No endpoint is set: cases are planned, and no instruction goes out. ";
+  assert.deepEqual(await lead(), [noEndpoint, "No event is exhausted"]);
+});
+
+test("a signing secret is shown once, a form that is sent twice rotates once, and the former one signs as long as was said", async () => {
+  await save();
+  const mark = async () => hiddenFieldValue((await developer.get("/settings/webhook")).body, "mark");
+  const form = { overlap: "24h", mark: await mark() };
+  const made = await developer.post("/settings/webhook/secret", form);
+  const secret = /whsec_[A-Za-z0-9+/=]+/.exec(made.body)![0];
+  const again = await developer.post("/settings/webhook/secret", form);
+  assert.equal(again.statusCode, 409);
+  assert.equal(unseal(SECRET_KEYS, (await merchant()).webhookSecret!), secret);
+  const rotated = await developer.post("/settings/webhook/secret", { overlap: "24h", mark: await mark() });
+  assert.equal(rotated.statusCode, 200);
+  const after = await merchant();
+  assert.equal(unseal(SECRET_KEYS, after.webhookOldSecret!), secret);
+  assert.equal(after.webhookOldSecretUntil?.getTime(), at.clock.serviceMs + 24 * 3_600_000);
+  assert.ok(!(await developer.get("/settings/webhook")).body.includes("whsec_"));
+  await developer.post("/settings/webhook/secret/remove");
+  assert.equal((await merchant()).webhookSecret, null);
+  assert.ok(!JSON.stringify(await at.audited()).includes("whsec_"));
+});
+
+test("the page says where requests come from and where they may go", async () => {
+  const page = (await developer.get("/settings/webhook")).body;
+  assert.match(page, /Where requests come from[\s\S]*203\.0\.113\.0\/24/);
+  assert.match(
+    page,
+    new RegExp(`Where requests may go[\\s\\S]*127\\.0\\.0\\.1/32 port ${new URL(endpoint.url).port}\\n::1/128 port`),
+  );
+});
+
+test("a viewer sees and changes nothing of it, also by a form of their own making", async () => {
+  await save();
+  const viewer = await at.as("viewer");
+  const before = await merchant();
+  assert.equal((await viewer.get("/settings/webhook")).statusCode, 403);
+  for (const path of ["", "/pause", "/resume", "/secret", "/secret/remove", "/test"])
+    assert.equal((await viewer.post(`/settings/webhook${path}`, settings())).statusCode, 403, path);
+  assert.deepEqual(await merchant(), before);
+});
+
+test("no form of another site changes it", async () => {
+  const before = await merchant();
+  const foreign = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
+  assert.equal((await developer.post("/settings/webhook", settings({ shape: "flat" }), foreign)).statusCode, 403);
+  assert.deepEqual(await merchant(), before);
+});

@@ -1,0 +1,163 @@
+import { createHash } from "node:crypto";
+import { findWebhookUrlProblem } from "../../delivery/https/address-guard.ts";
+import { checkWebhookHost } from "../../delivery/https/check-webhook-host.ts";
+import { formatSecret } from "../../delivery/https/signature.ts";
+import { EVENT_TYPES } from "../../domain/event.ts";
+import type { Merchant } from "../../domain/merchant.ts";
+import {
+  changeMerchant,
+  type MerchantSettings,
+  removeWebhookSecret,
+  rotateWebhookSecret,
+} from "../../recovery/merchant-settings.ts";
+import { auditSettings } from "../../recovery/settings-audit.ts";
+import { findMerchant } from "../../store/merchants.ts";
+import { UnreadableSecret } from "../../store/secret-box.ts";
+import { type Console, redirectTo } from "../console.ts";
+import { PageError } from "../page-error.ts";
+import type { Page } from "../page-layout.ts";
+import { ROTATION_OVERLAPS } from "../show/rotation-overlaps.ts";
+import type { Visit } from "../visit.ts";
+import { secretPage, testPage } from "./webhook-result-pages.ts";
+import { webhookPage } from "./webhook-settings-page.ts";
+
+const SECRET_BYTES = 32;
+
+/** The endpoint, its credential, and whether deliveries are paused. */
+export function webhookRoutes(console: Console) {
+  const { ports, secretKeys, egressRanges, allow } = console;
+  const show = async (visit: Visit, problem: string | null, done: string | null = null): Promise<Page> => {
+    const merchant = await findOwnMerchant(visit);
+    const page = webhookPage({
+      merchant,
+      visit,
+      problem,
+      done,
+      egressRanges,
+      allow,
+      mark: secretVersionOf(merchant),
+      now: ports.now(),
+    });
+    return { ...page, status: problem === null ? 200 : 400 };
+  };
+  console.page("/settings/webhook", "webhook", (visit) => show(visit, null, visit.query.get("done")));
+  console.post("/settings/webhook", "webhook", async (visit) => {
+    const settings = await readSettings(console, await findOwnMerchant(visit), visit.form);
+    if (typeof settings === "string") return show(visit, settings);
+    await changeMerchant(
+      visit.db,
+      visit.merchantId,
+      settings,
+      secretKeys,
+      ports,
+      recordAudit(console, visit, "webhook.changed"),
+    );
+    return redirectTo(visit.reply, "/settings/webhook?done=saved");
+  });
+  for (const [path, webhookPaused, deed] of [
+    ["pause", true, "webhook.paused"],
+    ["resume", false, "webhook.resumed"],
+  ] as const)
+    console.post(`/settings/webhook/${path}`, "webhook", async (visit) => {
+      const reason = (visit.form.get("reason") ?? "").trim().slice(0, 200);
+      const also = recordAudit(console, visit, deed, reason === "" ? {} : { reason });
+      await changeMerchant(visit.db, visit.merchantId, { webhookPaused }, secretKeys, ports, also);
+      return redirectTo(visit.reply, `/settings/webhook?done=${path}`);
+    });
+  console.post("/settings/webhook/secret", "webhook", (visit) => rotateSecret(console, visit));
+  console.post("/settings/webhook/secret/remove", "webhook", async (visit) => {
+    await removeWebhookSecret(visit.db, visit.merchantId, ports, recordAudit(console, visit, "webhook.secret_removed"));
+    return redirectTo(visit.reply, "/settings/webhook?done=secret");
+  });
+  console.post("/settings/webhook/test", "webhook", async (visit) => {
+    const type = EVENT_TYPES.find((each) => each === visit.form.get("type"));
+    if (!type) throw new PageError(400, `A test event is one of ${EVENT_TYPES.join(", ")}.`);
+    const tested = await console.sendTestEvent(await findOwnMerchant(visit), type).catch((error: unknown) => {
+      if (error instanceof UnreadableSecret) return error;
+      throw error;
+    });
+    if (tested instanceof UnreadableSecret) return show(visit, `No test event was sent: ${tested.message}`);
+    return tested === null ? show(visit, "Set the URL first: there is nothing to send to.") : testPage(tested, type);
+  });
+}
+
+async function findOwnMerchant({ db, merchantId }: Visit): Promise<Merchant> {
+  const merchant = await findMerchant(db, merchantId);
+  if (!merchant) throw new PageError(404, "This merchant is gone.");
+  return merchant;
+}
+
+/** The settings of a form, or its fault. */
+async function readSettings(
+  { allow }: Console,
+  before: Merchant,
+  form: URLSearchParams,
+): Promise<MerchantSettings | string> {
+  const url = (form.get("url") ?? "").trim();
+  const problem = findWebhookUrlProblem(url, allow);
+  if (problem) return `The URL: ${problem.replace(/^the URL/, "it")}.`;
+  const finding = await checkWebhookHost(url, allow);
+  if (finding.verdict === "refused") return `The URL: ${finding.words}.`;
+  const credential = readCredential(form);
+  if (typeof credential === "string") return credential;
+  if (!credential && before.webhookAuth === null)
+    return "Choose a token or a user and password: the endpoint recognizes Dunlin by them.";
+  // A credential goes only to where it was given for.
+  if (!credential && before.webhookUrl !== null && new URL(url).origin !== new URL(before.webhookUrl).origin)
+    return "This is another server. Choose and type its own credential, so that it does not get that of the server before.";
+  return {
+    webhookUrl: url,
+    webhookFlat: form.get("shape") === "flat",
+    webhookSubPaths: form.get("paths") === "sub",
+    ...(credential && { credential }),
+  };
+}
+
+function readCredential(form: URLSearchParams): MerchantSettings["credential"] | string {
+  const auth = form.get("auth");
+  if (auth === "bearer") {
+    const secret = (form.get("token") ?? "").trim();
+    return /^[\x21-\x7e]{1,4096}$/.test(secret)
+      ? { auth, secret }
+      : "The token must be visible ASCII characters without spaces.";
+  }
+  if (auth === "basic") {
+    const [user, password] = [form.get("user") ?? "", form.get("password") ?? ""];
+    if (user === "" || /[:\p{Cc}]/u.test(user)) return "The user must not be empty, and holds no colon.";
+    return password === "" ? "The password must not be empty." : { auth, secret: `${user}:${password}` };
+  }
+  return undefined;
+}
+
+const recordAudit = ({ ports }: Console, { actor }: Visit, deed: string, extra: Record<string, unknown> = {}) =>
+  auditSettings(actor, deed, ports, extra);
+
+/** Marks the present secret without telling it: a form that is sent twice rotates once. */
+const secretVersionOf = ({ webhookSecret }: Merchant) =>
+  webhookSecret === null ? "none" : createHash("sha256").update(webhookSecret).digest("base64url").slice(0, 16);
+
+async function rotateSecret(console: Console, visit: Visit): Promise<Page> {
+  const { ports, secretKeys } = console;
+  const overlap = ROTATION_OVERLAPS.find(([value]) => value === visit.form.get("overlap"));
+  if (!overlap) throw new PageError(400, "Say how long the former secret still signs.");
+  const secret = formatSecret(ports.randomBytes(SECRET_BYTES));
+  const details = { "former signs": overlap[1] };
+  const writes = recordAudit(console, visit, "webhook.secret_rotated", details);
+  await rotateWebhookSecret(
+    visit.db,
+    visit.merchantId,
+    secret,
+    overlap[2],
+    secretKeys,
+    ports,
+    async (tx, before, after) => {
+      if (secretVersionOf(before) !== visit.form.get("mark"))
+        throw new PageError(
+          409,
+          "The secret was changed already, and is shown only once. Rotate it again if it was lost.",
+        );
+      await writes(tx, before, after);
+    },
+  );
+  return secretPage(secret, overlap[1]);
+}

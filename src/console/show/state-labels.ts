@@ -1,0 +1,24 @@
+import type { DeliveryState } from "../../store/delivery-states.ts";
+import { type Html, type HtmlPart, html } from "../html.ts";
+
+type StateKind = "good" | "warn" | "bad" | "";
+
+/** A state, coloured and in words: colour alone tells nobody anything. */
+export const stateLabel = (words: HtmlPart, kind: StateKind): Html => html`<span class="state ${kind}">${words}</span>`;
+
+const DELIVERY_KINDS: Record<DeliveryState, StateKind> = {
+  waiting: "warn",
+  delivered: "good",
+  exhausted: "bad",
+  withdrawn: "",
+};
+export const deliveryStateLabel = (delivery: DeliveryState): Html => stateLabel(delivery, DELIVERY_KINDS[delivery]);
+
+const countryNames = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
+
+/** "DE" is "Germany"; what nobody knows stays as it is. */
+export const countryName = (code: string | null): string | null =>
+  code === null ? null : ((/^[A-Z]{2}$/.test(code) ? countryNames.of(code) : undefined) ?? code);
+
+/** "recovery_action" is "recovery action". */
+export const toSpacedWords = (word: string) => word.toLowerCase().replaceAll("_", " ");

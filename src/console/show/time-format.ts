@@ -1,0 +1,114 @@
+import { findZone, fromLocalTime } from "../../decisions/local-time.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
+import { parseTimestamp } from "../../domain/timestamp.ts";
+import { type Html, html } from "../html.ts";
+
+const formatsByZone = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const known = formatsByZone.get(zone);
+  if (known) return known;
+  const made = new Intl.DateTimeFormat("en", {
+    timeZone: zone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    timeZoneName: "longOffset",
+  });
+  formatsByZone.set(zone, made);
+  return made;
+}
+
+/** The parts of a moment on a zone's clocks; `offset` as +02:00. */
+function timePartsIn(zone: string, at: Date) {
+  const parts = Object.fromEntries(
+    formatOf(zone)
+      .formatToParts(at)
+      .map(({ type, value }) => [type, value]),
+  ) as Record<"year" | "month" | "day" | "hour" | "minute" | "second" | "timeZoneName", string>;
+  return { ...parts, offset: parts.timeZoneName === "GMT" ? "+00:00" : parts.timeZoneName.slice(3, 9) };
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+export type TimePrecision = "minute" | "second" | "millisecond";
+
+/** "9 Mar 2026 14:05" on the zone's clocks, or more precisely. */
+export function formatTime(at: Date, zone: string, precision: TimePrecision = "minute"): string {
+  const { year, month, day, hour, minute, second } = timePartsIn(zone, at);
+  const rest = { minute: "", second: `:${second}`, millisecond: `:${second}${at.toISOString().slice(19, 23)}` };
+  return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year} ${hour}:${minute}${rest[precision]}`;
+}
+
+/** "9 Mar 2026" of a calendar date such as 2026-03-09. */
+export function formatDay(date: string): string {
+  const [year, month, day] = date.split("-");
+  return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year}`;
+}
+
+/** The same for programs: 2026-03-09T14:05:00.000+01:00. */
+export function formatZonedIso(at: Date, zone: string): string {
+  const { year, month, day, hour, minute, second, offset } = timePartsIn(zone, at);
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}.${at.toISOString().slice(20, 23)}${offset}`;
+}
+
+/** A moment on a page: on the viewer's clocks, and in UTC for who points at it. */
+export const timeElement = (at: Date | null, zone: string, precision?: TimePrecision): Html =>
+  at === null
+    ? html`<span class="soft">–</span>`
+    : html`<time datetime="${at.toISOString()}" title="${at.toISOString()}">${formatTime(at, zone, precision)}</time>`;
+
+const UNITS = [
+  ["day", DAY_MS],
+  ["hour", HOUR_MS],
+  ["minute", 60_000],
+  ["second", 1_000],
+] as const;
+
+/** "3 days", "25 minutes": the largest unit that fits, rounded down. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  const [name, unitMs] = UNITS.find(([, unitMs]) => ms >= unitMs)!;
+  const whole = Math.floor(ms / unitMs);
+  return `${whole} ${name}${whole === 1 ? "" : "s"}`;
+}
+
+/** "in 14 minutes" of service time; where scripts run, it counts down. `clockRate`: how fast service time runs. */
+export function countdown(at: Date, now: Date, clockRate: number): Html {
+  const ms = at.getTime() - now.getTime();
+  if (ms <= 0) return html`due now`;
+  return html`<span role="timer" data-countdown="${ms}" data-rate="${clockRate}">in ${formatDuration(ms)}</span>`;
+}
+
+/** Returns a time as a field of type datetime-local shows and sends it: 2026-03-09T14:05. */
+export function toDatetimeLocal(at: Date, zone: string): string {
+  const { year, month, day, hour, minute } = timePartsIn(zone, at);
+  return `${year}-${month}-${day}T${hour}:${minute}`;
+}
+
+/** The moment at which a zone's clocks show this; of two the first, of none the one after the gap. Null when it is no moment. */
+export function parseDatetimeLocal(text: string, zone: string): Date | null {
+  const match = /^[\d-]+T\d\d:\d\d(:\d\d)?$/.exec(text);
+  const wall = match && parseTimestamp(`${text}${match[1] === undefined ? ":00" : ""}Z`);
+  if (!wall) return null;
+  return new Date(fromLocalTime(findZone(zone)!, wall.getTime()));
+}
+
+/** The beginnings of days between two moments on a zone's clocks, every so many days that there are at most `count`. */
+export function dayStartsBetween(from: Date, to: Date, zone: string, count: number): { at: Date; text: string }[] {
+  const [first, last] = [from, to].map((at) => Date.parse(`${toDatetimeLocal(at, zone).slice(0, 10)}T00:00Z`)) as [
+    number,
+    number,
+  ];
+  const every = Math.max(1, Math.ceil((last - first) / DAY_MS / count));
+  const days: { at: Date; text: string }[] = [];
+  for (let day = first + DAY_MS; day <= last; day += every * DAY_MS) {
+    const date = new Date(day).toISOString().slice(0, 10);
+    days.push({ at: parseDatetimeLocal(`${date}T00:00`, zone)!, text: formatDay(date).slice(0, -5) });
+  }
+  return days;
+}

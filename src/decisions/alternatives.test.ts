@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compareAlternatives, compareWithoutRetry, evenlySpacedCaveat, listPlanCaveats } from "./alternatives.ts";
+import { buildPosterior, buildRetryContext, DAY, HOUR, START, trainedModel } from "./choose-retry.fixture.ts";
+import { chooseRetry } from "./choose-retry.ts";
+import { evaluateSets, findFollowingSlots, planRetries } from "./plan-retries.ts";
+
+test("the plan is worth as much beside even tries as its moment among the days, and even tries are worth more only where something was drawn", () => {
+  const kinds = new Map<string, number>();
+  for (let n = 0; n < 400; n++) {
+    const kase = buildPosterior(n % 4 === 0 ? "HARD_CARD" : "FUNDS");
+    const asked = buildRetryContext({
+      key: `case-${n}`,
+      dollars: 3 + n,
+      stakes: { worthAt: () => 1, cost: 0.003 + 0.12 / (3 + n) },
+    });
+    const chosen = chooseRetry(trainedModel, kase, asked);
+    if (!chosen) continue;
+    const { days, even } = compareAlternatives(trainedModel, kase, asked, chosen, START, START);
+    const { tries, worth, planWorth } = even!;
+    const day = days.find(({ at }) => +at === chosen.at);
+    if (day) assert.ok(Math.abs(day.worth - planWorth) < 2e-4, `${day.worth} and ${planWorth}`);
+    const kind = chosen.hopeless ? "hopeless" : chosen.drawn || chosen.hourDrawn ? "drawn" : "planned";
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    if (kind === "planned") assert.ok(worth < planWorth + 0.005, `${n}: ${tries.length} ${worth} and ${planWorth}`);
+  }
+  assert.ok(["hopeless", "drawn", "planned"].every((kind) => kinds.has(kind)));
+});
+
+test("a plan of more tries than even ones is set beside them as one of as many, with the same draw", () => {
+  const met = { planned: 0, drawn: 0, alike: 0 };
+  for (let n = 0; n < 200; n++) {
+    const kase = buildPosterior(n % 3 === 0 ? "GENERIC" : "FUNDS");
+    const asked = buildRetryContext({ key: `case-${n}`, triesLeft: n % 4 === 0 ? 6 : 8, dollars: 400 });
+    const chosen = chooseRetry(trainedModel, kase, asked)!;
+    const { tries, worth, recovers, plan, planWorth, planRecovers, asMany } = compareAlternatives(
+      trainedModel,
+      kase,
+      asked,
+      chosen,
+      START,
+      START,
+    ).even!;
+    assert.equal(asMany !== null, plan.length > tries.length);
+    if (asMany === null) {
+      met.alike++;
+      continue;
+    }
+    const isDrawn = chosen.drawn || chosen.hourDrawn;
+    met[isDrawn ? "drawn" : "planned"]++;
+    assert.ok(asMany.worth <= planWorth + 0.001, `${n}: ${asMany.worth} and ${planWorth}`);
+    assert.ok(asMany.recovers < planRecovers, `${n}: ${asMany.recovers} and ${planRecovers}`);
+    if (!isDrawn) assert.ok(asMany.worth > worth - 0.005 && recovers > 0, `${n}: ${asMany.worth} and ${worth}`);
+  }
+  assert.ok(
+    Object.values(met).every((count) => count > 0),
+    JSON.stringify(met),
+  );
+});
+
+test("even tries that come nearest to the same moment are one try", () => {
+  // Every two hours, where tries are weighed at every fourth.
+  const asked = buildRetryContext({ windowEndsAt: START + DAY / 2, dollars: 400 });
+  const kase = buildPosterior("FUNDS");
+  const { tries } = compareAlternatives(
+    trainedModel,
+    kase,
+    asked,
+    chooseRetry(trainedModel, kase, asked)!,
+    START,
+    START,
+  ).even!;
+  assert.deepEqual(
+    tries.map((at) => (+at - START) / HOUR),
+    [5, 9, 11.5],
+  );
+});
+
+test("the hours of the chosen day are all that were allowed, each with what the plan is worth with it if it was compared", () => {
+  const met = { compared: 0, others: 0, last: 0 };
+  for (let n = 0; n < 200; n++) {
+    // A window that ends before long: its last moment is no whole slot.
+    const asked = buildRetryContext({ key: `case-${n}`, windowEndsAt: START + (n % 2 === 0 ? 28 : 0.5) * DAY });
+    const kase = buildPosterior("FUNDS");
+    const chosen = chooseRetry(trainedModel, kase, asked)!;
+    const { forecast, plan } = chosen.weighed;
+    const { hours, even } = compareAlternatives(trainedModel, kase, asked, chosen, START, START);
+    const comparedAt = plan.picked.map((slot) => forecast.slots[slot]!);
+    for (const { at, worth } of hours) assert.equal(worth !== null, comparedAt.includes(+at));
+    const itself = hours.find(({ at }) => +at === chosen.at)!;
+    assert.ok(Math.abs(itself.chance - chosen.chance) < 1e-4);
+    if (itself.worth !== null) assert.ok(Math.abs(itself.worth - even!.planWorth) < 2e-4);
+    assert.deepEqual(
+      hours.map(({ at }) => +at),
+      hours.map(({ at }) => +at).sort((a, b) => a - b),
+    );
+    met.compared += hours.filter(({ worth }) => worth !== null).length;
+    met.others += hours.filter(({ worth }) => worth === null).length;
+    met.last += Number(hours.some(({ at }) => +at === asked.windowEndsAt - HOUR / 2));
+  }
+  assert.ok(
+    Object.values(met).every((count) => count > 0),
+    JSON.stringify(met),
+  );
+});
+
+test("what had passed when it was decided is no alternative", () => {
+  const now = START + 9.2 * DAY;
+  let late = 0;
+  for (let n = 0; n < 100; n++) {
+    const asked = buildRetryContext({ key: `case-${n}` });
+    const kase = buildPosterior("FUNDS");
+    const chosen = chooseRetry(trainedModel, kase, asked)!;
+    const { days, hours } = compareAlternatives(trainedModel, kase, asked, chosen, START, now);
+    if (chosen.at < now) late++;
+    for (const { at } of [...days, ...hours]) assert.ok(+at >= now || +at === chosen.at);
+    assert.ok(hours.some(({ at }) => +at === chosen.at));
+  }
+  assert.ok(late > 0, "one that is made up for stays");
+});
+
+test("a plan of as many tries as even ones is the best of so many: without an hour that no plan is made with, after what was drawn, and as if tries cost nothing where none is worth making", () => {
+  const met = { hourDrawn: 0, drawn: 0, hopeless: 0 };
+  for (let n = 0; n < 600; n++) {
+    const kase = buildPosterior(n % 2 === 0 ? "HARD_CARD" : "FUNDS");
+    const stakes = n % 2 === 0 ? { worthAt: () => 1, cost: 0.1 } : buildRetryContext().stakes;
+    const asked = buildRetryContext({ key: `case-${n}`, triesLeft: 8, dollars: 400, stakes });
+    const chosen = chooseRetry({ ...trainedModel, seen: trainedModel.seen.map(() => 0) }, kase, asked);
+    if (!chosen) continue;
+    const { asMany, tries } = compareAlternatives(trainedModel, kase, asked, chosen, START, START).even!;
+    if (!asMany) continue;
+    const { forecast, plan, tries: all, stakes: margined } = chosen.weighed;
+    const isAside = !plan.picked.includes(all[0]!);
+    const free = chosen.hopeless ? { ...margined, cost: 0 } : margined;
+    const fewer = planRetries(forecast, tries.length, free, plan.limits, isAside ? all[0]! : -1);
+    const isDrawn = chosen.drawn || chosen.hourDrawn;
+    const wanted = isDrawn ? [all[0]!, ...findFollowingSlots(forecast, fewer, all[0]!)] : [...fewer.slots];
+    const [worth] = evaluateSets(forecast, [wanted], margined);
+    assert.ok(Math.abs(asMany.worth - worth!.worth) < 1e-4, `${n}: ${asMany.worth} and ${worth!.worth}`);
+    if (isAside) met.hourDrawn++;
+    if (chosen.drawn) met.drawn++;
+    if (chosen.hopeless) met.hopeless++;
+  }
+  assert.ok(
+    Object.values(met).every((count) => count > 3),
+    JSON.stringify(met),
+  );
+});
+
+test("where no try is worth making, the best moment is the one whose try alone would bring most, of those still to come", () => {
+  const stakes = { worthAt: (at: number) => 1 - (0.004 * (at - START)) / DAY, cost: 0.7 };
+  for (const now of [START, START + 9 * DAY]) {
+    const asked = buildRetryContext({ stakes });
+    const { best, outlook } = compareWithoutRetry(trainedModel, buildPosterior("FUNDS"), asked, START, now)!;
+    assert.ok(best.at >= now && best.at < asked.windowEndsAt);
+    const worth = (chance: number, at: number) => chance * stakes.worthAt(at);
+    for (let key = 0; key < 20; key++) {
+      const others = chooseRetry(
+        trainedModel,
+        buildPosterior("FUNDS"),
+        buildRetryContext({ key: `case-${key}`, now, stakes: { ...stakes, cost: 0 } }),
+      )!;
+      const { forecast, plan } = others.weighed;
+      for (const slot of plan.picked)
+        assert.ok(
+          worth(forecast.chances[slot]!, forecast.slots[slot]!) <= worth(best.chance, best.at) + 1e-6,
+          `${(forecast.slots[slot]! - START) / DAY} is better than ${(best.at - START) / DAY}`,
+        );
+    }
+    assert.ok(best.chance < best.worthFrom && Math.abs(best.cost - 0.7) < 1e-9);
+    assert.ok(outlook.even!.tries.every((at) => +at >= now) && outlook.even!.plan.length === 0);
+  }
+});
+
+/** Days after START of the even tries of a case, each the weighed moment next to the wanted one. */
+function evenlySpacedDaysOf(
+  rest: Parameters<typeof buildRetryContext>[0] = {},
+  kase = buildPosterior("FUNDS"),
+  unpaidAt = START,
+) {
+  const asked = buildRetryContext({ dollars: 400, ...rest });
+  const { even } = compareAlternatives(
+    trainedModel,
+    kase,
+    asked,
+    chooseRetry(trainedModel, kase, asked)!,
+    unpaidAt,
+    START,
+  );
+  return even!.tries.map((at) => (+at - START) / DAY);
+}
+const assertNear = (found: readonly number[], wanted: readonly number[]) => {
+  assert.equal(found.length, wanted.length, `${found}`);
+  for (const [n, day] of found.entries()) assert.ok(Math.abs(day - wanted[n]!) < 0.26, `${found}, not ${wanted}`);
+};
+
+test("even tries are six, or as many as are left, after equal parts of the window, the last one an hour before its end", () => {
+  assertNear(
+    evenlySpacedDaysOf(),
+    [1, 2, 3, 4, 5, 6].map((n) => (28 * n) / 6),
+  );
+  assertNear(
+    evenlySpacedDaysOf({ triesLeft: 20 }),
+    [1, 2, 3, 4, 5, 6].map((n) => (28 * n) / 6),
+  );
+  assertNear(evenlySpacedDaysOf({ triesLeft: 2 }), [14, 28]);
+  const last = (days: number) => evenlySpacedDaysOf({ windowEndsAt: START + days * DAY }).at(-1)! * 24;
+  for (const days of [3, 0.5]) assert.ok(last(days) <= days * 24 - 0.5 && last(days) > days * 24 - 5, `${last(days)}`);
+});
+
+test("even tries are counted from when the invoice became unpaid, and those that are over or not allowed are left out", () => {
+  const kase = { ...buildPosterior("FUNDS"), tries: 1, lastTriedAt: START };
+  assertNear(
+    evenlySpacedDaysOf({ triesLeft: 5 }, kase, START - 14 * DAY),
+    [3, 4, 5, 6].map((n) => -14 + 7 * n).filter((day) => day > 0.5),
+  );
+  assertNear(
+    evenlySpacedDaysOf({ allow: (at) => at > START + 10 * DAY }),
+    [3, 4, 5, 6].map((n) => (28 * n) / 6),
+  );
+});
+
+test("only the first plan of a case is set beside one of as many tries as even ones", () => {
+  const asMany = (tries: number) => {
+    const kase = { ...buildPosterior("FUNDS"), tries };
+    const asked = buildRetryContext({
+      dollars: 400,
+      triesLeft: 8,
+      allow: (at) => at > START + 20 * DAY || at < START + 8 * DAY,
+    });
+    const chosen = chooseRetry(trainedModel, kase, asked)!;
+    const { even } = compareAlternatives(trainedModel, kase, asked, chosen, START, START);
+    return { isMore: even!.plan.length > even!.tries.length, is: even!.asMany !== null };
+  };
+  assert.deepEqual(asMany(0), { isMore: true, is: true });
+  assert.deepEqual(asMany(1), { isMore: true, is: false });
+});
+
+test("what is said beside a plan's figures is what was measured of that way of paying, and of no other", () => {
+  const paidBy = (paymentMethodType: string) => ({ paymentMethodType, network: null, cardCountry: null });
+  const flatters = /^A model flatters the plans that it made: in simulated worlds of cards/;
+  assert.match(evenlySpacedCaveat(paidBy("card")), flatters);
+  assert.match(evenlySpacedCaveat(paidBy("card")), /\. Even tries recovered up to 6 points more than it said\.$/);
+  assert.equal(
+    evenlySpacedCaveat(paidBy("card"), false),
+    "In simulated worlds of cards even tries recovered up to 6 points more than a model said.",
+  );
+  const debits = "In a simulated world of bank debits plans recovered what the model said of them";
+  assert.equal(evenlySpacedCaveat(paidBy("sepa_debit")), `${debits}, and even tries 6 to 11 points less.`);
+  assert.match(evenlySpacedCaveat(paidBy("paypal")), /was measured in no world of such payments/);
+  const beside = (plans: number, debitPlans: number, others: number) =>
+    listPlanCaveats({ plans, debits: debitPlans, others });
+  assert.match(beside(3, 0, 0), /^A model flatters .* less than it said\.$/);
+  assert.equal(beside(3, 3, 0), `${debits}.`);
+  assert.match(
+    beside(3, 1, 1),
+    /less than it said\. In a simulated world of bank debits .* of them\. A model flatters .* nor bank debits\.$/,
+  );
+  assert.match(beside(2, 0, 2), /^A model flatters the plans that it made; by how much/);
+});

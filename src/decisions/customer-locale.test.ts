@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findCustomerLocale } from "./customer-locale.ts";
+
+const LETTERS = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+const COUNTRY_CODES = LETTERS.flatMap((first) => LETTERS.map((second) => first + second));
+const at = (cardCountry: string | null, currency = "XXX", customerTimezone: string | null = null) =>
+  findCustomerLocale({ cardCountry, currency, customerTimezone });
+
+test("the zone of a country is one of its own, whatever code is written", () => {
+  const found: string[] = [];
+  for (const code of COUNTRY_CODES) {
+    const { name } = at(code).zone;
+    if (name === "UTC") continue;
+    const own = new Intl.Locale(`und-${code}`).getTimeZones() ?? [];
+    // Of some zones Intl names an older link.
+    const sameAs = (zone: string) => new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone;
+    assert.ok(own.map(sameAs).includes(sameAs(name)), `${code}: ${name}, not one of ${own}`);
+    found.push(code);
+  }
+  for (const code of [
+    "AE",
+    "AR",
+    "AU",
+    "BR",
+    "CA",
+    "CL",
+    "CN",
+    "DE",
+    "ID",
+    "MX",
+    "NZ",
+    "PT",
+    "RU",
+    "UA",
+    "US",
+    "UY",
+    "UZ",
+    "VN",
+    "ZA",
+  ])
+    assert.ok(found.includes(code), code);
+});
+
+test("a currency leads to the country that its code begins with, or to none", () => {
+  const countries = new Map(
+    Intl.supportedValuesOf("currency").flatMap((currency) => {
+      const { country } = at(null, currency);
+      return country === null ? [] : [[currency, country] as const];
+    }),
+  );
+  for (const [currency, country] of countries) assert.equal(country, currency.slice(0, 2), currency);
+  for (const currency of [
+    "AED",
+    "ARS",
+    "AUD",
+    "BRL",
+    "CAD",
+    "CHF",
+    "GBP",
+    "INR",
+    "JPY",
+    "MXN",
+    "PLN",
+    "SEK",
+    "TRY",
+    "ZAR",
+  ])
+    assert.ok(countries.has(currency), currency);
+  // Used in many countries.
+  for (const currency of ["EUR", "USD", "XAF", "XOF"]) assert.ok(!countries.has(currency), currency);
+});
+
+test("what was said of the customer goes before the card, and the card before the currency", () => {
+  const names = [at("DE", "JPY", "America/New_York"), at("DE", "JPY"), at(null, "JPY"), at(null, "EUR")].map(
+    ({ zone, country }) => [zone.name, country],
+  );
+  assert.deepEqual(names, [
+    ["America/New_York", "DE"],
+    ["Europe/Berlin", "DE"],
+    ["Asia/Tokyo", "JP"],
+    ["UTC", null],
+  ]);
+});

@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  assertRetry,
+  buildFailedFacts,
+  decideSoonAfterFailure,
+  HOUR,
+  hoursAfterFailure,
+} from "./decide-static.fixture.ts";
+import { decideStatic } from "./decide-static.ts";
+
+test("with nothing known of the decline the tries are spread evenly, each in the local morning", () => {
+  const decision = assertRetry(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "05" })));
+  // 28 days over 9 gaps: due on Thursday at 12:40 in Berlin.
+  assert.match(decision.at.toISOString(), /^2026-04-09T07:(0\d|1[0-4])/);
+  assert.equal(decision.suggestion, "RETRY");
+  assert.equal(decision.reasons[0], "The last try failed: the bank gave no reason (code 05).");
+  assert.match(
+    decision.reasons[1]!,
+    /in the local morning, when money booked overnight is there and people are awake: /,
+  );
+  assert.match(decision.reasons.at(-1)!, /7 more tries may be made before the window ends on Mon 4 May/);
+});
+
+test("where a scheme allows two presentations more, those two are spread over the window", () => {
+  const debit = { paymentMethodType: "sepa_debit", network: null, cardCountry: null };
+  const decision = assertRetry(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "MS03" }, debit)));
+  // 28 days over 3 gaps: due on Wednesday, nine days later.
+  assert.match(decision.at.toISOString(), /^2026-04-15T09/);
+  assert.match(
+    decision.reasons.slice(-2).join(" "),
+    /1 more try may be made before the window ends on Mon 4 May\. SEPA debits allow/,
+  );
+});
+
+test("without any transaction a retry is asked for all the same, by what the currency tells", () => {
+  const known = buildFailedFacts(null, { paymentMethodType: null, network: null, cardCountry: null, currency: "SEK" });
+  const decision = assertRetry(decideSoonAfterFailure(known));
+  assert.equal(decision.suggestion, "RETRY");
+  assert.match(decision.reasons.join(" "), /Europe\/Stockholm/);
+  assert.match(decision.reasons[0]!, /not known/);
+});
+
+test("missing money waits for the likely pay day within reach", () => {
+  const rest = { unpaidAt: new Date("2026-04-12T10:00:00Z") };
+  const decision = assertRetry(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "51" }, rest)));
+  assert.match(decision.at.toISOString(), /^2026-04-15T07:/);
+  assert.match(
+    decision.reasons[1]!,
+    /^Wed 15 April is a likely pay day in Germany .* that morning, when money booked overnight is there: Wed 15 April, 09:/,
+  );
+});
+
+test("a reached limit waits for the start of a local day", () => {
+  const decision = assertRetry(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "61" })));
+  assert.match(decision.at.toISOString(), /^2026-04-08T22:(0\d|1[0-4])/);
+});
+
+test("a bank that is down is tried again after twelve hours, and evenly when it is down again", () => {
+  const down = buildFailedFacts({ networkDeclineCode: "91" });
+  assert.match(assertRetry(decideSoonAfterFailure(down)).at.toISOString(), /^2026-04-06T22:(0\d|1[0-4])/);
+  const again = { ...down.ledger[0]!, at: hoursAfterFailure(12) };
+  const twice = buildFailedFacts(
+    { networkDeclineCode: "91" },
+    { ledger: [down.ledger[0]!, again], lastDecline: { ...down.lastDecline!, at: hoursAfterFailure(12) } },
+  );
+  assert.ok(assertRetry(decideStatic(twice, hoursAfterFailure(13))).at > hoursAfterFailure(36));
+});
+
+test("a new card is tried about an hour later, at any hour, and at once when that was missed", () => {
+  const changed = buildFailedFacts({ networkDeclineCode: "41" }, { cardChangedAt: hoursAfterFailure(30) });
+  const known = { ...changed, ledger: changed.ledger.map((entry) => ({ ...entry, onPresentCard: false })) };
+  const decision = assertRetry(decideStatic(known, hoursAfterFailure(30)));
+  assert.ok(decision.at >= hoursAfterFailure(31) && decision.at < hoursAfterFailure(31.25));
+  assert.deepEqual(assertRetry(decideStatic(known, hoursAfterFailure(60))).at, hoursAfterFailure(60));
+  const tried = { ...known, retries: [{ idealRetryTime: decision.at, status: "EXPIRED" as const }] };
+  assert.ok(
+    assertRetry(decideStatic(tried, hoursAfterFailure(90))).at > hoursAfterFailure(43),
+    "the second try with it is an ordinary one",
+  );
+});
+
+test("an advised wait is kept, also when the merchant executes at once", () => {
+  const known = buildFailedFacts({ networkAdviceCode: "30", networkDeclineCode: "51" }, { network: "mastercard" });
+  const decision = assertRetry(decideSoonAfterFailure(known));
+  assert.ok(+decision.at - known.leadMs >= +hoursAfterFailure(240));
+  assert.match(decision.reasons.join(" "), /10 days.*Mastercard merchant advice codes/);
+  const short = { ...known, windowEndsAt: hoursAfterFailure(9 * 24) };
+  const wait = decideSoonAfterFailure(short);
+  assert.equal(wait.kind, "wait");
+  assert.match(wait.reasons.join(" "), /10 days.* So nothing more is tried before the recovery window ends\. /);
+});
+
+test("an advised wait is a reason of the try that comes soon after it, and of no later one", () => {
+  const isNamed = (networkAdviceCode: string, over: object, hours = 0.1) => {
+    const known = buildFailedFacts({ networkAdviceCode, networkDeclineCode: "05" }, { network: "mastercard", ...over });
+    return /Mastercard advises|no try comes sooner/.test(
+      assertRetry(decideStatic(known, hoursAfterFailure(hours))).reasons.join(" "),
+    );
+  };
+  assert.equal(isNamed("30", {}), true, "ten days, where tries are three days apart");
+  assert.equal(isNamed("25", {}), false, "a day, where the next try is due after three");
+  assert.equal(isNamed("30", {}, 24 * 20), false, "over for ten days");
+});
+
+test("for a payment method without rules only the moment is suggested", () => {
+  const decision = assertRetry(
+    decideSoonAfterFailure(buildFailedFacts({}, { paymentMethodType: "paypal", network: null })),
+  );
+  assert.equal(decision.suggestion, "UNSPECIFIED");
+  assert.match(
+    decision.reasons.join(" "),
+    /How payments by PayPal are tried again is the merchant's to say\. .*PayPal allows/,
+  );
+  assert.doesNotMatch(decision.reasons.join(" "), /No rules are known/, "there is a limit");
+  const other = assertRetry(
+    decideSoonAfterFailure(buildFailedFacts({}, { paymentMethodType: "klarna", network: null })),
+  );
+  assert.match(other.reasons.join(" "), /No rules are known for payments by "klarna"/);
+});
+
+test("a card behind a wallet is retried as a card, and never after its network's last word", () => {
+  const wallet = { paymentMethodType: "apple_pay", network: "mastercard" };
+  const decision = assertRetry(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "51" }, wallet)));
+  assert.equal(decision.suggestion, "RETRY");
+  assert.doesNotMatch(decision.reasons.join(" "), /No rules are known/);
+  const stolen = decideSoonAfterFailure(
+    buildFailedFacts({ networkDeclineCode: "43", networkAdviceCode: "03" }, wallet),
+  );
+  assert.notEqual(stolen.kind, "retry");
+});
+
+test("a moment missed by little comes at once, by much on the next morning", () => {
+  const known = buildFailedFacts({ networkDeclineCode: "05" });
+  const planned = assertRetry(decideSoonAfterFailure(known)).at;
+  const late = new Date(+planned + 2 * HOUR);
+  assert.deepEqual(assertRetry(decideStatic(known, late)).at, late);
+  const next = assertRetry(decideStatic(known, new Date(+planned + 20 * HOUR))).at;
+  assert.equal(+next - +planned, 24 * HOUR);
+});
+
+test("a rule that kept a try from moments before is its reason, but not where one that it allowed was missed since", () => {
+  const known = buildFailedFacts({ networkDeclineCode: "05" });
+  const [first] = known.ledger;
+  // Visa's 20 of 30 days: one of them is forgotten five days after the failure.
+  const others = Array.from({ length: 19 }, () => ({
+    ...first!,
+    at: hoursAfterFailure(-25 * 24),
+    onThisInvoice: false,
+  }));
+  const full = { ...known, ledger: [...others, first!] };
+  const planned = assertRetry(decideSoonAfterFailure(full));
+  assert.ok(planned.at > hoursAfterFailure(5 * 24));
+  assert.match(planned.reasons.join(" "), /Visa allows at most/);
+  for (const late of [2, 20]) {
+    const next = assertRetry(decideStatic(full, new Date(+planned.at + late * HOUR)));
+    assert.doesNotMatch(next.reasons.join(" "), /Visa allows at most/, `${late} hours late`);
+  }
+});
+
+test("a service that was down until shortly before the window's end still tries once", () => {
+  const known = buildFailedFacts({ networkDeclineCode: "05" });
+  const late = new Date(+known.windowEndsAt - HOUR / 2);
+  assert.deepEqual(assertRetry(decideStatic(known, late)).at, late);
+  assert.equal(decideStatic(known, known.windowEndsAt).kind, "wait");
+});
+
+test("a code that is a limit or wants the customer is tried again twice, then the customer is asked", () => {
+  const said = { networkDeclineCode: "65", networkAdviceCode: null, gatewayCode: null, declineCategory: null };
+  const after = (tries: number) => {
+    const known = buildFailedFacts(said, { network: "mastercard" });
+    const [first] = known.ledger;
+    const ledger = Array.from({ length: tries }, (_, n) => ({ ...first!, at: hoursAfterFailure(72 * n) }));
+    return decideStatic(
+      { ...known, ledger, lastDecline: { ...known.lastDecline!, at: ledger.at(-1)!.at } },
+      hoursAfterFailure(72 * tries),
+    );
+  };
+  assert.deepEqual(
+    [1, 2, 3].map((tries) => after(tries).kind),
+    ["retry", "retry", "card_change"],
+  );
+  assert.match(after(3).reasons[0]!, /may mean that the customer has to confirm/);
+});
+
+test("only the first of several faults at the bank is followed by a try after twelve hours", () => {
+  const down = buildFailedFacts({ networkDeclineCode: "91" });
+  const [first] = down.ledger;
+  const entry = (hours: number, over: Partial<typeof first> = {}) => ({
+    ...first!,
+    at: hoursAfterFailure(hours),
+    ...over,
+  });
+  const money = { ...first!.codes!, networkDeclineCode: "51" };
+  const isSoon = (ledger: typeof down.ledger, lastAt: number, over: Partial<typeof down> = {}) => {
+    const known = { ...down, ledger, lastDecline: { ...down.lastDecline!, at: hoursAfterFailure(lastAt) }, ...over };
+    const { at, reasons } = assertRetry(decideStatic(known, hoursAfterFailure(lastAt + 0.5)));
+    const isTold = /Such faults pass within hours/.test(reasons.join(" "));
+    assert.equal(isTold, +at <= +hoursAfterFailure(lastAt + 12.5), reasons.join(" "));
+    return isTold;
+  };
+  assert.ok(isSoon([entry(0)], 0));
+  assert.ok(isSoon([entry(-48, { codes: money }), entry(0)], 0), "the one before it had another reason");
+  assert.ok(!isSoon([entry(-48), entry(0)], 0), "it is the second one");
+  assert.ok(isSoon([entry(-48, { onThisInvoice: false }), entry(0)], 0), "the one before it was of another invoice");
+  assert.ok(isSoon([entry(-48, { approved: true }), entry(0)], 0), "the one before it was approved");
+  assert.ok(isSoon([entry(-48, { codes: null }), entry(0)], 0), "of the one before it nothing is known");
+  // The last decline is not of the latest try, whose outcome is not known.
+  assert.ok(!isSoon([entry(0), entry(2, { approved: null, codes: null })], 0));
+});
+
+test("a new card whose hour is beyond the window is tried at once", () => {
+  const changed = buildFailedFacts(
+    { networkDeclineCode: "41" },
+    { cardChangedAt: hoursAfterFailure(30), windowEndsAt: hoursAfterFailure(30.5) },
+  );
+  const known = { ...changed, ledger: changed.ledger.map((entry) => ({ ...entry, onPresentCard: false })) };
+  const decision = assertRetry(decideStatic(known, hoursAfterFailure(30.2)));
+  assert.deepEqual(decision.at, hoursAfterFailure(30.2));
+  assert.match(decision.reasons.join(" "), /new card or payment method/);
+});

@@ -1,8 +1,0 @@
-import { hashText } from "../domain/hash-text.ts";
-
-/** A number in [0, 1) that depends on the text alone: what is drawn by it falls the same way when a case is decided again. */
-export function lot(text: string): number {
-  let hash = hashText(text);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
-  return ((hash ^ (hash >>> 15)) >>> 0) / 4_294_967_296;
-}

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import pino from "pino";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import type { Event } from "../domain/event.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import { type EndedAttempt, listAttemptsOfEvent } from "../store/delivery-attempts.ts";
+import { createAttemptRecorder } from "./attempt-recorder.ts";
+import { makeEvents, makeMerchant, realPorts, START } from "./deliverer.fixture.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await createTestDatabase();
+});
+after(() => database.drop());
+
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0)) cleanup();
+});
+
+/** A recorder, and what it was told to have recorded. */
+function makeRecorder() {
+  const recorded = new Set<string>();
+  const recorder = createAttemptRecorder({
+    db: database.db,
+    ports: realPorts,
+    log: pino({ level: "silent" }),
+    sleep,
+    onRecorded: (batch, leftOut) => {
+      for (const ended of batch) if (!leftOut.includes(ended)) recorded.add(ended.eventId);
+    },
+  });
+  cleanups.push(recorder.abandon);
+  return { recorder, recorded };
+}
+
+const delivered = (merchant: Merchant, event: Event): EndedAttempt => ({
+  merchantId: merchant.id,
+  eventId: event.id,
+  caseId: event.caseId,
+  bucket: merchant.bucket,
+  epoch: 0,
+  round: 1,
+  number: 1,
+  dueAt: null,
+  startedAt: START,
+  endedAt: START,
+  durationMs: 1,
+  success: true,
+  ends: "delivered",
+  status: 200,
+  error: null,
+  response: null,
+  headId: null,
+  lookUpMs: null,
+  connectMs: null,
+  tlsMs: null,
+  firstByteMs: null,
+});
+
+test("rows that the database refuses are set aside, and hold up none of the others", async () => {
+  const merchant = await makeMerchant(database.db);
+  const events = await makeEvents(database.db, merchant, 300, START);
+  const { recorder, recorded } = makeRecorder();
+  const isBad = (index: number) => index % 100 === 50;
+  const startedMs = performance.now();
+  for (const [index, event] of events.entries())
+    recorder.add({ ...delivered(merchant, event), ...(isBad(index) ? { durationMs: -1 } : {}) });
+  while (recorded.size < 297 && performance.now() - startedMs < 10_000) await sleep(5);
+  assert.equal(recorded.size, 297);
+  assert.ok(performance.now() - startedMs < 3_000, `took ${performance.now() - startedMs} ms`);
+  await recorder.idle();
+  assert.deepEqual([recorder.pending(), recorder.setAside()], [3, 3]);
+  const [late] = await makeEvents(database.db, merchant, 1, START);
+  const lateMs = performance.now();
+  recorder.add(delivered(merchant, late!));
+  while (!recorded.has(late!.id) && performance.now() - lateMs < 10_000) await sleep(5);
+  assert.ok(performance.now() - lateMs < 500, "what was set aside spoils no later batch");
+});
+
+test("a row that was refused is tried again by itself, and recorded when the reason is gone", async () => {
+  const merchant = await makeMerchant(database.db);
+  const [event] = await makeEvents(database.db, merchant, 1, START);
+  const { recorder, recorded } = makeRecorder();
+  const ended = { ...delivered(merchant, event!), durationMs: -1 };
+  recorder.add(ended);
+  await sleep(20);
+  await recorder.idle();
+  assert.equal(recorder.setAside(), 1);
+  ended.durationMs = 1;
+  const endMs = performance.now() + 5_000;
+  while (recorder.pending() > 0 && performance.now() < endMs) await sleep(5);
+  assert.ok(recorded.has(event!.id));
+  assert.equal((await listAttemptsOfEvent(database.db, merchant.id, event!.id)).length, 1);
+});
+
+/** A recorder whose database fails in this way, so many times. */
+function failing(times: number, error: Error) {
+  let left = times;
+  const lines: { msg: string; attempts?: number; failures?: number; times?: number }[] = [];
+  const pauses: number[] = [];
+  const recorded: string[] = [];
+  const recorder = createAttemptRecorder({
+    db: {
+      ...database.db,
+      run: (statement, values) => (left-- > 0 ? Promise.reject(error) : database.db.run(statement, values)),
+      transaction: (work) => (left-- > 0 ? Promise.reject(error) : database.db.transaction(work)),
+    },
+    ports: realPorts,
+    log: pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }),
+    sleep: async (ms) => void pauses.push(ms),
+    onRecorded: (batch) => recorded.push(...batch.map(({ eventId }) => eventId)),
+  });
+  cleanups.push(recorder.abandon);
+  return { recorder, lines, pauses, recorded };
+}
+const coded = (code: string) => Object.assign(new Error("planned"), { code });
+
+test("in an outage a batch is kept, tried again after ever longer pauses, and each failure is logged with their number", async () => {
+  const merchant = await makeMerchant(database.db);
+  const events = await makeEvents(database.db, merchant, 2, START);
+  const { recorder, lines, pauses, recorded } = failing(10, coded("57P01"));
+  for (const event of events) recorder.add(delivered(merchant, event));
+  await recorder.idle();
+  assert.deepEqual(recorded.sort(), events.map(({ id }) => id).sort());
+  assert.deepEqual(pauses, [100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000, 2_000, 2_000]);
+  assert.deepEqual(
+    lines.map(({ msg, attempts, failures }) => [msg, attempts, failures]),
+    Array.from({ length: 10 }, (_, n) => ["attempts.record-failed", 2, n + 1]),
+  );
+  assert.deepEqual([recorder.pending(), recorder.setAside()], [0, 0]);
+});
+
+test("what is pending when it is abandoned is written by nobody, also what was set aside", async () => {
+  const merchant = await makeMerchant(database.db);
+  const [event] = await makeEvents(database.db, merchant, 1, START);
+  const { recorder, lines, recorded } = failing(1, coded("23514"));
+  recorder.add(delivered(merchant, event!));
+  await recorder.idle();
+  assert.equal(recorder.setAside(), 1);
+  assert.deepEqual(
+    lines.map(({ msg, times }) => [msg, times]),
+    [["attempts.refused", 1]],
+  );
+  recorder.abandon();
+  await sleep(250);
+  assert.deepEqual([recorded, recorder.pending()], [[], 0]);
+  recorder.add(delivered(merchant, event!));
+  await recorder.idle();
+  assert.deepEqual(recorded, []);
+});

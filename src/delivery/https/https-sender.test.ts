@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createSelfSignedCertificate } from "../../../test/self-signed-certificate.ts";
+import { parseAllowList } from "./address-guard.ts";
+import { createSender, type Sender, type SenderOptions } from "./https-sender.ts";
+import { type Receiver, startRawReceiver, startReceiver } from "./receiver.fixture.ts";
+import { USER_AGENT } from "./request-head.ts";
+
+const closers: (() => unknown)[] = [];
+after(() => Promise.all(closers.map((close) => close())));
+
+const LIMITS = { replyMs: 1_000, bodyMs: 150, bodyBytes: 65_536 };
+
+function senderFor(receiver: Receiver, options: Partial<SenderOptions> = {}): Sender {
+  const sender = createSender({
+    allow: receiver.allow,
+    extraCa: receiver.ca,
+    monotonicMs: () => performance.now(),
+    limits: LIMITS,
+    ...options,
+  });
+  closers.push(
+    () => sender.close(),
+    () => receiver.close(),
+  );
+  return sender;
+}
+
+const post = (sender: Sender, receiver: Receiver, body = '{"id":"1"}') =>
+  sender.send({ origin: receiver.origin, path: "/hook?x=1", authorization: "Bearer tok", body });
+
+test("a post carries the headers of the interface and the body byte for byte, and reuses its connection", async () => {
+  const seen: { path: string; headers: Record<string, unknown>; body: string }[] = [];
+  const receiver = await startReceiver((request, reply) => {
+    seen.push(request);
+    reply.writeHead(seen.length === 1 ? 200 : 204).end();
+  });
+  const sender = senderFor(receiver);
+  const body = '{"id":"é€😀"}';
+  assert.deepEqual(await post(sender, receiver, body), {
+    outcome: "response",
+    status: 200,
+    retryAfter: null,
+    text: null,
+  });
+  assert.deepEqual(await post(sender, receiver, body), {
+    outcome: "response",
+    status: 204,
+    retryAfter: null,
+    text: null,
+  });
+  assert.equal(seen[0]?.body, body);
+  assert.equal(seen[0]?.path, "/hook?x=1");
+  const { host, connection, "content-length": length, ...headers } = seen[0]?.headers ?? {};
+  assert.deepEqual(headers, {
+    "content-type": "application/json",
+    "user-agent": USER_AGENT,
+    authorization: "Bearer tok",
+  });
+  assert.deepEqual(
+    [host, connection, Number(length)],
+    [`127.0.0.1:${receiver.port}`, "keep-alive", Buffer.byteLength(body)],
+  );
+  assert.equal(receiver.connections(), 1);
+  assert.deepEqual(sender.connections(), { open: 1, idle: 1, made: 1 });
+});
+
+test("a redirect is an ordinary reply and nobody follows it", async () => {
+  let requests = 0;
+  const receiver = await startReceiver((_request, reply) => {
+    requests++;
+    reply.writeHead(307, { location: "/elsewhere" }).end("moved");
+  });
+  const reply = await post(senderFor(receiver), receiver);
+  assert.deepEqual(reply, { outcome: "response", status: 307, retryAfter: null, text: "moved" });
+  assert.equal(requests, 1);
+});
+
+test("Retry-After of a 429 or 503 is kept, of a 500 it is not", async () => {
+  const statuses = [429, 503, 500];
+  const receiver = await startReceiver((_request, reply) => {
+    reply.writeHead(statuses.shift() ?? 200, { "retry-after": "7" }).end();
+  });
+  const sender = senderFor(receiver);
+  const kept: (string | null)[] = [];
+  for (let i = 0; i < 3; i++) {
+    const reply = await post(sender, receiver);
+    kept.push(reply.outcome === "response" ? reply.retryAfter : "none");
+  }
+  assert.deepEqual(kept, ["7", "7", null]);
+});
+
+test("of a reply that is no success the first 4 KiB are kept", async () => {
+  const receiver = await startReceiver((_request, reply) => reply.writeHead(500).end("x".repeat(10_000)));
+  const reply = await post(senderFor(receiver), receiver);
+  assert.equal(reply.outcome === "response" && reply.text, "x".repeat(4_096));
+});
+
+const whole = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+
+test("a keep-alive connection that is closed just when it is reused costs one failed attempt, not a second post", async () => {
+  const bodies: string[] = [];
+  const receiver = await startRawReceiver((socket, body, reset) => {
+    bodies.push(body);
+    if (body === "1") socket.write(whole);
+    else reset();
+  });
+  const sender = senderFor(receiver);
+  assert.equal((await post(sender, receiver, "1")).outcome, "response");
+  assert.equal((await post(sender, receiver, "2")).outcome, "failed");
+  await sleep(50);
+  assert.deepEqual(bodies, ["1", "2"]);
+  assert.deepEqual(sender.connections(), { open: 0, idle: 0, made: 1 });
+});
+
+test("a second reply that nobody asked for is never taken for the next request's", async () => {
+  let requests = 0;
+  const receiver = await startRawReceiver((socket) => {
+    requests++;
+    if (requests === 1) socket.write(`${whole}HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n`);
+    else socket.write("HTTP/1.1 500 x\r\ncontent-length: 0\r\n\r\n");
+  });
+  const sender = senderFor(receiver);
+  assert.deepEqual(await post(sender, receiver), { outcome: "response", status: 200, retryAfter: null, text: null });
+  const second = await post(sender, receiver);
+  assert.equal(second.outcome === "response" && second.status, 500);
+});
+
+test("a success just before the deadline counts, one just after it does not", async () => {
+  let delayMs = LIMITS.replyMs - 400;
+  const receiver = await startReceiver((_request, reply) => void setTimeout(() => reply.writeHead(200).end(), delayMs));
+  const sender = senderFor(receiver);
+  assert.equal((await post(sender, receiver)).outcome, "response");
+  delayMs = LIMITS.replyMs + 30;
+  assert.deepEqual(await post(sender, receiver), { outcome: "failed", error: "no status line within 1 s" });
+});
+
+test("nobody listening, an unknown name and a bad credential are failed attempts", async () => {
+  const receiver = await startReceiver(() => {});
+  const resolve = () => Promise.reject(Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" }));
+  const sender = senderFor(receiver, { allow: parseAllowList("127.0.0.1/32:9"), resolve });
+  const request = { path: "/", authorization: null, body: "{}" };
+  const refused = await sender.send({ ...request, origin: "https://127.0.0.1:9" });
+  assert.match(refused.outcome === "failed" ? refused.error : "", /refused/);
+  const unknown = await sender.send({ ...request, origin: "https://nobody.example" });
+  assert.match(unknown.outcome === "failed" ? unknown.error : "", /not found/);
+  const credential = await sender.send({ ...request, origin: "https://127.0.0.1:9", authorization: "Bearer a\r\nb" });
+  assert.match(credential.outcome === "failed" ? credential.error : "", /authorization/);
+});
+
+test("certificates are verified: unknown, for another name, and expired ones fail", async () => {
+  const receiver = await startReceiver((_request, reply) => reply.end());
+  const untrusted = await post(senderFor(receiver, { extraCa: null }), receiver);
+  assert.match(untrusted.outcome === "failed" ? untrusted.error : "", /self.signed|verify/i);
+  const local = [{ address: "127.0.0.1", family: 4 }];
+  const sender = senderFor(receiver, { resolve: async () => local });
+  const other = await sender.send({
+    origin: `https://other.example:${receiver.port}`,
+    path: "/",
+    authorization: null,
+    body: "{}",
+  });
+  assert.match(other.outcome === "failed" ? other.error : "", /altnames|Hostname/);
+  const named = await sender.send({
+    origin: `https://merchant.example:${receiver.port}`,
+    path: "/",
+    authorization: null,
+    body: "{}",
+  });
+  assert.equal(named.outcome, "response");
+  const expired = await createSelfSignedCertificate(new Date("2020-01-01"), new Date("2020-02-01"));
+  const late = await startRawReceiver((socket) => socket.write(whole), expired);
+  const failed = await post(senderFor(late), late);
+  assert.match(failed.outcome === "failed" ? failed.error : "", /expired/);
+});
+
+test("a refused literal address sees no connection at all", async () => {
+  const receiver = await startReceiver((_request, reply) => reply.end());
+  const reply = await post(senderFor(receiver, { allow: [] }), receiver);
+  assert.match(reply.outcome === "failed" ? reply.error : "", /not a public address/);
+  assert.equal(receiver.connections(), 0);
+});
+
+test("a name that is public when saved and private when dialled is refused, whatever the mixture", async () => {
+  const receiver = await startReceiver((_request, reply) => reply.end());
+  const answers = [["127.0.0.1"], ["169.254.169.254"], ["::ffff:127.0.0.1"], [], ["10.0.0.1", "::1"]];
+  const sender = senderFor(receiver, {
+    allow: [],
+    resolve: async () => (answers.shift() ?? []).map((address) => ({ address, family: address.includes(":") ? 6 : 4 })),
+  });
+  const count = answers.length;
+  for (let i = 0; i < count; i++) {
+    const request = { origin: `https://merchant.example:${receiver.port}`, path: "/", authorization: null, body: "{}" };
+    const reply = await sender.send(request);
+    assert.match(reply.outcome === "failed" ? reply.error : "", /not a public address|no address/);
+  }
+  assert.equal(receiver.connections(), 0);
+});
+
+test("an operator's private range is dialled, its forbidden neighbour in the same answer is not", async () => {
+  const receiver = await startReceiver((_request, reply) => reply.end());
+  const resolve = async () => [
+    { address: "10.9.9.9", family: 4 },
+    { address: "127.0.0.1", family: 4 },
+  ];
+  const sender = senderFor(receiver, { resolve });
+  const reply = await sender.send({
+    origin: `https://localhost:${receiver.port}`,
+    path: "/",
+    authorization: null,
+    body: "{}",
+  });
+  assert.equal(reply.outcome, "response");
+});
+
+test("closing the sender cuts what is on the wire short and leaves no connection", async () => {
+  const receiver = await startReceiver(() => {});
+  const sender = senderFor(receiver);
+  const reply = post(sender, receiver);
+  await sleep(50);
+  sender.close();
+  assert.equal((await reply).outcome, "failed");
+  assert.deepEqual(sender.connections(), { open: 0, idle: 0, made: 1 });
+});

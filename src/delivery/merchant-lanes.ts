@@ -1,0 +1,89 @@
+import type { Logger as Log } from "pino";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Database } from "../store/database.ts";
+import { errorFields } from "../store/database-errors.ts";
+import { changedMerchants, listMerchants, readChangeMark } from "../store/merchants.ts";
+import { insertRequestHeads } from "../store/request-heads.ts";
+import type { SecretKeys } from "../store/secret-box.ts";
+import { createLane, type Lane } from "./merchant-lane.ts";
+import { createTarget, type DeliveryTarget } from "./send-attempt.ts";
+
+export interface Lanes {
+  get(merchantId: string): Lane | undefined;
+  all(): Iterable<Lane>;
+  /** Reads the settings of merchants that changed, once a minute of all; new merchants get a lane, and deleted ones lose theirs. */
+  refresh(): Promise<void>;
+  /** Whether attempts of this bucket are on the wire or not recorded yet. */
+  busy(bucket: number): boolean;
+}
+
+const FULL_REFRESH_MS = 60_000;
+
+/** A lane for every merchant, with the merchant's present settings. */
+export function createLanes(db: Database, log: Log, secretKeys: SecretKeys, monotonicMs: () => number): Lanes {
+  const lanes = new Map<string, Lane>();
+  let mark: string | null = null;
+  let allReadAt = 0;
+
+  function aimAt(merchant: Merchant): DeliveryTarget | null {
+    try {
+      return createTarget(merchant, secretKeys);
+    } catch (error) {
+      log.error({ ...errorFields(error), merchantId: merchant.id }, "credential.unreadable");
+      return null;
+    }
+  }
+
+  /** Reads those that changed. Once a minute it reads all: a mark is worth nothing on a server that was restored. */
+  async function read(): Promise<{ merchants: Merchant[]; mark: string }> {
+    if (mark !== null && monotonicMs() - allReadAt < FULL_REFRESH_MS) return changedMerchants(db, mark);
+    const now = await readChangeMark(db);
+    const merchants = await listMerchants(db);
+    allReadAt = monotonicMs();
+    const ids = new Set(merchants.map(({ id }) => id));
+    for (const [id, lane] of lanes) if (!ids.has(id) && lane.busy.size === 0) lanes.delete(id);
+    return { merchants, mark: now };
+  }
+
+  return {
+    get: (merchantId) => lanes.get(merchantId),
+    all: () => lanes.values(),
+    async refresh() {
+      const changed: Merchant[] = [];
+      const found = await read();
+      for (const merchant of found.merchants) {
+        const lane = lanes.get(merchant.id);
+        if (lane === undefined || hasTargetChanged(lane.merchant, merchant)) changed.push(merchant);
+        else lane.merchant = merchant;
+      }
+      const aims = changed.map((merchant) => ({ merchant, target: aimAt(merchant) }));
+      // Before anything is sent by them: the log refers to these.
+      const heads = aims.flatMap(({ target }) => (target === null ? [] : Object.values(target.heads)));
+      if (heads.length > 0) await insertRequestHeads(db, heads);
+      for (const { merchant, target } of aims) {
+        const lane = lanes.get(merchant.id) ?? createLane(merchant);
+        Object.assign(lane, { merchant, target, failing: { since: null, warned: false } });
+        lanes.set(merchant.id, lane);
+      }
+      // What failed on the way here is read again.
+      mark = found.mark;
+    },
+    busy(bucket) {
+      for (const lane of lanes.values()) if (lane.merchant.bucket === bucket && lane.busy.size > 0) return true;
+      return false;
+    },
+  };
+}
+
+const EMPTY_BUFFER = Buffer.alloc(0);
+const isSameBuffer = (a: Buffer | null, b: Buffer | null) => (a ?? EMPTY_BUFFER).equals(b ?? EMPTY_BUFFER);
+
+/** Whether the endpoint changed, so that its URL, credential and secrets must be read anew. */
+const hasTargetChanged = (before: Merchant, after: Merchant) =>
+  before.webhookUrl !== after.webhookUrl ||
+  before.webhookSubPaths !== after.webhookSubPaths ||
+  before.webhookAuth !== after.webhookAuth ||
+  !isSameBuffer(before.webhookCredential, after.webhookCredential) ||
+  !isSameBuffer(before.webhookSecret, after.webhookSecret) ||
+  !isSameBuffer(before.webhookOldSecret, after.webhookOldSecret) ||
+  before.webhookOldSecretUntil?.getTime() !== after.webhookOldSecretUntil?.getTime();

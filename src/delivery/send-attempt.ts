@@ -1,0 +1,166 @@
+import type { Logger as Log } from "pino";
+import type { EventType } from "../domain/event.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Ports } from "../domain/ports.ts";
+import type { DueDelivery } from "../store/deliveries.ts";
+import type { EndedAttempt } from "../store/delivery-attempts.ts";
+import { createRequestHead, type RequestHead } from "../store/request-heads.ts";
+import { type SecretKeys, unseal } from "../store/secret-box.ts";
+import { nextAttemptDueAt, parseRetryAfterMs } from "./attempt-schedule.ts";
+import { authorizationHeader, credentialSpellings, redactSecrets } from "./https/credential.ts";
+import { emptyTimings, isSuccess, type Reply } from "./https/exchange.ts";
+import type { Send } from "./https/https-sender.ts";
+import { maskedHeaders } from "./https/request-head.ts";
+import { createSigner, type Sign } from "./https/signature.ts";
+
+/** The target of a merchant's events, ready to be used many times. */
+export interface DeliveryTarget {
+  origin: string;
+  paths: Record<EventType, string>;
+  authorization: string | null;
+  /** Null when the merchant has no secret: then nothing is signed, and it costs nothing. */
+  sign: Sign | null;
+  /** Secrets that must not appear in the log. */
+  secrets: string[];
+  /** The part of each request that the log shows. */
+  heads: Record<EventType, RequestHead>;
+}
+
+/**
+ * Returns the target of the merchant's events, or null without an endpoint.
+ *
+ * @throws UnreadableSecret when none of the keys opens the stored credential or signing secret
+ */
+export function createTarget(merchant: Merchant, secretKeys: SecretKeys): DeliveryTarget | null {
+  if (merchant.webhookUrl === null || !URL.canParse(merchant.webhookUrl)) return null;
+  const url = new URL(merchant.webhookUrl);
+  if (url.protocol !== "https:") return null;
+  const path = (type: EventType) =>
+    merchant.webhookSubPaths ? `${url.pathname.replace(/\/$/, "")}/${type}${url.search}` : url.pathname + url.search;
+  const { webhookAuth, webhookCredential } = merchant;
+  const secret = webhookCredential === null ? null : unseal(secretKeys, webhookCredential);
+  const field = webhookAuth === null || secret === null ? null : authorizationHeader(webhookAuth, secret);
+  const sign = createMerchantSigner(merchant, secretKeys);
+  const headers = maskedHeaders(field, sign !== null);
+  const head = (type: EventType) =>
+    createRequestHead(merchant.id, [`POST ${url.origin}${path(type)}`, ...headers].join("\n"));
+  return {
+    origin: url.origin,
+    paths: forEachEventType(path),
+    authorization: field,
+    sign,
+    heads: forEachEventType(head),
+    secrets: webhookAuth === null || secret === null ? [] : credentialSpellings(webhookAuth, secret),
+  };
+}
+
+const forEachEventType = <Value>(make: (type: EventType) => Value): Record<EventType, Value> => ({
+  recovery_action: make("recovery_action"),
+  pause_collection: make("pause_collection"),
+  complete_dunning: make("complete_dunning"),
+});
+
+function createMerchantSigner(
+  { webhookSecret, webhookOldSecret, webhookOldSecretUntil }: Merchant,
+  secretKeys: SecretKeys,
+) {
+  if (webhookSecret === null) return null;
+  const old =
+    webhookOldSecret === null || webhookOldSecretUntil === null
+      ? null
+      : { secret: unseal(secretKeys, webhookOldSecret), until: webhookOldSecretUntil };
+  return createSigner({ current: unseal(secretKeys, webhookSecret), old });
+}
+
+/** Nothing was sent: this process ran out of something. */
+export interface UnsentAttempt {
+  unsent: string;
+}
+
+/** Send one event once. The number of an attempt is that of the ended ones + 1, so one that was cut short, or not sent, is repeated. */
+export async function sendAttempt(
+  merchant: Merchant,
+  target: DeliveryTarget,
+  delivery: DueDelivery,
+  epoch: number,
+  send: Send,
+  ports: Ports,
+): Promise<EndedAttempt | UnsentAttempt> {
+  const startedAt = ports.now();
+  const startedMs = ports.monotonicMs();
+  const timings = emptyTimings();
+  let reply: Reply;
+  try {
+    reply = await send({
+      origin: target.origin,
+      path: target.paths[delivery.type],
+      authorization: target.authorization,
+      body: delivery.body,
+      timings,
+      signature: target.sign === null ? null : target.sign(delivery.eventId, delivery.body, ports.realNow(), startedAt),
+    });
+  } catch (error) {
+    reply = { outcome: "failed", error: `not sent: ${error}` };
+  }
+  if (reply.outcome === "failed" && reply.isOurs) return { unsent: reply.error };
+  // The wall clock may have been set back meanwhile.
+  const endedAt = new Date(Math.max(startedAt.getTime(), ports.now().getTime()));
+  const number = delivery.attempts + 1;
+  const success = reply.outcome === "response" && isSuccess(reply.status);
+  const ends = success ? "delivered" : number >= delivery.attemptsMax ? "exhausted" : null;
+  const patienceMs =
+    reply.outcome === "response" && reply.retryAfter !== null
+      ? parseRetryAfterMs(reply.retryAfter, ports.realNow())
+      : 0;
+  return {
+    merchantId: merchant.id,
+    eventId: delivery.eventId,
+    caseId: delivery.type === "recovery_action" ? delivery.caseId : null,
+    bucket: merchant.bucket,
+    epoch,
+    round: delivery.round,
+    number,
+    dueAt: ends === null ? nextAttemptDueAt(number, endedAt, patienceMs) : null,
+    startedAt,
+    endedAt,
+    durationMs: Math.round(ports.monotonicMs() - startedMs),
+    success,
+    ends,
+    status: reply.outcome === "response" ? reply.status : null,
+    error: reply.outcome === "failed" ? redactSecrets(reply.error, target.secrets) : null,
+    response: reply.outcome === "response" && reply.text !== null ? redactSecrets(reply.text, target.secrets) : null,
+    headId: target.heads[delivery.type].id,
+    lookUpMs: roundMs(timings.lookUpMs),
+    connectMs: roundMs(timings.connectMs),
+    tlsMs: roundMs(timings.tlsMs),
+    firstByteMs: roundMs(timings.firstByteMs),
+  };
+}
+
+const roundMs = (ms: number | null) => (ms === null ? null : Math.round(ms));
+
+export interface AttemptFigures {
+  /** 1 to 7. */
+  number: number;
+  success: boolean;
+  status: number | null;
+  durationMs: number;
+  /** Service time between when the attempt was due and when it was begun. */
+  latenessMs: number;
+}
+
+export const attemptFiguresOf = ({ number, success, status, durationMs }: EndedAttempt) => ({
+  number,
+  success,
+  status,
+  durationMs,
+});
+
+/** One line per failed attempt; a success is the usual, and it is in the delivery log anyway. */
+export function logAttempt(log: Log, ended: EndedAttempt) {
+  const { merchantId, eventId, number, status, durationMs, error } = ended;
+  const fields = { merchantId, eventId, number, status, durationMs };
+  if (ended.ends === "exhausted") log.warn({ ...fields, error }, "delivery.exhausted");
+  else if (ended.success) log.debug(fields, "delivery.attempted");
+  else log.info({ ...fields, error }, "delivery.attempted");
+}

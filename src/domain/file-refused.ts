@@ -1,2 +1,0 @@
-/** A file, or what was said of its columns, that can't be read. The message is for people. */
-export class FileRefused extends Error {}

@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DEFAULT_CSV_FORMAT, parseCsvFormat } from "../domain/csv-format.ts";
+import { TRANSACTION_STATES } from "../domain/transaction.ts";
+import { groupedFaultText, groupFaults, importFile } from "./import-file.ts";
+import { HISTORY_KIND_BY_NAME } from "./record-kinds.ts";
+
+async function* pieces(text: string) {
+  yield Buffer.from(text);
+}
+
+test("a file as people write it is read as the API wants it, once somebody says what can be read in several ways", async () => {
+  const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
+  const text = [
+    "ID,Status,Invoice ID,Sum,Currency,When,Card Funding,Card Country,Payment Method Type,Initiator",
+    't_1,Paid,in_1,"1.234,50",eur,25.11.2026 08:30,debit,de,SEPA Debit,Customer',
+    "t_2,Declined,in_2,1.200,jpy,01.02.2026,,,card,",
+    't_3,CANCELLED,in_3,"1,5",KWD,2026-02-01T08:00:00+02:00,CARD_FUNDING_CREDIT,,,',
+  ].join("\n");
+  const said = { map: "state=Status,amount=Sum,createdAt=When", dates: "dmy", decimals: "comma" };
+  const reading = parseCsvFormat(said, attempts.fields, TRANSACTION_STATES);
+  const { first, wrong } = await importFile({ name: "x.csv", bytes: pieces(text) }, attempts, reading);
+  assert.deepEqual(wrong, []);
+  const read = (first as Record<string, string | Date>[]).map(({ createdAt, updatedAt: _, ...rest }) => ({
+    at: (createdAt as Date).toISOString(),
+    ...rest,
+  }));
+  assert.deepEqual(read, [
+    {
+      at: "2026-11-25T08:30:00.000Z",
+      id: "t_1",
+      state: "PAID",
+      invoiceId: "in_1",
+      amount: 123450,
+      currency: "EUR",
+      paymentMethodType: "sepa_debit",
+      cardCountry: "DE",
+      cardFunding: "DEBIT",
+      initiator: "CUSTOMER",
+    },
+    {
+      at: "2026-02-01T00:00:00.000Z",
+      id: "t_2",
+      state: "FAILED",
+      invoiceId: "in_2",
+      amount: 1200,
+      currency: "JPY",
+      paymentMethodType: "card",
+    },
+    {
+      at: "2026-02-01T06:00:00.000Z",
+      id: "t_3",
+      state: "VOIDED",
+      invoiceId: "in_3",
+      amount: 1500,
+      currency: "KWD",
+      cardFunding: "CREDIT",
+    },
+  ]);
+});
+
+test("spaces around a value are none of it, unless they stand in quotes", async () => {
+  const text = ['id , state, "customerId" ,amount,currency,createdAt', 'a, active ," c ",4900, EUR, 2026-01-01'];
+  for (const sign of [",", "\t"]) {
+    const bytes = pieces(text.join("\n").replaceAll(",", sign));
+    const { first, wrong } = await importFile(
+      { name: "x.csv", bytes },
+      HISTORY_KIND_BY_NAME.subscriptions.kind,
+      DEFAULT_CSV_FORMAT,
+    );
+    assert.deepEqual(wrong, []);
+    assert.deepEqual(
+      first.map(({ id, customerId, currency }) => [id, customerId, currency]),
+      [["a", " c ", "EUR"]],
+    );
+  }
+});
+
+test("true and false are read in any spelling, and a kind of card that nobody knows is absent", async () => {
+  const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
+  const heading = "id,state,invoiceId,amount,currency,createdAt,networkToken,cardFunding";
+  const row = (token: string, funding: string) => `t,PAID,i,4900,EUR,2026-01-01,${token},${funding}`;
+  const text = [heading, row("TRUE", "unknown"), row("False", "Debit"), row("yes", "gift")].join("\n");
+  const { first, wrong } = await importFile({ name: "x.csv", bytes: pieces(text) }, attempts, DEFAULT_CSV_FORMAT);
+  assert.deepEqual(
+    first.map((each) => [each.networkToken, (each as Record<string, unknown>).cardFunding]),
+    [
+      [true, undefined],
+      [false, "DEBIT"],
+    ],
+  );
+  assert.deepEqual(
+    wrong.flatMap(({ faults }) => faults.map(({ column }) => column)),
+    ["cardFunding", "networkToken"],
+  );
+});
+
+test("a card that is a charge card or draws on an account later is a charge card, in any spelling", async () => {
+  const words = ["charge", "Charge Card", "DeferredDebit", "deferred_debit", "DEFERRED DEBIT", "CARD_FUNDING_CHARGE"];
+  const rows = words.map((word, n) => `t_${n},PAID,i,4900,EUR,2026-01-01,${word}`);
+  const text = ["id,state,invoiceId,amount,currency,createdAt,cardFunding", ...rows].join("\n");
+  const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
+  const { first, wrong } = await importFile({ name: "x.csv", bytes: pieces(text) }, attempts, DEFAULT_CSV_FORMAT);
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(
+    first.map(({ cardFunding }) => cardFunding),
+    words.map(() => "CHARGE"),
+  );
+});
+
+test("a field that no column holds is told with the option that says which one does, and a state with the words that are read", async () => {
+  const text = ["id,Status,invoiceId,amount,currency,createdAt", "t,Authorised,i,4900,EUR,2026-01-01"];
+  const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
+  const of = async (map: string) => {
+    const reading = parseCsvFormat({ map }, attempts.fields, TRANSACTION_STATES);
+    const { wrong } = await importFile({ name: "x.csv", bytes: pieces(text.join("\n")) }, attempts, reading);
+    return groupFaults(wrong).map((fault) => `${fault.column} ${groupedFaultText(fault)}`);
+  };
+  assert.deepEqual(await of(""), ["state is required: --map state=COLUMN says which column holds it"]);
+  assert.deepEqual(await of("state=Status"), [
+    "Status must be one of PAID, FAILED, PENDING, VOIDED, REFUNDED, DISPUTED, or a word that can only mean one of them, such as Succeeded or Declined; --states AUTHORISED=STATE says which of them the word means",
+  ]);
+});
+
+test("a word for a state means what somebody says it does, and each word that nobody spoke of is told of once", async () => {
+  const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
+  const words = [
+    "Authorised",
+    "Error",
+    "SentForSettle",
+    "authorised",
+    "sentforsettle",
+    "Cancelled",
+    "Paid",
+    "TRANSACTION_STATE_AUTHORISED",
+  ];
+  const rows = words.map((word, n) => `t_${n},${word},i_${n},4900,EUR,2026-01-01`);
+  const text = ["id,state,invoiceId,amount,currency,createdAt", ...rows].join("\n");
+  const of = (states: string) => {
+    const reading = parseCsvFormat({ states }, attempts.fields, TRANSACTION_STATES);
+    return importFile({ name: "x.csv", bytes: pieces(text) }, attempts, reading);
+  };
+  const partly = await of("Authorised=PAID,Error=VOIDED");
+  assert.deepEqual(
+    groupFaults(partly.wrong).map((fault) => groupedFaultText(fault).replace(/^.*; /, "")),
+    ["--states SENTFORSETTLE=STATE says which of them the word means (2 rows: lines 4, 6)"],
+  );
+  const { first, wrong } = await of("Authorised=PAID,Error=VOIDED,SentForSettle=PENDING");
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(
+    (first as { state: string }[]).map(({ state }) => state),
+    ["PAID", "VOIDED", "PENDING", "PAID", "PENDING", "VOIDED", "PAID", "PAID"],
+  );
+});
+
+test("a year of two digits is told of as that", async () => {
+  const text = ["id,state,customerId,amount,currency,createdAt", "in_1,Paid,c,4900,EUR,11/25/26"].join("\n");
+  const { wrong } = await importFile(
+    { name: "x.csv", bytes: pieces(text) },
+    HISTORY_KIND_BY_NAME.invoices.kind,
+    DEFAULT_CSV_FORMAT,
+  );
+  assert.match(wrong[0]!.faults[0]!.says, /^has a year of two digits, .* write all four/);
+});
+
+test("a state is told of by its own word where other fields of the row are wrong, too", async () => {
+  const text = ["id,state,customerId,amount,currency,createdAt", ",Held,c,49.00,EUR,2026-01-01"].join("\n");
+  const { wrong } = await importFile(
+    { name: "x.csv", bytes: pieces(text) },
+    HISTORY_KIND_BY_NAME.invoices.kind,
+    DEFAULT_CSV_FORMAT,
+  );
+  const [{ faults }] = wrong as [(typeof wrong)[number]];
+  assert.deepEqual(
+    faults.map(({ column }) => column),
+    ["id", "state", "amount"],
+  );
+  assert.match(faults[1]!.says, /--states HELD=STATE/);
+});
+
+test("words for a state that only mean it of a payment are none of an invoice", async () => {
+  const invoices = HISTORY_KIND_BY_NAME.invoices.kind;
+  const row = (state: string) => `in_1,${state},c,4900,EUR,2026-01-01`;
+  const text = ["id,state,customerId,amount,currency,createdAt", row("Paid"), row("past due"), row("approved")];
+  const { first, wrong } = await importFile(
+    { name: "x.csv", bytes: pieces(text.join("\n")) },
+    invoices,
+    DEFAULT_CSV_FORMAT,
+  );
+  assert.deepEqual([first.map(({ state }) => state), wrong.map(({ line }) => line)], [["PAID"], [3, 4]]);
+  assert.match(wrong[1]!.faults[0]!.says, /^must be one of [A-Z_, ]+; --states APPROVED=STATE says/);
+});

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fillColumnsAt, writeRetryWeights } from "./active-weights.ts";
+import { type CasePosterior, newCasePosterior, newCustomerPosterior } from "./case-posterior.ts";
+import { applyDecline } from "./decline-features.ts";
+import { buildForecast } from "./forecast.ts";
+import { type LearnedModel, newLearnedModel } from "./learned-model.ts";
+import {
+  classOf,
+  dateWeight,
+  featureIndex,
+  type Reason,
+  ROW_WIDTH,
+  ROWS_BY_KIND,
+  rowStart,
+  STANDINGS,
+  WEIGHT_STARTS,
+  withCodeRow,
+} from "./model-layout.ts";
+import { chanceOf, MAX_ACTIVE_WEIGHTS, observeRetry } from "./observe.ts";
+import { CYCLE_COUNT } from "./pay-cycles.ts";
+import { type BankClock, IMMEDIATE, SETTLEMENT_PATTERNS, settlementDay } from "./settlement.ts";
+import { learnFirstCharge, learnRetry } from "./train.ts";
+
+const UTC = { offsetMs: 0, booking: IMMEDIATE };
+const DAY = 86_400_000;
+const at = (moment: string) => Date.parse(`${moment}:00Z`);
+const FAILED_AT = at("2026-03-12T09:00");
+const NO_NAMES = new Int32Array(0);
+const newSwedishCustomer = (learned: LearnedModel) => newCustomerPosterior(learned, "SE");
+
+function buildPosterior(learned: LearnedModel, rows: Int32Array, reason: Reason = "GENERIC") {
+  const facts = {
+    reason,
+    code: "05",
+    standing: STANDINGS.between,
+    names: NO_NAMES,
+    codeName: WEIGHT_STARTS.name,
+    rows,
+  };
+  return newCasePosterior(learned, newSwedishCustomer(learned), {
+    ...facts,
+    clock: UTC,
+    failedAt: FAILED_AT,
+    recent: [],
+  });
+}
+
+/** The kinds of weights, in their order. */
+const KINDS = Object.keys(WEIGHT_STARTS) as (keyof typeof WEIGHT_STARTS)[];
+const kindOf = (weight: number) => KINDS.findLast((kind) => WEIGHT_STARTS[kind] <= weight)!;
+
+function weightsAt(belief: CasePosterior, moment: string) {
+  const weights = new Int32Array(MAX_ACTIVE_WEIGHTS);
+  return new Set(weights.subarray(0, writeRetryWeights(belief, at(moment), weights)));
+}
+
+test("a try has a weight for each thing that is known of it: its moment, what went before, and what the case is", () => {
+  const base: CasePosterior = {
+    ...buildPosterior(newLearnedModel(), new Int32Array(0), "FUNDS"),
+    firstFailedAt: at("2026-03-12T12:00"),
+    lastTriedAt: at("2026-03-14T05:00"),
+    tries: 1,
+  };
+  const tuesday = "2026-03-17T09:00";
+  const usual = weightsAt(base, tuesday);
+  const changed = (of: Partial<CasePosterior>, moment = tuesday) => {
+    const others = [...weightsAt({ ...base, ...of }, moment)].filter((weight) => !usual.has(weight));
+    return KINDS.filter((kind) => others.some((weight) => kindOf(weight) === kind)).join(" ");
+  };
+  assert.equal(changed({}, "2026-03-17T13:00"), "hour");
+  assert.equal(changed({}, "2026-03-18T09:00"), "weekday date");
+  assert.equal(changed({ clock: { ...UTC, offsetMs: 16 * 3_600_000 } }), "hour weekday date");
+  assert.equal(changed({ firstFailedAt: at("2026-03-02T12:00") }), "elapsed");
+  assert.equal(changed({ lastTriedAt: at("2026-03-16T05:00") }), "gap");
+  assert.equal(changed({ tries: 2 }), "tries");
+  assert.equal(changed({ recent: [at("2026-03-14T05:00"), at("2026-03-16T05:00")] }), "weekTries");
+  assert.equal(changed({ dateCells: new Uint8Array(31).fill(6) }), "dateCell");
+  assert.equal(changed({ beside: { at: at("2026-03-16T05:00"), approved: true, count: 1 } }), "beside");
+  assert.equal(changed({ names: Int32Array.of(featureIndex("a name")) }), "name");
+  assert.equal(changed({ rows: Int32Array.of(rowStart("issuer", "a bank")) }), "row");
+  assert.equal(changed({ reason: "LIMIT" }), "reason hour weekday elapsed tries gap dateCell");
+});
+
+test("what is true of a date is learned from retries, however many bills are first charged on it", () => {
+  const learned = newLearnedModel();
+  const weightOf = (date: number) => learned.mean[dateWeight(classOf("FUNDS"), date)]!;
+  for (let n = 0; n < 400; n++) {
+    const isGood = n % 2 === 0;
+    const triedAt = at(`2026-03-${isGood ? "25" : "18"}T09:00`);
+    for (let bill = 0; bill < 12; bill++)
+      learnFirstCharge(learned, newSwedishCustomer(learned), NO_NAMES, UTC, triedAt, bill % 4 === 0 ? "FUNDS" : null);
+    const belief = buildPosterior(learned, new Int32Array(0), "FUNDS");
+    learnRetry(learned, newSwedishCustomer(learned), belief, triedAt, isGood ? null : "FUNDS");
+  }
+  assert.ok(weightOf(25) > 0.3, `${weightOf(25)}`);
+  assert.ok(weightOf(18) < -0.3, `${weightOf(18)}`);
+});
+
+test("what is known of a case has moments of its own: they are learned apart from those of others, and nothing of other moments", () => {
+  const learned = newLearnedModel();
+  const rowsOf = (country: string, code: string, issuer: string) =>
+    Int32Array.of(rowStart("country", country), rowStart("code", code), rowStart("issuer", issuer));
+  const triedAt = at("2026-03-13T02:00");
+  for (let n = 0; n < 800; n++) {
+    const isOwn = n % 2 === 0;
+    const rows = isOwn ? rowsOf("SE", "51", "one bank") : rowsOf("PL", "05", "another");
+    learnRetry(learned, newSwedishCustomer(learned), buildPosterior(learned, rows), triedAt, isOwn ? null : "GENERIC");
+  }
+  const chance = (rows: Int32Array, moment = triedAt) =>
+    buildForecast(learned, buildPosterior(learned, rows), [moment]).chances[0]!;
+  const own = chance(rowsOf("SE", "51", "one bank"));
+  const others = chance(rowsOf("PL", "05", "another"));
+  assert.ok(own > others + 0.2, `${own} against ${others}`);
+  for (const rows of [rowsOf("SE", "05", "another"), rowsOf("PL", "51", "another"), rowsOf("PL", "05", "one bank")]) {
+    const mixed = chance(rows);
+    assert.ok(mixed > others + 0.02, `${mixed} against ${others}`);
+  }
+  const elsewhen = at("2026-03-21T13:00");
+  const later = [rowsOf("SE", "51", "one bank"), rowsOf("PL", "05", "another")].map((rows) => chance(rows, elsewhen));
+  assert.ok(Math.abs(later[0]! - later[1]!) < 1e-9, `another hour, weekday, date and time: ${later}`);
+});
+
+test("what the code of a try's decline says of the next one is learned apart from the code that the case began with", () => {
+  const learned = newLearnedModel();
+  const declined = (code: string) => ({ name: featureIndex(`rthen:05:${code}`), row: rowStart("code", code) });
+  const after = (code: string) => {
+    const belief = buildPosterior(learned, Int32Array.of(rowStart("country", "SE"), rowStart("code", "05")), "LIMIT");
+    observeRetry(learned, newSwedishCustomer(learned), belief, FAILED_AT + DAY, "LIMIT");
+    applyDecline(belief, declined(code));
+    return belief;
+  };
+  const chance = (code: string, days: number) => chanceOf(learned, after(code), FAILED_AT + days * DAY);
+  for (let n = 0; n < 60; n++) {
+    // One limit is lifted by the next day, the other one after a week.
+    learnRetry(learned, newSwedishCustomer(learned), after("61"), FAILED_AT + 2 * DAY, null);
+    learnRetry(learned, newSwedishCustomer(learned), after("65"), FAILED_AT + 2 * DAY, "LIMIT");
+    learnRetry(learned, newSwedishCustomer(learned), after("65"), FAILED_AT + 8 * DAY, null);
+  }
+  const [soon, tooSoon, late] = [chance("61", 2), chance("65", 2), chance("65", 8)];
+  assert.ok(soon > tooSoon + 0.3 && late > tooSoon + 0.3, `${soon}, ${tooSoon}, ${late}`);
+});
+
+test("the row of the latest code stands in place of the one before, also where none was known, and no other row is touched", () => {
+  const [country, first, latest] = [rowStart("country", "SE"), rowStart("code", "05"), rowStart("code", "61")];
+  assert.deepEqual(withCodeRow(Int32Array.of(country, first), latest), Int32Array.of(country, latest));
+  assert.deepEqual(withCodeRow(Int32Array.of(country), latest), Int32Array.of(country, latest));
+  const edges = Int32Array.of(
+    ROWS_BY_KIND.code.start - ROW_WIDTH,
+    ROWS_BY_KIND.code.start + ROWS_BY_KIND.code.rows * ROW_WIDTH,
+  );
+  assert.deepEqual(withCodeRow(edges, latest), Int32Array.of(...edges, latest));
+});
+
+test("the chance that is said of a try is the one that its outcome is weighed by, however little is known of the weights", () => {
+  const learned = newLearnedModel();
+  const belief = buildPosterior(learned, new Int32Array(0), "FUNDS");
+  const person = newSwedishCustomer(learned);
+  for (const [days, reason] of [
+    [1, "FUNDS"],
+    [4, "GENERIC"],
+    [9, "FUNDS"],
+    [16, null],
+  ] as const) {
+    const triedAt = FAILED_AT + days * DAY;
+    const said = chanceOf(learned, belief, triedAt);
+    const weighed = learnRetry(learned, person, belief, triedAt, reason);
+    assert.ok(Math.abs(weighed - said) < 1e-4, `${weighed} and ${said}`);
+  }
+});
+
+test("a debit is looked at as a card is that is charged on the morning of the day on which it is booked", () => {
+  const learned = newLearnedModel();
+  const booking = SETTLEMENT_PATTERNS.findIndex((one) => one?.cutoff === 14 && one.businessDays === 2);
+  const [failedAt, askedAt] = [at("2026-03-12T15:00"), at("2026-03-20T15:00")];
+  const morning = (moment: number) => settlementDay({ offsetMs: 0, booking }, moment) * DAY + 8 * (DAY / 24);
+  const facts = {
+    reason: "FUNDS",
+    code: "51",
+    standing: STANDINGS.between,
+    codeName: WEIGHT_STARTS.name,
+    recent: [],
+  } as const;
+  const caseOf = (clock: BankClock, moment: number) =>
+    newCasePosterior(learned, newSwedishCustomer(learned), {
+      ...facts,
+      names: NO_NAMES,
+      rows: new Int32Array(0),
+      recent: [],
+      clock,
+      failedAt: moment,
+    });
+  const debit = caseOf({ offsetMs: 0, booking }, failedAt);
+  const card = caseOf(UTC, morning(failedAt));
+  // Only pay is looked at: holds go by the moment of asking.
+  for (const belief of [debit, card]) belief.shares.fill(0, CYCLE_COUNT);
+  const chance = (belief: CasePosterior, moment: number) => buildForecast(learned, belief, [moment]).chances[0]!;
+  assert.equal(chance(debit, askedAt), chance(card, morning(askedAt)));
+  assert.notEqual(chance(debit, askedAt), chance(card, askedAt));
+  const ofDebit = fillColumnsAt(debit, askedAt).slice(1, 3);
+  assert.deepEqual(ofDebit, fillColumnsAt(card, morning(askedAt)).slice(1, 3), "weekday and date of its rows");
+});

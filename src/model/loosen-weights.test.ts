@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newCasePosterior, newCustomerPosterior } from "./case-posterior.ts";
+import { type LearnedModel, newLearnedModel } from "./learned-model.ts";
+import { loosenStiffGroups, recordStrain } from "./loosen-weights.ts";
+import {
+  COLUMN_EDGES,
+  dayPartColumn,
+  ROW_WIDTH,
+  ROWS_BY_KIND,
+  rowStart,
+  rowsOf,
+  STANDINGS,
+  WEIGHT_STARTS,
+} from "./model-layout.ts";
+import { createPseudoRandom } from "./pseudo-random.fixture.ts";
+import { IMMEDIATE } from "./settlement.ts";
+import { learnRetry } from "./train.ts";
+import { GROUP_BY_WEIGHT, NO_GROUP, WEIGHT_GROUPS } from "./weight-groups.ts";
+
+const HOUR = 3_600_000;
+const FAILED_AT = Date.parse("2026-03-12T00:00:00Z");
+
+/** Tries of two networks' cards by day and by night, of which those are approved that `isUsable` says. */
+function trainModel(isGood: (network: string, byDay: boolean, n: number) => boolean, tries: number): LearnedModel {
+  const learned = newLearnedModel();
+  for (let n = 0; n < tries; n++) {
+    const [network, byDay] = [n % 2 === 0 ? "visa" : "amex", n % 4 < 2];
+    const person = newCustomerPosterior(learned, "SE");
+    const facts = { reason: "GENERIC", code: "05", standing: STANDINGS.between, codeName: WEIGHT_STARTS.name } as const;
+    const of = { names: new Int32Array(0), rows: Int32Array.of(rowStart("network", network)) };
+    const belief = newCasePosterior(learned, person, {
+      ...facts,
+      ...of,
+      clock: { offsetMs: 0, booking: IMMEDIATE },
+      failedAt: FAILED_AT,
+      recent: [],
+    });
+    const at = FAILED_AT + (3 * 24 + (byDay ? 13 : 1)) * HOUR;
+    learnRetry(learned, person, belief, at, isGood(network, byDay, n) ? null : "GENERIC");
+  }
+  return learned;
+}
+
+const INITIAL_MODEL = newLearnedModel();
+const variancesOf = ({ variance }: LearnedModel, columns: number) => {
+  const { start: first } = ROWS_BY_KIND.network;
+  return [...variance.subarray(first + COLUMN_EDGES[columns]!, first + COLUMN_EDGES[columns + 1]!)];
+};
+
+test("where one network's cards go well by day and another's by night, the hours of all networks are loosened, and their weekdays are not", () => {
+  const learned = trainModel((network, byDay) => (network === "visa") === byDay, 600);
+  const [before] = variancesOf(INITIAL_MODEL, 0);
+  const unmet = rowStart("network", "elo");
+  assert.ok(learned.variance[unmet]! > before!, "what is learned of two holds for a third one");
+  assert.ok(learned.variance[unmet + COLUMN_EDGES[1]!]! <= before!);
+  const gain = (network: string) => {
+    const row = rowStart("network", network);
+    return learned.mean[row + dayPartColumn(13)]! - learned.mean[row + dayPartColumn(1)]!;
+  };
+  assert.ok(gain("visa") > 0.5 && gain("amex") < -0.5, `${gain("visa")} and ${gain("amex")}`);
+});
+
+test("where outcomes have nothing to do with what is known, next to nothing is loosened", () => {
+  const draw = createPseudoRandom(7);
+  const learned = newLearnedModel();
+  for (let n = 0; n < 5000; n++) {
+    const one = (values: string) => values.split(" ")[Math.floor(draw() * values.split(" ").length)]!;
+    const rows = rowsOf({
+      country: one("SE PL DE"),
+      code: one("51 05"),
+      advice: one("01 24 02"),
+      pay: one("debit:card credit:card"),
+      network: one("visa amex"),
+      amount: Math.floor(draw() * 8),
+      tenure: Math.floor(draw() * 5),
+      issuer: one("a b c d e"),
+      period: one("1month 1year"),
+    });
+    const person = newCustomerPosterior(learned, "SE");
+    const facts = { reason: "GENERIC", code: "05", standing: STANDINGS.between, codeName: WEIGHT_STARTS.name } as const;
+    const of = {
+      names: new Int32Array(0),
+      rows,
+      clock: { offsetMs: 0, booking: IMMEDIATE },
+      failedAt: FAILED_AT,
+      recent: [],
+    };
+    const at = FAILED_AT + Math.floor(1 + draw() * 600) * HOUR;
+    learnRetry(
+      learned,
+      person,
+      newCasePosterior(learned, person, { ...facts, ...of }),
+      at,
+      draw() < 0.3 ? null : "GENERIC",
+    );
+  }
+  const loosened = WEIGHT_GROUPS.filter(({ from, width, rows }) => {
+    const last = from + width - 1 + (rows - 1) * ROW_WIDTH;
+    return (
+      learned.variance[from]! > INITIAL_MODEL.variance[from]! || learned.variance[last]! > INITIAL_MODEL.variance[last]!
+    );
+  });
+  assert.ok(loosened.length <= 3, `${loosened.length} of ${WEIGHT_GROUPS.length}`);
+});
+
+/** So many lessons that pull a weight by as much as it lacks of the truth. */
+function trainWeight(learned: LearnedModel, weight: number, truth: number, count: number) {
+  for (let n = 0; n < count; n++) {
+    const pull = truth - learned.mean[weight]! + (n % 2 === 0 ? 0.5 : -0.5);
+    recordStrain(learned, weight, pull);
+    learned.mean[weight]! += 0.01 * pull;
+    loosenStiffGroups(learned);
+  }
+}
+
+test("a group is loosened where its prior was wrong, whichever way, up to a limit; what is of no group never is", () => {
+  const weight = rowStart("network", "visa");
+  const { varianceMax } = WEIGHT_GROUPS[GROUP_BY_WEIGHT[weight]!]!;
+  for (const [prior, truth] of [
+    [0, 1],
+    [0.6, 1.6],
+    [0.6, -0.6],
+  ] as const) {
+    const learned = newLearnedModel();
+    for (const index of [weight, WEIGHT_STARTS.name]) {
+      learned.start[index] = learned.mean[index] = prior;
+      trainWeight(learned, index, truth, 300);
+    }
+    const now = learned.variance[weight]!;
+    assert.ok(now > INITIAL_MODEL.variance[weight]! && now <= varianceMax, `from ${prior} to ${truth}: ${now}`);
+    assert.equal(learned.variance[WEIGHT_STARTS.name], INITIAL_MODEL.variance[WEIGHT_STARTS.name]);
+  }
+  assert.equal(GROUP_BY_WEIGHT[WEIGHT_STARTS.name], NO_GROUP);
+  const right = newLearnedModel();
+  right.start[weight] = right.mean[weight] = 0.6;
+  trainWeight(right, weight, 0.6, 300);
+  assert.equal(right.variance[weight], INITIAL_MODEL.variance[weight]);
+});
+
+test("where what was learned is true no more, the group is loosened again", () => {
+  const learned = newLearnedModel();
+  const weight = rowStart("network", "visa");
+  const usual = INITIAL_MODEL.variance[weight]!;
+  learned.mean[weight] = 0.8;
+  for (let n = 0; n < 600; n++) recordStrain(learned, weight, n % 2 === 0 ? 0.5 : -0.5);
+  loosenStiffGroups(learned);
+  assert.equal(learned.variance[weight], usual, "it is right");
+  for (let n = 0; n < 600; n++) recordStrain(learned, weight, n % 2 === 0 ? 0.2 : -0.8);
+  loosenStiffGroups(learned);
+  assert.ok(learned.variance[weight]! > usual, `${learned.variance[weight]}`);
+});
+
+test("the more often a group was held back, the more it takes to loosen it; that what it had learned became wrong does not count", () => {
+  const weight = rowStart("network", "visa");
+  const made = () => {
+    const learned = newLearnedModel();
+    learned.mean[weight] = 0.8;
+    return learned;
+  };
+  const lessonsToLoosen = (learned: LearnedModel) => {
+    const before = learned.variance[weight]!;
+    let count = 0;
+    for (; learned.variance[weight] === before; count++) {
+      recordStrain(learned, weight, 0.2);
+      loosenStiffGroups(learned);
+    }
+    return count;
+  };
+  const held = made();
+  const first = lessonsToLoosen(held);
+  assert.ok(lessonsToLoosen(held) > first);
+  const wrong = made();
+  for (let n = 0; n < 40; n++) recordStrain(wrong, weight, -0.2);
+  loosenStiffGroups(wrong);
+  assert.ok(wrong.variance[weight]! > INITIAL_MODEL.variance[weight]!);
+  assert.equal(lessonsToLoosen(wrong), first);
+});
+
+test("groups do not overlap, and each row is in five of them", () => {
+  const members = WEIGHT_GROUPS.map(() => 0);
+  for (const group of GROUP_BY_WEIGHT) if (group !== NO_GROUP) members[group]!++;
+  assert.ok(WEIGHT_GROUPS.length < NO_GROUP);
+  assert.deepEqual(
+    members,
+    WEIGHT_GROUPS.map(({ width, rows }) => width * rows),
+  );
+  const row = rowStart("issuer", "a bank");
+  assert.equal(new Set(GROUP_BY_WEIGHT.subarray(row, row + ROW_WIDTH)).size, 5);
+});

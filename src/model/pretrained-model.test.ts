@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { newLearnedModel } from "./learned-model.ts";
+import { featureIndex, rowStart, WEIGHT_STARTS } from "./model-layout.ts";
+import { fromPretrained, MODEL_LAYOUT, type PretrainedModel, poolPretrainedModel } from "./pretrained-model.ts";
+
+test("what worlds agree on starts firm, what they differ in starts open, and what none met stays as it was", () => {
+  const fresh = newLearnedModel();
+  const [a, b] = [newLearnedModel(), newLearnedModel()];
+  for (const [learned, shift] of [
+    [a, 0.4],
+    [b, 0.4],
+  ] as const) {
+    learned.mean[WEIGHT_STARTS.hour] = shift;
+    learned.variance[WEIGHT_STARTS.hour] = 0.001;
+  }
+  for (const [learned, shift] of [
+    [a, 0.4],
+    [b, -0.4],
+  ] as const) {
+    learned.mean[WEIGHT_STARTS.tries] = shift;
+    learned.variance[WEIGHT_STARTS.tries] = 0.001;
+  }
+  const prior = fromPretrained(poolPretrainedModel([a, b], new Set()));
+  assert.ok(prior.mean[WEIGHT_STARTS.hour]! > 0.2);
+  assert.ok(Math.abs(prior.mean[WEIGHT_STARTS.tries]!) < 0.01);
+  assert.ok(prior.variance[WEIGHT_STARTS.tries]! > prior.variance[WEIGHT_STARTS.hour]!);
+  assert.equal(prior.mean[WEIGHT_STARTS.weekday], fresh.mean[WEIGHT_STARTS.weekday]);
+});
+
+test("a merchant's own weight never leaves its world, nor does any row", () => {
+  const taught = newLearnedModel();
+  const own = featureIndex("rmerchant:m1");
+  const shared = featureIndex("rfunding:prepaid");
+  const rows = [rowStart("country", "SE"), rowStart("issuer", "a bank")];
+  for (const weight of [own, shared, ...rows]) {
+    taught.mean[weight] = 0.5;
+    taught.variance[weight] = 0.001;
+  }
+  const prior = fromPretrained(poolPretrainedModel([taught], new Set([shared])));
+  for (const weight of [own, ...rows]) assert.equal(prior.mean[weight], 0);
+  assert.ok(prior.mean[shared]! > 0.1);
+});
+
+test("what a world loosened and never met does not count, and what it met and loosened does", () => {
+  const fresh = newLearnedModel();
+  const taught = newLearnedModel();
+  const [unmet, met] = [WEIGHT_STARTS.hour + 1, WEIGHT_STARTS.hour + 2];
+  for (const weight of [unmet, met]) taught.variance[weight] = 3 * fresh.variance[weight]!;
+  taught.mean[met] = 0.5;
+  const prior = fromPretrained(poolPretrainedModel([taught], new Set()));
+  assert.equal(prior.mean[unmet], fresh.mean[unmet]);
+  assert.ok(prior.mean[met]! > 0.05, `${prior.mean[met]}`);
+  assert.equal(prior.start[met], prior.mean[met]);
+});
+
+test("a prior of another layout is refused", () => {
+  assert.throws(
+    () => fromPretrained({ ...poolPretrainedModel([newLearnedModel()], new Set()), layout: "0" }),
+    /layout/,
+  );
+});
+
+test("the shipped prior fits this layout and weighs less than 200 kB", () => {
+  const text = readFileSync(join(import.meta.dirname, "prior.json"), "utf8");
+  assert.ok(text.length < 200_000);
+  const prior = JSON.parse(text) as PretrainedModel;
+  assert.equal(prior.layout, MODEL_LAYOUT);
+  assert.ok(fromPretrained(prior).mean.every(Number.isFinite));
+});

@@ -1,0 +1,135 @@
+import { FAMILIES, KIND_COUNT, KIND_ROW_COUNT } from "./hypotheses.ts";
+import { COUNTRY_START_COUNT, type LearnedModel, newLearnedModel, shiftIndex } from "./learned-model.ts";
+import { REASONS, WEIGHT_COUNT, WEIGHT_STARTS } from "./model-layout.ts";
+import { CYCLE_COUNT } from "./pay-cycles.ts";
+import { WEIGHT_GROUPS } from "./weight-groups.ts";
+
+/** What a model knows before it meets its first merchant, as it is written to a file. Numbers are rounded. */
+export interface PretrainedModel {
+  /** Changes when the layout does, so that a prior of another edition is refused. */
+  layout: string;
+  /** [weight, mean, variance] of each weight that differs from a new model's. */
+  weights: [number, number, number][];
+  /** Customers by pay cycle, everywhere and by country. */
+  cycles: number[];
+  countryCycles: Record<string, number[]>;
+  /** Cases by reason and kind of explanation. */
+  kinds: number[];
+  /** [name weight, shift of each family]. */
+  shifts: [number, number, number, number, number][];
+}
+
+export const MODEL_LAYOUT = `19:${WEIGHT_COUNT}:${CYCLE_COUNT}:${KIND_COUNT}:${REASONS.length}:${WEIGHT_GROUPS.length}`;
+
+/** A prior's cases and customers count as so many: enough to start well, few enough to be outvoted soon. */
+const KINDS_STRENGTH = 150;
+const CYCLES_STRENGTH = 150;
+const COUNTRY_STRENGTH = 60;
+
+/** A model that starts from a prior. Throws when the prior was made for another layout. */
+export function fromPretrained(prior: PretrainedModel): LearnedModel {
+  if (prior.layout !== MODEL_LAYOUT)
+    throw new RangeError(`the prior is of layout ${prior.layout}, this model of ${MODEL_LAYOUT}`);
+  const learned = newLearnedModel();
+  for (const [index, mean, variance] of prior.weights) {
+    learned.mean[index] = mean;
+    learned.start[index] = mean;
+    learned.variance[index] = variance;
+  }
+  learned.cycles.set(scaleCounts(prior.cycles, CYCLES_STRENGTH));
+  for (const [country, counts] of Object.entries(prior.countryCycles)) {
+    const own = scaleCounts(counts, COUNTRY_STRENGTH);
+    const lacking = Math.max(0, COUNTRY_START_COUNT - own.reduce((sum, count) => sum + count, 0));
+    const everywhere = scaleCounts(prior.cycles, lacking);
+    learned.countryCycles.set(
+      country,
+      Float64Array.from(own, (count, c) => count + everywhere[c]!),
+    );
+  }
+  for (let row = 0; row < KIND_ROW_COUNT; row++) {
+    const counts = prior.kinds.slice(row * KIND_COUNT, (row + 1) * KIND_COUNT);
+    learned.kinds.set(scaleCounts(counts, KINDS_STRENGTH), row * KIND_COUNT);
+  }
+  for (const [name, ...shifts] of prior.shifts) learned.shifts.set(shifts, shiftIndex(name));
+  return learned;
+}
+
+function scaleCounts(counts: readonly number[], strength: number): number[] {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  return counts.map((count) => (count * Math.min(strength, total)) / Math.max(total, 1e-9));
+}
+
+/**
+ * Merchants differ from the worlds that taught more than those among themselves: the variance is so many times their spread, and at
+ * least this part of a new model's.
+ */
+const SPREAD_FACTOR = 3;
+const SPREAD_MIN = 0.3;
+
+/**
+ * One prior from models that were taught in different worlds: of each weight the mean, and as its variance how much the
+ * worlds differ. So what holds everywhere starts firm, and what differs starts open.
+ *
+ * @param models  taught from a new model each: a weight that is not what it was there has been met
+ * @param portable  name weights that mean the same everywhere
+ */
+export function poolPretrainedModel(models: readonly LearnedModel[], portable: ReadonlySet<number>): PretrainedModel {
+  const fresh = newLearnedModel();
+  const prior: PretrainedModel = {
+    layout: MODEL_LAYOUT,
+    weights: [],
+    cycles: [],
+    countryCycles: {},
+    kinds: [],
+    shifts: [],
+  };
+  for (let index = 0; index < WEIGHT_COUNT; index++) {
+    if (index >= WEIGHT_STARTS.name && !portable.has(index)) continue;
+    const [mean, variance] = poolWeight(models, index, fresh);
+    if (mean !== fresh.mean[index]) prior.weights.push([index, roundWeight(mean), roundWeight(variance)]);
+  }
+  const average = (of: (learned: LearnedModel) => ArrayLike<number>) =>
+    Array.from(of(fresh), (_, n) =>
+      roundWeight(models.reduce((sum, learned) => sum + of(learned)[n]!, 0) / models.length),
+    );
+  prior.cycles = average(({ cycles }) => cycles);
+  prior.kinds = average(({ kinds }) => kinds);
+  for (const country of new Set(models.flatMap(({ countryCycles }) => [...countryCycles.keys()])))
+    prior.countryCycles[country] = average(
+      ({ countryCycles }) => countryCycles.get(country) ?? new Float64Array(CYCLE_COUNT),
+    );
+  for (const name of [...portable].sort((a, b) => a - b)) {
+    const shifts = FAMILIES.map((_, family) =>
+      roundWeight(models.reduce((sum, learned) => sum + learned.shifts[shiftIndex(name) + family]!, 0) / models.length),
+    ) as [number, number, number, number];
+    if (shifts.some((shift) => shift !== 0)) prior.shifts.push([name, ...shifts]);
+  }
+  return prior;
+}
+
+/** Each model's mean counts by how sure it is; a weight that no model met stays as it is. */
+function poolWeight(models: readonly LearnedModel[], index: number, fresh: LearnedModel): [number, number] {
+  const before = fresh.variance[index]!;
+  let precision = 0;
+  let sum = 0;
+  for (const { mean, variance } of models) {
+    if (mean[index] === fresh.mean[index]) continue;
+    // A weight differs between worlds by about half of what it differs from nothing.
+    const weight = 1 / (variance[index]! + before / 4);
+    precision += weight;
+    sum += weight * (mean[index]! - fresh.mean[index]!);
+  }
+  if (precision === 0) return [fresh.mean[index]!, before];
+  const shift = sum / (precision + 1 / before);
+  let spread = 0;
+  let seen = 0;
+  for (const { mean } of models) {
+    if (mean[index] === fresh.mean[index]) continue;
+    spread += (mean[index]! - fresh.mean[index]! - shift) ** 2;
+    seen++;
+  }
+  const variance = Math.max(SPREAD_MIN * before, SPREAD_FACTOR * (spread / seen + 0.5 / precision));
+  return [fresh.mean[index]! + shift, Math.min(before, variance)];
+}
+
+const roundWeight = (value: number) => Number(value.toPrecision(4));

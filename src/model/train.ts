@@ -1,0 +1,201 @@
+import { calibrationIndex, learnCalibration } from "./calibrate.ts";
+import { type CasePosterior, type CustomerPosterior, kindShares } from "./case-posterior.ts";
+import { countFirstRetry } from "./first-retry-counts.ts";
+import { FAMILIES, familyOfKind, KIND_COUNT, reasonRow } from "./hypotheses.ts";
+import { COUNTRY_START_COUNT, type LearnedModel, shiftIndex } from "./learned-model.ts";
+import { loosenStiffGroups, recordStrain } from "./loosen-weights.ts";
+import { type Reason, WEIGHT_COUNT, WEIGHT_STARTS } from "./model-layout.ts";
+import { logCdfSlope } from "./normal-distribution.ts";
+import { observation, observeFirstCharge, observeRetry } from "./observe.ts";
+import { CYCLE_COUNT } from "./pay-cycles.ts";
+import type { BankClock } from "./settlement.ts";
+
+/** No weight becomes surer than this: old lessons fade as new ones come, so that a world that changes is followed. */
+const MIN_VARIANCE = 0.0001;
+/** A case counts as one of at most so many of its reason. */
+const MAX_KIND_COUNT = 1500;
+const MAX_CYCLE_COUNT = 6000;
+/** A person counts as so much: of what is believed of most of them, only so much was seen. */
+const CUSTOMER_WEIGHT = 0.2;
+/** A name's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has some twenty names, and all move together. */
+const SHIFT_RATE = 0.15;
+const SHIFT_DELAY = 25;
+/** No name alone makes a family likelier or less by more than e to the power of this. */
+const MAX_SHIFT = 1.5;
+/** The share of tries that are approved is a mean over about so many of the latest. */
+const MAX_AVERAGED_RETRIES = 1000;
+/** An explanation less likely than this has no part in what the weights learn. */
+const MIN_SHARE = 1e-4;
+
+/** First and second derivatives of the log-likelihood, summed for each weight an explanation adds. */
+const firstDerivatives = new Float64Array(WEIGHT_COUNT);
+const secondDerivatives = new Float64Array(WEIGHT_COUNT);
+
+/** What was believed before an outcome, and after it: one lesson at a time. */
+const kindsBefore = new Float64Array(KIND_COUNT);
+const kindsAfter = new Float64Array(KIND_COUNT);
+const cyclesBefore = new Float64Array(CYCLE_COUNT);
+
+/**
+ * One step of assumed-density filtering of a probit whose last input is a mixture: each explanation is held responsible
+ * for the outcome by how well it foresaw it, and the weights move by the mean over explanations. The outcome is the one
+ * observed last.
+ */
+function moveWeights(learned: LearnedModel) {
+  const { indices, count, cells, scores, shares, explanations, scale, approved } = observation;
+  const sign = approved ? 1 : -1;
+  let g = 0;
+  let h = 0;
+  for (let e = 0; e < explanations; e++) {
+    const share = shares[e]!;
+    if (share < MIN_SHARE) continue;
+    const z = scores[e]!;
+    const v = logCdfSlope(z);
+    const dg = share * sign * v;
+    const dh = share * v * (v + z);
+    g += dg;
+    h += dh;
+    firstDerivatives[cells[e]!]! += dg;
+    secondDerivatives[cells[e]!]! += dh;
+  }
+  for (let n = 0; n < count; n++) {
+    recordStrain(learned, indices[n]!, g * scale);
+    moveWeight(learned, indices[n]!, g * scale, h * scale * scale);
+  }
+  for (let e = 0; e < explanations; e++) {
+    const cell = cells[e]!;
+    if (secondDerivatives[cell] === 0) continue;
+    moveWeight(learned, cell, firstDerivatives[cell]! * scale, secondDerivatives[cell]! * scale * scale);
+    firstDerivatives[cell] = secondDerivatives[cell] = 0;
+  }
+  loosenStiffGroups(learned);
+}
+
+function moveWeight({ mean, variance }: LearnedModel, index: number, g: number, h: number) {
+  const v = variance[index]!;
+  mean[index]! += v * g;
+  variance[index] = Math.max(MIN_VARIANCE, v * (1 - Math.min(0.9, v * h)));
+}
+
+/**
+ * What is learned from a bill's first charge: of the person's pay, and of first charges. How people of the country are paid is learned from
+ * tries alone: most first charges are approved on any day, whoever is paid when.
+ */
+export function learnFirstCharge(
+  learned: LearnedModel,
+  person: CustomerPosterior,
+  names: Int32Array,
+  clock: BankClock,
+  at: number,
+  reason: Reason | null,
+) {
+  if (observeFirstCharge(learned, person, names, clock, at, reason)) moveWeights(learned);
+}
+
+/**
+ * One case more of its reason and code, of whatever kind such cases have been: what it suffers from is counted as outcomes tell. Were it
+ * counted as it is believed to be, with all that its names say, then the counts would hold what the names hold already, and both
+ * would drive each other until one kind is left.
+ */
+export function learnCase(learned: LearnedModel, belief: CasePosterior) {
+  const counts = kindCountsOf(learned, belief);
+  for (const each of counts) addCase(each, counts[0]!);
+}
+
+/** The counts of kinds of a case's reason, and those of its code where it had one: the numbers themselves, no copies. */
+const kindCountsOf = ({ kinds }: LearnedModel, { firstReason, codeRow }: CasePosterior) =>
+  (codeRow === null ? [reasonRow(firstReason)] : [reasonRow(firstReason), codeRow]).map((row) =>
+    kinds.subarray(row, row + KIND_COUNT),
+  );
+
+/** @param usual  the shares that the first case has */
+function addCase(counts: Float64Array, usual: Float64Array) {
+  if (sumCounts(counts) === 0) counts.set(usual.map((count) => count / sumCounts(usual)));
+  else addCounts(counts, 1, MAX_KIND_COUNT);
+}
+
+/** So many more in the same shares, until there are `most`. */
+function addCounts(counts: Float64Array, by: number, most: number) {
+  const total = sumCounts(counts);
+  const growth = Math.min(most, total + by) / total;
+  for (let n = 0; n < counts.length; n++) counts[n]! *= growth;
+}
+
+const sumCounts = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
+
+/**
+ * What is learned from a try: of the weights, the case, the person's pay, and what such cases suffer from.
+ *
+ * @param reason  why it failed; null: it was approved
+ * @returns the chance that had been given to an approval
+ */
+export function learnRetry(
+  learned: LearnedModel,
+  person: CustomerPosterior,
+  belief: CasePosterior,
+  at: number,
+  reason: Reason | null,
+): number {
+  if (belief.tries === 0) countFirstRetry(learned, belief, at);
+  kindShares(belief, kindsBefore);
+  cyclesBefore.set(person.cycles);
+  const of = calibrationIndex(belief);
+  const chance = observeRetry(learned, person, belief, at, reason);
+  moveWeights(learned);
+  learnCalibration(learned, of, chance, reason === null);
+  learnKinds(learned, belief, kindsBefore);
+  countCycles(learned, person, cyclesBefore);
+  countRetry(learned, reason === null);
+  return chance;
+}
+
+function countRetry({ tries }: LearnedModel, approved: boolean) {
+  const count = Math.min(MAX_AVERAGED_RETRIES, tries[1]! + 1);
+  tries[0]! += (Number(approved) - tries[0]!) / count;
+  tries[1] = count;
+}
+
+function learnKinds(learned: LearnedModel, belief: CasePosterior, before: Float64Array) {
+  kindShares(belief, kindsAfter);
+  const families = FAMILIES.map(() => 0);
+  const counts = kindCountsOf(learned, belief);
+  for (let kind = 0; kind < KIND_COUNT; kind++) {
+    const change = kindsAfter[kind]! - before[kind]!;
+    for (const each of counts) each[kind] = Math.max(0.01, each[kind]! + change);
+    families[familyOfKind(kind)]! += change;
+  }
+  for (const name of belief.names) {
+    const seen = learned.seen[name - WEIGHT_STARTS.name]!++;
+    const step = SHIFT_RATE / (SHIFT_DELAY + seen ** 0.8);
+    const at = shiftIndex(name);
+    for (let family = 0; family < families.length; family++) {
+      const shift = learned.shifts[at + family]! + step * families[family]!;
+      learned.shifts[at + family] = Math.max(-MAX_SHIFT, Math.min(MAX_SHIFT, shift));
+    }
+  }
+}
+
+/** The counts of the country and of everywhere follow what is now believed of the person. */
+function countCycles(learned: LearnedModel, person: CustomerPosterior, before: Float64Array) {
+  const own = countryCycles(learned, person);
+  for (let c = 0; c < CYCLE_COUNT; c++) {
+    const change = person.cycles[c]! - before[c]!;
+    own[c] = Math.max(0, own[c]! + change);
+    learned.cycles[c] = Math.max(0.01, learned.cycles[c]! + change);
+  }
+}
+
+function countryCycles(learned: LearnedModel, { country, usual }: CustomerPosterior): Float64Array {
+  const own = learned.countryCycles.get(country) ?? usual.map((chance) => chance * COUNTRY_START_COUNT);
+  learned.countryCycles.set(country, own);
+  return own;
+}
+
+/**
+ * Somebody's first failure: their country counts for a little more, its people paid as they were. What outcomes tell of it is counted as they come. Were
+ * the person counted as is believed of them, most of which is what was believed before, what was learned could hardly move it.
+ */
+export function countCustomer(learned: LearnedModel, person: CustomerPosterior) {
+  for (const counts of [countryCycles(learned, person), learned.cycles])
+    addCounts(counts, CUSTOMER_WEIGHT, MAX_CYCLE_COUNT);
+}

@@ -1,0 +1,71 @@
+import {
+  CLASS_COUNT,
+  COLUMN_EDGES,
+  COLUMN_GROUPS,
+  ROW_WIDTH,
+  ROWS_BY_KIND,
+  WEIGHT_COUNT,
+  WEIGHT_STARTS,
+} from "./model-layout.ts";
+
+/** Weights that say the same kind of thing, of times for the most part: so many in a row from `from` on, and the same ones in each of the next rows. */
+interface WeightGroup {
+  from: number;
+  width: number;
+  rows: number;
+  /** None of them is held to vary by more than this. */
+  varianceMax: number;
+}
+
+const ROW_VARIANCE_MAX = 0.03;
+const CLASS_VARIANCE_MAX = 0.06;
+
+/** What holds for a class of reasons, one group for each. */
+function groupsByClass(from: number, to: number): WeightGroup[] {
+  const width = (to - from) / CLASS_COUNT;
+  return Array.from({ length: CLASS_COUNT }, (_, of) => ({
+    from: from + of * width,
+    width,
+    rows: 1,
+    varianceMax: CLASS_VARIANCE_MAX,
+  }));
+}
+
+const singleGroup = (from: number, to: number): WeightGroup => ({
+  from,
+  width: to - from,
+  rows: 1,
+  varianceMax: CLASS_VARIANCE_MAX,
+});
+
+/** The rows of one kind, one group for each of what a moment is. */
+const groupsByColumn = ({ start, rows }: { start: number; rows: number }): WeightGroup[] =>
+  Array.from({ length: COLUMN_GROUPS }, (_, n) => ({
+    from: start + COLUMN_EDGES[n]!,
+    width: COLUMN_EDGES[n + 1]! - COLUMN_EDGES[n]!,
+    rows,
+    varianceMax: ROW_VARIANCE_MAX,
+  }));
+
+/** The groups of weights that may be loosened. */
+export const WEIGHT_GROUPS: readonly WeightGroup[] = [
+  ...groupsByClass(WEIGHT_STARTS.hour, WEIGHT_STARTS.weekday),
+  ...groupsByClass(WEIGHT_STARTS.weekday, WEIGHT_STARTS.date),
+  singleGroup(WEIGHT_STARTS.date, WEIGHT_STARTS.elapsed),
+  ...groupsByClass(WEIGHT_STARTS.elapsed, WEIGHT_STARTS.tries),
+  ...groupsByClass(WEIGHT_STARTS.tries, WEIGHT_STARTS.gap),
+  ...groupsByClass(WEIGHT_STARTS.gap, WEIGHT_STARTS.weekTries),
+  singleGroup(WEIGHT_STARTS.weekTries, WEIGHT_STARTS.since),
+  ...groupsByClass(WEIGHT_STARTS.dateCell, WEIGHT_STARTS.before),
+  ...Object.values(ROWS_BY_KIND).flatMap(groupsByColumn),
+];
+
+export const NO_GROUP = 255;
+/** The group of each weight. */
+export const GROUP_BY_WEIGHT = new Uint8Array(WEIGHT_COUNT).fill(NO_GROUP);
+WEIGHT_GROUPS.forEach(({ from, width, rows }, group) => {
+  for (let row = 0; row < rows; row++) {
+    const start = from + row * ROW_WIDTH;
+    GROUP_BY_WEIGHT.fill(group, start, start + width);
+  }
+});

@@ -1,0 +1,276 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import type { Subscription } from "../domain/subscription.ts";
+import { findAnswer } from "./answers.fixture.ts";
+import { loadExplainedCase } from "./load-explained-case.ts";
+import type { MerchantSettings } from "./merchant-settings.ts";
+import { DAY, HOUR, openStage } from "./stage.fixture.ts";
+
+// What is said to be known, and to have changed.
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+const enterMerchant = async (settings: MerchantSettings = {}) => {
+  merchantId = (await stage.enter(true, settings)).id;
+};
+beforeEach(() => enterMerchant());
+
+const ask = (question = "What was known?") => findAnswer(stage, merchantId, question);
+
+test("of more than four failed tries it is said how many came before those that are listed", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  for (let n = 1; n < 6; n++) {
+    stage.wait(24 * HOUR);
+    await stage.transaction();
+  }
+  await stage.decide();
+  const answer = await ask();
+  assert.equal(answer.match(/A try failed on/g)!.length, 4);
+  assert.match(answer, /2 tries failed before those that follow\.\nA try failed on/);
+  stage.wait(DAY);
+  await stage.transaction();
+  await stage.decide();
+  const changed = await ask("What changed since the last plan?");
+  assert.match(changed, /A try failed on/);
+  assert.doesNotMatch(changed, /those that follow|Counted so far/);
+});
+
+test("where nothing is new since the last plan, what was taken back is told, or that only a count changed", async () => {
+  const changed = () => ask("What changed since the last plan?");
+  await stage.invoice();
+  await stage.transaction();
+  stage.wait(HOUR);
+  const taken = { id: "txn_taken", createdAt: stage.now() };
+  await stage.transaction(taken);
+  await stage.decide();
+  stage.wait(HOUR);
+  await stage.transaction({ ...taken, state: "VOIDED" });
+  await stage.decide();
+  assert.equal(await changed(), "Known before, and no longer: A try failed on Mon 2 March, 12:00.");
+  for (let n = 0; n < 4; n++) {
+    stage.wait(HOUR);
+    await stage.transaction();
+  }
+  await stage.decide();
+  assert.match(await changed(), /^A try failed on [^:]*:/);
+  // One that came before those that are listed, and is told of late.
+  await stage.transaction({ createdAt: new Date(taken.createdAt.getTime() + HOUR / 2) });
+  await stage.decide();
+  assert.equal(await changed(), "Nothing that is listed: a moment passed, or something changed that is only counted.");
+});
+
+/** A bill that was declined on a day of January or later, and paid so many hours after that. */
+async function runDeclinedCase(day: number, paidAfter = 24) {
+  const id = `inv_of_${day}`;
+  const createdAt = new Date(Date.UTC(2026, 0, day, 10));
+  const paidAt = new Date(+createdAt + paidAfter * HOUR);
+  await stage.invoice({ id, state: "PAID", createdAt, updatedAt: paidAt });
+  await stage.transaction({ invoiceId: id, createdAt, updatedAt: createdAt });
+  await stage.transaction({ invoiceId: id, state: "PAID", createdAt: paidAt, updatedAt: paidAt });
+}
+
+test("of more bills than are looked at the latest are named as such, and of their payments the latest days, each once", async () => {
+  for (let day = 1; day <= 20; day++) await runDeclinedCase(day, day % 2 === 0 ? 24 : 48);
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(
+    await ask(),
+    /Of the latest 15 bills before this one 15 were declined at first\. The latest days on which declined ones were paid are Thu 15 January, Sat 17 January, Mon 19 January, Wed 21 January\./,
+  );
+});
+
+test("a later bill of the customer is not told of as an earlier one", async () => {
+  await runDeclinedCase(20);
+  await stage.invoice();
+  await stage.transaction();
+  stage.wait(3 * DAY);
+  await stage.invoice({ id: "inv_2", createdAt: stage.now() });
+  await stage.transaction({ invoiceId: "inv_2" });
+  await stage.decide();
+  const answer = await ask();
+  assert.match(answer, /The bill before this one was declined at first\. Declined ones were paid on Wed 21 January\./);
+  assert.match(answer, /Another bill of this customer was declined on Thu 5 March/);
+});
+
+test("the days on which declined bills were paid are told in their order, whichever bill was paid first", async () => {
+  await runDeclinedCase(2, 10 * 24);
+  await runDeclinedCase(5);
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(await ask(), /Declined ones were paid on Tue 6 January, Mon 12 January\./);
+});
+
+test("of two bills that were charged in the same moment neither came before the other", async () => {
+  for (const id of ["inv_1", "inv_2"]) {
+    await stage.invoice({ id });
+    await stage.transaction({ invoiceId: id });
+  }
+  await stage.decide();
+  assert.match(await ask(), /^No earlier bill of this customer is known\.$/m);
+});
+
+test("all that the learned engine looks at is told, and what changes of it", async () => {
+  const createdAt = new Date(stage.now().getTime() - 400.5 * DAY);
+  const pushed = (over: Partial<Subscription>) =>
+    stage.subscription("ACTIVE", { createdAt, billingPeriod: 1, billingPeriodUnit: "MONTH", ...over });
+  await pushed({});
+  await stage.invoice({ subscriptionId: "sub_1" });
+  await stage.transaction({ cardFunding: "DEBIT", cardIssuer: "Sparkasse \u202e" });
+  await stage.decide();
+  const known = await ask();
+  assert.match(known, /to be paid by card \(Visa debit, DE, issued by Sparkasse ·\)\./);
+  assert.match(known, /^The subscription is billed every month, and began 400 days before the invoice failed\.$/m);
+  stage.wait(HOUR);
+  await pushed({ billingPeriodUnit: "YEAR", billingPeriod: 2 });
+  await stage.decide();
+  assert.equal(
+    await ask("What changed since the last plan?"),
+    "The subscription is billed every 2 years, and began 400 days before the invoice failed.",
+  );
+  await pushed({ createdAt: new Date(stage.now().getTime() - 3 * HOUR) });
+  await stage.decide();
+  assert.match(await ask(), /billed every month, and began less than a day before the invoice failed\.$/m);
+});
+
+test("of an invoice without a subscription, or of one that says little, that is told", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(await ask(), /^The invoice is of no subscription that is known\.$/m);
+  await enterMerchant();
+  await stage.subscription("ACTIVE", { createdAt: new Date(stage.now().getTime() + HOUR) });
+  await stage.invoice({ subscriptionId: "sub_1" });
+  await stage.transaction();
+  await stage.decide();
+  assert.match(
+    await ask(),
+    /^How often the subscription is billed is not known; it began less than a day before the invoice failed\.$/m,
+  );
+  await enterMerchant({ engine: "static" });
+  await stage.invoice();
+  await stage.decide();
+  assert.doesNotMatch(await ask(), /subscription/, "fixed rules look at none");
+});
+
+test("where nobody said why a try failed that is told, and of a way of paying without rules whose it is to try again", async () => {
+  await stage.invoice();
+  const nothing = { networkDeclineCode: undefined, cardBrand: undefined, cardCountry: undefined } as const;
+  await stage.transaction({ ...nothing, paymentMethodType: "klarna" });
+  await stage.decide();
+  const planned = await ask("What is planned now?");
+  assert.match(planned, /^The last try failed for a reason that was not told\.$/m);
+  const words = /^No rules are known for payments by "klarna", so how to try again is the merchant's to say\.$/m;
+  assert.match(planned, words);
+  assert.match(await ask("Which rules?"), words);
+  await enterMerchant();
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.doesNotMatch(await ask("What is planned now?"), /the merchant's to say/);
+});
+
+test("of a budget with one retry or none left it is said in its number", async () => {
+  await enterMerchant({ engine: "static" });
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  for (let left = 7; left >= 0; left--) {
+    const sent = await stage.untilSent();
+    stage.at(sent.ideal);
+    await stage.transaction();
+    await stage.decide();
+    const said = /^.* of the budget .*$/m.exec(await ask())?.[0];
+    assert.equal(
+      said,
+      `${left === 0 ? "No retry" : left === 1 ? "1 retry" : `${left} retries`} of the budget ${left > 1 ? "are" : "is"} left.`,
+    );
+  }
+  assert.match(await ask("Why did you stop?"), /^Dunlin gave the invoice up\.\n[\s\S]*budget are used\.$/);
+});
+
+test("a check of a card is no attempt at payment, and one of the merchant's own that is pending was not asked for", async () => {
+  await stage.invoice();
+  await stage.transaction({ cardCountry: "DE" });
+  stage.wait(HOUR);
+  await stage.transaction({ state: "PAID", amount: 0, cardCountry: undefined });
+  stage.wait(HOUR);
+  await stage.transaction({ state: "PENDING", cardCountry: undefined });
+  await stage.decide();
+  const happened = await ask("What happened so far?");
+  assert.match(happened, /A card was checked: no money moved\./);
+  assert.doesNotMatch(happened, /An attempt succeeded/);
+  assert.match(happened, /Times are those of Europe\/Berlin/, "by the latest attempt that names a country");
+  assert.doesNotMatch(await ask(), /Local time/, "it was decided by the same clock");
+  assert.match(await ask(), /A try was made on .*, and how it ended is not known\./);
+});
+
+test("tries of other invoices are said to count only where a rule counts them", async () => {
+  const one = "1 try of another invoice counts for this card";
+  for (const [paymentMethodType, cardBrand, amount, count] of [
+    ["paypal", undefined, 4900, null],
+    ["card", "visa", 4900, one],
+    ["card", "visa", 4800, null],
+    ["card", "mastercard", 4800, one],
+  ] as const) {
+    await enterMerchant();
+    for (const id of ["inv_0", "inv_1"]) {
+      const own = { amount: id === "inv_1" ? 4900 : amount };
+      await stage.invoice({ id, ...own });
+      await stage.transaction({ invoiceId: id, paymentMethodType, cardBrand, ...own });
+      stage.wait(HOUR);
+    }
+    await stage.decide();
+    const rules = await ask("Which rules?");
+    const said = /^.* of (?:an)?other invoices? counts? for this card/m.exec(rules)?.[0] ?? null;
+    assert.equal(said, count, `${paymentMethodType} ${cardBrand} ${amount}: ${rules}`);
+    assert.doesNotMatch(await ask("What changed since the last plan?"), /counts? for this card/);
+  }
+});
+
+test("a charge of another invoice that went through counts for no limit, though it was made at the moment of one that did not", async () => {
+  const paid = { state: "PAID", networkDeclineCode: undefined } as const;
+  for (const [invoiceId, over] of [
+    ["inv_0", {}],
+    ["inv_2", paid],
+  ] as const)
+    await stage.transaction({ invoiceId, ...over });
+  stage.wait(HOUR);
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(await ask("Which rules?"), /^1 try of another invoice counts for this card/m);
+});
+
+test("an attempt that becomes half a year old while a case is open moves no plan", async () => {
+  const from = stage.now().getTime();
+  await stage.invoice({ id: "inv_0", state: "PAID", createdAt: new Date(from - 179.9 * DAY) });
+  await stage.transaction({ invoiceId: "inv_0", state: "PAID", createdAt: new Date(from - 179.9 * DAY) });
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const decided = async () => (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!.decisions;
+  const [first] = await decided();
+  const { ideal } = await stage.untilSent();
+  assert.ok(+ideal - from > 0.2 * DAY, "else nothing became old meanwhile");
+  assert.deepEqual(await decided(), [first]);
+});
+
+test("an instruction that was decided and not taken yet is said to be on its way, and its moment is no longer chosen", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(await ask("What is planned now?"), /; it is planned, and may still change\./);
+  const [action] = await stage.actions();
+  stage.at(action!.ideal.getTime());
+  await stage.decide();
+  stage.wait(30 * HOUR);
+  assert.match(
+    await ask("What is planned now?"),
+    /; it is on its way to the merchant's endpoint, which has not taken it/,
+  );
+  assert.match(await ask("Why not today?"), /^A retry was asked for, on .*, and what comes of it is awaited first\./);
+});

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { buildExplanation } from "./answers.ts";
+import { loadExplainedCase } from "./load-explained-case.ts";
+import { DAY, openStage } from "./stage.fixture.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+
+test("what is worth the same as the moment that was chosen, to the percent, is said to be as good, and an hour like the others, too", async () => {
+  const { id: merchantId } = await stage.enter();
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  const [decision] = explained.decisions as [(typeof explained.decisions)[0]];
+  const { account } = decision;
+  const planWorth = 0.96;
+  const told = (worths: readonly number[], chance: number) => {
+    const days = account.days.map((day, n) => ({ ...day, worth: worths[n] ?? 0.5 }));
+    const hours = account.hours.map((hour, n) => ({ ...hour, chance: chance + n / 1e4 }));
+    const plain = { drawn: false, hourDrawn: false, spread: false, even: { ...account.even!, planWorth } };
+    const decisions = [{ ...decision, chance, account: { ...account, ...plain, days, hours } }];
+    const answers = buildExplanation({ ...explained, decisions });
+    return ["Why not today?", "Why this hour?"].map((question) =>
+      answers.find((each) => each.question === question)!.answer.join("\n"),
+    );
+  };
+  const far = account.days.findIndex(({ at }) => +at - +decision.idealTime! > DAY);
+  const worthThere = (worth: number) => account.days.map((_, n) => (n === far ? worth : 0.5));
+  const [tied, hour] = told(worthThere(0.9577), 0.6);
+  assert.match(tied!, /^As good, .*, worth 96%\.$/m);
+  assert.match(tied!, /^Moments that are worth the same to the percent are as good as each other/m);
+  assert.match(hour!, /\nTo the percent these hours are as good as each other\.$/);
+  const [better] = told(worthThere(0.9677), 0.6);
+  assert.match(better!, /^Worth more, .*, worth 97%\.$/m);
+  assert.doesNotMatch(better!, /As good|as good/);
+});

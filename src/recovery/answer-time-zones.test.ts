@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { buildExplanation, nameTimeZone } from "./answers.ts";
+import { loadExplainedCase } from "./load-explained-case.ts";
+import { HOUR, openStage } from "./stage.fixture.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+
+test("the answers stay on the customer's clocks where the attempt that was paid names no card", async () => {
+  const { id: merchantId } = await stage.enter();
+  const told = async () => (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  await stage.invoice();
+  // No fingerprint: whether the two were on one card nobody knows.
+  await stage.transaction({ cardCountry: "SE", cardFingerprint: undefined });
+  await stage.decide();
+  assert.equal(nameTimeZone(await told()), "Times are those of Europe/Stockholm.");
+  stage.wait(HOUR);
+  const noCard = {
+    cardCountry: undefined,
+    paymentMethodType: undefined,
+    cardBrand: undefined,
+    cardFingerprint: undefined,
+  };
+  await stage.transaction({ ...noCard, state: "PAID" });
+  await stage.invoice({ state: "PAID", updatedAt: stage.now() });
+  await stage.decide();
+  const paid = await told();
+  assert.equal(nameTimeZone(paid), "Times are those of Europe/Stockholm.");
+  assert.doesNotMatch(JSON.stringify(buildExplanation(paid)), /\(Europe\/Stockholm\)/, "named once, at the beginning");
+});

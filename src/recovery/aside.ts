@@ -1,5 +1,0 @@
-const FIRST_MS = 60_000;
-const MAX_MS = 24 * 60 * 60_000;
-
-/** How long what failed is left alone, so that others go on: a minute, then two, four, … at most a day (service time). */
-export const asideMs = (failuresBefore: number) => Math.min(FIRST_MS * 2 ** failuresBefore, MAX_MS);

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import type { Transaction } from "../domain/transaction.ts";
+import { loadExplainedCase } from "./load-explained-case.ts";
+import { DAY, openStage } from "./stage.fixture.ts";
+
+// What bars a card bars it long after the limits have forgotten its declines.
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+beforeEach(async () => {
+  merchantId = (await stage.enter()).id;
+});
+
+const daysAgo = (days: number) => ({ createdAt: new Date(stage.now().getTime() - days * DAY) });
+const buildEarlierAttempt = (days: number, over: Partial<Transaction>) =>
+  stage.transaction({ invoiceId: `inv_${days}`, ...daysAgo(days), ...over });
+const PAID = { state: "PAID", networkDeclineCode: undefined } as const;
+
+/** What is planned for an invoice that was just declined for lack of money. */
+async function loadPlannedRetry() {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const [action] = await stage.actions();
+  const { decisions } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  return { type: action?.type, reasons: decisions.at(-1)!.account.reasons.join(" ") };
+}
+
+test("a card that was reported lost a year ago is not tried, on whichever bill that was said", async () => {
+  await buildEarlierAttempt(364, { networkDeclineCode: "41" });
+  const { type, reasons } = await loadPlannedRetry();
+  assert.equal(type, "CARD_CHANGE");
+  assert.match(
+    reasons,
+    /A try of another invoice that counts for this card failed: the card was reported lost \(code 41\).*Visa does not allow another try/,
+  );
+});
+
+test("it is tried where the merchant's charge of it went through since, however long ago, and where only a limit was used up then", async () => {
+  await buildEarlierAttempt(364, { networkDeclineCode: "41" });
+  await buildEarlierAttempt(330, PAID);
+  await buildEarlierAttempt(300, { networkDeclineCode: "51" });
+  assert.equal((await loadPlannedRetry()).type, "RETRY");
+});
+
+test("it is not where the charge came before, was no money, was the customer's own, or was on another card", async () => {
+  await buildEarlierAttempt(364, { networkDeclineCode: "41" });
+  await buildEarlierAttempt(365, PAID);
+  await buildEarlierAttempt(330, { ...PAID, amount: 0 });
+  await buildEarlierAttempt(329, { ...PAID, initiator: "CUSTOMER" });
+  await buildEarlierAttempt(328, { ...PAID, cardFingerprint: "fp_2" });
+  assert.equal((await loadPlannedRetry()).type, "CARD_CHANGE");
+});
+
+test("a consent that was revoked stays revoked, whatever was approved since", async () => {
+  await buildEarlierAttempt(364, { networkDeclineCode: "R1" });
+  await buildEarlierAttempt(200, PAID);
+  await buildEarlierAttempt(30, PAID);
+  assert.equal((await loadPlannedRetry()).type, "CARD_CHANGE");
+});
+
+test("what another customer was told of the same card holds as well", async () => {
+  await buildEarlierAttempt(364, { networkDeclineCode: "41", customerId: "cus_2" });
+  assert.equal((await loadPlannedRetry()).type, "CARD_CHANGE");
+});
+
+test("of old declines and charges all are looked at, as far as they tell", async () => {
+  await buildEarlierAttempt(364, { networkDeclineCode: "41" });
+  await buildEarlierAttempt(300, { networkDeclineCode: "51" });
+  assert.equal((await loadPlannedRetry()).type, "CARD_CHANGE", "a milder decline since");
+  merchantId = (await stage.enter()).id;
+  await buildEarlierAttempt(364, { networkDeclineCode: "41" });
+  await buildEarlierAttempt(370, PAID);
+  await buildEarlierAttempt(340, PAID);
+  await buildEarlierAttempt(330, { ...PAID, state: "DISPUTED" });
+  assert.equal((await loadPlannedRetry()).type, "CARD_CHANGE", "disputed since");
+  merchantId = (await stage.enter()).id;
+  await buildEarlierAttempt(364, { networkDeclineCode: "41" });
+  await buildEarlierAttempt(370, PAID);
+  await buildEarlierAttempt(340, PAID);
+  await buildEarlierAttempt(330, { ...PAID, state: "VOIDED" });
+  assert.equal((await loadPlannedRetry()).type, "RETRY", "the newest that went through");
+});
+
+test("a card that stands in for the present one is barred as long", async () => {
+  await buildEarlierAttempt(364, { networkDeclineCode: "41", cardFingerprint: "fp_2", customerId: "cus_9" });
+  await stage.invoice();
+  await stage.transaction(daysAgo(3 / 24));
+  await stage.transaction({ cardFingerprint: "fp_2", ...daysAgo(2 / 24) });
+  assert.equal((await loadPlannedRetry()).type, "CARD_CHANGE");
+});
+
+test("what is counted so far for a limit of 30 days is of 30 days", async () => {
+  await buildEarlierAttempt(364, { networkDeclineCode: "41" });
+  await buildEarlierAttempt(330, PAID);
+  await buildEarlierAttempt(40, { networkDeclineCode: "51" });
+  await buildEarlierAttempt(20, { networkDeclineCode: "51" });
+  await loadPlannedRetry();
+  const { decisions } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  const known = decisions.at(-1)!.account.known.join(" ");
+  assert.match(known, /Counted so far: 2\./);
+  assert.match(known, /\. 1 try of another invoice counts for this card/);
+});
+
+test("what replaced a card for somebody else who pays with it brings what it was told", async () => {
+  const theirs = { invoiceId: "inv_9", customerId: "cus_9" };
+  await stage.transaction({ ...theirs, cardFingerprint: "fp_1", state: "PAID", ...daysAgo(1) });
+  await stage.invoice();
+  await stage.transaction({ cardFingerprint: "fp_1" });
+  await stage.decide();
+  assert.equal((await stage.actions()).at(-1)!.type, "RETRY");
+  stage.wait(DAY / 24);
+  await stage.transaction({ ...theirs, cardFingerprint: "fp_2", networkDeclineCode: "41" });
+  await stage.invoice({ amount: 4800 });
+  await stage.decide();
+  assert.equal((await stage.actions()).at(-1)!.type, "CARD_CHANGE");
+});
+
+test("what somebody else who pays with the card is charged on without a name, and what a crowd pays with, says nothing of it", async () => {
+  const theirs = (n: number, over: Partial<Transaction>) =>
+    stage.transaction({ invoiceId: `inv_9${n}`, customerId: `cus_9${n}`, ...daysAgo(3), ...PAID, ...over });
+  await theirs(1, {});
+  await theirs(1, { cardFingerprint: undefined, networkDeclineCode: "41", state: "FAILED", ...daysAgo(1) });
+  assert.equal((await loadPlannedRetry()).type, "RETRY");
+
+  merchantId = (await stage.enter()).id;
+  for (let n = 0; n < 9; n++) await theirs(n, {});
+  await stage.transaction();
+  stage.wait(DAY / 24);
+  await theirs(1, { cardFingerprint: "fp_2", networkDeclineCode: "41", state: "FAILED", ...daysAgo(0) });
+  await stage.invoice();
+  await stage.decide();
+  assert.equal((await stage.actions()).at(-1)!.type, "RETRY");
+});
+
+test("a card that was reported stolen is not tried where its brand is said as the type of payment", async () => {
+  await stage.invoice();
+  await stage.transaction({ paymentMethodType: "mc", cardBrand: undefined, networkDeclineCode: "43" });
+  await stage.decide();
+  const [action] = await stage.actions();
+  assert.equal(action?.type, "CARD_CHANGE");
+});

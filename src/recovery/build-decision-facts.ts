@@ -1,0 +1,235 @@
+import type { DecisionFacts, Decline } from "../decisions/decision-facts.ts";
+import type { Case } from "../domain/case.ts";
+import { isInRecovery } from "../domain/invoice.ts";
+import { OUTCOME_WAIT_MS } from "../domain/recovery-action.ts";
+import type { LedgerEntry } from "../rules/attempt-ledger.ts";
+import { findBrand } from "../rules/card-networks.ts";
+import { endsRetries } from "../rules/decline-groups.ts";
+import { normalizeGatewayCode, normalizeNetworkCode } from "../rules/gateway-codes.ts";
+import { isCard } from "../rules/instrument.ts";
+import { findDeclineGroup } from "../rules/interpret-decline.ts";
+import { isUnsent } from "../rules/unsent-attempts.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
+import { computeBalance } from "./balance.ts";
+import {
+  buildIsOnReplacementCard,
+  buildIsOnSubstituteCard,
+  type Card,
+  currentCard,
+  isKnownToUse,
+  mayUseCard,
+} from "./card.ts";
+import type { CaseView } from "./case-view.ts";
+import { type DeliveredAction, isAwaited, PENDING_OUTCOME_MS } from "./outcome.ts";
+import { type PaymentProfile, paymentProfileOf } from "./payment-profile.ts";
+
+/**
+ * Returns the facts of a case for a decision, from its view; `actions` are its actions with their outcomes by now.
+ *
+ * @param isTrained  the model has trained on enough outcomes to sample retries where the merchant did not choose
+ */
+export function buildDecisionFacts(
+  view: CaseView,
+  actions: readonly DeliveredAction[],
+  isTrained = false,
+): DecisionFacts {
+  const { case: kase, invoice, merchant, transactions } = view;
+  const onInvoice = transactions.filter((t) => t.invoiceId === invoice.id);
+  const present = currentCard(view);
+  const payer = paymentProfileOf(view);
+  const retries = actions.filter((a) => a.type === "RETRY" && wasRequested(a));
+  return {
+    caseId: kase.id,
+    unpaidAt: kase.unpaidAt,
+    windowEndsAt: kase.windowEndsAt,
+    budgetLeft: Math.max(
+      0,
+      kase.budget - (kase.arm === "shadow" ? listMerchantRetries(kase, onInvoice) : retries).length,
+    ),
+    explores: merchant.explore ?? isTrained,
+    leadMs: merchant.leadMs,
+    amount: retryAmountOf(view),
+    currency: invoice.currency,
+    ...instrumentOf(payer),
+    customerTimezone: payer.customerTimezone ?? null,
+    ledger: buildLedger(view, actions, present),
+    lastDecline: findLastDecline(onInvoice, present),
+    cardChangedAt: findCardChangeTime(view, present),
+    ...findCardChangeState(view, actions, present),
+    pending: findPendingAttempt(onInvoice),
+    billed: view.bills.flatMap(({ subscriptionId, createdAt }) =>
+      subscriptionId === null ? [] : [{ subscriptionId, at: createdAt }],
+    ),
+    othersPlanned: view.bills.some(({ id, isPlanned }) => id !== invoice.id && isPlanned),
+    issuerDownAt: view.issuerDownAt,
+    // One that was canceled after it had gone out was asked for all the same.
+    retries: retries.map(({ idealRetryTime, status }) => ({
+      idealRetryTime,
+      status: status === "CANCELED" ? "EXPIRED" : status,
+    })),
+  };
+}
+
+/**
+ * The tries that the merchant's own system made in a case, after the charge that it began with. What a person did is none.
+ *
+ * @param onInvoice  attempts on its invoice, oldest first
+ */
+export function listMerchantRetries({ unpaidAt }: Pick<Case, "unpaidAt">, onInvoice: readonly TransactionFacts[]) {
+  const since = onInvoice.filter(({ createdAt }) => createdAt > unpaidAt);
+  // The first charge may be dated a little after the copy of the invoice that says it is unpaid.
+  const retries = onInvoice.length > since.length ? since : since.slice(1);
+  return retries.filter(({ initiator }) => initiator !== "CUSTOMER");
+}
+
+export const instrumentOf = (payer: Pick<PaymentProfile, "paymentMethodType" | "cardBrand" | "cardCountry">) => ({
+  paymentMethodType: payer.paymentMethodType ?? null,
+  network: findBrand(payer.cardBrand, payer.paymentMethodType),
+  cardCountry: payer.cardCountry ?? null,
+});
+
+/** Whether the merchant may have seen the instruction: then it counts, whatever became of it. */
+const wasRequested = ({ decidedAt, status, firstAttemptAt }: DeliveredAction) =>
+  decidedAt !== null && (status !== "CANCELED" || firstAttemptAt !== null);
+
+function buildLedger(view: CaseView, actions: readonly DeliveredAction[], card: Card | null): LedgerEntry[] {
+  const { case: kase, invoice, barring, asks, disputed } = view;
+  const transactions = [...barring, ...view.transactions];
+  const [isStandIn, isReplacement] = [buildIsOnSubstituteCard(view), buildIsOnReplacementCard(view, card)];
+  const standsIn = (t: TransactionFacts) => isStandIn(t) || isReplacement(t);
+  const isCounted = (t: TransactionFacts) => mayUseCard(t, card) || standsIn(t);
+  const attempts: LedgerEntry[] = transactions
+    .filter((t) => t.invoiceId === invoice.id || isCounted(t))
+    .map((t) => ({
+      at: t.createdAt,
+      amount: t.amount,
+      approved: t.state === "FAILED" ? false : t.state === "PENDING" ? null : true,
+      onThisInvoice: t.invoiceId === invoice.id,
+      onPresentCard: isCounted(t),
+      codes: declineCodesOf(t),
+      clears: isClearing(t, card),
+      ...(isUnsent(t) ? { isUnsent: true as const } : {}),
+      ...(mayUseCard(t, card) || !standsIn(t) ? {} : { standIn: instrumentOf(t) }),
+    }));
+  for (const t of disputed)
+    if (mayUseCard(t, card))
+      attempts.push({ ...DISPUTE_ENTRY, at: t.updatedAt, amount: t.amount, onThisInvoice: t.invoiceId === invoice.id });
+  const unseen = { amount: invoice.amount, onPresentCard: true, codes: null };
+  // An ask that a transaction answers by now is in the ledger as that transaction.
+  const answered = new Set([
+    ...transactions.map(({ recoveryActionId }) => recoveryActionId),
+    ...actions.filter((a) => a.transactionId !== null || !wasRequested(a)).map(({ id }) => id),
+  ]);
+  const asked: LedgerEntry[] = asks
+    .filter(({ actionId }) => !answered.has(actionId))
+    // Of the same moment: by id, so that a decision never depends on how rows lie. The last sort keeps that order.
+    .sort((a, b) => (a.actionId < b.actionId ? -1 : 1))
+    .map(({ caseId, at, mayBeAnswered }) => ({
+      at,
+      approved: null,
+      onThisInvoice: caseId === kase.id,
+      ...unseen,
+      ...(mayBeAnswered && caseId !== kase.id ? { mayBeAnswered } : {}),
+    }));
+  // An unpaid invoice was charged at least once, whether or not we were shown the attempt.
+  const first: LedgerEntry[] = attempts.some(({ onThisInvoice }) => onThisInvoice)
+    ? []
+    : [{ at: kase.unpaidAt, approved: false, onThisInvoice: true, ...unseen }];
+  return [...attempts, ...asked, ...first].sort((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+/** Beside the payment itself: no attempt, so no limit counts it. */
+const DISPUTE_ENTRY = { approved: true, onPresentCard: true, codes: null, isDispute: true } as const;
+
+/** No check without money, nothing that was taken back, and nothing that the customer did, who may be there where a merchant is not. */
+const isClearing = (t: TransactionFacts, card: Card | null) =>
+  (t.state === "PAID" || t.state === "REFUNDED") &&
+  t.amount > 0 &&
+  t.initiator !== "CUSTOMER" &&
+  card !== null &&
+  isKnownToUse(t, card) === true;
+
+/** What a retry asks for. A version that says that the invoice is paid does not say what was left before. */
+function retryAmountOf({ invoice, transactions }: CaseView): number {
+  const asked = isInRecovery(invoice.state) ? invoice : { ...invoice, amountDue: undefined };
+  return computeBalance(asked, transactions).left || invoice.amount;
+}
+
+/** What a failed attempt said about itself, of the columns that say it. */
+type CodeColumns = Pick<
+  TransactionFacts,
+  | "networkDeclineCode"
+  | "networkAdviceCode"
+  | "declineCategory"
+  | "paymentGatewayErrorCode"
+  | "paymentGatewayName"
+  | "paymentGatewayType"
+  | "paymentMethodType"
+  | "cardBrand"
+>;
+
+export const declineCodesOf = (t: CodeColumns) => ({
+  networkDeclineCode: normalizeNetworkCode(
+    t.networkDeclineCode,
+    findBrand(t.cardBrand, t.paymentMethodType),
+    t.paymentGatewayName,
+    t.paymentGatewayType,
+  ),
+  networkAdviceCode: t.networkAdviceCode ?? null,
+  gatewayCode: normalizeGatewayCode(t.paymentGatewayErrorCode, t.paymentGatewayName, t.paymentGatewayType),
+  declineCategory: t.declineCategory ?? null,
+});
+
+/** A blocked attempt without a reason of its own does not hide what the bank said before it. */
+function findLastDecline(onInvoice: readonly TransactionFacts[], card: Card | null): Decline | null {
+  const isSaid = (t: TransactionFacts) =>
+    !isUnsent(t) || endsRetries(findDeclineGroup(declineCodesOf(t), instrumentOf(t)));
+  const declines = onInvoice.filter((t) => t.state === "FAILED" && mayUseCard(t, card));
+  const failed = declines.findLast(isSaid) ?? declines.at(-1);
+  return failed ? { at: failed.createdAt, ...declineCodesOf(failed) } : null;
+}
+
+/** When the present card was first seen, if an earlier attempt on the invoice failed on another one. */
+function findCardChangeTime({ invoice, transactions }: CaseView, card: Card | null): Date | null {
+  const first = card === null ? undefined : transactions.find((t) => isKnownToUse(t, card));
+  if (!first) return null;
+  const failedOnOther = transactions.some(
+    (t) => t.invoiceId === invoice.id && t.state === "FAILED" && !mayUseCard(t, card) && t.createdAt < first.createdAt,
+  );
+  return failedOnOther ? first.createdAt : null;
+}
+
+/** The attempt that is waited for longest: a card's answer comes at once, but for a customer who is to confirm, and nobody may tell that none came. */
+function findPendingAttempt(onInvoice: readonly TransactionFacts[]): DecisionFacts["pending"] {
+  let latest: DecisionFacts["pending"] = null;
+  for (const t of onInvoice) {
+    if (t.state !== "PENDING" || t.amount === 0) continue;
+    const waitMs = isCard(instrumentOf(t)) ? OUTCOME_WAIT_MS.RETRY : PENDING_OUTCOME_MS;
+    const until = new Date(t.createdAt.getTime() + waitMs);
+    if (latest === null || until > latest.until) latest = { at: t.createdAt, until };
+  }
+  return latest;
+}
+
+/** What became of the change of the present card that was asked for. Who takes none twice in a row is asked for a try before it is offered once more. */
+function findCardChangeState(
+  view: CaseView,
+  actions: readonly DeliveredAction[],
+  card: Card | null,
+): Pick<DecisionFacts, "cardChange" | "cardAskedAt"> {
+  if (view.case.arm === "shadow") return CARD_CHANGE_NOT_ASKED;
+  const changedAt = findCardChangeTime(view, card);
+  const asked = actions.filter(({ decidedAt }) => decidedAt !== null && (changedAt === null || decidedAt > changedAt));
+  const changes = asked.filter(({ type }) => type === "CARD_CHANGE");
+  const awaited = changes.findLast(isAwaited);
+  if (awaited) return { cardChange: "awaited", cardAskedAt: awaited.decidedAt };
+  const expired = changes.findLast(({ status }) => status === "EXPIRED");
+  if (expired) return { cardChange: "expired", cardAskedAt: expired.decidedAt };
+  const latest = asked.slice(-2);
+  const isRefused = ({ type, status }: DeliveredAction) => type === "CARD_CHANGE" && status === "DELIVERY_FAILED";
+  return latest.length === 2 && latest.every(isRefused)
+    ? CARD_CHANGE_NOT_ASKED
+    : { cardChange: null, cardAskedAt: null };
+}
+
+const CARD_CHANGE_NOT_ASKED = { cardChange: "unasked", cardAskedAt: null } as const;

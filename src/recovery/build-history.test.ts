@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DAY_MS } from "../domain/durations.ts";
+import { buildDecisionFacts } from "./build-decision-facts.ts";
+import { buildHistory } from "./build-history.ts";
+import type { CaseView } from "./case-view.ts";
+
+const unpaidAt = new Date("2026-03-02T10:00:00Z");
+const cardChangedAt = new Date("2026-03-05T10:00:00Z");
+/** An unpaid invoice of which no attempt was pushed. */
+const view = {
+  case: { id: "case_1", customerId: "cus_1", unpaidAt, windowEndsAt: unpaidAt, budget: 8 },
+  merchant: { leadMs: 0 },
+  invoice: { id: "inv_1", amount: 4900, currency: "EUR" },
+  subscription: null,
+  transactions: [],
+  bills: [],
+  actions: [],
+  asks: [],
+  issuerDownAt: null,
+  barring: [],
+  disputed: [],
+  storedConflict: null,
+} as unknown as CaseView;
+
+test("a first charge that nobody pushed was made when the invoice became unpaid; a new card is a charge that nobody made", () => {
+  const known = buildDecisionFacts(view, []);
+  assert.deepEqual(buildHistory(view, known, []).bills.at(-1)!.charges, [
+    { at: unpaidAt, approved: false, codes: null },
+  ]);
+  const changed = buildHistory(view, { ...known, cardChangedAt }, []);
+  assert.deepEqual(changed.bills.at(-1)!.charges, [
+    { at: cardChangedAt, approved: false, codes: null, isPresumed: true },
+  ]);
+});
+
+test("an earlier bill that failed before the attempts that are read was declined at first, whatever the first one read came to", () => {
+  const day = (n: number, over = 0) => new Date(+unpaidAt + n * DAY_MS + over);
+  const bill = { id: "inv_0", customerId: "cus_1", amount: 900, currency: "EUR", state: "PAID", createdAt: day(-185) };
+  const attempt = { id: "t", invoiceId: "inv_0", customerId: "cus_1", amount: 900, currency: "EUR" };
+  const chargesOf = (failedAt: Date, ...attempts: [at: Date, state: string][]) => {
+    const transactions = attempts.map(([createdAt, state]) => ({ ...attempt, state, createdAt }));
+    const bills = [{ ...bill, subscriptionId: null, unpaidAt: failedAt, paidAt: day(-170) }];
+    const told = { ...view, bills, transactions } as unknown as CaseView;
+    const [earlier] = buildHistory(told, buildDecisionFacts(told, []), []).bills;
+    return earlier!.charges.map(({ at, approved }) => [+at, approved]);
+  };
+  const unread = [+day(-185), false];
+  assert.deepEqual(chargesOf(day(-185), [day(-179), "PAID"]), [unread, [+day(-179), true]]);
+  const failedAgain = chargesOf(day(-185), [day(-179), "FAILED"], [day(-170), "PAID"]);
+  assert.deepEqual(failedAgain, [unread, [+day(-179), false], [+day(-170), true]]);
+  // Pushed as unpaid, then charged.
+  assert.deepEqual(chargesOf(day(-20), [day(-20, 5_000), "PAID"]), [[+day(-20, 5_000), true]]);
+  const charged = chargesOf(day(-20), [day(-20, 5_000), "FAILED"], [day(-19), "PAID"]);
+  assert.deepEqual(charged, [
+    [+day(-20, 5_000), false],
+    [+day(-19), true],
+  ]);
+});
+
+test("bills of which only attempts are known count since the last try, and only the customer's own", () => {
+  const attempt = (id: string, day: number, over: object = {}) => ({
+    id,
+    invoiceId: `of_${id}`,
+    customerId: "cus_1",
+    amount: 900,
+    currency: "EUR",
+    state: "PAID",
+    createdAt: new Date(+unpaidAt + day * DAY_MS),
+    cardFingerprint: "fp_1",
+    ...over,
+  });
+  const own = { invoiceId: "inv_1", state: "FAILED", amount: 4900 };
+  const transactions = [
+    attempt("first", 0, own),
+    attempt("before", 1),
+    attempt("second", 2, own),
+    attempt("stranger", 3, { customerId: "cus_2" }),
+    attempt("since", 4),
+    attempt("by_hand", 5, { initiator: "CUSTOMER" }),
+  ];
+  const told = { ...view, transactions } as unknown as CaseView;
+  const [other, open, ...rest] = buildHistory(told, buildDecisionFacts(told, []), []).bills;
+  assert.deepEqual([other!.charges.map(({ at }) => at), rest], [[new Date(+unpaidAt + 4 * DAY_MS)], []]);
+  assert.equal(open!.charges.length, 2);
+});

@@ -1,0 +1,152 @@
+import { findCustomerLocale } from "../decisions/customer-locale.ts";
+import type { DecisionFacts } from "../decisions/decision-facts.ts";
+import type { CustomerHistory, PastCharge, PastInvoice } from "../decisions/infer-posterior.ts";
+import { offsetMs } from "../decisions/local-time.ts";
+import { toUsd } from "../decisions/us-dollars.ts";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { isApproved } from "../domain/transaction.ts";
+import { MERCHANT_PLACEHOLDER } from "../model/merchant-parameters.ts";
+import { MAX_OTHER_INVOICE_CHARGES } from "../model/observe.ts";
+import { isUnsent } from "../rules/unsent-attempts.ts";
+import type { CustomerInvoice } from "../store/customer-invoices.ts";
+import type { TransactionFacts } from "../store/transactions.ts";
+import { declineCodesOf } from "./build-decision-facts.ts";
+import { currentCard, mayUseCard } from "./card.ts";
+import type { CaseView } from "./case-view.ts";
+import type { DeliveredAction } from "./outcome.ts";
+import { paymentProfileOf } from "./payment-profile.ts";
+
+/** What the learned engine wants to know beside `known`: the customer's bills and how each went, the open case last. */
+export function buildHistory(
+  view: CaseView,
+  known: DecisionFacts,
+  actions: readonly DeliveredAction[],
+): CustomerHistory {
+  const { case: kase, invoice, subscription, transactions } = view;
+  const place = findCustomerLocale(known);
+  const { cardFunding, cardIssuer } = paymentProfileOf(view);
+  const tried = Map.groupBy(transactions, ({ invoiceId }) => invoiceId);
+  const open = toOpenInvoice(view, known, actions);
+  const news = findOtherInvoiceAttempts(view, open.charges.at(-1)!.at).slice(0, MAX_OTHER_INVOICE_CHARGES);
+  // What came after as many tells nothing new: with the plan made anew each time, the next try would be put off without end.
+  const heardUntil = news.length < MAX_OTHER_INVOICE_CHARGES ? null : news.at(-1)!.createdAt;
+  const isHeard = ({ at }: PastCharge) => heardUntil === null || at <= heardUntil;
+  const earlier = [...view.bills, ...findUnpushedInvoices(view, news)]
+    .filter(({ id }) => id !== invoice.id)
+    .map((bill) => toPastInvoice(bill, tried.get(bill.id) ?? []))
+    .map((bill) => ({ ...bill, charges: bill.charges.filter(isHeard) }))
+    .filter(({ charges }) => charges.length > 0)
+    // Of the same moment: in the order of their ids, so that a decision never depends on how rows lie.
+    .sort((a, b) => a.charges[0]!.at.getTime() - b.charges[0]!.at.getTime());
+  return {
+    traits: {
+      tenureDays: subscription ? (kase.unpaidAt.getTime() - subscription.createdAt.getTime()) / DAY_MS : null,
+      billingPeriod: subscription?.billingPeriod ?? null,
+      billingPeriodUnit: subscription?.billingPeriodUnit ?? null,
+      merchant: MERCHANT_PLACEHOLDER,
+      country: place.country ?? known.currency,
+      paymentMethodType: known.paymentMethodType,
+      network: known.network,
+      funding: cardFunding?.toLowerCase() ?? null,
+      issuer: cardIssuer ?? null,
+    },
+    instrument: known,
+    offsetAt: (at) => offsetMs(place.zone, at),
+    bills: [...earlier, open],
+  };
+}
+
+/** The view as it was when a retry was made, as far as records are dated: what is learned from its outcome rests on that. `actionId`: what asked for it, if anything did. */
+export function viewBefore(view: CaseView, actionId: string, at: Date): CaseView {
+  return {
+    ...view,
+    transactions: view.transactions.filter(({ createdAt }) => createdAt < at),
+    actions: view.actions.filter(({ id, idealRetryTime }) => id !== actionId && idealRetryTime < at),
+    asks: [],
+    issuerDownAt: null,
+    bills: view.bills
+      .filter(({ createdAt }) => createdAt < at)
+      .map((bill) => ({
+        ...bill,
+        state: bill.paidAt !== null && bill.paidAt >= at ? "UNPAID" : bill.state,
+        unpaidAt: bill.unpaidAt !== null && bill.unpaidAt < at ? bill.unpaidAt : null,
+        paidAt: bill.paidAt !== null && bill.paidAt < at ? bill.paidAt : null,
+      })),
+  };
+}
+
+const toPastCharge = (t: TransactionFacts): PastCharge => {
+  const approved = isApproved(t);
+  return { at: t.createdAt, approved, codes: approved ? null : declineCodesOf(t) };
+};
+
+/** An attempt that says something about the card: not one that a person made, perhaps with another, nor one that no bank saw. */
+const isAboutCard = (t: TransactionFacts) =>
+  (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER" && !isUnsent(t);
+
+/** The attempts on the customer's other bills since a moment, oldest first. */
+const findOtherInvoiceAttempts = ({ case: kase, invoice, transactions }: CaseView, since: Date) =>
+  transactions.filter(
+    (t) => t.createdAt > since && t.customerId === kase.customerId && t.invoiceId !== invoice.id && isAboutCard(t),
+  );
+
+/** The bills of such attempts whose invoice was not pushed yet. */
+function findUnpushedInvoices({ bills }: CaseView, news: readonly TransactionFacts[]): OtherInvoice[] {
+  const seen = new Set(bills.map(({ id }) => id));
+  return [...Map.groupBy(news, ({ invoiceId }) => invoiceId)]
+    .filter(([id]) => !seen.has(id))
+    .map(([id, [first]]) => {
+      const { amount, currency, createdAt } = first!;
+      return { id, amount, currency, state: "UNPAID", createdAt, unpaidAt: null, paidAt: null };
+    });
+}
+
+type OtherInvoice = Omit<CustomerInvoice, "customerId" | "subscriptionId" | "isPlanned">;
+
+/** An earlier bill: by its attempts, else by what its invoice and its case say. */
+function toPastInvoice(
+  { amount, currency, state, createdAt, unpaidAt, paidAt }: OtherInvoice,
+  tried: readonly TransactionFacts[],
+) {
+  const dollars = toUsd(amount, currency);
+  const said = tried.filter(isAboutCard);
+  const charges = said.map(toPastCharge);
+  const first = charges[0];
+  if (first) {
+    // Attempts are read for half a year: of a bill that failed before, the first one read is a later one.
+    const sinceMs = unpaidAt === null ? 0 : first.at.getTime() - unpaidAt.getTime();
+    if (sinceMs > (first.approved ? HOUR_MS : DAY_MS)) charges.unshift({ at: unpaidAt!, approved: false, codes: null });
+    return { dollars, paymentMethodType: said[0]!.paymentMethodType ?? null, charges };
+  }
+  if (unpaidAt !== null) {
+    charges.push({ at: unpaidAt, approved: false, codes: null });
+    if (paidAt !== null && paidAt > unpaidAt) charges.push({ at: paidAt, approved: true, codes: null });
+  } else if (state === "PAID") charges.push({ at: createdAt, approved: true, codes: null });
+  return { dollars, paymentMethodType: null, charges };
+}
+
+/**
+ * The bill that is to be decided: what failed on the present card. Retries that no attempt tells of count when their outcome is known. There
+ * was a first charge in any case.
+ */
+function toOpenInvoice(view: CaseView, known: DecisionFacts, actions: readonly DeliveredAction[]): PastInvoice {
+  const { case: kase, invoice, transactions } = view;
+  const card = currentCard(view);
+  const since = known.cardChangedAt?.getTime() ?? Number.NEGATIVE_INFINITY;
+  const failed = transactions
+    .filter((t) => t.invoiceId === invoice.id && t.state === "FAILED" && isAboutCard(t) && mayUseCard(t, card))
+    .map(toPastCharge);
+  for (const { type, status, transactionId, attemptedAt, idealRetryTime } of actions)
+    if (type === "RETRY" && status === "FAILED" && transactionId === null)
+      failed.push({ at: attemptedAt ?? idealRetryTime, approved: false, codes: null });
+  const charges = failed.filter(({ at }) => at.getTime() >= since).sort((a, b) => a.at.getTime() - b.at.getTime());
+  const first = charges[0];
+  const presumed = { approved: false, codes: null };
+  if (known.cardChangedAt !== null) {
+    if (!first) charges.push({ ...presumed, at: known.cardChangedAt, isPresumed: true });
+  } else if (!first || first.at.getTime() > kase.unpaidAt.getTime() + DAY_MS)
+    // Where the first attempt of all was not pushed, it was made when the invoice became unpaid.
+    charges.unshift({ ...presumed, at: kase.unpaidAt });
+  const { paymentMethodType } = known;
+  return { dollars: toUsd(invoice.amount, invoice.currency), paymentMethodType, charges };
+}

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import pino from "pino";
+import { newLearnedModel } from "../model/learned-model.ts";
+import { classOf } from "../model/model-layout.ts";
+import { prepared } from "../store/database.ts";
+import { decisionsOfCase } from "../store/decisions.ts";
+import { trainingExamplesAfter } from "../store/learned-models.ts";
+import { createRecoveredCase } from "./recovered-case.fixture.ts";
+import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+const LEARNER = "01900000-0000-7000-8000-00000000000a";
+const UPDATE_DECISION = prepared(
+  "test_decided_again",
+  `insert into decisions (merchant_id, case_id, number, made_at, engine, model_version, kind, action_id, ideal_time, chance, propensity, facts, account)
+   select merchant_id, case_id, number + 100, made_at, engine, model_version, kind, action_id, ideal_time, 0.123, propensity, facts, account
+   from decisions where merchant_id = $1 and action_id = $2`,
+);
+
+test("how a retry ended is held beside the chance that was said when it was decided last", async () => {
+  const merchant = await stage.enter();
+  await createRecoveredCase(stage);
+  stage.wait(HOUR);
+  const lessons = await trainingExamplesAfter(stage.db, merchant.id, stage.now(), null, 10);
+  const decisions = await stage.db.transaction((tx) => decisionsOfCase(tx, merchant.id, lessons[0]!.caseId));
+  const said = lessons.map(({ id }) => decisions.findLast(({ actionId }) => actionId === id)!.chance!);
+  assert.ok(said.length === 2 && said.every((chance) => chance > 0 && chance < 1));
+  assert.deepEqual(
+    lessons.map((lesson) => lesson.said),
+    said,
+  );
+  await stage.db.run(UPDATE_DECISION, [merchant.id, lessons[0]!.id]);
+  const again = await trainingExamplesAfter(stage.db, merchant.id, stage.now(), null, 10);
+  assert.deepEqual(
+    again.map((lesson) => lesson.said),
+    [0.123, said[1]],
+    "what was said last, in the order of lessons",
+  );
+  // None is left to the next test.
+  assert.equal(await stage.learner(LEARNER).learnDue(), 2);
+});
+
+test("where far fewer retries come to be approved than was said the log says so, and when it is over", async () => {
+  const merchant = await stage.enter();
+  await createRecoveredCase(stage);
+  // Short by a hair less than counts: one that fails is enough.
+  const model = newLearnedModel();
+  const [short, open, since, latest] = [10.499, 9, +START - 2 * DAY, +START - HOUR];
+  model.shortfalls.set([short, open, since, latest], classOf("FUNDS") * 4);
+  const said: unknown[] = [];
+  const log = pino(
+    {},
+    {
+      write(line: string) {
+        const { msg, merchantId, reasons } = JSON.parse(line) as Record<string, string>;
+        if (msg!.startsWith("chances.")) said.push([msg, merchantId, reasons]);
+      },
+    },
+  );
+  const learner = stage.learner(LEARNER, stage.db, log);
+  await stage.taught(model);
+  assert.equal(await learner.learnDue(), 1);
+  assert.deepEqual(said, [["chances.fall_short", merchant.id, "FUNDS"]]);
+  stage.wait(11 * MINUTE);
+  assert.equal(await learner.learnDue(), 1);
+  assert.deepEqual(said.slice(1), [["chances.come_true", merchant.id, "FUNDS"]]);
+});

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import pino from "pino";
+import { readPretrainedModel } from "../../simulator/trial/open-world.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import { createModelCache } from "./model-cache.ts";
+import { type BatchProcessing, processBatch } from "./process-batch.ts";
+import { processDueCases } from "./process-due-cases.ts";
+import { DAY, MINUTE, openStage } from "./stage.fixture.ts";
+
+// Several processes that decide at once.
+const stage = await openStage();
+after(() => stage.drop());
+let merchant: Merchant;
+beforeEach(async () => {
+  merchant = await stage.enter(true, { engine: "static" });
+});
+const log = pino({ level: "silent" });
+const { db, ports } = stage;
+const models = createModelCache({ db, ports, log, prior: readPretrainedModel() });
+const buildProcessing = (over: Partial<BatchProcessing> = {}): BatchProcessing => ({
+  ...{ db, ports, log, models, onEvents() {}, onWithdrawn() {} },
+  ...over,
+});
+
+async function pushUnpaidInvoice(id: string, customerId: string) {
+  await stage.invoice({ id, customerId });
+  await stage.transaction({ invoiceId: id, customerId, cardFingerprint: `card of ${customerId}` });
+}
+const retries = async () => (await stage.actions()).filter(({ type, decided }) => type === "RETRY" && decided);
+
+/** The time at which what is planned is decided, a minute late. */
+async function advanceUntilDue() {
+  const latest = Math.max(...(await stage.actions()).map(({ ideal }) => ideal.getTime()));
+  stage.at(latest - 49 * MINUTE);
+}
+
+/** One batch of `first`, and while its first case is stepped one of another process. */
+async function runOverlapping(limit: number) {
+  let isFirst = true;
+  let second = 0;
+  const pause = async () => {
+    if (!isFirst) return;
+    isFirst = false;
+    second = await processBatch(buildProcessing(), merchant.id, limit);
+  };
+  const first = await processBatch(buildProcessing({ pause }), merchant.id, limit);
+  return [first, second];
+}
+
+test("two processes decide for one merchant at once, each about its own cases", async () => {
+  for (const n of [1, 2, 3, 4]) await pushUnpaidInvoice(`inv_${n}`, `cus_${n}`);
+  await stage.decide();
+  await advanceUntilDue();
+  assert.deepEqual(await runOverlapping(2), [2, 2]);
+  const asked = await retries();
+  assert.equal(asked.length, 4);
+  const moments = (await stage.actions()).map(({ id }) => id);
+  assert.equal(new Set(moments).size, 4);
+});
+
+test("pokes that one process works on are left to it", async () => {
+  for (const n of [1, 2]) await pushUnpaidInvoice(`inv_${n}`, `cus_${n}`);
+  assert.deepEqual(await runOverlapping(100), [2, 0]);
+  assert.equal(await processBatch(buildProcessing(), merchant.id, 100), 0);
+});
+
+test("of two retries of a customer that are decided at once one stands, and the other is decided anew with it in mind", async () => {
+  await pushUnpaidInvoice("inv_1", "cus_1");
+  await pushUnpaidInvoice("inv_2", "cus_1");
+  await stage.decide();
+  await advanceUntilDue();
+  assert.deepEqual(await runOverlapping(1), [0, 1]);
+  assert.equal((await retries()).length, 1);
+  await stage.decide();
+  const { rows } = await db.run<{ n: number }>({ name: "", text: "select count(*)::int as n from case_pokes" });
+  assert.deepEqual(rows, [{ n: 0 }]);
+  stage.wait(DAY);
+  await stage.decide();
+  assert.ok((await retries()).length >= 1);
+});
+
+test("what a customer is asked for in another process does not hold up other customers", async () => {
+  await pushUnpaidInvoice("inv_1", "cus_1");
+  await pushUnpaidInvoice("inv_2", "cus_2");
+  await stage.decide();
+  await advanceUntilDue();
+  assert.deepEqual(await runOverlapping(1), [1, 1]);
+  assert.equal((await retries()).length, 2);
+});
+
+test("several merchants are decided at once, and all that are due come to their turn", async () => {
+  const merchants: Merchant[] = [];
+  for (let n = 0; n < 9; n++) {
+    merchants.push(await stage.enter());
+    await stage.invoice();
+  }
+  let most = 0;
+  let inside = 0;
+  const pause = async () => {
+    most = Math.max(most, ++inside);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    inside--;
+  };
+  let stepped = 0;
+  for (let more = 1; more > 0; stepped += more)
+    more = (await processDueCases({ ...buildProcessing({ pause }), merchantsAtOnce: 4 })).stepped;
+  assert.ok(stepped >= 9, `${stepped}`);
+  assert.ok(most > 1 && most <= 4, `${most}`);
+});

@@ -1,0 +1,32 @@
+import { formatMoneyText } from "../domain/currency.ts";
+import type { InvoiceConflict } from "../store/invoice-conflicts.ts";
+import type { Conflict } from "./balance.ts";
+
+/** Returns what contradicts what, as a sentence, and what to do about it. `when`: writes a moment. */
+export function describeConflict(conflict: Conflict, when: (at: Date) => string): string {
+  switch (conflict.kind) {
+    case "paid_but_unpaid": {
+      const { paid, currency, paidAt, unpaidAt } = conflict;
+      return `Payments of ${formatMoneyText(paid, currency)} cover the invoice since ${when(paidAt)}, but a version from ${when(unpaidAt)} says that it is not paid in full. If it is paid, push the invoice as PAID. If something is left, push the invoice with amountDue. If the money came back, push the payment as FAILED.`;
+    }
+    case "two_currencies": {
+      const { currency, paid, paidCurrency } = conflict;
+      return `The invoice is in ${currency}, and a payment of ${formatMoneyText(paid, paidCurrency)} stands. If the payment belongs to another invoice, push it with that invoiceId. Otherwise push the invoice as PAID.`;
+    }
+    case "paid_too_much": {
+      const { amount, paid, currency } = conflict;
+      return `A payment of ${formatMoneyText(paid, currency)} is larger than the invoice of ${formatMoneyText(amount, currency)}. Check the unit of the amounts. If the invoice is paid, push it as PAID.`;
+    }
+  }
+}
+
+/** Returns the facts of a conflict as they are stored: dates are ISO 8601 text. */
+export const toStoredFacts = ({ kind: _, ...facts }: Conflict): Readonly<Record<string, unknown>> =>
+  JSON.parse(JSON.stringify(facts)) as Record<string, unknown>;
+
+/** Reads a stored conflict. */
+export const parseStoredConflict = ({ kind, facts }: InvoiceConflict): Conflict =>
+  Object.fromEntries([
+    ["kind", kind],
+    ...Object.entries(facts).map(([name, value]) => [name, name.endsWith("At") ? new Date(value as string) : value]),
+  ]) as Conflict;

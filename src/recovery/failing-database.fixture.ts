@@ -1,0 +1,27 @@
+import type { Database } from "../store/database.ts";
+
+/** A database that is lost after so many statements. */
+export function createFailingDatabase(db: Database, dieAfter: number): { db: Database; made(): number } {
+  let made = 0;
+  const count = () => {
+    if (made >= dieAfter) throw new Error("dead");
+    made++;
+  };
+  const dying: Database = {
+    ...db,
+    run: (statement, values) => {
+      count();
+      return db.run(statement, values);
+    },
+    transaction: (work) =>
+      db.transaction((tx) =>
+        work({
+          run: (statement, values) => {
+            count();
+            return tx.run(statement, values);
+          },
+        }),
+      ),
+  };
+  return { db: dying, made: () => made };
+}

@@ -1,0 +1,52 @@
+import {
+  describePlan,
+  describeWait,
+  explainNoCase,
+  explainUndecided,
+  findCustomerZone,
+  findPlannedAction,
+  removeZoneNames,
+} from "./answers.ts";
+import { formatTime } from "./explain-retry-time.ts";
+import type { ExplainedCase } from "./load-explained-case.ts";
+import { listStoryEvents, nameZone } from "./story.ts";
+
+/** Returns the state of an invoice in up to three lines, under the zone of their times: the last step, the next one with its time, and what the case waits for or why it ended. */
+export function buildSummary(explained: ExplainedCase): string[] {
+  const zone = findCustomerZone(explained);
+  const happened = listStoryEvents(explained, zone);
+  const last = happened.findLast(({ isEnd }) => !isEnd);
+  const end = happened.find(({ isEnd }) => isEnd);
+  const lines = [
+    ...(last ? [`Last done   ${formatTime(zone, last.at)}: ${last.words}`] : []),
+    ...(end ? [`Ended       ${formatTime(zone, end.at)}: ${end.words}`] : describeNextStep(explained)),
+  ];
+  return [nameZone(zone), ...removeZoneNames(lines, zone)];
+}
+
+function describeNextStep(explained: ExplainedCase): string[] {
+  const { case: kase, decisions } = explained;
+  const latest = decisions.at(-1);
+  const undecided = kase ? explainUndecided(explained) : explainNoCase(explained);
+  if (undecided !== null || !latest) return [`Why         ${undecided ?? ""}`];
+  const action = findPlannedAction(explained);
+  // In shadow mode the first line says so, and the second one what would be done.
+  const [first, second] = describePlan(explained, latest, findCustomerZone(explained));
+  if (kase!.arm === "shadow") return [`Next        ${second ?? first}`, SHADOW_LINE];
+  if (!action) return [`Waits for   ${describeWait(explained) ?? latest.account.reasons.at(-1) ?? first}`];
+  const awaited =
+    action.status === "SENT"
+      ? AWAITED_WORDING[action.type]
+      : action.decidedAt === null
+        ? "its time. What becomes known until then may change it."
+        : "the merchant's endpoint, which has not taken the webhook yet.";
+  // A retry is asked for ahead of its time; of a card change that was asked for nothing is next but the card.
+  const isNext = action.type === "RETRY" || action.status !== "SENT";
+  return [...(isNext ? [`Next        ${first}`] : []), `Waits for   ${awaited}`];
+}
+
+const SHADOW_LINE = "Waits for   the merchant's own system: in shadow mode Dunlin asks for nothing.";
+const AWAITED_WORDING = {
+  RETRY: "the outcome of that retry, which the merchant pushes.",
+  CARD_CHANGE: "another card or payment method of the customer.",
+} as const;

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import type { Transaction } from "../domain/transaction.ts";
+import { loadExplainedCase } from "./load-explained-case.ts";
+import { DAY, openStage, START } from "./stage.fixture.ts";
+
+// What a case looks at, whichever others are stepped with it.
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+beforeEach(async () => {
+  merchantId = (await stage.enter()).id;
+});
+
+const daysAgo = (days: number) => ({ createdAt: new Date(+START - days * DAY) });
+const buildEarlierAttempt = (days: number, over: Partial<Transaction>) =>
+  stage.transaction({ invoiceId: `inv_${days}`, ...daysAgo(days), ...over });
+const PAID = { state: "PAID", networkDeclineCode: undefined } as const;
+
+/** What the first decision of invoice 1 rested on. It became unpaid so many days ago, and another one, of another customer, is stepped with it. */
+async function decideWithHistory(days: number, beside: number | null) {
+  await stage.invoice({ updatedAt: daysAgo(days).createdAt });
+  await stage.transaction(daysAgo(days));
+  if (beside !== null) await stage.invoice({ id: "inv_f", customerId: "cus_f", updatedAt: daysAgo(beside).createdAt });
+  await stage.decide();
+  const { decisions } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  const [{ kind, account }] = decisions as [(typeof decisions)[0]];
+  return { kind, known: account.known };
+}
+
+/** The same alone as beside a case of another age; returns what it is. */
+async function isSameBeside(days: number, beside: number, past: () => Promise<unknown>) {
+  await past();
+  const alone = await decideWithHistory(days, null);
+  merchantId = (await stage.enter()).id;
+  await past();
+  assert.deepEqual(await decideWithHistory(days, beside), alone);
+  return alone;
+}
+
+test("what a case looks at is the same alone and beside an older one", async () => {
+  const stranger = { customerId: "cus_d", invoiceId: "inv_d" };
+  const { kind, known } = await isSameBeside(0, 25, async () => {
+    await stage.invoice({ id: "inv_200", state: "PAID", ...daysAgo(200) });
+    await buildEarlierAttempt(200, { cardFingerprint: "fp_old" });
+    await buildEarlierAttempt(190, { networkDeclineCode: "41" });
+    await buildEarlierAttempt(185, PAID);
+    await stage.transaction({ ...stranger, cardFingerprint: "fp_old", ...PAID, ...daysAgo(30) });
+    await stage.transaction({ ...stranger, cardFingerprint: "fp_d", networkDeclineCode: "51", ...daysAgo(2) });
+  });
+  assert.equal(kind, "retry");
+  assert.match(known.join(" "), /The bill before this one was not declined at first/, "that attempt is too old");
+  merchantId = (await stage.enter()).id;
+  const barred = await isSameBeside(0, 25, () => buildEarlierAttempt(190, { networkDeclineCode: "41" }));
+  assert.equal(barred.kind, "card_change");
+});
+
+test("what a case looks at is the same alone and beside a younger one", async () => {
+  const { kind } = await isSameBeside(25, 0, () => buildEarlierAttempt(195, { networkDeclineCode: "41" }));
+  assert.equal(kind, "card_change");
+});
+
+test("bills from more than 400 days before a case say nothing to it, alone and beside one of another age", async () => {
+  const bills = async () => {
+    for (const days of [30, 410]) await stage.invoice({ id: `bill_${days}`, state: "PAID", ...daysAgo(days) });
+  };
+  const { known } = await isSameBeside(0, 25, bills);
+  assert.match(known.join(" "), /The bill before this one was not declined at first/);
+  merchantId = (await stage.enter()).id;
+  const older = await isSameBeside(25, 0, bills);
+  assert.match(older.known.join(" "), /Of the latest 2 bills before this one none was declined at first/);
+});
+
+test("an attempt on the invoice itself is looked at however long before the case it was made, and told of once", async () => {
+  await stage.invoice();
+  await stage.transaction({ ...daysAgo(200), networkDeclineCode: "41" });
+  await stage.decide();
+  const { decisions } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  const { reasons, known } = decisions[0]!.account;
+  assert.match(reasons[0]!, /^The last try failed: the card was reported lost/);
+  assert.equal(known.filter((sentence) => sentence.startsWith("A try failed on")).length, 1, known.join("\n"));
+});

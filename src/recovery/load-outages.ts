@@ -1,0 +1,71 @@
+import {
+  findDownTime,
+  findRouteDownTime,
+  MAX_ATTEMPTS_AT_PLACE,
+  MAX_ATTEMPTS_OVERALL,
+  OUTAGE_LOOKBACK_MS,
+  type OutageEvidence,
+  routeOf,
+} from "../decisions/detect-outage.ts";
+import type { Case } from "../domain/case.ts";
+import type { Merchant } from "../domain/merchant.ts";
+import { findDeclineGroup } from "../rules/interpret-decline.ts";
+import { isUnsent } from "../rules/unsent-attempts.ts";
+import type { Tx } from "../store/database.ts";
+import {
+  latestAttemptsAtBanks,
+  latestAttemptsOfMerchant,
+  type OtherCustomerAttempt,
+} from "../store/other-customers-attempts.ts";
+import { declineCodesOf, instrumentOf } from "./build-decision-facts.ts";
+import { type AttemptHistory, latestRelevantAttempt } from "./card.ts";
+import { paymentProfileOf } from "./payment-profile.ts";
+
+/**
+ * When the bank of each case's card was found down last, by whoever, if it is down now; where none is named, the way to banks. Only the learned engine heeds it.
+ *
+ * @param cases  with their own attempts, oldest first
+ * @returns by the cases' ids; null, or none: no outage is known
+ */
+export async function loadOutages(
+  tx: Tx,
+  merchant: Merchant,
+  cases: readonly (AttemptHistory & { case: Case })[],
+  now: Date,
+): Promise<Map<string, Date | null>> {
+  if (merchant.engine === "static") return new Map();
+  const asked = cases.map((attempts) => ({
+    id: attempts.case.id,
+    bank: paymentProfileOf(attempts).cardIssuer || null,
+    way: routeOf(latestRelevantAttempt(attempts) ?? {}),
+  }));
+  const banks = [...new Set(asked.flatMap(({ bank }) => bank ?? []))];
+  const isUnnamed = asked.some(({ bank }) => bank === null);
+  const since = new Date(now.getTime() - OUTAGE_LOOKBACK_MS);
+  const [atBanks, all] = await Promise.all([
+    banks.length === 0 ? [] : latestAttemptsAtBanks(tx, merchant.id, banks, since, now, MAX_ATTEMPTS_AT_PLACE),
+    isUnnamed ? latestAttemptsOfMerchant(tx, merchant.id, since, now, MAX_ATTEMPTS_OVERALL) : [],
+  ]);
+  // What its gateway blocked says nothing of a bank.
+  const byBank = Map.groupBy(
+    atBanks.filter((t) => !isUnsent(t)),
+    ({ cardIssuer }) => cardIssuer!,
+  );
+  const ofAll = all.filter((t) => !isUnsent(t)).map(toOutageEvidence);
+  // Many cases of a batch ask about one place.
+  const banksDown = new Map(
+    banks.map((bank) => [bank, findDownTime((byBank.get(bank) ?? []).map(toOutageEvidence), now)]),
+  );
+  const ways = new Set(asked.filter(({ bank }) => bank === null).map(({ way }) => way));
+  const waysDown = new Map([...ways].map((way) => [way, findRouteDownTime(ofAll, way, now)]));
+  return new Map(
+    asked.map(({ id, bank, way }) => [id, (bank === null ? waysDown.get(way) : banksDown.get(bank)) ?? null]),
+  );
+}
+
+const toOutageEvidence = (t: OtherCustomerAttempt): OutageEvidence => ({
+  customer: t.customerId ?? t.invoiceId,
+  at: t.createdAt,
+  way: routeOf(t),
+  isDown: t.state === "FAILED" && findDeclineGroup(declineCodesOf(t), instrumentOf(t)) === "ISSUER_DOWN",
+});

@@ -1,0 +1,150 @@
+import { setImmediate as othersFirst } from "node:timers/promises";
+import type { Logger as Log } from "pino";
+import type { Ports } from "../domain/ports.ts";
+import type { Database, Tx } from "../store/database.ts";
+import { advanceMerchantClock, merchantClock } from "../store/merchant-clocks.ts";
+import { findMerchant } from "../store/merchants.ts";
+import { type ObservedRetry, recordObservedRetries } from "../store/observed-retries.ts";
+import { retryRequestsAfter } from "../store/recovery-actions.ts";
+import { enqueueCases } from "../store/reevaluation-queue.ts";
+import { type ClaimedCase, claimCases } from "./claim-cases.ts";
+import { dateListedRows } from "./date-listed-rows.ts";
+import type { AvailableModel } from "./decide-case.ts";
+import { type BatchFacts, loadFacts } from "./load-facts.ts";
+import type { MerchantModel, ModelCache } from "./model-cache.ts";
+import { observedRetries } from "./observed-retries.ts";
+import { applyReview, loadOpeningContext } from "./open-cases.ts";
+import { reviewInvoices } from "./review-invoices.ts";
+import { type Step, step } from "./step.ts";
+import { publishSteps, type StepListeners, writeSteps } from "./write-steps.ts";
+
+/** Another process writes what it decided within this long, or hangs. */
+const CLOCK_LOCK_TIMEOUT_MS = 1_000;
+
+export interface BatchProcessing extends StepListeners {
+  db: Database;
+  ports: Ports;
+  log: Log;
+  models: ModelCache;
+  /** Between two cases: lets everything else in the process go first. */
+  pause?(): Promise<unknown>;
+}
+
+/**
+ * One step for each of up to `limit` cases of a merchant that are poked or due, in one transaction. Everything is decided before the merchant's clock is locked, so
+ * that processes which decide for one merchant only write in turn.
+ *
+ * @param onTaken  told of the first case before it is stepped
+ * @returns how many cases were stepped
+ * @throws where another process holds the clock for long: see `isLockTimeout`
+ */
+export async function processBatch(
+  deciding: BatchProcessing,
+  merchantId: string,
+  limit: number,
+  onTaken: (first: { id: string; failures: number }) => void = () => {},
+): Promise<number> {
+  const { db, ports, models } = deciding;
+  // Read outside of the transaction: what is wrong with it must not undo a step.
+  const knowledge = availableModelOf(await models.of(merchantId));
+  const { steps, withdrawn } = await db.transaction(async (tx) => {
+    const now = ports.now();
+    const [seenUntil, cases] = await Promise.all([
+      merchantClock(tx, merchantId),
+      claimCases(tx, merchantId, now, limit),
+    ]);
+    if (cases.length === 0) return NO_STEPS;
+    onTaken(cases[0]!);
+    // Read after the cases are locked: a change of settings that comes later finds them and pokes them again.
+    const merchant = await findMerchant(tx, merchantId);
+    if (!merchant) return NO_STEPS;
+    const facts = await loadFacts(tx, merchant, cases, now);
+    const provisional = new Date(now);
+    const made = await stepCases(deciding, cases, facts, { now, provisional, knowledge });
+    const owedAgain = made.filter(({ step }) => step.isOwedAgain).map(({ kase }) => kase.invoiceId);
+    if (owedAgain.length > 0) await reopenCases(tx, merchantId, owedAgain, ports);
+    const listedAt = await advanceMerchantClock(tx, merchantId, now, CLOCK_LOCK_TIMEOUT_MS);
+    const { standing, overtaken } = await dropOvertakenRetries(tx, merchantId, made, facts, seenUntil);
+    const steps = standing.map(({ step }) => dateListedRows(step, provisional, listedAt));
+    const watched = standing.flatMap((each) => each.watched);
+    const [withdrawn] = await Promise.all([
+      writeSteps(tx, merchantId, steps, now),
+      watched.length > 0 && recordObservedRetries(tx, merchantId, watched, listedAt),
+      overtaken.length > 0 && enqueueCases(tx, merchantId, overtaken, ports.newId()),
+    ]);
+    return { steps, withdrawn };
+  });
+  publishSteps(deciding, merchantId, steps, withdrawn);
+  return steps.length;
+}
+
+/** Opens cases of invoices on which payments no longer stand, whichever attempt said so. */
+async function reopenCases(tx: Tx, merchantId: string, invoiceIds: readonly string[], ports: Ports) {
+  const beginning = await loadOpeningContext(tx, merchantId);
+  const reviewed = await reviewInvoices(tx, merchantId, [], invoiceIds);
+  const attemptIds = new Set(reviewed.flatMap(({ attempts }) => attempts.map(({ id }) => id)));
+  await (await applyReview(tx, merchantId, reviewed, beginning, ports, attemptIds))();
+}
+
+const NO_STEPS = { steps: [], withdrawn: [] };
+
+interface ProcessedCase {
+  kase: ClaimedCase;
+  step: Step;
+  watched: ObservedRetry[];
+}
+
+async function stepCases(
+  { ports, pause = othersFirst }: BatchProcessing,
+  cases: readonly ClaimedCase[],
+  facts: BatchFacts,
+  by: { now: Date; provisional: Date; knowledge: AvailableModel },
+): Promise<ProcessedCase[]> {
+  const all: ProcessedCase[] = [];
+  for (const kase of cases) {
+    const view = facts.view(kase);
+    const made = step(view, by.now, ports.newId, by.knowledge, by.provisional);
+    // Of the case as the step leaves it: what came after its payment is not of this case.
+    const watched = observedRetries({ ...view, case: { ...kase, ...made.state } }).map(({ id }) => ({
+      ...{ id: ports.newId(), transactionId: id, caseId: kase.id },
+    }));
+    facts.note(made);
+    all.push({ kase, step: made, watched });
+    // A step takes some 0.4 ms, and requests and deliveries of this process want to go on.
+    await pause();
+  }
+  return all;
+}
+
+/**
+ * Leaves out the retries that were decided without knowing of one that another process asked for meanwhile: together they might break a network's limit. Their
+ * cases are decided anew.
+ *
+ * @param seenUntil  all that the merchant listed up to it was known to the steps
+ */
+async function dropOvertakenRetries(
+  tx: Tx,
+  merchantId: string,
+  all: readonly ProcessedCase[],
+  facts: BatchFacts,
+  seenUntil: Date | null,
+): Promise<{ standing: readonly ProcessedCase[]; overtaken: string[] }> {
+  if (!all.some(requestsRetry)) return { standing: all, overtaken: [] };
+  const others = await retryRequestsAfter(tx, merchantId, seenUntil ?? new Date(0));
+  if (others.length === 0) return { standing: all, overtaken: [] };
+  const isOvertaken = (made: ProcessedCase) => requestsRetry(made) && facts.isConcerned(made.kase, others);
+  return {
+    standing: all.filter((made) => !isOvertaken(made)),
+    overtaken: all.filter(isOvertaken).map(({ kase }) => kase.id),
+  };
+}
+
+const requestsRetry = ({ step: { inserted, updated, events } }: ProcessedCase) => {
+  const asked = new Set(events.map(({ id }) => id));
+  return [...inserted, ...updated].some(({ id, type }) => type === "RETRY" && asked.has(id));
+};
+
+const availableModelOf = (model: MerchantModel): AvailableModel =>
+  "trouble" in model
+    ? { model: null, trouble: model.trouble }
+    : { model: { learned: model.learned(), version: model.version, isTrained: model.isTrained }, trouble: null };

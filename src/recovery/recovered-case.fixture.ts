@@ -1,0 +1,21 @@
+import type { Transaction } from "../domain/transaction.ts";
+import type { openStage } from "./stage.fixture.ts";
+
+type Stage = Awaited<ReturnType<typeof openStage>>;
+
+/** One retry that is asked for, made and answered. */
+async function makeRetry(stage: Stage, answer: Partial<Transaction>) {
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal.getTime());
+  await stage.transaction(answer);
+  await stage.decide();
+}
+
+/** A case with two retries, the second of which is paid. */
+export async function createRecoveredCase(stage: Stage, invoiceId = "inv_1") {
+  await stage.invoice({ id: invoiceId });
+  await stage.transaction({ invoiceId });
+  await stage.decide();
+  await makeRetry(stage, { invoiceId });
+  await makeRetry(stage, { invoiceId, state: "PAID" });
+}

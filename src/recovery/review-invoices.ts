@@ -1,0 +1,143 @@
+import type { EndReason } from "../domain/case.ts";
+import { DAY_MS } from "../domain/durations.ts";
+import { isInRecovery } from "../domain/invoice.ts";
+import { type EndedCase, lockCasesOfInvoices, type ReviewedCase } from "../store/cases.ts";
+import type { Tx } from "../store/database.ts";
+import type { InvoiceConflict } from "../store/invoice-conflicts.ts";
+import { findInvoices, type StoredInvoice } from "../store/invoices.ts";
+import { attemptsOnInvoices, type InvoiceAttempt } from "../store/transactions.ts";
+import { type Balance, type Conflict, computeBalance } from "./balance.ts";
+import { toStoredFacts } from "./conflict-wording.ts";
+import { endOfBalance } from "./ends.ts";
+
+/** An invoice in recovery with everything that bears on what is owed, and its cases, oldest first. */
+export interface InvoiceReview {
+  invoice: StoredInvoice;
+  balance: Balance;
+  attempts: readonly InvoiceAttempt[];
+  cases: readonly ReviewedCase[];
+}
+
+/**
+ * Reads what is owed on those of these invoices that are in recovery. It locks their cases first: if two transactions bring two parts of a payment, the
+ * later one sees both.
+ *
+ * @param fresh  invoices that this transaction stored as new: they have no cases
+ * @param toldIds  invoices that may have some; one that is named twice is one
+ */
+export async function reviewInvoices(
+  tx: Tx,
+  merchantId: string,
+  fresh: readonly StoredInvoice[],
+  toldIds: readonly string[],
+): Promise<InvoiceReview[]> {
+  const knownIds = [...new Set(toldIds)];
+  if (fresh.length + knownIds.length === 0) return [];
+  const ids = [...fresh.map(({ id }) => id), ...knownIds];
+  const [cases, known, attempts] = await Promise.all([
+    knownIds.length === 0 ? [] : lockCasesOfInvoices(tx, merchantId, knownIds),
+    knownIds.length === 0 ? null : findInvoices(tx, merchantId, knownIds),
+    attemptsOnInvoices(tx, merchantId, ids),
+  ]);
+  const attemptsBy = Map.groupBy(attempts, ({ invoiceId }) => invoiceId);
+  const casesBy = Map.groupBy(cases, ({ invoiceId }) => invoiceId);
+  return [...fresh, ...(known?.values() ?? [])]
+    .filter(({ state }) => isInRecovery(state))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .map((invoice) => {
+      const own = attemptsBy.get(invoice.id) ?? [];
+      return { invoice, balance: computeBalance(invoice, own), attempts: own, cases: casesBy.get(invoice.id) ?? [] };
+    });
+}
+
+const isOpen = ({ endedAt }: ReviewedCase) => endedAt === null;
+
+/** Returns the cases, open and ended, on whose invoices nothing is left to pay, sorted by id. */
+export const findEndedByBalance = (reviewed: readonly InvoiceReview[]): EndedCase[] =>
+  reviewed
+    .filter(({ balance }) => balance.left === 0 && !balance.conflict)
+    .flatMap(({ cases, balance }) => cases.map(({ id }) => ({ id, ...endOfBalance(balance), ...NO_AMOUNT })))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+
+const NO_AMOUNT = { amount: null, currency: null };
+
+/** A conflict as it is stored. */
+export const toStoredConflict = (invoiceId: string, conflict: Conflict, foundAt: Date): InvoiceConflict => ({
+  invoiceId,
+  kind: conflict.kind,
+  facts: toStoredFacts(conflict),
+  foundAt,
+});
+
+export const listConflicts = (reviewed: readonly InvoiceReview[], now: Date): InvoiceConflict[] =>
+  reviewed.flatMap(({ invoice, balance: { conflict } }) =>
+    conflict ? [toStoredConflict(invoice.id, conflict, now)] : [],
+  );
+
+/** Returns the open cases that wait because facts contradict each other. */
+export const listWaitingCases = (reviewed: readonly InvoiceReview[]): string[] =>
+  reviewed.flatMap(({ balance, cases }) => (balance.conflict ? cases.filter(isOpen).map(({ id }) => id) : []));
+
+/** An invoice on which a case is open, or opens, and since when it is unpaid. */
+export interface OwedInvoice {
+  invoice: StoredInvoice;
+  /** What the case is about, in minor units: what is owed, or what was when it is paid already. */
+  left: number;
+  unpaidAt: Date;
+}
+
+/**
+ * Returns the invoices on which something is owed and a case is open or is to be opened. If the payment was pushed before its unpaid invoice, the invoice
+ * gets a case, too: the next step ends it as paid, and it is counted.
+ *
+ * @param broughtBy  ids of the attempts that brought this; null: a version of the invoice did. After a payment, an invoice is owed again by a newer
+ *   version, or by an attempt that failed, was voided or disputed
+ */
+export const findOwedInvoices = (
+  reviewed: readonly InvoiceReview[],
+  windowDays: number,
+  now: Date,
+  broughtBy: ReadonlySet<string> | null,
+): OwedInvoice[] =>
+  reviewed
+    .filter(
+      ({ balance, cases }) =>
+        !balance.conflict && (balance.left > 0 || (balance.paidAt !== null && cases.length === 0)),
+    )
+    .flatMap(({ invoice, balance, attempts, cases }) => {
+      const open = cases.find(isOpen);
+      const unpaidAt = open
+        ? open.unpaidAt
+        : findUnpaidSince(invoice, attempts, cases.at(-1), windowDays * DAY_MS, now, broughtBy);
+      return unpaidAt ? [{ invoice, left: balance.left || invoice.amount, unpaidAt }] : [];
+    });
+
+/** Ends by which the invoice left recovery, although no version may say so. */
+const ENDED_BY_BALANCE: readonly (EndReason | null)[] = ["paid", "settled"];
+
+/** Returns since when a case that is to be opened is unpaid; null if none is opened. See decision 52. */
+function findUnpaidSince(
+  { unpaidSince, updatedAt }: StoredInvoice,
+  attempts: readonly InvoiceAttempt[],
+  last: ReviewedCase | undefined,
+  windowMs: number,
+  now: Date,
+  broughtBy: ReadonlySet<string> | null,
+): Date | null {
+  const isInWindow = (at: Date) => at.getTime() + windowMs > now.getTime();
+  const since = unpaidSince ?? updatedAt;
+  if (last && ENDED_BY_BALANCE.includes(last.endReason) && last.unpaidAt >= since) {
+    // Paid, and not any more: what shows that begins a window of its own.
+    const broken = attempts.filter(
+      ({ id, state }) => broughtBy?.has(id) && (state === "FAILED" || state === "VOIDED" || state === "DISPUTED"),
+    );
+    const at = broughtBy ? latestOf(broken.map((t) => t.updatedAt)) : updatedAt;
+    return at && isInWindow(at) ? at : null;
+  }
+  if (isInWindow(since)) return since;
+  const attempted = latestOf(attempts.map((t) => t.createdAt));
+  return attempted && isInWindow(attempted) ? attempted : null;
+}
+
+const latestOf = (dates: readonly Date[]): Date | null =>
+  dates.length === 0 ? null : new Date(Math.max(...dates.map((date) => date.getTime())));

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { decisionsOfCase } from "../store/decisions.ts";
+import { findAnswer } from "./answers.fixture.ts";
+import { computeShadowFigures } from "./shadow-figures.ts";
+import { describeCounts } from "./shadow-wording.ts";
+import { DAY, openStage } from "./stage.fixture.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+
+test("another card that would be asked for beside a retry of the present one is logged once, and counted", async () => {
+  const { id: merchantId } = await stage.enter(true, { shadow: true });
+  const decisions = async () => decisionsOfCase(stage.db, merchantId, (await stage.caseIds())[0]!);
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "54" });
+  await stage.decide();
+  assert.equal((await decisions())[0]!.kind, "retry");
+  const ask = "Dunlin would ask for another card or payment method, and for a retry on ";
+  assert.match(await findAnswer(stage, merchantId, "What happened so far?"), new RegExp(`Shadow mode: ${ask}`));
+  const planned = await findAnswer(stage, merchantId, "What is planned now?");
+  assert.match(planned, /\nIt would ask for another card or payment method, and for a retry on /);
+  stage.wait(2 * DAY);
+  await stage.transaction({ networkDeclineCode: "54" });
+  await stage.decide();
+  assert.equal((await decisions()).length, 2);
+  assert.equal((await findAnswer(stage, merchantId, "What happened so far?")).split(ask).length, 2);
+  await stage.invoice({ id: "inv_2", customerId: "cus_2" });
+  await stage.transaction({ invoiceId: "inv_2", customerId: "cus_2", cardFingerprint: "fp_2" });
+  await stage.decide();
+  const figures = await computeShadowFigures(stage.db, merchantId, new Date(0), stage.now());
+  assert.deepEqual([figures.cases, figures.asked], [2, 1]);
+  assert.match(
+    describeCounts(figures, String).at(-1)!,
+    /^In 1 of the invoices Dunlin would have asked the customer for another card/,
+  );
+});

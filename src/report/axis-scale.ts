@@ -1,0 +1,18 @@
+/** 0.30000000000000004 is 0.3. */
+const roundFloatError = (value: number) => Number(value.toPrecision(12));
+
+/** Round numbers at equal steps, from at or below `low` to at or above `high`: three to nine of them. */
+export function axisTicks(low: number, high: number): number[] {
+  const span = Math.max(high - low, 1e-9);
+  const power = 10 ** Math.floor(Math.log10(span));
+  const step = [0.2, 0.5, 1].map((part) => part * power).find((each) => span / each <= 6) ?? power * 2;
+  const first = Math.floor(roundFloatError(low / step));
+  const last = Math.max(first + 1, Math.ceil(roundFloatError(high / step)));
+  return Array.from({ length: last - first + 1 }, (_, n) => roundFloatError((first + n) * step));
+}
+
+/** Where a value stands on an axis that runs from `from` at `low` to `to` at `high`, to a tenth of a pixel. */
+export const createAxisScale =
+  (low: number, high: number, from: number, to: number) =>
+  (value: number): number =>
+    Math.round((from + ((value - low) / (high - low)) * (to - from)) * 10) / 10;

@@ -1,0 +1,216 @@
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type pg from "pg";
+import { from as copyFrom, to as copyTo } from "pg-copy-streams";
+import type { Logger as Log } from "pino";
+import { type Address, openClient } from "./database.ts";
+import { migrate } from "./migrate.ts";
+import { partitionStatements } from "./partitions.ts";
+
+/** What is said of a database before its rows. */
+export interface DumpHeader {
+  /** File names of the migrations that made its schema, each with the SHA-256 of its text. */
+  migrations: { name: string; checksum: string }[];
+  partitions: { table: string; name: string; bound: string }[];
+  tables: CopiedTable[];
+}
+
+/** A table and its columns, without those that PostgreSQL computes. */
+export interface CopiedTable {
+  name: string;
+  columns: string[];
+  /** Row-level security holds for its owner as well. */
+  isWalled: boolean;
+}
+
+/** Of all rows of a table: how many there are, and a sum of their hashes, which does not depend on their order. */
+export interface TableChecksum {
+  rows: number;
+  sum: string;
+}
+
+/** A database, piece by piece: what it is, and of each table its name, its rows in the text format of COPY, and what they come to. */
+export type DumpPiece =
+  | { kind: "whole"; whole: DumpHeader }
+  | { kind: "table"; table: string }
+  | { kind: "rows"; bytes: Buffer }
+  | { kind: "end"; check: TableChecksum };
+
+/** Nothing was copied: what arrives is not whole, or where it goes is not empty. */
+export class RestoreRefused extends Error {}
+
+/** So that each row is written the same way on every server, and all of them are seen by an owner who is no superuser. */
+const DUMP_SETTINGS = `set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'; set local row_security = on;
+  select set_config('dunlin.every_merchant', 'on', true)`;
+
+/** Reads all tables as they are in one moment, whatever is written meanwhile. */
+export async function* readDump(address: Address): AsyncGenerator<DumpPiece> {
+  const client = await openClient(address);
+  try {
+    await client.query(`begin isolation level repeatable read read only; ${DUMP_SETTINGS}`);
+    const whole = await describeDatabase(client);
+    yield { kind: "whole", whole };
+    for (const table of whole.tables) {
+      yield { kind: "table", table: table.name };
+      const rows = client.query(copyTo(`copy (select ${quoteColumns(table.columns)} from "${table.name}") to stdout`));
+      for await (const bytes of rows) yield { kind: "rows", bytes };
+      yield { kind: "end", check: await computeTableChecksum(client, table.name) };
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Writes a database into one that is empty, all of it or nothing, and compares what is there then with what was read. Then it brings the schema to the newest version.
+ *
+ * @param onTable  told of each table, with its rows
+ * @throws NotCopied, and UnknownMigration where the rows are of a newer version
+ */
+export async function restoreDump(
+  address: Address,
+  pieces: AsyncIterable<DumpPiece>,
+  log: Log,
+  onTable: (table: string, rows: number) => void,
+): Promise<void> {
+  const all = pieces[Symbol.asyncIterator]();
+  const first = await nextPiece(all);
+  if (first.kind !== "whole") throw new RestoreRefused("it does not begin with what it holds");
+  const { whole } = first;
+  await migrate(address, log, { like: whole.migrations });
+  const client = await openClient(address);
+  try {
+    await client.query(`begin; ${DUMP_SETTINGS}`);
+    const there = await describeDatabase(client);
+    await assertEmpty(client, there);
+    for (const { table, name, bound } of whole.partitions)
+      if (!there.partitions.some((known) => known.name === name))
+        await makePartition(client, there, table, name, bound);
+    for (const table of there.tables) {
+      await expectTable(all, table.name);
+      onTable(table.name, await writeTable(client, table, all));
+    }
+    await client.query("commit");
+    await client.query("analyze");
+  } finally {
+    await client.end();
+  }
+  await migrate(address, log);
+}
+
+/** How many sessions of Dunlin use the database beside this one. */
+export async function countOtherSessions(address: Address): Promise<number> {
+  const client = await openClient(address);
+  try {
+    const { rows } = await client.query<{ sessions: number }>(
+      `select count(*)::int4 as sessions from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid() and application_name like 'dunlin%'`,
+    );
+    return rows[0]!.sessions;
+  } finally {
+    await client.end();
+  }
+}
+
+const quoteColumns = (columns: readonly string[]) => columns.map((name) => `"${name}"`).join(", ");
+
+async function describeDatabase(client: pg.ClientBase): Promise<DumpHeader> {
+  const migrations = await client.query("select name, checksum from schema_migrations order by number");
+  const partitions = await client.query(
+    `select i.inhparent::regclass::text as "table", c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound
+     from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace and c.relpartbound is not null order by 2`,
+  );
+  const tables = await client.query<CopiedTable & { references: string[] }>(
+    `select c.relname as name, c.relforcerowsecurity as "isWalled",
+       (select json_agg(a.attname order by a.attnum) from pg_attribute a
+        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') as columns,
+       (select coalesce(json_agg(k.confrelid::regclass::text), '[]') from pg_constraint k
+        where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid) as "references"
+     from pg_class c
+     where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = current_schema()::regnamespace and c.relname <> 'schema_migrations'
+     order by 1`,
+  );
+  return {
+    migrations: migrations.rows,
+    partitions: partitions.rows.filter(({ bound }) => bound !== "DEFAULT"),
+    tables: sortByReferences(tables.rows).map(({ name, columns, isWalled }) => ({ name, columns, isWalled })),
+  };
+}
+
+/** Each table behind those that it refers to. */
+function sortByReferences<T extends { name: string; references: string[] }>(tables: readonly T[]): T[] {
+  const ordered: T[] = [];
+  let left = [...tables];
+  while (left.length > 0) {
+    const ready = left.filter(({ references }) => !left.some(({ name }) => references.includes(name)));
+    if (ready.length === 0) throw new Error("tables refer to each other in a circle");
+    ordered.push(...ready);
+    left = left.filter((table) => !ready.includes(table));
+  }
+  return ordered;
+}
+
+// The hash is of the row's text, so that computed columns are compared as well.
+async function computeTableChecksum(client: pg.ClientBase, table: string): Promise<TableChecksum> {
+  const { rows } = await client.query<TableChecksum>(
+    `select count(*)::int8 as rows, coalesce(sum(('x' || substr(md5(t::text), 1, 15))::bit(60)::int8::numeric), 0)::text as sum from "${table}" t`,
+  );
+  return rows[0]!;
+}
+
+/** Migrations give them their rows. */
+const NEVER_EMPTY = ["bucket_leases", "learner_lease"];
+
+async function assertEmpty(client: pg.ClientBase, { tables }: DumpHeader) {
+  for (const { name } of tables)
+    if (NEVER_EMPTY.includes(name)) await client.query(`delete from ${name}`);
+    else if ((await client.query(`select from "${name}" limit 1`)).rowCount !== 0)
+      throw new RestoreRefused(`the database is not empty: there are rows in ${name}`);
+}
+
+async function makePartition(client: pg.ClientBase, there: DumpHeader, table: string, name: string, bound: string) {
+  const isKnown = there.tables.some((known) => known.name === table) && name.startsWith(`${table}_`);
+  if (!isKnown || !/^\w+$/.test(name) || !/^FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)$/.test(bound))
+    throw new RestoreRefused(`it names a partition ${name} that no version of Dunlin makes`);
+  for (const text of partitionStatements(table, name, bound)) await client.query(text);
+}
+
+async function expectTable(pieces: AsyncIterator<DumpPiece>, table: string) {
+  const piece = await nextPiece(pieces);
+  if (piece.kind !== "table" || piece.table !== table) throw new RestoreRefused(`the rows of ${table} are missing`);
+}
+
+async function writeTable(
+  client: pg.ClientBase,
+  { name, columns, isWalled }: CopiedTable,
+  pieces: AsyncIterator<DumpPiece>,
+) {
+  let check: TableChecksum | undefined;
+  async function* rows() {
+    for (;;) {
+      const piece = await nextPiece(pieces);
+      if (piece.kind === "rows") {
+        yield piece.bytes;
+        continue;
+      }
+      if (piece.kind !== "end") throw new RestoreRefused(`the rows of ${name} break off`);
+      check = piece.check;
+      return;
+    }
+  }
+  // COPY does not write behind the wall, but its owner may step in front of it, in this transaction.
+  if (isWalled) await client.query(`alter table "${name}" no force row level security`);
+  await pipeline(Readable.from(rows()), client.query(copyFrom(`copy "${name}" (${quoteColumns(columns)}) from stdin`)));
+  const found = await computeTableChecksum(client, name);
+  if (found.rows !== check!.rows || found.sum !== check!.sum)
+    throw new RestoreRefused(`of ${name} ${found.rows} rows arrived, which are not the ${check!.rows} that were read`);
+  if (isWalled) await client.query(`alter table "${name}" force row level security`);
+  return found.rows;
+}
+
+async function nextPiece(pieces: AsyncIterator<DumpPiece>): Promise<DumpPiece> {
+  const { value, done } = await pieces.next();
+  if (done) throw new RestoreRefused("it ends too soon");
+  return value;
+}

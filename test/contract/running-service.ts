@@ -1,0 +1,125 @@
+// The interface with merchants (docs/reference/api.md), tested from outside on the whole service. The numbered files follow its parts; each
+// begins with the title of its own.
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pino from "pino";
+import { readSettings, type Settings } from "../../src/config.ts";
+import type { Store } from "../../src/open-store.ts";
+import { ROLES, start } from "../../src/start.ts";
+import { findFreePort } from "../free-port.ts";
+import { exitWhenInterrupted, removeAtExit } from "../test-server.ts";
+import { createCaller } from "./api-caller.ts";
+import { openShop, type Shop, type ShopOptions } from "./contract-shop.ts";
+import { startWebhookEndpoint } from "./webhook-endpoint.ts";
+
+/** The running service with all its roles, seen from outside. */
+export interface Service {
+  settings: Settings;
+  baseUrl: string;
+  /** PEM of the authority that signed the service's certificate. */
+  ca: string;
+  /** A free port of this machine that webhooks may be sent to as well. */
+  sparePort: number;
+  call: ReturnType<typeof createCaller>["call"];
+  /** Its database, for what a test must do behind its back. */
+  store: Store;
+  /** Service time. */
+  now(): Date;
+  /** A merchant of its own, with an endpoint and a key. */
+  shop(options?: ShopOptions): Promise<Shop>;
+  stop(): Promise<void>;
+}
+
+/** Start the service as `dunlin serve` does, over HTTPS on a free port, with a database in a data folder of its own. */
+export async function runService({ clockRate = 1 } = {}): Promise<Service> {
+  const dataDir = await mkdtemp(join(tmpdir(), "dunlin-contract-"));
+  removeAtExit(dataDir);
+  exitWhenInterrupted();
+  const endpoint = await startWebhookEndpoint();
+  const webhookCa = join(dataDir, "webhook-ca.pem");
+  writeFileSync(webhookCa, endpoint.ca);
+  const sparePort = await findFreePort();
+  const { settings, problems } = readSettings(
+    {
+      DUNLIN_DATA: dataDir,
+      DUNLIN_PORT: String(await findFreePort()),
+      DUNLIN_CLOCK_RATE: String(clockRate),
+      DUNLIN_WEBHOOK_ALLOW: `127.0.0.1/32:${endpoint.port},127.0.0.1/32:${sparePort}`,
+      DUNLIN_WEBHOOK_CA: webhookCa,
+    },
+    () => null,
+    new Date(),
+  );
+  assert.deepEqual(problems, []);
+  const onFatal = (error: Error) => assert.fail(error);
+  const log = pino({ level: "silent" });
+  const running = await start({ settings, roles: new Set(ROLES), log, onFatal }).catch(async (error) => {
+    await endpoint.close();
+    throw error;
+  });
+  const ca = readFileSync(running.caPath!, "utf8");
+  const { call, close } = createCaller(settings.baseUrl, ca);
+  return {
+    settings,
+    baseUrl: settings.baseUrl,
+    ca,
+    sparePort,
+    call,
+    store: running.store,
+    now: running.store.ports.now,
+    shop: (options) => openShop(running.store, endpoint, call, options),
+    async stop() {
+      close();
+      // First, so that no attempt has to be waited for.
+      await endpoint.close();
+      await running.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A use of the service that the test files of a process share: to start it takes longer than most of them. */
+export interface ServiceUse {
+  start(): Promise<Service>;
+  /** The service stops with its last use. */
+  end(): Promise<void>;
+}
+
+let useCount = 0;
+let sharedService: Promise<Service> | undefined;
+
+/** To be called as a file is read, so that the service stays between it and the next file. */
+export function useService(): ServiceUse {
+  useCount++;
+  return {
+    start() {
+      sharedService ??= runService();
+      return sharedService;
+    },
+    async end() {
+      useCount--;
+      if (useCount > 0) return;
+      const last = sharedService;
+      sharedService = undefined;
+      await (await last)?.stop();
+    },
+  };
+}
+
+/** Waits until `look` finds something; fails after `limitMs` of real time. */
+export async function eventually<T>(
+  look: () => T | Promise<T>,
+  what = "it",
+  limitMs = 10_000,
+): Promise<NonNullable<T>> {
+  for (const endMs = performance.now() + limitMs; ; ) {
+    const found = await look();
+    if (found !== undefined && found !== null && found !== false) return found as NonNullable<T>;
+    assert.ok(performance.now() < endMs, `${what} did not happen within ${limitMs} ms`);
+    await sleep(20);
+  }
+}

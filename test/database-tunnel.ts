@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import type { Address } from "../src/store/database.ts";
+
+/** The way to a database, which can be cut. */
+export interface DatabaseTunnel {
+  /** As `DATABASE_URL` takes it. */
+  url: string;
+  /** From now on nothing arrives in either direction, and nobody is told. */
+  hold(): void;
+  /** Held bytes arrive, and later ones too. */
+  release(): void;
+  /** From now on bytes take so many milliseconds in either direction; 0: no time. */
+  delay(ms: number): void;
+  close(): Promise<void>;
+}
+
+/** A port of this machine that leads to the database of an embedded server. */
+export async function openDatabaseTunnel(address: Address): Promise<DatabaseTunnel> {
+  if ("url" in address) throw new Error("the server does not listen on a socket");
+  const pairs = new Set<readonly [Socket, Socket]>();
+  let isHeld = false;
+  let delayMs = 0;
+  const server = createServer((near) => {
+    const far = connect(join(address.socketDir, ".s.PGSQL.5432"));
+    const pair = [near, far] as const;
+    pairs.add(pair);
+    for (const [from, to] of [pair, [far, near]] as const) {
+      // Timers of one length fire in the order in which they were set. One set before the delay ended fires after later bytes, so the last one counts.
+      let arrivesAt = 0;
+      from.on("data", (bytes) => {
+        const now = performance.now();
+        arrivesAt = Math.max(arrivesAt, now + delayMs);
+        if (arrivesAt <= now) to.write(bytes);
+        else setTimeout(() => to.write(bytes), arrivesAt - now);
+      });
+      from.on("error", () => {});
+      from.on("close", () => {
+        if (!isHeld) to.destroy();
+        if (near.destroyed && far.destroyed) pairs.delete(pair);
+      });
+      if (isHeld) from.pause();
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const each = (work: (socket: Socket) => void) => {
+    for (const pair of pairs) for (const socket of pair) work(socket);
+  };
+  return {
+    url: `postgres://${address.user}@127.0.0.1:${port}/${address.database}?sslmode=disable`,
+    hold() {
+      isHeld = true;
+      each((socket) => socket.pause());
+    },
+    release() {
+      isHeld = false;
+      each((socket) => socket.resume());
+      // Those of which one end went away meanwhile.
+      for (const [near, far] of pairs)
+        if (near.destroyed || far.destroyed) for (const socket of [near, far]) socket.destroy();
+    },
+    delay(ms) {
+      delayMs = ms;
+    },
+    async close() {
+      server.close();
+      each((socket) => socket.destroy());
+      await once(server, "close");
+    },
+  };
+}

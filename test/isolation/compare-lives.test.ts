@@ -1,0 +1,11 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compareLives } from "./compare-lives.ts";
+
+test("what a merchant sees is the same, byte for byte, beside one who uses its ids and means it ill", async (t) => {
+  const { alone, beside, stranger } = await compareLives({ seed: 3, operations: 80 });
+  assert.deepEqual(beside, alone);
+  assert.ok(alone.length > 150 && alone.some((line) => line.includes("recovery_action {")), `${alone.length} lines`);
+  assert.ok(stranger.taken > 20 && stranger.taken < stranger.operations, JSON.stringify(stranger));
+  t.diagnostic(`${alone.length} lines; ${stranger.operations} things the stranger did, ${stranger.taken} taken`);
+});

@@ -1,0 +1,115 @@
+import pino from "pino";
+import type { WebhookEvent } from "#sdk";
+import { createDeliverer } from "../../src/delivery/deliverer.ts";
+import type { Invoice } from "../../src/domain/invoice.ts";
+import type { Merchant } from "../../src/domain/merchant.ts";
+import type { Ports } from "../../src/domain/ports.ts";
+import type { Subscription } from "../../src/domain/subscription.ts";
+import type { Transaction } from "../../src/domain/transaction.ts";
+import type { PretrainedModel } from "../../src/model/pretrained-model.ts";
+import { ingestSubscriptions, ingestTransactions } from "../../src/recovery/ingest.ts";
+import { ingestInvoices } from "../../src/recovery/ingest-invoices.ts";
+import { createLearner } from "../../src/recovery/learn-due.ts";
+import { createMerchant, type MerchantSettings } from "../../src/recovery/merchant-settings.ts";
+import { createModelCache } from "../../src/recovery/model-cache.ts";
+import { processDueCases } from "../../src/recovery/process-due-cases.ts";
+import type { Database } from "../../src/store/database.ts";
+import { numberedId } from "../numbered-id.ts";
+
+/** Records that a merchant pushes together. */
+export interface PushedRecords {
+  subscriptions: Subscription[];
+  transactions: Transaction[];
+  invoices: Invoice[];
+}
+
+/** The service's own loops, each run by hand at moments that are told, and its database. */
+export interface ServiceLoops {
+  merchant(name: string, settings: MerchantSettings): Promise<Merchant>;
+  push(at: number, merchant: Merchant, records: PushedRecords): Promise<void>;
+  /** Decides, delivers and learns until nothing is due. @returns when something falls due next; Infinity: never */
+  work(at: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+const SECRET_KEYS = [Buffer.alloc(32, 3)];
+/** The service looks more often. */
+const LEARNING_INTERVAL_MS = 60 * 60_000;
+
+/** @param receive  what merchants do with an event, which always arrives */
+export function openServiceLoops(
+  db: Database,
+  prior: PretrainedModel,
+  receive: (event: WebhookEvent) => void,
+): ServiceLoops {
+  const log = pino({ level: "warn" }, pino.destination(2));
+  let nowMs = 0;
+  let ids = 0;
+  let learnedAt = Number.NEGATIVE_INFINITY;
+  const ports: Ports = {
+    now: () => new Date(nowMs),
+    realNow: () => new Date(nowMs),
+    monotonicMs: () => nowMs,
+    clockRate: 1,
+    randomBytes: (size) => Buffer.alloc(size, 7),
+    newId: () => numberedId(nowMs, ++ids),
+  };
+  const pause = async () => {};
+  const owner = numberedId(0, 1);
+  const models = createModelCache({ db, ports, log, prior });
+  const learner = createLearner({ db, ports, log, prior, owner, pause });
+  const deliverer = createDeliverer({
+    db,
+    ports,
+    log,
+    secretKeys: SECRET_KEYS,
+    owner,
+    sleep: pause,
+    async send({ body }) {
+      receive(JSON.parse(body) as WebhookEvent);
+      return { outcome: "response", status: 200, retryAfter: null, text: null };
+    },
+  });
+  let hasEvents = false;
+  const onEvents = () => {
+    hasEvents = true;
+  };
+  const deciding = { db, ports, log, models, pause, onEvents, onWithdrawn: deliverer.withdrawn };
+  const moveTo = (at: number) => {
+    nowMs = Math.max(nowMs + 1, at);
+  };
+  return {
+    merchant(name, settings) {
+      const endpoint = {
+        webhookUrl: "https://merchant.example/dunlin",
+        credential: { auth: "bearer", secret: "t" },
+      } as const;
+      return createMerchant(db, name, { ...endpoint, explore: true, ...settings }, SECRET_KEYS, ports);
+    },
+    async push(at, merchant, { subscriptions, transactions, invoices }) {
+      moveTo(at);
+      const told = () => {};
+      if (subscriptions.length > 0) await ingestSubscriptions(db, merchant, [[...subscriptions]], ports, told);
+      if (transactions.length > 0) await ingestTransactions(db, merchant, [[...transactions]], ports, told);
+      if (invoices.length > 0) await ingestInvoices(db, merchant, [[...invoices]], ports, told);
+    },
+    async work(at) {
+      moveTo(at);
+      for (;;) {
+        const { stepped, nextDueAt } = await processDueCases(deciding);
+        moveTo(nowMs);
+        if (hasEvents) {
+          hasEvents = false;
+          await deliverer.deliverDue();
+        }
+        if (stepped > 0) continue;
+        if (nowMs - learnedAt >= LEARNING_INTERVAL_MS) {
+          learnedAt = nowMs;
+          await learner.learnDue();
+        }
+        return nextDueAt?.getTime() ?? Number.POSITIVE_INFINITY;
+      }
+    },
+    close: () => deliverer.stop(0),
+  };
+}

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createDunlinPolicy } from "../../simulator/trial/dunlin-policy.ts";
+import { openWorld, readPretrainedModel } from "../../simulator/trial/open-world.ts";
+import { runTrial } from "../../simulator/trial/run-trial.ts";
+import { even } from "../../simulator/trial/scheduled-policies.ts";
+import { computeFigures } from "../../simulator/trial/trial-figures.ts";
+import type { Charge } from "../../simulator/worlds/world.ts";
+import { fromPretrained } from "../../src/model/pretrained-model.ts";
+import { createTestDatabase } from "../database.ts";
+import { isFinalDecline, runWorldThroughService } from "./world-through-service.ts";
+
+const seed = 1;
+const prior = readPretrainedModel();
+/** So few cases differ by what is drawn for each: by this much of the money at most, in what was seen. */
+const APART_MAX = 0.04;
+
+// Other worlds, and more customers: npm run bench:service.
+for (const [name, customers, seed] of [["debits", 50, 1]] as const)
+  test(`a year of ${name} through the service recovers what a trial of its engine does, more than even tries, and breaks no rule`, async (t) => {
+    const database = await createTestDatabase();
+    try {
+      const lived = await runWorldThroughService(database.db, await openWorld(name), { seed, customers, prior });
+      const [service, trial, spread] = [
+        computeFigures(lived),
+        computeFigures(runTrial(await openWorld(name), createDunlinPolicy(fromPretrained(prior)), seed, customers)),
+        computeFigures(runTrial(await openWorld(name), even(), seed, customers)),
+      ];
+      const said = `service ${service.value.toFixed(3)}, trial ${trial.value.toFixed(3)}, even tries ${spread.value.toFixed(3)}`;
+      t.diagnostic(`${said}; ${lived.cases.length} cases, ${lived.tries.length} tries`);
+      assert.equal(service.brokenRules, 0);
+      assert.equal(lived.tries.length, lived.asked.retries, "whatever was asked for came while the bill was unpaid");
+      assert.ok(service.value > trial.value - APART_MAX && service.value > spread.value, said);
+    } finally {
+      await database.drop();
+    }
+  });
+
+test("a merchant who looks at a bill alone refuses to retry what its card is barred for, not a card that banks may renew", () => {
+  const said = (networkDeclineCode: string, over: Partial<Charge> = {}) =>
+    isFinalDecline({ at: new Date(0), approved: false, paymentMethodType: "card", networkDeclineCode, ...over });
+  const mastercard = { cardBrand: "mastercard" };
+  assert.deepEqual([said("41"), said("R0"), said("14", mastercard)], [true, true, true]);
+  assert.deepEqual([said("51"), said("91"), said("54")], [false, false, false]);
+  assert.equal(said("14", { ...mastercard, networkAdviceCode: "01" }), false, "there is newer data");
+  const debit = { paymentMethodType: "sepa_debit" };
+  assert.deepEqual([said("AC04", debit), said("AM04", debit)], [true, false]);
+});
+
+test("a merchant who pushes invoices alone, and refuses to retry what can't be charged, is asked for tries all the same", async (t) => {
+  const database = await createTestDatabase();
+  try {
+    const lived = await runWorldThroughService(database.db, await openWorld("balances"), {
+      seed,
+      customers: 40,
+      prior,
+      alone: true,
+    });
+    const spread = computeFigures(runTrial(await openWorld("balances"), even(), seed, 40));
+    const { value } = computeFigures(lived);
+    t.diagnostic(`service ${value.toFixed(3)}, even tries ${spread.value.toFixed(3)}`);
+    assert.equal(lived.tries.length + lived.asked.refused, lived.asked.retries);
+    assert.ok(value > spread.value - APART_MAX);
+  } finally {
+    await database.drop();
+  }
+});

@@ -1,0 +1,150 @@
+import { DAY_MS } from "../../../src/domain/durations.ts";
+import type { Transaction } from "../../../src/domain/transaction.ts";
+import { findBankDebit } from "../../../src/rules/bank-debits.ts";
+import { type CardNetwork, findCardNetwork } from "../../../src/rules/card-networks.ts";
+import { RESPONSE_CODES } from "../../../src/rules/response-codes.ts";
+import { type PushedRecord, recordViolation } from "../journal.ts";
+import type { SimulatedYear } from "../simulate-year.ts";
+import type { StoredAction } from "../stored-state.ts";
+
+const NEVER_AGAIN_ADVICE = ["03", "21"];
+
+/** What somebody outside knows that Dunlin surely knew when it asked, and what it may have known. */
+interface KnownTransactions {
+  surely: Transaction[];
+  maybe: Transaction[];
+}
+
+/** I8: a retry that is asked for breaks no network's rule, by all that was known when it was decided. */
+export function checkNetworkRules(year: SimulatedYear) {
+  const { journal, books } = year;
+  const pushes = journal.pushes.filter(({ kind }) => kind === "transactions");
+  const byCustomer = Map.groupBy(pushes, ({ record }) => (record as Transaction).customerId);
+  const delivered = new Set(books.attempts.filter(({ success }) => success).map(({ eventId }) => eventId));
+  const asked = books.actions.filter(({ type, decidedAt }) => type === "RETRY" && decidedAt !== null);
+  const askedOf = Map.groupBy(asked, ({ customerId }) => customerId);
+  for (const action of asked) {
+    const known = knownTransactionsAt(byCustomer.get(action.customerId) ?? [], action.decidedAt!.getTime());
+    const earlier = askedOf
+      .get(action.customerId)!
+      .filter(
+        ({ id, decidedAt, status }) =>
+          id !== action.id && decidedAt! < action.decidedAt! && delivered.has(id) && status !== "CANCELED",
+      );
+    const said = findBrokenRule(year, action, known, earlier);
+    if (said)
+      recordViolation(
+        journal,
+        "I8",
+        `retry ${action.id} was asked for ${action.idealRetryTime.toISOString()}: ${said}`,
+        action.invoiceId,
+      );
+  }
+}
+
+function knownTransactionsAt(pushes: readonly PushedRecord[], atMs: number): KnownTransactions {
+  const of = (some: readonly PushedRecord[]) =>
+    some.map(({ record }) => record as Transaction).sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
+  return {
+    surely: of(pushes.filter(({ ackMs }) => ackMs !== null && ackMs < atMs)),
+    maybe: of(pushes.filter(({ firstMs }) => firstMs <= atMs)),
+  };
+}
+
+const cardOf = (t: Transaction) => t.cardFingerprint ?? t.paymentMethodId;
+
+function findBrokenRule(
+  year: SimulatedYear,
+  action: StoredAction,
+  { surely, maybe }: KnownTransactions,
+  earlier: readonly StoredAction[],
+) {
+  const present = surely.at(-1);
+  // Without a word about the card, or with two words about two cards, nobody can say which rule it is.
+  if (!present) return findBrokenRuleWithoutTransactions(year, action, earlier);
+  if (maybe.some((t) => t.createdAt >= present.createdAt && cardOf(t) !== cardOf(present))) return null;
+  const onCard = surely.filter((t) => cardOf(t) === cardOf(present));
+  const named = new Set(surely.map(({ recoveryActionId }) => recoveryActionId));
+  const unanswered = earlier.filter(({ id }) => !named.has(id));
+  const debit = findBankDebit(present.paymentMethodType);
+  if (debit) {
+    // A check of an account, which asks for no money, is no presentation.
+    const tries = onCard.filter((t) => t.invoiceId === action.invoiceId && t.state !== "VOIDED");
+    return findBrokenDebitRule(
+      action,
+      tries,
+      unanswered.filter(({ invoiceId }) => invoiceId === action.invoiceId).length,
+    );
+  }
+  const network = findCardNetwork(present.cardBrand ?? null);
+  const amount = (year.books.records.invoices.get(action.invoiceId) as { amount: number }).amount;
+  return findHardDecline(network, onCard, action) ?? findBrokenCardLimit(network, onCard, unanswered, action, amount);
+}
+
+/** No more than three presentations, in 42 or 180 days, and only after a code that allows it. */
+function findBrokenDebitRule(action: StoredAction, tries: readonly Transaction[], unanswered: number) {
+  const debit = findBankDebit(tries[0]?.paymentMethodType);
+  if (!debit) return null;
+  if (tries.length + unanswered + 1 > debit.presentationsMax)
+    return `${debit.name}: presentation ${tries.length + unanswered + 1}`;
+  if (action.idealRetryTime.getTime() - tries[0]!.createdAt.getTime() > debit.withinMs)
+    return `${debit.name}: too late`;
+  const code = tries.findLast(({ state }) => state === "FAILED")?.networkDeclineCode ?? "";
+  return debit.representable.has(code) ? null : `${debit.name}: after ${code}`;
+}
+
+function findHardDecline(
+  network: CardNetwork,
+  onCard: readonly Transaction[],
+  { invoiceId, idealRetryTime }: StoredAction,
+) {
+  const paidAt = Math.max(0, ...onCard.filter(({ state }) => state === "PAID").map(({ createdAt }) => +createdAt));
+  // What another invoice was told before the card was paid with may be over, 30 days later.
+  const holdsFrom = Math.min(paidAt, +idealRetryTime - 30 * DAY_MS + 1);
+  const failed = onCard.filter((t) => t.state === "FAILED" && (t.invoiceId === invoiceId || +t.createdAt >= holdsFrom));
+  const advised = failed.find(({ networkAdviceCode }) => NEVER_AGAIN_ADVICE.includes(networkAdviceCode ?? ""));
+  if (advised) return `after advice ${advised.networkAdviceCode} on the card`;
+  const isHard = (t: Transaction) => RESPONSE_CODES.get(t.networkDeclineCode ?? "")?.category === 1;
+  const barred = network.barsCategory1 && failed.find(isHard);
+  if (barred) return `after ${barred.networkDeclineCode} on the card (${network.name})`;
+  const last = failed.findLast((t) => t.invoiceId === invoiceId);
+  return last && isHard(last) ? `right after ${last.networkDeclineCode}` : null;
+}
+
+/** Counts every stretch of the limit's length that begins at an attempt, or ends at one, and holds the retry asked for. */
+function findBrokenCardLimit(
+  network: CardNetwork,
+  onCard: readonly Transaction[],
+  unanswered: readonly StoredAction[],
+  action: StoredAction,
+  amount: number,
+) {
+  for (const { attemptsMax, windowMs, counts, words } of network.limits) {
+    const counted = onCard.filter(
+      (t) => (t.state === "FAILED" || t.state === "PENDING") && (counts === "card" || t.amount === amount),
+    );
+    const atMs = action.idealRetryTime.getTime();
+    const moments = [
+      ...counted.map((t) => t.createdAt.getTime()),
+      ...unanswered.map((a) => a.idealRetryTime.getTime()),
+      atMs,
+    ];
+    for (const startMs of moments.flatMap((moment) => [moment, moment - windowMs])) {
+      if (atMs < startMs || atMs > startMs + windowMs) continue;
+      const inside = moments.filter((moment) => moment >= startMs && moment <= startMs + windowMs).length;
+      if (inside > attemptsMax) return `number ${inside} where ${network.name} allows at most ${words}`;
+    }
+  }
+  return null;
+}
+
+/** Only asks are known: with the first charge no more than the strictest limits allow. */
+function findBrokenRuleWithoutTransactions(
+  year: SimulatedYear,
+  action: StoredAction,
+  earlier: readonly StoredAction[],
+) {
+  if (year.scenario.pushTransactions) return null;
+  const moments = earlier.filter(({ invoiceId }) => invoiceId === action.invoiceId).length + 1;
+  return moments > 8 ? `retry ${moments} of a budget of 8` : null;
+}

@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Invoice } from "../../../src/domain/invoice.ts";
+import type { Transaction } from "../../../src/domain/transaction.ts";
+import type { StoredInvoice } from "../../../src/store/invoices.ts";
+import { latestAcknowledged, recordViolation } from "../journal.ts";
+import type { SimulatedYear } from "../simulate-year.ts";
+
+/** I1: every record that was acknowledged is stored, in its newest acknowledged form. */
+export function checkAcknowledgedIsStored({ journal, books }: SimulatedYear) {
+  for (const copies of journal.copies.values()) {
+    const { kind, record } = copies[0]!;
+    const newest = latestAcknowledged(journal, kind, record.id);
+    if (newest === null) continue;
+    const stored = books.records[kind].get(record.id);
+    const invoiceId = (record as Transaction).invoiceId ?? record.id;
+    if (!stored) recordViolation(journal, "I1", `${kind} ${record.id} was acknowledged and is not stored`, invoiceId);
+    else if (stored.updatedAt < newest.record.updatedAt)
+      recordViolation(
+        journal,
+        "I1",
+        `${kind} ${record.id} is stored in an older form than was acknowledged`,
+        invoiceId,
+      );
+    // One that is newer than what was acknowledged was pushed too: its acknowledgement was lost.
+    else if (!copies.some((copy) => isDeepStrictEqual(omitUnset(copy.record), omitUnset(toPushedForm(stored)))))
+      recordViolation(journal, "I1", `${kind} ${record.id} is stored as nobody ever sent it`, invoiceId);
+  }
+}
+
+/** Of a partly paid invoice that named the rest, the total of before is stored beside it. */
+function toPushedForm(stored: object): object {
+  const { unpaidSince: _, ...pushed } = stored as StoredInvoice;
+  const { amountDue, ...rest } = pushed;
+  return rest.state === "PARTIALLY_PAID" && amountDue !== undefined ? { ...rest, amount: amountDue } : pushed;
+}
+
+const omitUnset = (record: object) =>
+  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
+
+/** Every case ends, and as the merchant's books say; every invoice that stayed unpaid had one. */
+export function checkCaseEnds({ journal, books }: SimulatedYear) {
+  for (const { invoiceId, endedAt, endReason, dueAt } of books.cases) {
+    if (endedAt === null) recordViolation(journal, "settled", "the case never ended", invoiceId);
+    if (dueAt !== null) recordViolation(journal, "settled", "the case still wants a look", invoiceId);
+    const { state } = books.records.invoices.get(invoiceId) as Invoice;
+    if (endReason === "paid" && state !== "PAID")
+      recordViolation(journal, "settled", "the case ended as paid", invoiceId);
+  }
+}
+
+/** What an action says of its outcome is what the attempt that names it came to. */
+export function checkOutcomes({ journal, books, scenario }: SimulatedYear) {
+  if (!scenario.pushTransactions) return;
+  const actions = new Map(books.actions.map((action) => [action.id, action]));
+  const stillPaid = new Map<string, Date[]>();
+  for (const stored of books.records.transactions.values()) {
+    const { recoveryActionId, initiator, state, invoiceId, createdAt } = stored as Transaction;
+    if (state === "PAID" && recoveryActionId === undefined && initiator !== "CUSTOMER")
+      stillPaid.set(invoiceId, [...(stillPaid.get(invoiceId) ?? []), createdAt]);
+  }
+  for (const stored of books.records.transactions.values()) {
+    const { recoveryActionId, state, invoiceId } = stored as Transaction;
+    const action = recoveryActionId === undefined ? undefined : actions.get(recoveryActionId);
+    if (!action) continue;
+    const wanted = state === "PAID" ? "SUCCEEDED" : "FAILED";
+    // A PAID within 48 hours turns a failure into a success, also one that names no action.
+    const lastsMs = action.idealRetryTime.getTime() + 48 * 3_600_000;
+    const isPaidLater = stillPaid.get(invoiceId)?.some((at) => at.getTime() <= lastsMs) ?? false;
+    if (action.status !== wanted && !(wanted === "FAILED" && action.status === "SUCCEEDED" && isPaidLater))
+      recordViolation(
+        journal,
+        "outcome",
+        `action ${action.id} is ${action.status}, its attempt was ${state}`,
+        invoiceId,
+      );
+  }
+}

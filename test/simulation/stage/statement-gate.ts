@@ -1,0 +1,100 @@
+import { setTimeout as sleepReal, setImmediate as turn } from "node:timers/promises";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/**
+ * The door to the database: one statement at a time, and which of the waiting ones goes next is drawn. So transactions
+ * of several actors interleave in a way that the seed decides, and that is the same each time.
+ */
+export interface StatementGate {
+  enter(actor: string): Promise<void>;
+  leave(): void;
+  /** Something in the product takes real time: the clock stands still until the returned function is called. */
+  holdTime(): () => void;
+  /** Lets statements through, and time pass when there are none, until `isFinalDecline`. */
+  drive(isOver: () => boolean): Promise<void>;
+  passed(): number;
+}
+
+interface Options {
+  time: VirtualTime;
+  draw(): number;
+  /** How many statements wait for a lock that another transaction holds. */
+  countBlocked(): Promise<number>;
+}
+
+/** A statement that takes longer may be waiting for a lock, whose owner waits at the gate. */
+const LOCK_SUSPECTED_MS = 4;
+const STATEMENT_MS = 1;
+/** With nothing to run and nobody to wake for so long, something hangs. */
+const HANG_MS = 30_000;
+
+export function createStatementGate({ time, draw, countBlocked }: Options): StatementGate {
+  const waiting: { actor: string; order: number; open(): void }[] = [];
+  let order = 0;
+  let running = 0;
+  let holds = 0;
+  let onLeave = () => {};
+
+  function letOneThrough() {
+    // By name and not by arrival: arrival depends on which socket was faster.
+    waiting.sort((a, b) => (a.actor === b.actor ? a.order - b.order : a.actor < b.actor ? -1 : 1));
+    const actors = [...new Set(waiting.map(({ actor }) => actor))];
+    const actor = actors[Math.floor(draw() * actors.length)]!;
+    const index = waiting.findIndex((one) => one.actor === actor);
+    const [next] = waiting.splice(index, 1);
+    running++;
+    time.pass(STATEMENT_MS);
+    next!.open();
+  }
+
+  /** Waits for the end of a statement; true when all that run are blocked by others that wait here. */
+  async function settled(): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<"left" | "late">();
+    onLeave = () => resolve("left");
+    const patience = setTimeout(resolve, LOCK_SUSPECTED_MS, "late");
+    const first = await promise;
+    clearTimeout(patience);
+    onLeave = () => {};
+    if (first === "left" || waiting.length === 0) return false;
+    return (await countBlocked()) >= running;
+  }
+
+  return {
+    enter(actor) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push({ actor, order: order++, open: resolve });
+      return promise;
+    },
+    leave() {
+      running--;
+      onLeave();
+    },
+    holdTime() {
+      holds++;
+      return () => {
+        holds--;
+      };
+    },
+    async drive(isOver) {
+      let idleSinceMs: number | null = null;
+      while (!isOver()) {
+        await turn();
+        if (running > 0 && !(await settled())) continue;
+        if (waiting.length > 0) {
+          letOneThrough();
+          idleSinceMs = null;
+        } else if (running === 0) {
+          if (holds === 0 && time.wakeNext()) {
+            idleSinceMs = null;
+            continue;
+          }
+          idleSinceMs ??= performance.now();
+          if (performance.now() - idleSinceMs > HANG_MS)
+            throw new Error("the simulation hangs: nobody has anything to do");
+          await sleepReal(2);
+        }
+      }
+    },
+    passed: () => order,
+  };
+}

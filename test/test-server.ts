@@ -1,0 +1,76 @@
+import { globSync, readFileSync, rmSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { type Address, openDatabase, prepared } from "../src/store/database.ts";
+import { type EmbeddedDatabase, startEmbedded } from "../src/store/embedded/start.ts";
+import { migrate } from "../src/store/migrate.ts";
+
+/** Holds the address of the run's server, as JSON, for the processes of the test files. */
+export const TEST_SERVER_VARIABLE = "DUNLIN_TEST_SERVER";
+
+/** A migrated database that is only ever copied. */
+export const TEMPLATE_DATABASE = "dunlin_template";
+
+export interface TestServer {
+  address: Address;
+  stop(): Promise<void>;
+}
+
+/** Starts a server in a temporary folder, with a migrated database to copy. stop() ends it and removes the folder. */
+export async function startTestServer(): Promise<TestServer> {
+  const dataDir = await mkdtemp(join(tmpdir(), "dunlin-test-"));
+  removeAtExit(dataDir);
+  const log = pino({ level: "error" }, pino.destination(2));
+  let server: EmbeddedDatabase | undefined;
+  const stop = async () => {
+    await server?.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  try {
+    // Nobody misses these data after a power failure, and without waiting for the disk the tests are faster.
+    const settings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "200" };
+    server = await startEmbedded({ dataDir, log, settings });
+    await runOnServer(server.address, `create database ${TEMPLATE_DATABASE}`);
+    await migrate(withDatabaseName(server.address, TEMPLATE_DATABASE), log, { volatile: true });
+    return { address: server.address, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The same server, another database. */
+export const withDatabaseName = (server: Address, database: string): Address => ({
+  ...(server as Exclude<Address, { url: string }>),
+  database,
+});
+
+/** Runs one statement outside every test database. */
+export async function runOnServer(server: Address, sql: string): Promise<void> {
+  const connection = await openDatabase(server, 1, () => {}).connect();
+  await connection.run(prepared("", sql)).finally(() => connection.close());
+}
+
+/** When the process ends, short of being killed: ends the servers that still run in this folder, and removes it. */
+export function removeAtExit(folder: string): void {
+  process.on("exit", () => {
+    for (const path of globSync("**/cluster/postmaster.pid", { cwd: folder })) {
+      const pid = Number(readFileSync(join(folder, path), "utf8").split("\n")[0]);
+      try {
+        if (pid > 0) process.kill(pid, "SIGQUIT");
+      } catch {
+        // It had ended already.
+      }
+      // Nothing else runs in a process that ends, so it may sleep while the server writes its last files.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+    }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  });
+}
+
+/** Ctrl-C ends the process in the ordinary way, with what is to be done at exit. */
+export function exitWhenInterrupted(): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
+}

@@ -1,0 +1,13 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runDeliveryCampaign } from "./delivery-campaign.ts";
+
+test("no event is lost, doubled or early when its sender is killed, or stopped and cut off, or loses the database", async (t) => {
+  const { problems, lines } = await runDeliveryCampaign({
+    seed: 7,
+    events: 500,
+    faults: ["cut", "kill", "postgres"],
+    print: (line) => t.diagnostic(line),
+  });
+  assert.deepEqual(problems, [], lines.join("\n"));
+});

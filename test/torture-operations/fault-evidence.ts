@@ -1,0 +1,114 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Worker } from "./service-worker.ts";
+
+/** A fault must be seen everywhere within this long. */
+const EVIDENCE_MS_MAX = 60_000;
+const POLL_MS = 1_000;
+
+type Samples = ReadonlyMap<string, number>;
+
+/** The signs by which an operator sees a fault. */
+export interface ExpectedEvidence {
+  /** A line of some process's log from the level warn up. */
+  log: RegExp;
+  /** Names of warnings whose count has grown in a process's metrics. */
+  warns?: RegExp;
+  /** Whether the metrics of some process show it; or that they do not answer. */
+  metric?: ((samples: Samples, before: Samples) => boolean) | "no answer";
+  /** A line of the command's output, or a warning of a process that was logged after the fault began. */
+  doctor: { says: RegExp } | { troubles: RegExp };
+}
+
+export const EVIDENCE_PLACES = ["log", "metric", "doctor"] as const;
+type EvidencePlace = (typeof EVIDENCE_PLACES)[number];
+
+/** For how many milliseconds a fault was not seen in each place; null: not within a minute. And what the command said last. */
+export type SeenEvidence = Record<EvidencePlace, number | null> & { told: string };
+
+/**
+ * Begins to look for a fault that begins now.
+ *
+ * @param operatorAt  the worker on whose machine the operator sits
+ * @param program  the folder of the program that the operator calls
+ */
+export async function startCollecting(
+  workers: readonly Worker[],
+  evidence: ExpectedEvidence,
+  operatorAt: Worker,
+  program: () => string,
+) {
+  const before = await Promise.all(workers.map(async (worker) => (await worker.scrape()) ?? new Map<string, number>()));
+  const from = Date.now();
+  const seen: SeenEvidence = { log: null, metric: null, doctor: null, told: "" };
+  const note = (place: EvidencePlace) => {
+    seen[place] ??= Date.now() - from;
+  };
+
+  async function lookAtMetrics() {
+    const found = await Promise.all(workers.map((worker) => worker.scrape()));
+    const isSeen = found.some((samples, index) => {
+      if (evidence.metric === "no answer") return samples === null;
+      if (samples === null) return false;
+      if (evidence.metric) return evidence.metric(samples, before[index]!);
+      return hasWarned(samples, before[index]!, evidence.warns!);
+    });
+    if (isSeen) note("metric");
+  }
+
+  async function lookAtDoctor() {
+    const text = await runDoctor(operatorAt, program());
+    seen.told = text;
+    if (isReported(text, evidence.doctor, (Date.now() - from) / 1_000)) note("doctor");
+  }
+
+  const looking = (async () => {
+    while (Date.now() - from < EVIDENCE_MS_MAX && EVIDENCE_PLACES.some((place) => seen[place] === null)) {
+      if (workers.some(({ lines }) => lines.some((line) => line.at >= from && evidence.log.test(line.text))))
+        note("log");
+      await Promise.all([
+        seen.metric === null ? lookAtMetrics() : null,
+        seen.doctor === null ? lookAtDoctor() : null,
+        sleep(POLL_MS),
+      ]);
+    }
+  })();
+  return async (): Promise<SeenEvidence> => {
+    await looking;
+    return seen;
+  };
+}
+
+function hasWarned(samples: Samples, before: Samples, names: RegExp): boolean {
+  // A process that has started since warns of earlier faults as well.
+  if (samples.get("process_start_time_seconds") !== before.get("process_start_time_seconds")) return false;
+  return [...samples].some(([key, value]) => {
+    const [, name] = /^dunlin_warnings_total\{name="([^"]+)"\}$/.exec(key) ?? [];
+    return name !== undefined && names.test(name) && value > (before.get(key) ?? 0);
+  });
+}
+
+async function runDoctor({ environment }: Worker, program: string): Promise<string> {
+  const words = [join(program, "bin", "dunlin.js"), "doctor"];
+  const child = spawn(process.execPath, words, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
+  const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
+  let text = "";
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.on("data", (chunk) => {
+      text += chunk;
+    });
+  await once(child, "close");
+  clearTimeout(late);
+  return text;
+}
+
+/** @param sinceS  seconds since the fault began: what was logged before it says nothing of it */
+function isReported(text: string, told: ExpectedEvidence["doctor"], sinceS: number): boolean {
+  if ("says" in told) return text.split("\n").some((line) => told.says.test(line));
+  if (/^fail +database/m.test(text)) return true;
+  return [...text.matchAll(/([a-z_]+\.[a-z_-]+) \(\d+ times, last (\d+) s ago\)/g)].some(
+    ([, name, ago]) => told.troubles.test(name!) && Number(ago) <= sinceS,
+  );
+}

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { drawFaults, FAULTS } from "./operation-faults.ts";
+import { runOperationsCampaign } from "./operations-campaign.ts";
+
+test("a restart of the database loses nothing, and is seen in the log, the metrics and the doctor", async (t) => {
+  const { problems, lines } = await runOperationsCampaign({
+    seed: 3,
+    faults: ["database restarted"],
+    print: (line) => t.diagnostic(line),
+  });
+  assert.deepEqual(problems, [], lines.join("\n"));
+});
+
+test("a campaign of 200 faults has each kind", () => {
+  const faults = drawFaults(1, 200);
+  assert.equal(faults.length, 200);
+  assert.deepEqual(new Set(faults), new Set(FAULTS));
+});

@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runProcessCampaign } from "./process-campaign.ts";
+
+test("nothing acknowledged is lost, doubled or early when the service and PostgreSQL are killed under load", async (t) => {
+  const { problems, lines } = await runProcessCampaign({
+    seed: 7,
+    kills: 2,
+    seconds: 8,
+    rate: 20_000,
+    print: (line) => t.diagnostic(line),
+  });
+  assert.deepEqual(problems, [], lines.join("\n"));
+});
