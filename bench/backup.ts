@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pino from "pino";
-import { openDatabase, prepared } from "../src/store/database.ts";
-import { maintainDecisionPartitions } from "../src/store/decisions.ts";
-import { maintainDeliveryLogPartitions } from "../src/store/delivery-log.ts";
-import { startEmbedded } from "../src/store/embedded/start.ts";
-import { migrate } from "../src/store/migrate.ts";
+import { openDatabase, prepared } from "../src/postgres/database.ts";
+import { startEmbedded } from "../src/postgres/embedded/start.ts";
+import { migrate } from "../src/postgres/migrate.ts";
+import { maintainDecisionPartitions } from "../src/tables/decisions.ts";
+import { maintainDeliveryLogPartitions } from "../src/tables/delivery-log.ts";
 import { fillMerchants } from "../test/plans/fill-plans.ts";
 
 const { values } = parseArgs({ options: { actions: { type: "string", default: "2000000" } } });

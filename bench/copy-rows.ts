@@ -1,6 +1,6 @@
 import pg from "pg";
-import type { Address } from "../src/store/database.ts";
-import type { CopyTransaction } from "./twin-tables.ts";
+import type { CopyTransaction } from "../lab/studies/twin-tables.ts";
+import type { Address } from "../src/postgres/database.ts";
 
 /** What pg's connection can do beyond its published types. */
 interface CopyConnection extends pg.Connection {

@@ -1,15 +1,16 @@
 // `npm run bench:blocks`: how soon Dunlin is ahead of six even tries, cold and warm, in blocks of 500 cases, and how soon again when a world changes.
-import { countBrokenRules } from "../simulator/trial/broken-rules.ts";
-import { createDunlinPolicy } from "../simulator/trial/dunlin-policy.ts";
-import { openWorld, readPretrainedModel } from "../simulator/trial/open-world.ts";
-import type { Policy } from "../simulator/trial/policy.ts";
-import { runTrial } from "../simulator/trial/run-trial.ts";
-import { even } from "../simulator/trial/scheduled-policies.ts";
-import { valueByBlock } from "../simulator/trial/trial-figures.ts";
-import { LAW_CHANGE_TIME } from "../simulator/worlds/simple-law-world.ts";
-import { newLearnedModel } from "../src/model/learned-model.ts";
-import { fromPretrained } from "../src/model/pretrained-model.ts";
-import { parseTrialOptions } from "./trial-options.ts";
+
+import { parseTrialOptions } from "../lab/studies/trial-options.ts";
+import { countBrokenRules } from "../lab/trial/broken-rules.ts";
+import { createDunlinPolicy } from "../lab/trial/dunlin-policy.ts";
+import { openWorld, readPretrainedModel } from "../lab/trial/open-world.ts";
+import type { Policy } from "../lab/trial/policy.ts";
+import { runTrial } from "../lab/trial/run-trial.ts";
+import { even } from "../lab/trial/scheduled-policies.ts";
+import { valueByBlock } from "../lab/trial/trial-figures.ts";
+import { LAW_CHANGE_TIME } from "../lab/worlds/simple-law-world.ts";
+import { newLearnedModel } from "../src/engine/learned/learned-model.ts";
+import { fromPretrained } from "../src/engine/learned/pretrained-model.ts";
 
 /** Worlds whose law changes once, and one that the prior is wrong about: after so many cases so much of the lead is to be there that there was before at best, or that there is without a prior. */
 const CHANGING_WORLDS = ["crude:moved", "crude:turned"];

@@ -1,9 +1,9 @@
 // `node bench/decision-speed.ts`: the CPU that a decision and a lesson take.
-import { readPretrainedModel } from "../simulator/trial/open-world.ts";
-import { chooseRetry } from "../src/decisions/choose-retry.ts";
-import { type CustomerHistory, inferPosterior, type PastInvoice } from "../src/decisions/infer-posterior.ts";
-import { fromPretrained } from "../src/model/pretrained-model.ts";
-import { learnRetry } from "../src/model/train.ts";
+import { readPretrainedModel } from "../lab/trial/open-world.ts";
+import { chooseRetry } from "../src/engine/choose-retry.ts";
+import { type CustomerHistory, inferPosterior, type PastInvoice } from "../src/engine/infer-posterior.ts";
+import { fromPretrained } from "../src/engine/learned/pretrained-model.ts";
+import { learnRetry } from "../src/engine/learned/train.ts";
 
 const DAY_MS = 86_400_000;
 const ROUNDS = 21;

@@ -1,12 +1,12 @@
 import type { Experiment } from "../src/domain/experiment.ts";
 import { COMMAND_LINE_ACTOR } from "../src/domain/person.ts";
-import type { InterimAnalysis } from "../src/experiments/interim-analysis.ts";
-import { openStore } from "../src/open-store.ts";
-import { countMatureInvoices } from "../src/recovery/count-mature-invoices.ts";
-import { startExperiment } from "../src/recovery/experiments.ts";
-import { createMerchant } from "../src/recovery/merchant-settings.ts";
-import { type Database, prepared } from "../src/store/database.ts";
-import { listInterimAnalyses } from "../src/store/experiment-results.ts";
+import { countMatureInvoices } from "../src/experiments/count-mature-invoices.ts";
+import { startExperiment } from "../src/experiments/experiments.ts";
+import type { InterimAnalysis } from "../src/experiments/statistics/interim-analysis.ts";
+import { createMerchant } from "../src/merchants/merchant-settings.ts";
+import { type Database, prepared } from "../src/postgres/database.ts";
+import { openStore } from "../src/process/open-store.ts";
+import { listInterimAnalyses } from "../src/tables/experiment-results.ts";
 import { createScratchSettings } from "./scratch-database.ts";
 
 // Three in four customers have one failed invoice, the others two; 55 of 100 are paid. All failed 100 days ago.

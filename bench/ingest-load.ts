@@ -1,11 +1,11 @@
 // A process of `ingest` and `reading`: sends what it prepared before the clock starts, over HTTPS to the service or by COPY to its database.
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
+import { buildCopy, type CopyTransaction } from "../lab/studies/twin-tables.ts";
 import { connectTo, copyIn } from "./copy-rows.ts";
 import { openPoster, postRequest } from "./https-posts.ts";
 import type { IngestFacts } from "./ingest-service.ts";
 import { BATCH, createInvoiceMaker, type Mix, requestBodyOf } from "./invoice-batches.ts";
-import { buildCopy, type CopyTransaction } from "./twin-tables.ts";
 import { serveRequests } from "./worker-process.ts";
 
 const CONNECTIONS = 8;

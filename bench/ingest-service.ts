@@ -1,12 +1,12 @@
 // A process of `ingest`: the service itself with its API, as in production, over a new database, and beside it HTTPS that only parses.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ensureLocalCertificate } from "../src/api/local-certificate.ts";
+import { CREATE_TWINS } from "../lab/studies/twin-tables.ts";
+import { ensureLocalCertificate } from "../src/http/local-certificate.ts";
+import { prepared } from "../src/postgres/database.ts";
 import { start } from "../src/start.ts";
-import { prepared } from "../src/store/database.ts";
 import { startBaselineServer } from "./baseline-https.ts";
 import { createIngestKey, createScratchSettings, type DatabaseFacts, readDatabaseFacts } from "./scratch-database.ts";
-import { CREATE_TWINS } from "./twin-tables.ts";
 import { serveRequests } from "./worker-process.ts";
 
 export interface IngestFacts extends DatabaseFacts {

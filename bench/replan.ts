@@ -1,14 +1,14 @@
 // `npm run bench:replan`: what it takes to plan open cases, and to plan them anew after a new fact of each, through PostgreSQL.
 import { parseArgs } from "node:util";
 import type { Ports } from "../src/domain/ports.ts";
-import { openStore } from "../src/open-store.ts";
-import { readPretrainedModel } from "../src/pretrained-model-file.ts";
-import { ingestTransactions } from "../src/recovery/ingest.ts";
-import { ingestInvoices } from "../src/recovery/ingest-invoices.ts";
-import { createMerchant } from "../src/recovery/merchant-settings.ts";
-import { createModelCache } from "../src/recovery/model-cache.ts";
+import { ingestTransactions } from "../src/ingest/ingest.ts";
+import { ingestInvoices } from "../src/ingest/ingest-invoices.ts";
+import { createModelCache } from "../src/learning/model-cache.ts";
+import { createMerchant } from "../src/merchants/merchant-settings.ts";
+import { prepared } from "../src/postgres/database.ts";
+import { openStore } from "../src/process/open-store.ts";
+import { readPretrainedModel } from "../src/process/pretrained-model-file.ts";
 import { processDueCases } from "../src/recovery/process-due-cases.ts";
-import { prepared } from "../src/store/database.ts";
 import { measureCpu } from "./cpu-time.ts";
 import { createScratchSettings, readDatabaseFacts } from "./scratch-database.ts";
 

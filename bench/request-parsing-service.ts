@@ -1,11 +1,11 @@
 // A process of `reading`: the API with all that it does for a batch but storing it, and beside it HTTPS that only parses.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseTrustedProxies } from "../src/api/client-address.ts";
-import { ensureLocalCertificate } from "../src/api/local-certificate.ts";
 import { createApi } from "../src/api/server.ts";
-import { createMetrics } from "../src/metrics.ts";
-import { openStore } from "../src/open-store.ts";
+import { parseTrustedProxies } from "../src/http/client-address.ts";
+import { ensureLocalCertificate } from "../src/http/local-certificate.ts";
+import { createMetrics } from "../src/metrics/metrics.ts";
+import { openStore } from "../src/process/open-store.ts";
 import { startBaselineServer } from "./baseline-https.ts";
 import type { IngestFacts } from "./ingest-service.ts";
 import { createIngestKey, createScratchSettings, readDatabaseFacts } from "./scratch-database.ts";

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { createApiKey } from "../src/auth/api-keys.ts";
-import type { Settings } from "../src/config.ts";
-import { batchLogLines } from "../src/log-output.ts";
-import type { Store } from "../src/open-store.ts";
-import { createMerchant } from "../src/recovery/merchant-settings.ts";
-import { type Address, type Database, prepared } from "../src/store/database.ts";
+import type { Settings } from "../src/config/config.ts";
+import { createMerchant } from "../src/merchants/merchant-settings.ts";
+import { type Address, type Database, prepared } from "../src/postgres/database.ts";
+import { batchLogLines } from "../src/process/log-output.ts";
+import type { Store } from "../src/process/open-store.ts";
 
 /** The requests of a benchmark to the process that holds the database. */
 export interface DatabaseFacts {

@@ -10,21 +10,21 @@ import { formatCommandHelp, formatHelp } from "./cli/help.ts";
 import { escapeTerminalText } from "./cli/terminal-text.ts";
 import { describeUnknownCommand } from "./cli/unknown-command.ts";
 import { describeUnreachableDatabase } from "./cli/unreachable-database.ts";
-import { ConfigError, readSettings, type SettingProblem, type Settings } from "./config.ts";
+import { ConfigError, readSettings, type SettingProblem, type Settings } from "./config/config.ts";
+import { suggestName } from "./config/suggest-name.ts";
 import { parseAllowList } from "./delivery/https/address-guard.ts";
-import { batchLogLines, createLogOutput, type LogOutput } from "./log-output.ts";
-import { createLoggedProblems, type LoggedProblems, loggedProblemsHook } from "./logged-problems.ts";
-import { findMissingDatabase, findMissingInstallation, openServer, openStore } from "./open-store.ts";
-import { applyRules } from "./rules/rule-overrides.ts";
-import { FORCED_EXIT_MS, waitForStopSignal } from "./stop-signal.ts";
-import { NoEmbeddedServer } from "./store/embedded/binaries.ts";
-import { FolderInUse } from "./store/embedded/usage-lock.ts";
-import { UnknownMigration } from "./store/migrate.ts";
-import { UnreadableSecret } from "./store/secret-box.ts";
-import { suggestName } from "./suggest-name.ts";
-import { readVersion } from "./version.ts";
+import { applyRules } from "./engine/rules/rule-overrides.ts";
+import { NoEmbeddedServer } from "./postgres/embedded/binaries.ts";
+import { FolderInUse } from "./postgres/embedded/usage-lock.ts";
+import { UnknownMigration } from "./postgres/migrate.ts";
+import { batchLogLines, createLogOutput, type LogOutput } from "./process/log-output.ts";
+import { createLoggedProblems, type LoggedProblems, loggedProblemsHook } from "./process/logged-problems.ts";
+import { findMissingDatabase, findMissingInstallation, openServer, openStore } from "./process/open-store.ts";
+import { FORCED_EXIT_MS, waitForStopSignal } from "./process/stop-signal.ts";
+import { readVersion } from "./process/version.ts";
+import { UnreadableSecret } from "./tables/secret-box.ts";
 
-// The only place of environment and standard streams and, with clock.ts and open-store.ts, of clock and chance: everything else gets them as arguments.
+// The only place of environment and standard streams and, with process/clock.ts and process/open-store.ts, of clock and chance: everything else gets them as arguments.
 
 const print = (line: string) => process.stdout.write(`${escapeTerminalText(line)}\n`);
 const printError = (line: string) => process.stderr.write(`${escapeTerminalText(line)}\n`);

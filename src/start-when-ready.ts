@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger as Log } from "pino";
-import { checkPortIsFree } from "./api/listener.ts";
-import type { Settings } from "./config.ts";
+import type { Settings } from "./config/config.ts";
+import { loadTlsIdentity } from "./config/tls-identity.ts";
+import { checkPortIsFree } from "./http/listener.ts";
+import { isOutage } from "./postgres/database-errors.ts";
+import { findDatabaseProblem } from "./postgres/reachability.ts";
+import { startUnavailableServer } from "./process/unavailable-server.ts";
 import { type RunningService, type StartOptions, start } from "./start.ts";
-import { isOutage } from "./store/database-errors.ts";
-import { findDatabaseProblem } from "./store/reachability.ts";
-import { loadTlsIdentity } from "./tls-identity.ts";
-import { startUnavailableServer } from "./unavailable-server.ts";
 
 /** A stop takes up to 35 seconds, and the next version may be started before it is over. */
 const PORT_WAIT_MS = 40_000;

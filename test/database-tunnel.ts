@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import type { Address } from "../src/store/database.ts";
+import type { Address } from "../src/postgres/database.ts";
 
 /** The way to a database, which can be cut. */
 export interface DatabaseTunnel {

@@ -1,4 +1,4 @@
-import type { Address } from "../src/store/database.ts";
+import type { Address } from "../src/postgres/database.ts";
 
 /** The address as `DATABASE_URL` takes it. */
 export const databaseUrlOf = (address: Address) =>

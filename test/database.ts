@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { after } from "node:test";
-import { type Address, type Database, openDatabase, prepared } from "../src/store/database.ts";
+import { type Address, type Database, openDatabase, prepared } from "../src/postgres/database.ts";
 import {
   exitWhenInterrupted,
   runOnServer,

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 
 const ROOT = resolve(import.meta.dirname, "..");
-const PURE = ["domain", "rules", "model", "experiments", "decisions", "backtest"];
+const PURE = ["domain", "rules", "learned", "statistics", "engine", "backtest"];
 const BANNED_NAMES = /(^|[-/.])(utils?|helpers?|common|misc|shared|managers?|base|types)([-/.]|$)/;
 /** Files that nobody imports because a person or npm starts them. */
 const STARTED = [
@@ -12,7 +12,7 @@ const STARTED = [
   "src/write-openapi.ts",
   "src/write-reference.ts",
   "src/write-docs.ts",
-  "src/backtest-worker.ts",
+  "src/process/backtest-worker.ts",
   "sdk/src/index.ts",
   "sdk/generate-records.ts",
 ];
@@ -55,9 +55,10 @@ function findImportedNames(): Set<string> {
   );
 }
 
-const all = ["src", "sdk", "simulator", "test", "bench"].flatMap(files).map(read);
+const all = ["src", "sdk", "simulator", "lab", "test", "bench"].flatMap(files).map(read);
 const importedNames = findImportedNames();
-const isTest = (path: string) => /\.(test|fixture)\.ts$/.test(path) || /^(test|bench)\/|\/test\//.test(path);
+const isTest = (path: string) =>
+  /\.(test|fixture)\.ts$/.test(path) || /^(test|bench|lab\/studies)\/|\/test\//.test(path);
 const product = all.filter(({ path }) => !isTest(path));
 
 interface Room {
@@ -73,7 +74,7 @@ interface Room {
 const ROOMS = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8")
   .split("\n")
   .flatMap((line): Room[] => {
-    const [, floor, names, mayImport] = /^\| (\d|–) \| (.+?) \| .+ \| (.+?) \|$/.exec(line) ?? [];
+    const [, floor, names, mayImport] = /^\| (\d+|–) \| (.+?) \| .+ \| (.+?) \|$/.exec(line) ?? [];
     if (!floor || !names || !mayImport) return [];
     const places = [...names.matchAll(/`([^`]+)`/g)].map(([, place]) => place!);
     return [{ name: basename(places[0]!), floor: floor === "–" ? null : Number(floor), places, mayImport }];
@@ -184,15 +185,15 @@ test("a default export, a class that is no Error or an enum has no place here", 
   assert.deepEqual(wrong, []);
 });
 
-test("time and chance enter in main.ts, clock.ts and open-store.ts, environment and streams in main.ts, and are passed in from there", () => {
+test("time and chance enter in main.ts, process/clock.ts and process/open-store.ts, environment and streams in main.ts, and are passed in from there", () => {
   const clock = /\bnew Date\(\)|\bDate\.now\b|\bMath\.random\b|\bperformance\.now\b/;
   const chance =
     /\bimport \{[^}]*\brandom(Bytes|UUID|Int|Fill)[^}]*\} from "node:crypto"|\bcrypto\.(random|getRandom)\w+/;
   const surroundings = /\bprocess\.(env|std(in|out|err))\b/;
-  const doors = ["src/clock.ts", "src/open-store.ts"];
+  const doors = ["src/process/clock.ts", "src/process/open-store.ts"];
   const wrong = complaints(({ path, text }) => {
     // The supervisor of the embedded server and the SDK live in real time; the demo's front has real timers.
-    const isApart = roomOf(path) === "sdk" || /^(src\/store\/embedded|simulator\/demo)\//.test(path);
+    const isApart = roomOf(path) === "sdk" || /^(src\/postgres\/embedded|simulator\/demo)\//.test(path);
     if (isApart || path === "src/main.ts") return null;
     const refused = doors.includes(path) ? [surroundings] : [clock, chance, surroundings];
     const found = refused.map((each) => code(text).match(each)).find(Boolean);
@@ -201,7 +202,7 @@ test("time and chance enter in main.ts, clock.ts and open-store.ts, environment 
   assert.deepEqual(wrong, []);
 });
 
-test("SQL is written in src/store only, and the server's time is not asked there", () => {
+test("SQL is written in src/postgres and src/tables only, and the server's time is not asked there", () => {
   const wrong = complaints(({ path, text }) => {
     // Examples are a merchant's code with a database of its own.
     if (path.startsWith("sdk/examples/")) return null;
@@ -209,7 +210,8 @@ test("SQL is written in src/store only, and the server's time is not asked there
       /\b(prepared|plannedOnce)\(|\b(select\s.+\sfrom\s|insert into\s|delete from\s|update\s+\w+\s+set\s)/i.test(
         code(text),
       );
-    if (roomOf(path) !== "store") return isSql ? "SQL outside src/store" : null;
+    if (!["postgres", "tables"].includes(roomOf(path) ?? ""))
+      return isSql ? "SQL outside src/postgres and src/tables" : null;
     return /\bnow\(\)\s*[,)<>=+-]|current_timestamp/.test(sqlOf(text)) ? "SQL asks for the time: pass it in" : null;
   });
   assert.deepEqual(wrong, []);

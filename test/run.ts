@@ -9,7 +9,13 @@ import { parseArgs } from "node:util";
 import { startTestServer, TEST_SERVER_VARIABLE } from "./test-server.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const ALL_TESTS = ["src/**/*.test.ts", "sdk/**/*.test.ts", "simulator/**/*.test.ts", "test/**/*.test.ts"];
+const ALL_TESTS = [
+  "src/**/*.test.ts",
+  "sdk/**/*.test.ts",
+  "simulator/**/*.test.ts",
+  "lab/**/*.test.ts",
+  "test/**/*.test.ts",
+];
 const DURATIONS_CACHE = join(ROOT, "node_modules", ".cache", "tests");
 // Test files wait about as long as they compute: on two cores, two at once leave a third of the time idle, and three a sixth. Five took 280 s, four 303 s.
 const CONCURRENCY = 5;
@@ -24,8 +30,8 @@ const cwd = patterns.length > 0 ? process.cwd() : ROOT;
 const files = globSync(patterns.length > 0 ? patterns : ALL_TESTS, { cwd });
 // Those of whole services first: they take longest, and the end should not wait for one of them.
 /** It changes rules, which are the same for all of a process. */
-const RULES_CHANGING_TEST = "src/rules/rule-overrides.test.ts";
-const isLongTest = (file: string) => /^(test|simulator)\//.test(file);
+const RULES_CHANGING_TEST = "src/engine/rules/rule-overrides.test.ts";
+const isLongTest = (file: string) => /^(test|simulator|lab)\//.test(file);
 const filesInProcess = files
   .filter((file) => !file.includes("node_modules"))
   .sort((a, b) => Number(isLongTest(b)) - Number(isLongTest(a)) || (a < b ? -1 : 1));

@@ -2,8 +2,8 @@ import { cp, mkdtemp, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { type Address, prepared } from "../src/store/database.ts";
-import { migrate } from "../src/store/migrate.ts";
+import { type Address, prepared } from "../src/postgres/database.ts";
+import { migrate } from "../src/postgres/migrate.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { removeAtExit } from "./test-server.ts";
 

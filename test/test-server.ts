@@ -3,9 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { type Address, openDatabase, prepared } from "../src/store/database.ts";
-import { type EmbeddedDatabase, startEmbedded } from "../src/store/embedded/start.ts";
-import { migrate } from "../src/store/migrate.ts";
+import { type Address, openDatabase, prepared } from "../src/postgres/database.ts";
+import { type EmbeddedDatabase, startEmbedded } from "../src/postgres/embedded/start.ts";
+import { migrate } from "../src/postgres/migrate.ts";
 
 /** Holds the address of the run's server, as JSON, for the processes of the test files. */
 export const TEST_SERVER_VARIABLE = "DUNLIN_TEST_SERVER";

@@ -1,4 +1,4 @@
-import { createRandom } from "../simulator/experiments/random-numbers.ts";
+import { createRandom } from "../lab/experiments/random-numbers.ts";
 
 const DAY_MS = 86_400_000;
 

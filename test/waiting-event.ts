@@ -1,9 +1,9 @@
 import type { Merchant } from "../src/domain/merchant.ts";
 import type { Ports } from "../src/domain/ports.ts";
-import { ingestInvoices } from "../src/recovery/ingest-invoices.ts";
-import { casesOfInvoice } from "../src/store/cases.ts";
-import type { Database } from "../src/store/database.ts";
-import { insertEvents } from "../src/store/events.ts";
+import { ingestInvoices } from "../src/ingest/ingest-invoices.ts";
+import type { Database } from "../src/postgres/database.ts";
+import { casesOfInvoice } from "../src/tables/cases.ts";
+import { insertEvents } from "../src/tables/events.ts";
 
 /** An unpaid invoice `inv_1` with a case, and an event of that which waits to be sent; returns the event's id. */
 export async function createWaitingEvent(db: Database, merchant: Merchant, ports: Ports): Promise<string> {

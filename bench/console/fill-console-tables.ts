@@ -1,6 +1,6 @@
 // Makes a year of one merchant inside the database: cases with four actions each, their events, and what the log says of them.
-import { type Connection, type Database, prepared } from "../../src/store/database.ts";
-import { maintainDeliveryLogPartitions } from "../../src/store/delivery-log.ts";
+import { type Connection, type Database, prepared } from "../../src/postgres/database.ts";
+import { maintainDeliveryLogPartitions } from "../../src/tables/delivery-log.ts";
 import { COUNTS, dropIndexes } from "../list/fill-actions.ts";
 
 export interface FillOptions {

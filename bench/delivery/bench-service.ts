@@ -4,12 +4,16 @@ import { join } from "node:path";
 import type { Logger as Log } from "pino";
 import type { Event } from "../../src/domain/event.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
-import { openStore, type Store } from "../../src/open-store.ts";
-import { createMerchant } from "../../src/recovery/merchant-settings.ts";
-import { openCases } from "../../src/store/cases.ts";
-import { openDatabase } from "../../src/store/database.ts";
-import { insertEvents } from "../../src/store/events.ts";
-import { createEnvironment, createServiceProcess, type ServiceProcess } from "../../test/torture/service-process.ts";
+import { createMerchant } from "../../src/merchants/merchant-settings.ts";
+import { openDatabase } from "../../src/postgres/database.ts";
+import { openStore, type Store } from "../../src/process/open-store.ts";
+import { openCases } from "../../src/tables/cases.ts";
+import { insertEvents } from "../../src/tables/events.ts";
+import {
+  createEnvironment,
+  createServiceProcess,
+  type ServiceProcess,
+} from "../../test/faults/process/service-process.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
 import { makeEvent } from "../event-bodies.ts";
 import { createScratchSettings, type DatabaseFacts, readDatabaseFacts } from "../scratch-database.ts";

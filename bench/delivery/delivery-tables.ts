@@ -1,5 +1,5 @@
 // What the benchmarks of delivery ask of the tables. All SQL of theirs that knows how deliveries are stored is here.
-import { type Database, prepared } from "../../src/store/database.ts";
+import { type Database, prepared } from "../../src/postgres/database.ts";
 
 const PAUSE = prepared(
   "bench_pause",

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Address, type Database, prepared } from "../../src/store/database.ts";
+import { type Address, type Database, prepared } from "../../src/postgres/database.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
 import { type BenchProcess, startBenchProcess } from "../worker-process.ts";
 

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import tls from "node:tls";
-import { ensureLocalCertificate } from "../../src/api/local-certificate.ts";
+import { ensureLocalCertificate } from "../../src/http/local-certificate.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
 import { serveRequests } from "../worker-process.ts";
 

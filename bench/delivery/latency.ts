@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Merchant } from "../../src/domain/merchant.ts";
-import { type Notifications, startNotifications } from "../../src/notifications.ts";
+import { type Notifications, startNotifications } from "../../src/process/notifications.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
 import { type BenchProcess, startBenchProcess } from "../worker-process.ts";
 import { commitOne, makeMerchants, type RunningBenchService, startBenchService } from "./bench-service.ts";

@@ -1,5 +1,5 @@
 // Makes the recovery actions of one merchant by the million, inside the database.
-import { type Connection, type Database, prepared } from "../../src/store/database.ts";
+import { type Connection, type Database, prepared } from "../../src/postgres/database.ts";
 
 /** A year of actions: tries at the payments of some months, most of them settled, in thirty countries of which one has a third. */
 export interface FillOptions {

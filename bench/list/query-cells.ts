@@ -1,4 +1,4 @@
-import type { ActionFilters } from "../../src/store/action-listing.ts";
+import type { ActionFilters } from "../../src/tables/actions-list/action-listing.ts";
 
 /** What a cell asks for, as the query of a request. */
 export type CellQuery = Record<string, string>;

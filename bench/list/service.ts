@@ -1,14 +1,14 @@
 // A process of `bench:list`: the API as the service runs it, over a database with a merchant of many actions.
 import { readFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { PAGE_SIZE_MAX, parseListQuery, toListing } from "../../src/api/list/list-query.ts";
-import { pageTokenKeys, signPageToken } from "../../src/api/list/page-token.ts";
+import { PAGE_SIZE_MAX, parseListQuery, toListing } from "../../src/actions-api/list-query.ts";
+import { pageTokenKeys, signPageToken } from "../../src/actions-api/page-token.ts";
 import { createApiKey } from "../../src/auth/api-keys.ts";
-import { createMerchant } from "../../src/recovery/merchant-settings.ts";
+import { createMerchant } from "../../src/merchants/merchant-settings.ts";
+import { prepared } from "../../src/postgres/database.ts";
 import { start } from "../../src/start.ts";
-import { buildListingSql, type Cursor } from "../../src/store/action-listing.ts";
-import { conditionsSql } from "../../src/store/action-total.ts";
-import { prepared } from "../../src/store/database.ts";
+import { buildListingSql, type Cursor } from "../../src/tables/actions-list/action-listing.ts";
+import { conditionsSql } from "../../src/tables/actions-list/action-total.ts";
 import { createScratchSettings, readDatabaseFacts } from "../scratch-database.ts";
 import { serveRequests } from "../worker-process.ts";
 import { fillActions } from "./fill-actions.ts";

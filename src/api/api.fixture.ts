@@ -6,10 +6,10 @@ import { createApiKey } from "../auth/api-keys.ts";
 import { MERCHANT_DEFAULTS, type Merchant } from "../domain/merchant.ts";
 import { PERMISSIONS, type Permission } from "../domain/permission.ts";
 import type { Ports } from "../domain/ports.ts";
-import type { Database } from "../store/database.ts";
-import { insertMerchant } from "../store/merchants.ts";
-import type { ApiOptions } from "./api.ts";
-import { parseTrustedProxies } from "./client-address.ts";
+import type { ApiOptions } from "../http/api.ts";
+import { parseTrustedProxies } from "../http/client-address.ts";
+import type { Database } from "../postgres/database.ts";
+import { insertMerchant } from "../tables/merchants.ts";
 import { createApi } from "./server.ts";
 
 /** A record that is taken. */

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { createTestDatabase } from "../../test/database.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import { HOUR_MS } from "../domain/durations.ts";
-import { lockApiKey } from "../store/api-keys.ts";
+import { lockApiKey } from "../tables/api-keys.ts";
 import { createApiKey, rotateApiKey } from "./api-keys.ts";
 
 const database = await createTestDatabase();

@@ -1,7 +1,7 @@
 import type { Permission } from "../domain/permission.ts";
 import type { Ports } from "../domain/ports.ts";
-import { type ApiKey, expireApiKey, findSuccessor, insertApiKey, revokeApiKey } from "../store/api-keys.ts";
-import type { Tx } from "../store/database.ts";
+import type { Tx } from "../postgres/database.ts";
+import { type ApiKey, expireApiKey, findSuccessor, insertApiKey, revokeApiKey } from "../tables/api-keys.ts";
 import { hashOfApiKey, KEY_PREFIX, newApiKeyText } from "./api-key-text.ts";
 
 export interface NewApiKey {

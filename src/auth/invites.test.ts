@@ -5,10 +5,10 @@ import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import type { Person } from "../domain/person.ts";
 import type { Role } from "../domain/role.ts";
-import { listAuditEntries } from "../store/audit-log.ts";
-import { revokeInvite } from "../store/invites.ts";
-import { membersOf } from "../store/members.ts";
-import { findPersonByEmail } from "../store/people.ts";
+import { listAuditEntries } from "../tables/audit-log.ts";
+import { revokeInvite } from "../tables/invites.ts";
+import { membersOf } from "../tables/members.ts";
+import { findPersonByEmail } from "../tables/people.ts";
 import {
   acceptInvite,
   createInvite,

@@ -2,12 +2,12 @@ import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Person } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { Role } from "../domain/role.ts";
-import { writeAuditEntry } from "../store/audit-log.ts";
-import type { Database, Tx } from "../store/database.ts";
-import { findInvite, type Invite, insertInvite, useInvite } from "../store/invites.ts";
-import { addMember } from "../store/members.ts";
-import { insertPerson } from "../store/people.ts";
-import { countSignInAttempt } from "../store/sign-in-counts.ts";
+import type { Database, Tx } from "../postgres/database.ts";
+import { writeAuditEntry } from "../tables/audit-log.ts";
+import { findInvite, type Invite, insertInvite, useInvite } from "../tables/invites.ts";
+import { addMember } from "../tables/members.ts";
+import { insertPerson } from "../tables/people.ts";
+import { countSignInAttempt } from "../tables/sign-in-counts.ts";
 import { ATTEMPT_WINDOW_MS, hashSubject } from "./sign-in.ts";
 import { hashOfToken, newToken } from "./token.ts";
 

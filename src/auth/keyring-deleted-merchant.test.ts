@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createTestDatabase } from "../../test/database.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
-import { type Database, prepared } from "../store/database.ts";
+import { type Database, prepared } from "../postgres/database.ts";
 import { createApiKey } from "./api-keys.ts";
 import { createKeyring } from "./keyring.ts";
 

@@ -1,8 +1,8 @@
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import { type ApiKey, apiKeysByIds, findApiKey, touchApiKeys } from "../store/api-keys.ts";
-import type { Database } from "../store/database.ts";
-import { findMerchant } from "../store/merchants.ts";
+import type { Database } from "../postgres/database.ts";
+import { type ApiKey, apiKeysByIds, findApiKey, touchApiKeys } from "../tables/api-keys.ts";
+import { findMerchant } from "../tables/merchants.ts";
 import { hashOfApiKey, isApiKeyText } from "./api-key-text.ts";
 import { isValidAt } from "./api-keys.ts";
 

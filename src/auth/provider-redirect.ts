@@ -1,7 +1,7 @@
 import type { Ports } from "../domain/ports.ts";
-import type { Database } from "../store/database.ts";
-import { deleteOldProviderVisits, insertProviderVisit, takeProviderVisit } from "../store/provider-visits.ts";
-import { countSignInAttempt } from "../store/sign-in-counts.ts";
+import type { Database } from "../postgres/database.ts";
+import { deleteOldProviderVisits, insertProviderVisit, takeProviderVisit } from "../tables/provider-visits.ts";
+import { countSignInAttempt } from "../tables/sign-in-counts.ts";
 import { networkOf } from "./client-network.ts";
 import { ATTEMPT_WINDOW_MS, hashSubject } from "./sign-in.ts";
 import { hashOfToken, newToken } from "./token.ts";

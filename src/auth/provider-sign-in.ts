@@ -1,11 +1,11 @@
 import type { Person } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import { writeAuditEntry } from "../store/audit-log.ts";
-import type { Database, Tx } from "../store/database.ts";
-import { findPersonByIdentity, insertIdentity } from "../store/identities.ts";
-import { type Invite, invitesForAddress } from "../store/invites.ts";
-import { dropPassword, findPersonByEmail, insertPerson, membershipsOf } from "../store/people.ts";
-import { deleteSessionsOf } from "../store/sessions.ts";
+import type { Database, Tx } from "../postgres/database.ts";
+import { writeAuditEntry } from "../tables/audit-log.ts";
+import { findPersonByIdentity, insertIdentity } from "../tables/identities.ts";
+import { type Invite, invitesForAddress } from "../tables/invites.ts";
+import { dropPassword, findPersonByEmail, insertPerson, membershipsOf } from "../tables/people.ts";
+import { deleteSessionsOf } from "../tables/sessions.ts";
 import { joinMerchant } from "./invites.ts";
 import type { Claims } from "./oidc.ts";
 import { isEmail, normalizeEmail } from "./sign-in.ts";

@@ -4,8 +4,8 @@ import { createTestDatabase } from "../../test/database.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Person } from "../domain/person.ts";
-import { addMember } from "../store/members.ts";
-import { insertPerson } from "../store/people.ts";
+import { addMember } from "../tables/members.ts";
+import { insertPerson } from "../tables/people.ts";
 import { beginSession, endSession, findValidSession } from "./sessions.ts";
 
 const database = await createTestDatabase();

@@ -1,8 +1,8 @@
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Person } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import type { Database, Tx } from "../store/database.ts";
-import { membershipsOf } from "../store/people.ts";
+import type { Database, Tx } from "../postgres/database.ts";
+import { membershipsOf } from "../tables/people.ts";
 import {
   deleteOldSessions,
   deleteSession,
@@ -10,7 +10,7 @@ import {
   insertSession,
   type Session,
   touchSession,
-} from "../store/sessions.ts";
+} from "../tables/sessions.ts";
 import { hashOfToken, newToken } from "./token.ts";
 
 /** Who was away for so long signs in again. */

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Person } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import type { Database } from "../store/database.ts";
-import { findPersonByEmail } from "../store/people.ts";
-import { countSignInAttempt, resetSignInAttempts } from "../store/sign-in-counts.ts";
+import type { Database } from "../postgres/database.ts";
+import { findPersonByEmail } from "../tables/people.ts";
+import { countSignInAttempt, resetSignInAttempts } from "../tables/sign-in-counts.ts";
 import { networkOf } from "./client-network.ts";
 import { PASSWORD_LENGTH_MAX, type Passwords } from "./password.ts";
 

@@ -1,4 +1,4 @@
-import { formatTenths } from "../decisions/shares.ts";
+import { formatTenths } from "../engine/shares.ts";
 import { createAxisScale } from "../report/axis-scale.ts";
 import { drawBarPlot, drawRowPlot } from "../report/plots.ts";
 import type { BacktestResult, CurrencyResult } from "./backtest.ts";

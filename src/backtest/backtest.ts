@@ -1,5 +1,5 @@
-import type { LearnedModel } from "../model/learned-model.ts";
-import type { DeclineGroup } from "../rules/decline-groups.ts";
+import type { LearnedModel } from "../engine/learned/learned-model.ts";
+import type { DeclineGroup } from "../engine/rules/decline-groups.ts";
 import {
   type Episode,
   type Estimate,

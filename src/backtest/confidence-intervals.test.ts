@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRandom } from "../../simulator/experiments/random-numbers.ts";
+import { createRandom } from "../../lab/experiments/random-numbers.ts";
 import { differenceInterval, type EstimatedShare, shareInterval } from "./confidence-intervals.ts";
 import { type Episode, estimateStrategy, isEstimate } from "./estimate.ts";
 

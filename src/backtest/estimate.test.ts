@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { measureCoverage, STRATEGIES } from "../../simulator/backtest/coverage.ts";
-import { createMerchantLog } from "../../simulator/backtest/merchant-log.ts";
+import { measureCoverage, STRATEGIES } from "../../lab/backtest/coverage.ts";
+import { createMerchantLog } from "../../lab/backtest/merchant-log.ts";
 import { type Episode, estimateStrategy, isEstimate } from "./estimate.ts";
 import { STOP_CHOICE } from "./retry-gaps.ts";
 

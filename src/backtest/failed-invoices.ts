@@ -1,9 +1,9 @@
 import { DAY_MS } from "../domain/durations.ts";
 import { MERCHANT_DEFAULTS } from "../domain/merchant.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
-import { findBrand } from "../rules/card-networks.ts";
-import { DECLINE_GROUPS, type DeclineGroup, endsRetries } from "../rules/decline-groups.ts";
-import { findDeclineGroup } from "../rules/interpret-decline.ts";
+import { findBrand } from "../engine/rules/card-networks.ts";
+import { DECLINE_GROUPS, type DeclineGroup, endsRetries } from "../engine/rules/decline-groups.ts";
+import { findDeclineGroup } from "../engine/rules/interpret-decline.ts";
 import type { Episode, EpisodeDecision } from "./estimate.ts";
 import { retryGapOf, STOP_CHOICE } from "./retry-gaps.ts";
 

@@ -37,9 +37,9 @@ import {
   toUpperSnakeCase,
 } from "../domain/value-format.ts";
 
-import { findBrand } from "../rules/card-networks.ts";
-import { normalizeGatewayCode, normalizeNetworkCode } from "../rules/gateway-codes.ts";
-import { isUnsent } from "../rules/unsent-attempts.ts";
+import { findBrand } from "../engine/rules/card-networks.ts";
+import { normalizeGatewayCode, normalizeNetworkCode } from "../engine/rules/gateway-codes.ts";
+import { isUnsent } from "../engine/rules/unsent-attempts.ts";
 
 import {
   findMixedInvoices,

@@ -1,4 +1,4 @@
-import { formatTenths } from "../decisions/shares.ts";
+import { formatTenths } from "../engine/shares.ts";
 import { escapeHtml, listHtml, pageHtml, tableHtml } from "../report/html-page.ts";
 import type { BacktestResult, CurrencyResult, JudgedStrategy } from "./backtest.ts";
 import { drawDifferencePlot, drawFirstGapsPlot, drawGroupsPlot } from "./backtest-plots.ts";

@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fromPretrained, type PretrainedModel } from "../model/pretrained-model.ts";
+import { fromPretrained, type PretrainedModel } from "../engine/learned/pretrained-model.ts";
 import { findFailedInvoices } from "./failed-invoices.ts";
 import { parseHistory } from "./parse-history.ts";
 import { buildStrategies } from "./strategies.ts";
 
-const prior = JSON.parse(readFileSync(join(import.meta.dirname, "../model/prior.json"), "utf8")) as PretrainedModel;
+const prior = JSON.parse(
+  readFileSync(join(import.meta.dirname, "../engine/learned/prior.json"), "utf8"),
+) as PretrainedModel;
 
 /** What each way does right after the failure of `in_1`, the first row. Each row: a moment, a state, and what the columns are called; the others are the customer's other bills. */
 function nextRetries(columns: string, ...rows: string[]) {

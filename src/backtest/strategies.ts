@@ -1,17 +1,17 @@
-import { findCustomerLocale } from "../decisions/customer-locale.ts";
-import { decideLearned } from "../decisions/decide-learned.ts";
-import { decideStatic } from "../decisions/decide-static.ts";
-import type { Decision, DecisionFacts } from "../decisions/decision-facts.ts";
-import type { CustomerHistory } from "../decisions/infer-posterior.ts";
-import { offsetMs } from "../decisions/local-time.ts";
-import { EVENLY_SPACED_RETRY_COUNT, evenlySpacedDays } from "../decisions/space-evenly.ts";
-import { toUsd } from "../decisions/us-dollars.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { MERCHANT_DEFAULTS } from "../domain/merchant.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
-import type { LearnedModel } from "../model/learned-model.ts";
-import { findBrand } from "../rules/card-networks.ts";
-import type { DeclineGroup } from "../rules/decline-groups.ts";
+import { findCustomerLocale } from "../engine/customer-locale.ts";
+import { decideLearned } from "../engine/decide-learned.ts";
+import { decideStatic } from "../engine/decide-static.ts";
+import type { Decision, DecisionFacts } from "../engine/decision-facts.ts";
+import type { CustomerHistory } from "../engine/infer-posterior.ts";
+import type { LearnedModel } from "../engine/learned/learned-model.ts";
+import { offsetMs } from "../engine/local-time.ts";
+import { findBrand } from "../engine/rules/card-networks.ts";
+import type { DeclineGroup } from "../engine/rules/decline-groups.ts";
+import { EVENLY_SPACED_RETRY_COUNT, evenlySpacedDays } from "../engine/space-evenly.ts";
+import { toUsd } from "../engine/us-dollars.ts";
 import {
   declineGroupOf,
   type FailedInvoice,

@@ -1,7 +1,7 @@
-import { formatTenths } from "../decisions/shares.ts";
 import { formatColumnList } from "../domain/csv-format.ts";
 import { formatMoneyText } from "../domain/currency.ts";
-import type { DeclineGroup } from "../rules/decline-groups.ts";
+import type { DeclineGroup } from "../engine/rules/decline-groups.ts";
+import { formatTenths } from "../engine/shares.ts";
 import type { BacktestResult, CurrencyResult, JudgedStrategy } from "./backtest.ts";
 import { type Estimate, isEstimate, MIN_EFFECTIVE_SAMPLE, type NotEstimable } from "./estimate.ts";
 import { gapText } from "./retry-gaps.ts";

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { TRANSACTION_KIND } from "../api/ingest/transaction-record.ts";
 import { HISTORY_FIELDS } from "../backtest/attempt-versions.ts";
 import { type BacktestResult, runBacktest } from "../backtest/backtest.ts";
 import { decodeText } from "../backtest/decode-text.ts";
@@ -16,7 +15,8 @@ import {
 import type { CsvFormat } from "../domain/csv-format.ts";
 import { FileRefusedError } from "../domain/file-refused-error.ts";
 import { TRANSACTION_STATE_SYNONYMS, TRANSACTION_STATES, type TransactionState } from "../domain/transaction.ts";
-import { fromPretrained, type PretrainedModel } from "../model/pretrained-model.ts";
+import { fromPretrained, type PretrainedModel } from "../engine/learned/pretrained-model.ts";
+import { TRANSACTION_KIND } from "../ingest/transaction-record.ts";
 import { type Command, CommandFailure, EXIT_CODES, textOption } from "./command.ts";
 import { CSV_FORMAT_OPTIONS, CSV_FORMAT_USAGE, parseCsvFormatOptions } from "./csv-format-options.ts";
 import { ensureWritable, writeReport } from "./report-file.ts";
@@ -92,7 +92,7 @@ async function loadHistory(path: string, reading: CsvFormat): Promise<PaymentHis
 }
 
 const readPretrainedModel = async () =>
-  JSON.parse(await readFile(join(import.meta.dirname, "../model/prior.json"), "utf8")) as PretrainedModel;
+  JSON.parse(await readFile(join(import.meta.dirname, "../engine/learned/prior.json"), "utf8")) as PretrainedModel;
 
 function formatBacktest(result: BacktestResult): string[] {
   const told = leftOutText(result).flatMap(({ words, problems }) => [

@@ -3,7 +3,7 @@ import { open, rename, rm } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createZstdCompress, createZstdDecompress } from "node:zlib";
-import { type DumpHeader, type DumpPiece, RestoreRefused, type TableChecksum } from "../store/database-dump.ts";
+import { type DumpHeader, type DumpPiece, RestoreRefused, type TableChecksum } from "../postgres/database-dump.ts";
 import { CommandFailure } from "./command.ts";
 
 // A backup is a sequence of frames, compressed by zstd: a letter, the length of what follows in four bytes, and that. The first one says what the file is.

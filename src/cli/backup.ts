@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
-import { countOtherSessions, RestoreRefused, readDump, restoreDump } from "../store/database-dump.ts";
-import { UnknownMigration } from "../store/migrate.ts";
+import { countOtherSessions, RestoreRefused, readDump, restoreDump } from "../postgres/database-dump.ts";
+import { UnknownMigration } from "../postgres/migrate.ts";
 import { type BackupTotals, checkBackup, readBackup, writeBackup } from "./backup-file.ts";
 import { type Command, type CommandContext, CommandFailure, EXIT_CODES, UsageError } from "./command.ts";
 import { createProgressLine } from "./progress-line.ts";

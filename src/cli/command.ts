@@ -1,16 +1,16 @@
 import type { Readable, Writable } from "node:stream";
 import type { ParseArgsConfig } from "node:util";
 import type { Logger as Log } from "pino";
-import type { Settings } from "../config.ts";
+import type { Settings } from "../config/config.ts";
 import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Ports } from "../domain/ports.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
-import type { LoggedProblems } from "../logged-problems.ts";
-import type { DatabaseServer } from "../open-store.ts";
-import type { Database } from "../store/database.ts";
-import type { SecretKeys } from "../store/secret-box.ts";
-import type { TenantDatabase } from "../store/tenant-database.ts";
-import type { WallClock } from "../wall-clock.ts";
+import type { Database } from "../postgres/database.ts";
+import type { TenantDatabase } from "../postgres/tenant-database.ts";
+import type { LoggedProblems } from "../process/logged-problems.ts";
+import type { DatabaseServer } from "../process/open-store.ts";
+import type { WallClock } from "../process/wall-clock.ts";
+import type { SecretKeys } from "../tables/secret-box.ts";
 
 /** As sysexits.h has them, but for 1 and 2. A unit of systemd starts the service again after 69, and not after 78. */
 export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, unreachable: 69, config: 78 } as const;

@@ -1,11 +1,11 @@
 import { PassThrough, Readable } from "node:stream";
 import pino from "pino";
-import { createMachineClock } from "../clock.ts";
-import type { Settings } from "../config.ts";
+import type { Settings } from "../config/config.ts";
 import { realPorts, SECRET_KEYS } from "../delivery/deliverer.fixture.ts";
 import type { Ports } from "../domain/ports.ts";
-import type { Database } from "../store/database.ts";
-import type { TenantDatabase } from "../store/tenant-database.ts";
+import type { Database } from "../postgres/database.ts";
+import type { TenantDatabase } from "../postgres/tenant-database.ts";
+import { createMachineClock } from "../process/clock.ts";
 import type { Command, CommandContext, OptionValues } from "./command.ts";
 
 /** Returns the context of a command that uses this database, the lines that it prints, and its own writes to standard output. */

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { createTestDatabase } from "../../test/database.ts";
 import { makeEvents, makeMerchant, realPorts, START } from "../delivery/deliverer.fixture.ts";
 import { HOUR_MS } from "../domain/durations.ts";
-import { ingestInvoices } from "../recovery/ingest-invoices.ts";
-import { prepared } from "../store/database.ts";
-import { withdrawEvents } from "../store/events.ts";
-import { findMerchant } from "../store/merchants.ts";
+import { ingestInvoices } from "../ingest/ingest-invoices.ts";
+import { prepared } from "../postgres/database.ts";
+import { withdrawEvents } from "../tables/events.ts";
+import { findMerchant } from "../tables/merchants.ts";
 import { runAndCapture } from "./context.fixture.ts";
 import { deliveryList, deliveryReplay, deliveryShow } from "./delivery-commands.ts";
 

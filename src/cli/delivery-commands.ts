@@ -1,8 +1,8 @@
 import { EVENT_TYPES, type Event, type EventType } from "../domain/event.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
-import { auditReplay, replayExhausted } from "../recovery/replay.ts";
-import type { Tx } from "../store/database.ts";
-import { type LoggedAttempt, listAttemptsOfEvent } from "../store/delivery-attempts.ts";
+import { auditReplay, replayExhausted } from "../merchants/replay.ts";
+import type { Tx } from "../postgres/database.ts";
+import { type LoggedAttempt, listAttemptsOfEvent } from "../tables/delivery-attempts.ts";
 import {
   DELIVERY_STATES,
   type DeliveryState,
@@ -10,10 +10,10 @@ import {
   type ListedDelivery,
   listDeliveries,
   planMadeAt,
-} from "../store/delivery-states.ts";
-import { findEvent } from "../store/events.ts";
-import { merchantsWithInvoice } from "../store/invoices.ts";
-import { findMerchant } from "../store/merchants.ts";
+} from "../tables/delivery-states.ts";
+import { findEvent } from "../tables/events.ts";
+import { merchantsWithInvoice } from "../tables/invoices.ts";
+import { findMerchant } from "../tables/merchants.ts";
 import {
   type Command,
   CommandFailure,

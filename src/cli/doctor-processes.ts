@@ -1,6 +1,6 @@
-import { SILENT_AFTER_MS } from "../silent-processes.ts";
-import type { Tx } from "../store/database.ts";
-import { listProcesses, type ProcessRow } from "../store/processes.ts";
+import type { Tx } from "../postgres/database.ts";
+import { SILENT_AFTER_MS } from "../process/silent-processes.ts";
+import { listProcesses, type ProcessRow } from "../tables/processes.ts";
 
 /** A line of `dunlin doctor`. */
 interface ProcessFinding {

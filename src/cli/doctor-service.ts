@@ -1,8 +1,8 @@
 import { request } from "node:http";
 import { formatMoneyText } from "../domain/currency.ts";
 import { DAY_MS } from "../domain/durations.ts";
-import type { readinessDetails, ServiceFigures } from "../service-figures.ts";
-import { EMBEDDED_RELEASE, NEWER_RELEASE } from "../store/embedded/postgres-release.ts";
+import type { readinessDetails, ServiceFigures } from "../metrics/service-figures.ts";
+import { EMBEDDED_RELEASE, NEWER_RELEASE } from "../postgres/embedded/postgres-release.ts";
 import type { CommandContext } from "./command.ts";
 import { createFinding, type Finding } from "./doctor-finding.ts";
 

@@ -1,7 +1,7 @@
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
-import { eraseCustomer as erase, erasedCustomerHash } from "../recovery/erase-customer.ts";
-import { countCustomerRecords } from "../store/erasure.ts";
-import { notify, withdrawnMessages } from "../store/notifications.ts";
+import { eraseCustomer as erase, erasedCustomerHash } from "../merchants/erase-customer.ts";
+import { notify, withdrawnMessages } from "../postgres/notifications.ts";
+import { countCustomerRecords } from "../tables/erasure.ts";
 import { type Command, type CommandContext, CommandFailure, EXIT_CODES, withDatabase } from "./command.ts";
 import { resolveMerchant } from "./resolve-merchant.ts";
 

@@ -1,13 +1,13 @@
-import { formatTenths } from "../decisions/shares.ts";
 import { type Arm, COUNT_MEASURE, type Experiment } from "../domain/experiment.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
-import type { Comparison, InterimAnalysis } from "../experiments/interim-analysis.ts";
-import { formatMarginPoints, formatSharePoints } from "../experiments/percentage-points.ts";
-import { type ArmTotals, isArmShown, loadArmTotals } from "../recovery/arm-totals.ts";
-import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "../recovery/experiments.ts";
-import type { Tx } from "../store/database.ts";
-import { listInterimAnalyses } from "../store/experiment-results.ts";
-import { listExperiments } from "../store/experiments.ts";
+import { formatTenths } from "../engine/shares.ts";
+import { type ArmTotals, isArmShown, loadArmTotals } from "../experiments/arm-totals.ts";
+import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "../experiments/experiments.ts";
+import type { Comparison, InterimAnalysis } from "../experiments/statistics/interim-analysis.ts";
+import { formatMarginPoints, formatSharePoints } from "../experiments/statistics/percentage-points.ts";
+import type { Tx } from "../postgres/database.ts";
+import { listInterimAnalyses } from "../tables/experiment-results.ts";
+import { listExperiments } from "../tables/experiments.ts";
 import {
   type Command,
   CommandFailure,

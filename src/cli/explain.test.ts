@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { makeMerchant, realPorts } from "../delivery/deliverer.fixture.ts";
-import { ingestInvoices } from "../recovery/ingest-invoices.ts";
+import { ingestInvoices } from "../ingest/ingest-invoices.ts";
 import type { OptionValues } from "./command.ts";
 import { runAndCapture } from "./context.fixture.ts";
 import { explain } from "./explain.ts";

@@ -1,6 +1,6 @@
-import { buildExplanation } from "../recovery/answers.ts";
-import { buildSummary } from "../recovery/invoice-summary.ts";
-import { loadExplainedCase as explainInvoice } from "../recovery/load-explained-case.ts";
+import { buildExplanation } from "../explain/answers.ts";
+import { buildSummary } from "../explain/invoice-summary.ts";
+import { loadExplainedCase as explainInvoice } from "../explain/load-explained-case.ts";
 import { type Command, CommandFailure, EXIT_CODES, withDatabase } from "./command.ts";
 import { resolveMerchantByInvoice } from "./resolve-merchant.ts";
 

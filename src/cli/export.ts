@@ -1,8 +1,8 @@
 import { basename } from "node:path";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
-import { EXPORT_NAMES, PAGES_BY_EXPORT } from "../history/exports.ts";
-import { writeAuditEntry } from "../store/audit-log.ts";
-import { findMerchant } from "../store/merchants.ts";
+import { EXPORT_NAMES, PAGES_BY_EXPORT } from "../import/exports.ts";
+import { writeAuditEntry } from "../tables/audit-log.ts";
+import { findMerchant } from "../tables/merchants.ts";
 import { type Command, CommandFailure, EXIT_CODES, UsageError, withDatabase } from "./command.ts";
 import { createOutputSink, openFileSink } from "./export-sink.ts";
 import { formatRowCount, merchantOption, recordKindOption } from "./import.ts";

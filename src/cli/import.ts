@@ -2,9 +2,10 @@ import { createReadStream, existsSync, statSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { formatColumnList } from "../domain/csv-format.ts";
 import { formatMoneyText } from "../domain/currency.ts";
+import type { OnWithdrawn } from "../domain/event.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
-import { auditImport } from "../history/audit-import.ts";
-import type { HistoryFile } from "../history/file-rows.ts";
+import { auditImport } from "../import/audit-import.ts";
+import type { HistoryFile } from "../import/file-rows.ts";
 import {
   absentCellsText,
   duplicatesText,
@@ -15,11 +16,10 @@ import {
   ignoredColumns,
   importFile,
   listFaults,
-} from "../history/import-file.ts";
-import { HISTORY_KIND_BY_NAME, KIND_NAMES } from "../history/record-kinds.ts";
-import type { OnWithdrawn } from "../recovery/store-batches.ts";
-import { findMerchant } from "../store/merchants.ts";
-import { notify, withdrawnMessages } from "../store/notifications.ts";
+} from "../import/import-file.ts";
+import { HISTORY_KIND_BY_NAME, KIND_NAMES } from "../import/record-kinds.ts";
+import { notify, withdrawnMessages } from "../postgres/notifications.ts";
+import { findMerchant } from "../tables/merchants.ts";
 import {
   type Command,
   type CommandContext,

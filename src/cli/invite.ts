@@ -2,7 +2,7 @@ import { createInvite, INVITE_LIFETIME_MS } from "../auth/invites.ts";
 import { isEmail, normalizeEmail } from "../auth/sign-in.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import { ROLES } from "../domain/role.ts";
-import { writeAuditEntry } from "../store/audit-log.ts";
+import { writeAuditEntry } from "../tables/audit-log.ts";
 import { type Command, EXIT_CODES, textOption, UsageError, withDatabase } from "./command.ts";
 import { resolveMerchant } from "./resolve-merchant.ts";
 

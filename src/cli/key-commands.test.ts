@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { testClock, testKey, testMerchant, testPorts } from "../api/api.fixture.ts";
-import { apiKeysOfMerchant } from "../store/api-keys.ts";
-import { listAuditEntries } from "../store/audit-log.ts";
+import { apiKeysOfMerchant } from "../tables/api-keys.ts";
+import { listAuditEntries } from "../tables/audit-log.ts";
 import { createTestContext } from "./context.fixture.ts";
 import { keyRevoke } from "./key-commands.ts";
 

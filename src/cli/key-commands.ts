@@ -3,10 +3,10 @@ import { DAY_MS } from "../domain/durations.ts";
 import { PERMISSIONS, type Permission } from "../domain/permission.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import type { Ports } from "../domain/ports.ts";
-import { type ApiKey, apiKeysOfMerchant, lockApiKey, revokeApiKey } from "../store/api-keys.ts";
-import { writeAuditEntry } from "../store/audit-log.ts";
-import type { Tx } from "../store/database.ts";
-import { findMerchant } from "../store/merchants.ts";
+import type { Tx } from "../postgres/database.ts";
+import { type ApiKey, apiKeysOfMerchant, lockApiKey, revokeApiKey } from "../tables/api-keys.ts";
+import { writeAuditEntry } from "../tables/audit-log.ts";
+import { findMerchant } from "../tables/merchants.ts";
 import {
   type Command,
   CommandFailure,

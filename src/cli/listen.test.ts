@@ -11,7 +11,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { createWebhookReceiver, nodeListener, type WebhookEvent } from "#sdk";
-import type { Settings } from "../config.ts";
+import type { Settings } from "../config/config.ts";
 import { type Command, type CommandContext, EXIT_CODES, UsageError } from "./command.ts";
 import { postOnce } from "./development-endpoint.ts";
 import { listen } from "./listen.ts";

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { ensureLocalCertificate } from "../api/local-certificate.ts";
+import { ensureLocalCertificate } from "../http/local-certificate.ts";
 import { type Command, type CommandContext, CommandFailure, EXIT_CODES, integerOption, UsageError } from "./command.ts";
 import { developmentUrlOption, LISTEN_PORT, postOnce } from "./development-endpoint.ts";
 

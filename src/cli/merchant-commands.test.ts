@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { listAuditEntries } from "../store/audit-log.ts";
+import { listAuditEntries } from "../tables/audit-log.ts";
 import { createTestContext } from "./context.fixture.ts";
 import { merchantCreate, merchantSet } from "./merchant-commands.ts";
 

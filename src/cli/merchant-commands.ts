@@ -3,11 +3,11 @@ import { checkWebhookHost } from "../delivery/https/check-webhook-host.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import { PERMISSIONS } from "../domain/permission.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
-import { changeMerchant, createMerchant, type ExtraWrite } from "../recovery/merchant-settings.ts";
-import { auditCreation, auditSettings } from "../recovery/settings-audit.ts";
-import { SETTINGS_WORDING } from "../recovery/settings-wording.ts";
-import { runningExperiment } from "../store/experiments.ts";
-import { listMerchants } from "../store/merchants.ts";
+import { changeMerchant, createMerchant, type ExtraWrite } from "../merchants/merchant-settings.ts";
+import { auditCreation, auditSettings } from "../merchants/settings-audit.ts";
+import { SETTINGS_WORDING } from "../merchants/settings-wording.ts";
+import { runningExperiment } from "../tables/experiments.ts";
+import { listMerchants } from "../tables/merchants.ts";
 import {
   type Command,
   type CommandContext,

@@ -1,8 +1,8 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
-import { deleteMerchant } from "../recovery/delete-merchant.ts";
-import { findMerchant } from "../store/merchants.ts";
-import { findOtherListeners, notify, withdrawnMessages } from "../store/notifications.ts";
+import { deleteMerchant } from "../merchants/delete-merchant.ts";
+import { findOtherListeners, notify, withdrawnMessages } from "../postgres/notifications.ts";
+import { findMerchant } from "../tables/merchants.ts";
 import { type Command, CommandFailure, EXIT_CODES, isUuid, textOption, withDatabase } from "./command.ts";
 import { createProgressLine } from "./progress-line.ts";
 

@@ -1,6 +1,6 @@
 import { findWebhookUrlProblem, parseAllowList } from "../delivery/https/address-guard.ts";
-import type { MerchantSettings } from "../recovery/merchant-settings.ts";
-import { EXPLORATION_MIN_OUTCOMES } from "../recovery/model-cache.ts";
+import { EXPLORATION_MIN_OUTCOMES } from "../learning/model-cache.ts";
+import type { MerchantSettings } from "../merchants/merchant-settings.ts";
 import {
   type CommandContext,
   type CommandOptions,

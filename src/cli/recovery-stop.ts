@@ -1,6 +1,6 @@
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
-import { stopRecovery } from "../recovery/stop-recovery.ts";
-import { type ChannelMessage, notify, withdrawnMessages } from "../store/notifications.ts";
+import { stopRecovery } from "../merchants/stop-recovery.ts";
+import { type ChannelMessage, notify, withdrawnMessages } from "../postgres/notifications.ts";
 import { type Command, CommandFailure, EXIT_CODES, textOption, withDatabase } from "./command.ts";
 import { resolveMerchantByInvoice } from "./resolve-merchant.ts";
 

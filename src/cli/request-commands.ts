@@ -1,4 +1,4 @@
-import { findRequest, type LoggedRequest, listRequests, UNAUTHENTICATED_MERCHANT_ID } from "../store/request-log.ts";
+import { findRequest, type LoggedRequest, listRequests, UNAUTHENTICATED_MERCHANT_ID } from "../tables/request-log.ts";
 import {
   type Command,
   CommandFailure,

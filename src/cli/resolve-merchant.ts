@@ -1,7 +1,7 @@
-import type { Tx } from "../store/database.ts";
-import { merchantsWithEvent } from "../store/events.ts";
-import { merchantsWithInvoice } from "../store/invoices.ts";
-import { findMerchant, listMerchants } from "../store/merchants.ts";
+import type { Tx } from "../postgres/database.ts";
+import { merchantsWithEvent } from "../tables/events.ts";
+import { merchantsWithInvoice } from "../tables/invoices.ts";
+import { findMerchant, listMerchants } from "../tables/merchants.ts";
 import { CommandFailure, isUuid, type OptionValues, textOption, UsageError } from "./command.ts";
 
 /** The merchant that is named, or the only one. */

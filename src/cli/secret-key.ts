@@ -1,9 +1,9 @@
-import { resealAll } from "../recovery/reseal.ts";
-import { openDatabase } from "../store/database.ts";
-import { countOtherSessions } from "../store/database-dump.ts";
-import { forgetKeys } from "../store/installation.ts";
-import { listMerchants } from "../store/merchants.ts";
-import { roleAddresses } from "../store/roles.ts";
+import { resealAll } from "../merchants/reseal.ts";
+import { openDatabase } from "../postgres/database.ts";
+import { countOtherSessions } from "../postgres/database-dump.ts";
+import { roleAddresses } from "../postgres/roles.ts";
+import { forgetKeys } from "../tables/installation.ts";
+import { listMerchants } from "../tables/merchants.ts";
 import { type Command, CommandFailure, EXIT_CODES, withDatabase } from "./command.ts";
 import { createProgressLine } from "./progress-line.ts";
 

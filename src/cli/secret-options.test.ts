@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
-import type { Database } from "../store/database.ts";
+import type { Database } from "../postgres/database.ts";
 import { CommandFailure, type OptionValues, UsageError } from "./command.ts";
 import { loadAllCommands } from "./commands.ts";
 import { createTestContext } from "./context.fixture.ts";

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createTestDatabase } from "../../test/database.ts";
 import { realPorts } from "../delivery/deliverer.fixture.ts";
-import { listAuditEntries } from "../store/audit-log.ts";
-import { listMerchants } from "../store/merchants.ts";
+import { listAuditEntries } from "../tables/audit-log.ts";
+import { listMerchants } from "../tables/merchants.ts";
 import { createFirstApiKey } from "./serve.ts";
 
 test("the first merchant and its key stand in the audit log, and a second start makes neither", async () => {

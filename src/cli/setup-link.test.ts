@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { testClock, testMerchant, testPorts } from "../api/api.fixture.ts";
 import { findValidInvite } from "../auth/invites.ts";
-import type { Settings } from "../config.ts";
+import type { Settings } from "../config/config.ts";
 import type { RunningService } from "../start.ts";
 import type { CommandContext } from "./command.ts";
 import { setupInstructions } from "./setup-link.ts";

@@ -1,12 +1,12 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInvite, SETUP_INVITE_LIFETIME_MS } from "../auth/invites.ts";
-import type { Settings } from "../config.ts";
-import { writeSecretFile } from "../open-store.ts";
+import type { Settings } from "../config/config.ts";
+import { writeSecretFile } from "../process/open-store.ts";
 import type { RunningService } from "../start.ts";
-import { forgetSetupInvites } from "../store/invites.ts";
-import { listMerchants } from "../store/merchants.ts";
-import { hasPeople } from "../store/people.ts";
+import { forgetSetupInvites } from "../tables/invites.ts";
+import { listMerchants } from "../tables/merchants.ts";
+import { hasPeople } from "../tables/people.ts";
 import type { CommandContext } from "./command.ts";
 
 /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { DAY, HOUR, openStage, START } from "../recovery/stage.fixture.ts";
-import { decisionsOfCase } from "../store/decisions.ts";
+import { decisionsOfCase } from "../tables/decisions.ts";
 import type { OptionValues } from "./command.ts";
 import { createTestContext } from "./context.fixture.ts";
 import { experimentStart } from "./experiment-commands.ts";

@@ -1,5 +1,5 @@
 import { formatMoneyText } from "../domain/currency.ts";
-import { computeShadowFigures, type ShadowFigures } from "../recovery/shadow-figures.ts";
+import { computeShadowFigures, type ShadowFigures } from "../shadow/shadow-figures.ts";
 import {
   COMPARISON_CAVEAT,
   describeCounts,
@@ -10,8 +10,8 @@ import {
   listStancesWithRetries,
   NO_RETRY,
   STANCE_WORDING,
-} from "../recovery/shadow-wording.ts";
-import { findMerchant } from "../store/merchants.ts";
+} from "../shadow/shadow-wording.ts";
+import { findMerchant } from "../tables/merchants.ts";
 import { type Command, EXIT_CODES, formatTable, timeOption, withDatabase } from "./command.ts";
 import { resolveMerchant } from "./resolve-merchant.ts";
 

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { buildChartData, type ChartData } from "../../simulator/trial/chart-data.ts";
-import { WorldFault } from "../../simulator/trial/checked-world.ts";
+import { buildChartData, type ChartData } from "../../lab/trial/chart-data.ts";
+import { WorldFault } from "../../lab/trial/checked-world.ts";
 import {
   type Comparison,
   type ComparisonListener,
@@ -10,17 +10,11 @@ import {
   DEFAULT_POLICY_NAMES,
   POLICY_NAMES,
   REQUIRED_POLICY_NAMES,
-} from "../../simulator/trial/compare-policies.ts";
-import { renderReport } from "../../simulator/trial/comparison-report.ts";
-import {
-  buildRows,
-  COLUMNS,
-  describeClosedGap,
-  describeWorld,
-  LEGEND,
-} from "../../simulator/trial/comparison-wording.ts";
-import { openWorld, readPretrainedModel, WORLDS } from "../../simulator/trial/open-world.ts";
-import { LAW_NAMES } from "../../simulator/worlds/simple-law-world.ts";
+} from "../../lab/trial/compare-policies.ts";
+import { renderReport } from "../../lab/trial/comparison-report.ts";
+import { buildRows, COLUMNS, describeClosedGap, describeWorld, LEGEND } from "../../lab/trial/comparison-wording.ts";
+import { openWorld, readPretrainedModel, WORLDS } from "../../lab/trial/open-world.ts";
+import { LAW_NAMES } from "../../lab/worlds/simple-law-world.ts";
 import {
   type Command,
   type CommandContext,

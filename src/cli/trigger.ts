@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ensureLocalCertificate } from "../api/local-certificate.ts";
-import { uuidV7 } from "../clock.ts";
 import { authorizationHeader } from "../delivery/https/credential.ts";
 import { createSigner } from "../delivery/https/signature.ts";
 import { HOUR_MS } from "../domain/durations.ts";
 import { buildEnvelope, buildFlatRetryRequest, EVENT_TYPES, type RecoveryActionData } from "../domain/event.ts";
 import { ACTION_SUGGESTIONS } from "../domain/recovery-action.ts";
+import { ensureLocalCertificate } from "../http/local-certificate.ts";
+import { uuidV7 } from "../process/clock.ts";
 import {
   type Command,
   type CommandContext,

@@ -5,9 +5,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { ensureLocalCertificate } from "../api/local-certificate.ts";
-import type { Settings } from "../config.ts";
-import type { Database } from "../store/database.ts";
+import type { Settings } from "../config/config.ts";
+import { ensureLocalCertificate } from "../http/local-certificate.ts";
+import type { Database } from "../postgres/database.ts";
 import { createTestContext } from "./context.fixture.ts";
 import { trust } from "./trust.ts";
 

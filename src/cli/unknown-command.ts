@@ -1,4 +1,4 @@
-import { suggestName } from "../suggest-name.ts";
+import { suggestName } from "../config/suggest-name.ts";
 import { COMMAND_NAMES } from "./commands.ts";
 
 const ONE_WORD_COMMANDS = COMMAND_NAMES.filter((name) => !name.includes(" "));

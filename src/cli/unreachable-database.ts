@@ -1,5 +1,5 @@
-import type { Settings } from "../config.ts";
-import { isOutage, sqlState } from "../store/database-errors.ts";
+import type { Settings } from "../config/config.ts";
+import { isOutage, sqlState } from "../postgres/database-errors.ts";
 
 /** What is said when the database of `DATABASE_URL` cannot be reached, and how to mend it; null when the trouble is another one. */
 export function describeUnreachableDatabase(

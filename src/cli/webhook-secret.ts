@@ -1,9 +1,9 @@
 import { formatSecret } from "../delivery/https/signature.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
-import { removeWebhookSecret, rotateWebhookSecret } from "../recovery/merchant-settings.ts";
-import { auditSettings } from "../recovery/settings-audit.ts";
-import { findMerchant } from "../store/merchants.ts";
+import { removeWebhookSecret, rotateWebhookSecret } from "../merchants/merchant-settings.ts";
+import { auditSettings } from "../merchants/settings-audit.ts";
+import { findMerchant } from "../tables/merchants.ts";
 import {
   type Command,
   CommandFailure,

@@ -13,9 +13,9 @@ import {
   START,
 } from "../delivery/deliverer.fixture.ts";
 import { USER_AGENT } from "../delivery/https/request-head.ts";
-import { listDeliveries } from "../store/delivery-states.ts";
-import { findMerchant } from "../store/merchants.ts";
-import { seal } from "../store/secret-box.ts";
+import { listDeliveries } from "../tables/delivery-states.ts";
+import { findMerchant } from "../tables/merchants.ts";
+import { seal } from "../tables/secret-box.ts";
 import type { Command } from "./command.ts";
 import { createTestContext } from "./context.fixture.ts";
 import { deliveryShow } from "./delivery-commands.ts";

@@ -6,7 +6,7 @@ import {
   withoutControlCharacters,
 } from "../delivery/test-event.ts";
 import { EVENT_TYPES, type EventType } from "../domain/event.ts";
-import { findMerchant } from "../store/merchants.ts";
+import { findMerchant } from "../tables/merchants.ts";
 import {
   type Command,
   type CommandContext,

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { ApiError } from "../api/errors.ts";
-import { errorFields, isOutage } from "../store/database-errors.ts";
+import { ApiError } from "../http/errors.ts";
+import { errorFields, isOutage } from "../postgres/database-errors.ts";
 import { type ConsoleOptions, sendHtml } from "./console.ts";
 import { type Html, html } from "./html.ts";
 import { PageError } from "./page-error.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { testClock, testPorts } from "../api/api.fixture.ts";
-import { type Database, prepared } from "../store/database.ts";
-import { listRequests, UNAUTHENTICATED_MERCHANT_ID } from "../store/request-log.ts";
+import { type Database, prepared } from "../postgres/database.ts";
+import { listRequests, UNAUTHENTICATED_MERCHANT_ID } from "../tables/request-log.ts";
 import { createTestConsole, type TestConsole } from "./console.fixture.ts";
 
 let at: TestConsole;

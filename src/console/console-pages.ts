@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Pages } from "../api/api.ts";
 import { ROLE_OPERATIONS, type RoleOperation } from "../domain/role.ts";
+import type { Pages } from "../http/api.ts";
 import { answerPageError } from "./answer-page-error.ts";
 import { assetRoutes } from "./assets/assets.ts";
 import { type Console, type ConsoleOptions, type PageHandler, redirectTo, sendHtml } from "./console.ts";

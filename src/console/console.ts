@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
-import type { TrustedProxies } from "../api/client-address.ts";
 import type { Mailer } from "../auth/mail.ts";
 import type { Oidc } from "../auth/oidc.ts";
 import type { Passwords } from "../auth/password.ts";
 import type { AllowedAddress } from "../delivery/https/address-guard.ts";
 import type { SendTestEvent } from "../delivery/test-event.ts";
+import type { OnWithdrawn } from "../domain/event.ts";
 import type { JobKind } from "../domain/job.ts";
 import type { Ports } from "../domain/ports.ts";
 import type { RoleOperation } from "../domain/role.ts";
-import type { OnWithdrawn } from "../recovery/store-batches.ts";
-import type { Database } from "../store/database.ts";
-import type { SecretKeys } from "../store/secret-box.ts";
-import type { TenantDatabase } from "../store/tenant-database.ts";
+import type { TrustedProxies } from "../http/client-address.ts";
+import type { Database } from "../postgres/database.ts";
+import type { TenantDatabase } from "../postgres/tenant-database.ts";
+import type { SecretKeys } from "../tables/secret-box.ts";
 import type { Page } from "./page-layout.ts";
 import type { Visit } from "./visit.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { testApi } from "../api/api.fixture.ts";
 import { createOidc } from "../auth/oidc.ts";
-import { uuidV7 } from "../clock.ts";
+import { uuidV7 } from "../process/clock.ts";
 import { createTestConsole, ORIGIN, PASSWORD, type TestConsole } from "./console.fixture.ts";
 import { createConsolePages } from "./console-pages.ts";
 

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { clientAddress, parseTrustedProxies } from "../api/client-address.ts";
 import { findValidSession } from "../auth/sessions.ts";
 import type { Actor, Person } from "../domain/person.ts";
 import { isAllowed, type Role, type RoleOperation } from "../domain/role.ts";
-import type { Database } from "../store/database.ts";
-import { type Membership, membershipsOf } from "../store/people.ts";
+import { clientAddress, parseTrustedProxies } from "../http/client-address.ts";
+import type { Database } from "../postgres/database.ts";
+import { type Membership, membershipsOf } from "../tables/people.ts";
 import type { ConsoleOptions } from "./console.ts";
 import { PageError } from "./page-error.ts";
 

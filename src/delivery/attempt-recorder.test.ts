@@ -5,7 +5,7 @@ import pino from "pino";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import type { Event } from "../domain/event.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { type EndedAttempt, listAttemptsOfEvent } from "../store/delivery-attempts.ts";
+import { type EndedAttempt, listAttemptsOfEvent } from "../tables/delivery-attempts.ts";
 import { createAttemptRecorder } from "./attempt-recorder.ts";
 import { makeEvents, makeMerchant, realPorts, START } from "./deliverer.fixture.ts";
 

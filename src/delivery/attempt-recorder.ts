@@ -1,8 +1,8 @@
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
-import type { Database } from "../store/database.ts";
-import { errorFields, isOutage } from "../store/database-errors.ts";
-import { type EndedAttempt, recordAttempts, recordWithdrawnAttempts } from "../store/delivery-attempts.ts";
+import type { Database } from "../postgres/database.ts";
+import { errorFields, isOutage } from "../postgres/database-errors.ts";
+import { type EndedAttempt, recordAttempts, recordWithdrawnAttempts } from "../tables/delivery-attempts.ts";
 
 export interface AttemptRecorder {
   add(ended: EndedAttempt): void;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import type { Merchant, WebhookAuth } from "../domain/merchant.ts";
-import { seal } from "../store/secret-box.ts";
+import { seal } from "../tables/secret-box.ts";
 import { realPorts, SECRET_KEYS, START } from "./deliverer.fixture.ts";
 import { createSender, type Sender } from "./https/https-sender.ts";
 import { type Receiver, type Request, startRawReceiver, startReceiver } from "./https/receiver.fixture.ts";

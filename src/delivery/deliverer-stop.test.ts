@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { type Database, prepared, type Statement } from "../store/database.ts";
-import { listAttemptsOfEvent } from "../store/delivery-attempts.ts";
+import { type Database, prepared, type Statement } from "../postgres/database.ts";
+import { listAttemptsOfEvent } from "../tables/delivery-attempts.ts";
 import { createManualClock, makeDeliverer, makeEvents, makeMerchant, START } from "./deliverer.fixture.ts";
 
 let database: TestDatabase;

@@ -1,14 +1,14 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import pino from "pino";
-import { uuidV7 } from "../clock.ts";
 import { buildEnvelope, type EventType } from "../domain/event.ts";
 import { MERCHANT_DEFAULTS, type Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import { openCases } from "../store/cases.ts";
-import type { Database } from "../store/database.ts";
-import { insertEvents } from "../store/events.ts";
-import { insertMerchant } from "../store/merchants.ts";
-import { seal } from "../store/secret-box.ts";
+import type { Database } from "../postgres/database.ts";
+import { uuidV7 } from "../process/clock.ts";
+import { openCases } from "../tables/cases.ts";
+import { insertEvents } from "../tables/events.ts";
+import { insertMerchant } from "../tables/merchants.ts";
+import { seal } from "../tables/secret-box.ts";
 import { createDeliverer, type DelivererOptions } from "./deliverer.ts";
 
 export const SECRET_KEYS = [Buffer.alloc(32, 7)];

@@ -1,11 +1,11 @@
 import { setTimeout as sleepFor } from "node:timers/promises";
 import type { Logger as Log } from "pino";
 import type { Ports } from "../domain/ports.ts";
-import type { Database } from "../store/database.ts";
-import { errorFields } from "../store/database-errors.ts";
-import { type DueDelivery, dueDeliveries, firstDeliveriesDue } from "../store/deliveries.ts";
-import type { EndedAttempt } from "../store/delivery-attempts.ts";
-import type { SecretKeys } from "../store/secret-box.ts";
+import type { Database } from "../postgres/database.ts";
+import { errorFields } from "../postgres/database-errors.ts";
+import { type DueDelivery, dueDeliveries, firstDeliveriesDue } from "../tables/deliveries.ts";
+import type { EndedAttempt } from "../tables/delivery-attempts.ts";
+import type { SecretKeys } from "../tables/secret-box.ts";
 import { createAttemptRecorder } from "./attempt-recorder.ts";
 import { spendToken, tokensLeft } from "./delivery-rate.ts";
 import { createDueDeliveryReader } from "./due-delivery-reader.ts";

@@ -1,10 +1,10 @@
 import type { Logger as Log } from "pino";
 import { DAY_MS, MINUTE_MS } from "../domain/durations.ts";
 import type { Ports } from "../domain/ports.ts";
-import type { Database } from "../store/database.ts";
-import { errorFields } from "../store/database-errors.ts";
-import type { EndedAttempt } from "../store/delivery-attempts.ts";
-import { clearEndpointFailing, markEndpointFailing, pauseFailingEndpoint } from "../store/endpoint-states.ts";
+import type { Database } from "../postgres/database.ts";
+import { errorFields } from "../postgres/database-errors.ts";
+import type { EndedAttempt } from "../tables/delivery-attempts.ts";
+import { clearEndpointFailing, markEndpointFailing, pauseFailingEndpoint } from "../tables/endpoint-states.ts";
 import type { Lane } from "./merchant-lane.ts";
 
 /** Watches whether an endpoint fails everything, and pauses one that has done so for days. Nothing is dropped: its deliveries wait. */

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
 import pino from "pino";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { type Connection, type Database, prepared } from "../store/database.ts";
+import { type Connection, type Database, prepared } from "../postgres/database.ts";
 import { createManualClock } from "./deliverer.fixture.ts";
 import { createLeases, LEASE_TIMINGS } from "./leases.ts";
 

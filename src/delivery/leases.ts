@@ -1,14 +1,14 @@
 import type { Logger as Log } from "pino";
 import { BUCKET_COUNT } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
+import type { Connection, Database, Tx } from "../postgres/database.ts";
 import {
   acquireLeases,
   announceDeliverer,
   countDeliverers,
   releaseLeases,
   renewLeases,
-} from "../store/bucket-leases.ts";
-import type { Connection, Database, Tx } from "../store/database.ts";
+} from "../tables/bucket-leases.ts";
 
 export interface LeaseTimings {
   /** How long a lease lasts when its owner hangs; real time. */

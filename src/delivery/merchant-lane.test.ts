@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Merchant } from "../domain/merchant.ts";
-import type { DueDelivery } from "../store/deliveries.ts";
+import type { DueDelivery } from "../tables/deliveries.ts";
 import {
   beginRead,
   createLane,

@@ -1,5 +1,5 @@
 import type { Merchant } from "../domain/merchant.ts";
-import type { DueDelivery } from "../store/deliveries.ts";
+import type { DueDelivery } from "../tables/deliveries.ts";
 import { createFullBucket, type RateBucket, tokensLeft } from "./delivery-rate.ts";
 import type { DeliveryTarget } from "./send-attempt.ts";
 

@@ -3,10 +3,10 @@ import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pino from "pino";
 import { createTestDatabase } from "../../test/database.ts";
-import { createRealPorts } from "../clock.ts";
-import { changeMerchant } from "../recovery/merchant-settings.ts";
-import { prepared } from "../store/database.ts";
-import { changedMerchants, readChangeMark, updateMerchant } from "../store/merchants.ts";
+import { changeMerchant } from "../merchants/merchant-settings.ts";
+import { prepared } from "../postgres/database.ts";
+import { createRealPorts } from "../process/clock.ts";
+import { changedMerchants, readChangeMark, updateMerchant } from "../tables/merchants.ts";
 import { makeMerchant, SECRET_KEYS } from "./deliverer.fixture.ts";
 import { createLanes } from "./merchant-lanes.ts";
 

@@ -1,10 +1,10 @@
 import type { Logger as Log } from "pino";
 import type { Merchant } from "../domain/merchant.ts";
-import type { Database } from "../store/database.ts";
-import { errorFields } from "../store/database-errors.ts";
-import { changedMerchants, listMerchants, readChangeMark } from "../store/merchants.ts";
-import { insertRequestHeads } from "../store/request-heads.ts";
-import type { SecretKeys } from "../store/secret-box.ts";
+import type { Database } from "../postgres/database.ts";
+import { errorFields } from "../postgres/database-errors.ts";
+import { changedMerchants, listMerchants, readChangeMark } from "../tables/merchants.ts";
+import { insertRequestHeads } from "../tables/request-heads.ts";
+import type { SecretKeys } from "../tables/secret-box.ts";
 import { createLane, type Lane } from "./merchant-lane.ts";
 import { createTarget, type DeliveryTarget } from "./send-attempt.ts";
 

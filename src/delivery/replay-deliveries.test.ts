@@ -3,10 +3,10 @@ import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { endCases } from "../store/cases.ts";
-import { listAttemptsOfEvent } from "../store/delivery-attempts.ts";
-import { DELIVERY_STATES, findReplayable, listDeliveries, replayEvents } from "../store/delivery-states.ts";
-import { withdrawEvents } from "../store/events.ts";
+import { endCases } from "../tables/cases.ts";
+import { listAttemptsOfEvent } from "../tables/delivery-attempts.ts";
+import { DELIVERY_STATES, findReplayable, listDeliveries, replayEvents } from "../tables/delivery-states.ts";
+import { withdrawEvents } from "../tables/events.ts";
 import { createManualClock, makeDeliverer, makeEvents, makeMerchant, START } from "./deliverer.fixture.ts";
 import type { Reply } from "./https/exchange.ts";
 

@@ -1,7 +1,7 @@
 import { buildTestBody, type EventType } from "../domain/event.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import type { SecretKeys } from "../store/secret-box.ts";
+import type { SecretKeys } from "../tables/secret-box.ts";
 import { startTrace, type TraceResult } from "./https/attempt-trace.ts";
 import { maskAuthorization, redactSecrets } from "./https/credential.ts";
 import { type Diagnosis, diagnose } from "./https/diagnosis.ts";

@@ -78,3 +78,6 @@ const actionFields = (data: RecoveryActionData) => ({
   actionSuggestion: `ACTION_SUGGESTION_${data.actionSuggestion}`,
   idealRetryTime: data.idealRetryTime.toISOString(),
 });
+
+/** Told after the commit which events were withdrawn, so that a sender that has read them already drops them. */
+export type OnWithdrawn = (merchantId: string, eventIds: readonly string[]) => void;

@@ -1,4 +1,4 @@
-/** The ways in which the outside reaches pure code: time and chance, made in clock.ts and passed in. */
+/** The ways in which the outside reaches pure code: time and chance, made in process/clock.ts and passed in. */
 export interface Ports {
   /** Service time: for everything stored or scheduled. May run fast in demos and tests. */
   now(): Date;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { prepared } from "../store/database.ts";
+import { prepared } from "../postgres/database.ts";
 import { HOUR, MINUTE, openStage } from "./stage.fixture.ts";
 
 const stage = await openStage();

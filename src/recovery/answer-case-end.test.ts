@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { buildExplanation } from "./answers.ts";
-import { loadExplainedCase } from "./load-explained-case.ts";
+import { buildExplanation } from "../explain/answers.ts";
+import { loadExplainedCase } from "../explain/load-explained-case.ts";
 import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
 
 // What is said of an invoice that nothing more is decided about.

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import type { Subscription } from "../domain/subscription.ts";
-import { findAnswer } from "./answers.fixture.ts";
-import { loadExplainedCase } from "./load-explained-case.ts";
-import type { MerchantSettings } from "./merchant-settings.ts";
+import { findAnswer } from "../explain/answers.fixture.ts";
+import { loadExplainedCase } from "../explain/load-explained-case.ts";
+import type { MerchantSettings } from "../merchants/merchant-settings.ts";
 import { DAY, HOUR, openStage } from "./stage.fixture.ts";
 
 // What is said to be known, and to have changed.

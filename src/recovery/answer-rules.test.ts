@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { findAnswer } from "./answers.fixture.ts";
-import { loadExplainedCase } from "./load-explained-case.ts";
-import type { MerchantSettings } from "./merchant-settings.ts";
+import { findAnswer } from "../explain/answers.fixture.ts";
+import { loadExplainedCase } from "../explain/load-explained-case.ts";
+import type { MerchantSettings } from "../merchants/merchant-settings.ts";
 import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
 
 // What is said of moments that could not be chosen, by a rule or for another reason.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { buildExplanation } from "./answers.ts";
-import { loadExplainedCase } from "./load-explained-case.ts";
+import { buildExplanation } from "../explain/answers.ts";
+import { loadExplainedCase } from "../explain/load-explained-case.ts";
 import { DAY, openStage } from "./stage.fixture.ts";
 
 const stage = await openStage();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { buildExplanation, nameTimeZone } from "./answers.ts";
-import { loadExplainedCase } from "./load-explained-case.ts";
+import { buildExplanation, nameTimeZone } from "../explain/answers.ts";
+import { loadExplainedCase } from "../explain/load-explained-case.ts";
 import { HOUR, openStage } from "./stage.fixture.ts";
 
 const stage = await openStage();

@@ -3,10 +3,10 @@ import { after, beforeEach, test } from "node:test";
 import type { Merchant } from "../domain/merchant.ts";
 import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import { listAuditEntries } from "../store/audit-log.ts";
+import { ingestTransactions } from "../ingest/ingest.ts";
+import { auditReplay, replayExhausted } from "../merchants/replay.ts";
+import { listAuditEntries } from "../tables/audit-log.ts";
 import { openBalanceStage } from "./balance.fixture.ts";
-import { ingestTransactions } from "./ingest.ts";
-import { auditReplay, replayExhausted } from "./replay.ts";
 import { DAY, MINUTE, START } from "./stage.fixture.ts";
 
 const stage = await openBalanceStage();

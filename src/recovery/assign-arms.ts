@@ -1,10 +1,10 @@
 import { DAY_MS } from "../domain/durations.ts";
 import type { Experiment } from "../domain/experiment.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { type Assignment, assignArm } from "../experiments/assignment.ts";
-import type { NewCase } from "../store/cases.ts";
-import type { Tx } from "../store/database.ts";
-import { armsOfCustomers, enrollInvoices } from "../store/experiment-invoices.ts";
+import { type Assignment, assignArm } from "../experiments/statistics/assignment.ts";
+import type { Tx } from "../postgres/database.ts";
+import type { NewCase } from "../tables/cases.ts";
+import { armsOfCustomers, enrollInvoices } from "../tables/experiment-invoices.ts";
 
 /**
  * Gives cases that are about to be opened their arms: by the customer where an experiment runs.

@@ -1,8 +1,9 @@
 // What tests of what is owed begin with.
-import { prepared } from "../store/database.ts";
-import { listConflicts } from "../store/invoice-conflicts.ts";
-import { buildAnswers } from "./answers.ts";
-import { loadExplainedCase } from "./load-explained-case.ts";
+
+import { buildAnswers } from "../explain/answers.ts";
+import { loadExplainedCase } from "../explain/load-explained-case.ts";
+import { prepared } from "../postgres/database.ts";
+import { listConflicts } from "../tables/invoice-conflicts.ts";
 import { openStage } from "./stage.fixture.ts";
 
 const SELECT_AMOUNTS = prepared(

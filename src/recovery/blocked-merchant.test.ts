@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Merchant } from "../domain/merchant.ts";
-import { type Database, prepared, type Tx } from "../store/database.ts";
-import { advanceMerchantClock } from "../store/merchant-clocks.ts";
+import { type Database, prepared, type Tx } from "../postgres/database.ts";
+import { advanceMerchantClock } from "../tables/merchant-clocks.ts";
 import { openStage } from "./stage.fixture.ts";
 
 // A process that stopped in the middle of deciding for a merchant.

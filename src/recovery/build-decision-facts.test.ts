@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { buildSituation } from "../decisions/situation.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import type { PendingRetryRequest } from "../store/recovery-actions.ts";
+import { buildSituation } from "../engine/situation.ts";
+import type { PendingRetryRequest } from "../tables/recovery-actions.ts";
 import { buildDecisionFacts, declineCodesOf } from "./build-decision-facts.ts";
 import type { CaseView } from "./case-view.ts";
 

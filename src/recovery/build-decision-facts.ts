@@ -1,15 +1,15 @@
-import type { DecisionFacts, Decline } from "../decisions/decision-facts.ts";
 import type { Case } from "../domain/case.ts";
 import { isInRecovery } from "../domain/invoice.ts";
 import { OUTCOME_WAIT_MS } from "../domain/recovery-action.ts";
-import type { LedgerEntry } from "../rules/attempt-ledger.ts";
-import { findBrand } from "../rules/card-networks.ts";
-import { endsRetries } from "../rules/decline-groups.ts";
-import { normalizeGatewayCode, normalizeNetworkCode } from "../rules/gateway-codes.ts";
-import { isCard } from "../rules/instrument.ts";
-import { findDeclineGroup } from "../rules/interpret-decline.ts";
-import { isUnsent } from "../rules/unsent-attempts.ts";
-import type { TransactionFacts } from "../store/transactions.ts";
+import type { DecisionFacts, Decline } from "../engine/decision-facts.ts";
+import type { LedgerEntry } from "../engine/rules/attempt-ledger.ts";
+import { findBrand } from "../engine/rules/card-networks.ts";
+import { endsRetries } from "../engine/rules/decline-groups.ts";
+import { normalizeGatewayCode, normalizeNetworkCode } from "../engine/rules/gateway-codes.ts";
+import { isCard } from "../engine/rules/instrument.ts";
+import { findDeclineGroup } from "../engine/rules/interpret-decline.ts";
+import { isUnsent } from "../engine/rules/unsent-attempts.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
 import { computeBalance } from "./balance.ts";
 import {
   buildIsOnReplacementCard,

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import pino from "pino";
-import { newLearnedModel } from "../model/learned-model.ts";
-import { classOf } from "../model/model-layout.ts";
-import { prepared } from "../store/database.ts";
-import { decisionsOfCase } from "../store/decisions.ts";
-import { trainingExamplesAfter } from "../store/learned-models.ts";
+import { newLearnedModel } from "../engine/learned/learned-model.ts";
+import { classOf } from "../engine/learned/model-layout.ts";
+import { prepared } from "../postgres/database.ts";
+import { decisionsOfCase } from "../tables/decisions.ts";
+import { trainingExamplesAfter } from "../tables/learned-models.ts";
 import { createRecoveredCase } from "./recovered-case.fixture.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 

@@ -1,5 +1,5 @@
-import { findSubstituteCards } from "../rules/substitute-cards.ts";
-import type { TransactionFacts } from "../store/transactions.ts";
+import { findSubstituteCards } from "../engine/rules/substitute-cards.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
 
 /** What a card is told apart by; null where no attempt said it. */
 export interface Card {

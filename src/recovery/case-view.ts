@@ -2,11 +2,11 @@ import type { Case } from "../domain/case.ts";
 import type { PreviousDecision } from "../domain/decision.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import type { CustomerInvoice } from "../store/customer-invoices.ts";
-import type { InvoiceConflict } from "../store/invoice-conflicts.ts";
-import type { PendingRetryRequest } from "../store/recovery-actions.ts";
-import type { SubscriptionFacts } from "../store/subscriptions.ts";
-import type { TransactionFacts } from "../store/transactions.ts";
+import type { CustomerInvoice } from "../tables/customer-invoices.ts";
+import type { InvoiceConflict } from "../tables/invoice-conflicts.ts";
+import type { PendingRetryRequest } from "../tables/recovery-actions.ts";
+import type { SubscriptionFacts } from "../tables/subscriptions.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
 import type { DeliveredAction } from "./outcome.ts";
 
 /** All that is known about a case. */

@@ -1,8 +1,8 @@
 import type { Case } from "../domain/case.ts";
-import { lockCases } from "../store/cases.ts";
-import type { Tx } from "../store/database.ts";
-import { deleteOrphanedDueCases, dueCases } from "../store/due-cases.ts";
-import { dequeue, readQueue } from "../store/reevaluation-queue.ts";
+import type { Tx } from "../postgres/database.ts";
+import { lockCases } from "../tables/cases.ts";
+import { deleteOrphanedDueCases, dueCases } from "../tables/due-cases.ts";
+import { dequeue, readQueue } from "../tables/reevaluation-queue.ts";
 
 /** A case to be stepped. */
 export interface ClaimedCase extends Case {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
-import { prepared } from "../store/database.ts";
-import { rescheduleAfterClockReset } from "../store/reschedule-after-clock-reset.ts";
+import { prepared } from "../postgres/database.ts";
+import { rescheduleAfterClockReset } from "../tables/reschedule-after-clock-reset.ts";
 import { HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
 // A clock that was ahead for a moment, and was set back. All merchants are mended at once, so each test has a database of its own.

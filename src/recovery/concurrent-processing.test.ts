@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import pino from "pino";
-import { readPretrainedModel } from "../../simulator/trial/open-world.ts";
+import { readPretrainedModel } from "../../lab/trial/open-world.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { createModelCache } from "./model-cache.ts";
+import { createModelCache } from "../learning/model-cache.ts";
 import { type BatchProcessing, processBatch } from "./process-batch.ts";
 import { processDueCases } from "./process-due-cases.ts";
 import { DAY, MINUTE, openStage } from "./stage.fixture.ts";

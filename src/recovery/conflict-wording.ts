@@ -1,5 +1,5 @@
 import { formatMoneyText } from "../domain/currency.ts";
-import type { InvoiceConflict } from "../store/invoice-conflicts.ts";
+import type { InvoiceConflict } from "../tables/invoice-conflicts.ts";
 import type { Conflict } from "./balance.ts";
 
 /** Returns what contradicts what, as a sentence, and what to do about it. `when`: writes a moment. */

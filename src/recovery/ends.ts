@@ -1,6 +1,6 @@
 import type { Case, EndReason } from "../domain/case.ts";
 import { type Invoice, isInRecovery } from "../domain/invoice.ts";
-import type { CaseEnd } from "../store/cases.ts";
+import type { CaseEnd } from "../tables/cases.ts";
 import type { Balance } from "./balance.ts";
 import type { CaseView } from "./case-view.ts";
 

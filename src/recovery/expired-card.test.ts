@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, beforeEach, test } from "node:test";
-import { prepared } from "../store/database.ts";
-import { buildExplanation } from "./answers.ts";
-import { loadExplainedCase } from "./load-explained-case.ts";
+import { buildExplanation } from "../explain/answers.ts";
+import { loadExplainedCase } from "../explain/load-explained-case.ts";
+import { prepared } from "../postgres/database.ts";
 import { DAY, HOUR, MINUTE, openStage } from "./stage.fixture.ts";
 
 // Another card is asked for, and banks renew expired ones: whatever comes first.

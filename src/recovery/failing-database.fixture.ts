@@ -1,4 +1,4 @@
-import type { Database } from "../store/database.ts";
+import type { Database } from "../postgres/database.ts";
 
 /** A database that is lost after so many statements. */
 export function createFailingDatabase(db: Database, dieAfter: number): { db: Database; made(): number } {

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { Invoice, InvoiceState } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { prepared } from "../store/database.ts";
-import { findInvoices } from "../store/invoices.ts";
+import { ingestInvoices } from "../ingest/ingest-invoices.ts";
+import { prepared } from "../postgres/database.ts";
+import { findInvoices } from "../tables/invoices.ts";
 import { openBalanceStage } from "./balance.fixture.ts";
-import { ingestInvoices } from "./ingest-invoices.ts";
 import { buildInvoice, DAY, HOUR, MINUTE, START } from "./stage.fixture.ts";
 
 // Which version of a record is the truth (contract, "Versions"), and that nobody is charged for what is paid.

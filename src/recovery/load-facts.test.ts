@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import type { Transaction } from "../domain/transaction.ts";
-import { loadExplainedCase } from "./load-explained-case.ts";
+import { loadExplainedCase } from "../explain/load-explained-case.ts";
 import { DAY, openStage, START } from "./stage.fixture.ts";
 
 // What a case looks at, whichever others are stepped with it.

@@ -2,15 +2,15 @@ import type { Case } from "../domain/case.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { blocksCard } from "../rules/guard.ts";
-import { type CustomerInvoice, latestInvoicesOfCustomers } from "../store/customer-invoices.ts";
-import type { Tx } from "../store/database.ts";
-import { latestDecisions } from "../store/decisions.ts";
-import { sentOnceEventKeys } from "../store/events.ts";
-import { conflictsOf } from "../store/invoice-conflicts.ts";
-import { findInvoices } from "../store/invoices.ts";
-import { type PendingRetryRequest, pendingRetryRequests, recoveryActionsOfCases } from "../store/recovery-actions.ts";
-import { readSubscriptionFacts } from "../store/subscriptions.ts";
+import { blocksCard } from "../engine/rules/guard.ts";
+import type { Tx } from "../postgres/database.ts";
+import { type CustomerInvoice, latestInvoicesOfCustomers } from "../tables/customer-invoices.ts";
+import { latestDecisions } from "../tables/decisions.ts";
+import { sentOnceEventKeys } from "../tables/events.ts";
+import { conflictsOf } from "../tables/invoice-conflicts.ts";
+import { findInvoices } from "../tables/invoices.ts";
+import { type PendingRetryRequest, pendingRetryRequests, recoveryActionsOfCases } from "../tables/recovery-actions.ts";
+import { readSubscriptionFacts } from "../tables/subscriptions.ts";
 import {
   latestDeclinesBefore,
   latestSuccessBefore,
@@ -18,7 +18,7 @@ import {
   type TransactionFacts,
   transactionsForCases,
   transactionsOnCards,
-} from "../store/transactions.ts";
+} from "../tables/transactions.ts";
 import { declineCodesOf, instrumentOf } from "./build-decision-facts.ts";
 import { findCardSharers } from "./card.ts";
 import type { CaseView } from "./case-view.ts";

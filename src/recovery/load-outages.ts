@@ -1,3 +1,5 @@
+import type { Case } from "../domain/case.ts";
+import type { Merchant } from "../domain/merchant.ts";
 import {
   findDownTime,
   findRouteDownTime,
@@ -6,17 +8,15 @@ import {
   OUTAGE_LOOKBACK_MS,
   type OutageEvidence,
   routeOf,
-} from "../decisions/detect-outage.ts";
-import type { Case } from "../domain/case.ts";
-import type { Merchant } from "../domain/merchant.ts";
-import { findDeclineGroup } from "../rules/interpret-decline.ts";
-import { isUnsent } from "../rules/unsent-attempts.ts";
-import type { Tx } from "../store/database.ts";
+} from "../engine/detect-outage.ts";
+import { findDeclineGroup } from "../engine/rules/interpret-decline.ts";
+import { isUnsent } from "../engine/rules/unsent-attempts.ts";
+import type { Tx } from "../postgres/database.ts";
 import {
   latestAttemptsAtBanks,
   latestAttemptsOfMerchant,
   type OtherCustomerAttempt,
-} from "../store/other-customers-attempts.ts";
+} from "../tables/other-customers-attempts.ts";
 import { declineCodesOf, instrumentOf } from "./build-decision-facts.ts";
 import { type AttemptHistory, latestRelevantAttempt } from "./card.ts";
 import { paymentProfileOf } from "./payment-profile.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { TransactionFacts } from "../store/transactions.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
 import { openObservedStage } from "./observed.fixture.ts";
 import { listFinishedRetries } from "./observed-retries.ts";
 import { DAY, START } from "./stage.fixture.ts";

@@ -1,7 +1,7 @@
 import type { Case } from "../domain/case.ts";
 import { isApproved } from "../domain/transaction.ts";
-import { isUnsent } from "../rules/unsent-attempts.ts";
-import type { TransactionFacts } from "../store/transactions.ts";
+import { isUnsent } from "../engine/rules/unsent-attempts.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
 import { listMerchantRetries } from "./build-decision-facts.ts";
 import type { CaseView } from "./case-view.ts";
 import { LEDGER_WINDOW_MS } from "./load-facts.ts";

@@ -1,6 +1,6 @@
 import type { Transaction } from "../domain/transaction.ts";
-import { type Database, prepared } from "../store/database.ts";
-import { findMerchantTrainingState, partsSince, SHARED_MODEL } from "../store/learned-models.ts";
+import { type Database, prepared } from "../postgres/database.ts";
+import { findMerchantTrainingState, partsSince, SHARED_MODEL } from "../tables/learned-models.ts";
 import { DAY, MINUTE, openStage, START } from "./stage.fixture.ts";
 
 const TRUNCATE_STAGE = prepared(

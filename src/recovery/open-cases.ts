@@ -1,12 +1,12 @@
 import { DAY_MS } from "../domain/durations.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { Ports } from "../domain/ports.ts";
-import { type EndedCase, endCases, openCases } from "../store/cases.ts";
-import type { Tx } from "../store/database.ts";
-import { withdrawEvents, withdrawRetries } from "../store/events.ts";
-import { runningExperiment } from "../store/experiments.ts";
-import { clearConflicts, saveConflicts } from "../store/invoice-conflicts.ts";
-import { findMerchant } from "../store/merchants.ts";
+import type { Tx } from "../postgres/database.ts";
+import { type EndedCase, endCases, openCases } from "../tables/cases.ts";
+import { withdrawEvents, withdrawRetries } from "../tables/events.ts";
+import { runningExperiment } from "../tables/experiments.ts";
+import { clearConflicts, saveConflicts } from "../tables/invoice-conflicts.ts";
+import { findMerchant } from "../tables/merchants.ts";
 import { assignArms } from "./assign-arms.ts";
 import {
   findEndedByBalance,

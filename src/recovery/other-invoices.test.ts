@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import type { InvoiceState } from "../domain/invoice.ts";
-import { prepared } from "../store/database.ts";
-import { decisionsOfCase } from "../store/decisions.ts";
+import { prepared } from "../postgres/database.ts";
+import { decisionsOfCase } from "../tables/decisions.ts";
 import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
 
 const stage = await openStage();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { TransactionFacts } from "../store/transactions.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
 import { type DeliveredAction, outcomeOf, type PaymentFacts } from "./outcome.ts";
 import { DAY, HOUR, START } from "./stage.fixture.ts";
 

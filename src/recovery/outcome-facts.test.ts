@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { ActionStatus } from "../domain/recovery-action.ts";
-import type { TransactionFacts } from "../store/transactions.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
 import {
   type DeliveredAction,
   hasNamingAttempt,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { replayEvents } from "../store/delivery-states.ts";
+import { replayEvents } from "../tables/delivery-states.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
 const stage = await openStage();

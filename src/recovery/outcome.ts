@@ -1,8 +1,8 @@
 import { DAY_MS } from "../domain/durations.ts";
 import { type ActionStatus, OUTCOME_WAIT_MS, type RecoveryAction } from "../domain/recovery-action.ts";
 import { isApproved } from "../domain/transaction.ts";
-import type { ActionDelivery } from "../store/recovery-actions.ts";
-import type { TransactionFacts } from "../store/transactions.ts";
+import type { ActionDelivery } from "../tables/recovery-actions.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
 
 /** A bank debit may stay pending for days before it says how it ended. */
 export const PENDING_OUTCOME_MS = 14 * DAY_MS;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Invoice } from "../domain/invoice.ts";
-import type { TransactionFacts } from "../store/transactions.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
 import type { CaseView } from "./case-view.ts";
 import { wouldChargeDisputedCard } from "./disputed-card.ts";
 import { NOT_ENDED } from "./ends.ts";

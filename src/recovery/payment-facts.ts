@@ -1,6 +1,6 @@
 import { isInRecovery } from "../domain/invoice.ts";
 import { isApproved } from "../domain/transaction.ts";
-import type { TransactionFacts } from "../store/transactions.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
 import type { Balance } from "./balance.ts";
 import type { CaseView } from "./case-view.ts";
 import type { End } from "./ends.ts";

@@ -1,4 +1,4 @@
-import type { TransactionFacts } from "../store/transactions.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
 import { type AttemptHistory, currentCard, isKnownToUse, latestRelevantAttempt } from "./card.ts";
 
 const INSTRUMENT_FIELDS = ["paymentMethodType", "cardBrand", "cardCountry", "cardFunding", "cardIssuer"] as const;

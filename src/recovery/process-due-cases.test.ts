@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { type Database, prepared } from "../store/database.ts";
-import { decisionsOfCase, latestDecisions } from "../store/decisions.ts";
+import { type Database, prepared } from "../postgres/database.ts";
+import { decisionsOfCase, latestDecisions } from "../tables/decisions.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
 const stage = await openStage();

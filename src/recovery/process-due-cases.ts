@@ -1,6 +1,6 @@
 import type { Ports } from "../domain/ports.ts";
-import { errorFields, isLockTimeout } from "../store/database-errors.ts";
-import { merchantsWithWork, nextDueCase, postponeFailedCase } from "../store/due-cases.ts";
+import { errorFields, isLockTimeout } from "../postgres/database-errors.ts";
+import { merchantsWithWork, nextDueCase, postponeFailedCase } from "../tables/due-cases.ts";
 import { failureBackoffMs } from "./failure-backoff.ts";
 import { type BatchProcessing, processBatch } from "./process-batch.ts";
 

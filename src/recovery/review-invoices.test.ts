@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { EndReason } from "../domain/case.ts";
-import type { ReviewedCase } from "../store/cases.ts";
-import type { StoredInvoice } from "../store/invoices.ts";
-import type { InvoiceAttempt } from "../store/transactions.ts";
+import type { ReviewedCase } from "../tables/cases.ts";
+import type { StoredInvoice } from "../tables/invoices.ts";
+import type { InvoiceAttempt } from "../tables/transactions.ts";
 import type { Balance } from "./balance.ts";
 import {
   findEndedByBalance,

@@ -1,11 +1,11 @@
 import type { EndReason } from "../domain/case.ts";
 import { DAY_MS } from "../domain/durations.ts";
 import { isInRecovery } from "../domain/invoice.ts";
-import { type EndedCase, lockCasesOfInvoices, type ReviewedCase } from "../store/cases.ts";
-import type { Tx } from "../store/database.ts";
-import type { InvoiceConflict } from "../store/invoice-conflicts.ts";
-import { findInvoices, type StoredInvoice } from "../store/invoices.ts";
-import { attemptsOnInvoices, type InvoiceAttempt } from "../store/transactions.ts";
+import type { Tx } from "../postgres/database.ts";
+import { type EndedCase, lockCasesOfInvoices, type ReviewedCase } from "../tables/cases.ts";
+import type { InvoiceConflict } from "../tables/invoice-conflicts.ts";
+import { findInvoices, type StoredInvoice } from "../tables/invoices.ts";
+import { attemptsOnInvoices, type InvoiceAttempt } from "../tables/transactions.ts";
 import { type Balance, type Conflict, computeBalance } from "./balance.ts";
 import { toStoredFacts } from "./conflict-wording.ts";
 import { endOfBalance } from "./ends.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { Experiment } from "../domain/experiment.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import { assignArm } from "../experiments/assignment.ts";
-import { countImmatureByArm, failedWeeks } from "../store/experiment-invoices.ts";
+import { assignArm } from "../experiments/statistics/assignment.ts";
+import { countImmatureByArm, failedWeeks } from "../tables/experiment-invoices.ts";
 import { DAY, openStage, START } from "./stage.fixture.ts";
 
 let stage: Awaited<ReturnType<typeof openStage>>;

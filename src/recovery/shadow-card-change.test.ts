@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { decisionsOfCase } from "../store/decisions.ts";
-import { findAnswer } from "./answers.fixture.ts";
-import { computeShadowFigures } from "./shadow-figures.ts";
-import { describeCounts } from "./shadow-wording.ts";
+import { findAnswer } from "../explain/answers.fixture.ts";
+import { computeShadowFigures } from "../shadow/shadow-figures.ts";
+import { describeCounts } from "../shadow/shadow-wording.ts";
+import { decisionsOfCase } from "../tables/decisions.ts";
 import { DAY, openStage } from "./stage.fixture.ts";
 
 const stage = await openStage();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { readPretrainedModel } from "../../simulator/trial/open-world.ts";
-import { fromPretrained } from "../model/pretrained-model.ts";
+import { readPretrainedModel } from "../../lab/trial/open-world.ts";
+import { fromPretrained } from "../engine/learned/pretrained-model.ts";
 import { DAY, HOUR, START } from "./stage.fixture.ts";
 import {
   at,

@@ -2,7 +2,7 @@
 import type { Case } from "../domain/case.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
-import type { TransactionFacts } from "../store/transactions.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
 import type { CaseView } from "./case-view.ts";
 import type { AvailableModel } from "./decide-case.ts";
 import type { DeliveredAction } from "./outcome.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { SubscriptionFacts } from "../store/subscriptions.ts";
+import type { SubscriptionFacts } from "../tables/subscriptions.ts";
 import { DAY, HOUR, START } from "./stage.fixture.ts";
 import {
   at,

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Decision } from "../decisions/decision-facts.ts";
 import { type Case, sendsCompleteDunning } from "../domain/case.ts";
 import { formatMoneyText } from "../domain/currency.ts";
 import type { DecisionRecord } from "../domain/decision.ts";
@@ -7,8 +6,9 @@ import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import type { Event } from "../domain/event.ts";
 import { type Invoice, isInRecovery } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
-import type { CaseState } from "../store/cases.ts";
-import type { NextEvaluation } from "../store/due-cases.ts";
+import type { Decision } from "../engine/decision-facts.ts";
+import type { CaseState } from "../tables/cases.ts";
+import type { NextEvaluation } from "../tables/due-cases.ts";
 import { type Balance, type Conflict, computeBalance } from "./balance.ts";
 import type { CaseView } from "./case-view.ts";
 import { toStoredFacts } from "./conflict-wording.ts";

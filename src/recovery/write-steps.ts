@@ -1,15 +1,15 @@
 import type { Logger as Log } from "pino";
-import { saveCaseStates } from "../store/cases.ts";
-import type { Tx } from "../store/database.ts";
-import { errorFields } from "../store/database-errors.ts";
-import { insertDecisions } from "../store/decisions.ts";
-import { rescheduleCases } from "../store/due-cases.ts";
-import { insertEvents, withdrawEvents } from "../store/events.ts";
-import { clearConflicts, saveConflicts } from "../store/invoice-conflicts.ts";
-import { insertRecoveryActions, updateRecoveryActions } from "../store/recovery-actions.ts";
+import type { OnWithdrawn } from "../domain/event.ts";
+import type { Tx } from "../postgres/database.ts";
+import { errorFields } from "../postgres/database-errors.ts";
+import { saveCaseStates } from "../tables/cases.ts";
+import { insertDecisions } from "../tables/decisions.ts";
+import { rescheduleCases } from "../tables/due-cases.ts";
+import { insertEvents, withdrawEvents } from "../tables/events.ts";
+import { clearConflicts, saveConflicts } from "../tables/invoice-conflicts.ts";
+import { insertRecoveryActions, updateRecoveryActions } from "../tables/recovery-actions.ts";
 import { toStoredConflict } from "./review-invoices.ts";
 import type { Step } from "./step.ts";
-import type { OnWithdrawn } from "./store-batches.ts";
 
 /**
  * Write all that steps came to, next due times too. Their cases are locked, and so is the merchant's clock: what is listed is written in the order of its moments.

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
-import { sumInvoices } from "../../src/store/invoice-list.ts";
+import { sumInvoices } from "../../src/tables/invoice-list.ts";
 import { type ConsoleStage, listConsolePages, openConsoleStage } from "./console-server.ts";
 import { FORMULA_TEXT } from "./fill-console.ts";
 import { parseCsvRows } from "./parse-csv-rows.ts";

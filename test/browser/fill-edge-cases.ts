@@ -1,13 +1,14 @@
 // What goes wrong in real life, for the pages that show it: facts that contradict each other, codes nobody knows, refused requests.
-import { uuidV7 } from "../../src/clock.ts";
+
 import type { Invoice } from "../../src/domain/invoice.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import type { Ports } from "../../src/domain/ports.ts";
 import type { Transaction } from "../../src/domain/transaction.ts";
-import { ingestTransactions } from "../../src/recovery/ingest.ts";
-import { ingestInvoices } from "../../src/recovery/ingest-invoices.ts";
-import type { Database } from "../../src/store/database.ts";
-import { logRequests } from "../../src/store/request-log.ts";
+import { ingestTransactions } from "../../src/ingest/ingest.ts";
+import { ingestInvoices } from "../../src/ingest/ingest-invoices.ts";
+import type { Database } from "../../src/postgres/database.ts";
+import { uuidV7 } from "../../src/process/clock.ts";
+import { logRequests } from "../../src/tables/request-log.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -9,12 +9,12 @@ import type {
 } from "../../src/domain/experiment.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import type { Ports } from "../../src/domain/ports.ts";
-import { analyzeExperiment, type InterimAnalysis } from "../../src/experiments/interim-analysis.ts";
-import { addTally, emptyTally } from "../../src/experiments/tally.ts";
-import { tallyInvoices } from "../../src/recovery/count-mature-invoices.ts";
-import { type Database, prepared } from "../../src/store/database.ts";
-import { addTallies, insertInterimAnalysis } from "../../src/store/experiment-results.ts";
-import { insertExperiment, stopExperiment } from "../../src/store/experiments.ts";
+import { tallyInvoices } from "../../src/experiments/count-mature-invoices.ts";
+import { analyzeExperiment, type InterimAnalysis } from "../../src/experiments/statistics/interim-analysis.ts";
+import { addTally, emptyTally } from "../../src/experiments/statistics/tally.ts";
+import { type Database, prepared } from "../../src/postgres/database.ts";
+import { addTallies, insertInterimAnalysis } from "../../src/tables/experiment-results.ts";
+import { insertExperiment, stopExperiment } from "../../src/tables/experiments.ts";
 
 const DAY_MS = 86_400_000;
 const MATURITY_DAYS = 35;

@@ -6,7 +6,7 @@ import { runInNewContext } from "node:vm";
 import type { BrowserContext } from "playwright-core";
 import { Client } from "undici";
 import { fillConsole } from "../../bench/console/fill-console-tables.ts";
-import { createMerchant } from "../../src/recovery/merchant-settings.ts";
+import { createMerchant } from "../../src/merchants/merchant-settings.ts";
 import { type LiveService, openLiveService } from "./live-service.ts";
 
 const ACTIONS = 100_000;

@@ -3,8 +3,8 @@ import type { BrowserContext } from "playwright-core";
 import { beginSession } from "../../src/auth/sessions.ts";
 import { SESSION_COOKIE } from "../../src/console/visit.ts";
 import type { Role } from "../../src/domain/role.ts";
-import { addMember } from "../../src/store/members.ts";
-import { insertPerson } from "../../src/store/people.ts";
+import { addMember } from "../../src/tables/members.ts";
+import { insertPerson } from "../../src/tables/people.ts";
 import { runService, type Service } from "../contract/running-service.ts";
 import { launchChromium } from "./chromium.ts";
 

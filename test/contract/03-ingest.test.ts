@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { prepared } from "../../src/store/database.ts";
+import { prepared } from "../../src/postgres/database.ts";
 import type { Fields } from "./contract-records.ts";
 import type { Shop } from "./contract-shop.ts";
 import { eventually, type Service, useService } from "./running-service.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventType } from "../../src/domain/event.ts";
-import type { LoggedAttempt } from "../../src/store/delivery-attempts.ts";
+import type { LoggedAttempt } from "../../src/tables/delivery-attempts.ts";
 import { NOT_WORTH_RETRYING } from "./contract-records.ts";
 import type { Shop } from "./contract-shop.ts";
 import { eventually, runService, type Service } from "./running-service.ts";

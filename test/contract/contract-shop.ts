@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createApiKey } from "../../src/auth/api-keys.ts";
 import type { EventType } from "../../src/domain/event.ts";
 import { PERMISSIONS, type Permission } from "../../src/domain/permission.ts";
-import type { Store } from "../../src/open-store.ts";
-import { createMerchant, type MerchantSettings } from "../../src/recovery/merchant-settings.ts";
-import { type LoggedAttempt, listAttemptsOfEvent } from "../../src/store/delivery-attempts.ts";
-import { type ListedDelivery, listDeliveries } from "../../src/store/delivery-states.ts";
+import { createMerchant, type MerchantSettings } from "../../src/merchants/merchant-settings.ts";
+import type { Store } from "../../src/process/open-store.ts";
+import { type LoggedAttempt, listAttemptsOfEvent } from "../../src/tables/delivery-attempts.ts";
+import { type ListedDelivery, listDeliveries } from "../../src/tables/delivery-states.ts";
 import type { ApiCall, ApiReply } from "./api-caller.ts";
 import { type Fields, invoice, subscription, transaction } from "./contract-records.ts";
 import {

@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Dispatcher, Pool } from "undici";
-import { openPostgresProcesses } from "../torture/postgres-processes.ts";
+import { openPostgresProcesses } from "../faults/process/postgres-processes.ts";
 import {
   createEnvironment,
   createServiceProcess,
   findFreePort,
   runDunlin,
   type ServiceProcess,
-} from "../torture/service-process.ts";
+} from "../faults/process/service-process.ts";
 import { type FuzzTarget, sendBrokenFraming } from "./broken-framing.ts";
 import { isListedRule } from "./expected-answer.ts";
 import { createHostileRequest, type HostileRequest } from "./hostile-requests.ts";

@@ -1,6 +1,6 @@
-import { INVOICE_KIND } from "../../src/api/ingest/invoice-record.ts";
-import { parseBatch } from "../../src/api/ingest/parse-batch.ts";
-import { TRANSACTION_KIND } from "../../src/api/ingest/transaction-record.ts";
+import { INVOICE_KIND } from "../../src/ingest/invoice-record.ts";
+import { parseBatch } from "../../src/ingest/parse-batch.ts";
+import { TRANSACTION_KIND } from "../../src/ingest/transaction-record.ts";
 
 const MEGABYTE = 1_000_000;
 /** Just under what is refused as a heap. */

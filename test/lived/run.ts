@@ -1,12 +1,12 @@
 // `npm run bench:service -- --worlds issuers --customers 2000`: whether the service recovers in a world what its engine does in a trial of the same world, on the same luck.
 import { parseArgs } from "node:util";
-import { createDunlinPolicy } from "../../simulator/trial/dunlin-policy.ts";
-import { openWorld, readPretrainedModel, WORLDS } from "../../simulator/trial/open-world.ts";
-import { runTrial, type Trial } from "../../simulator/trial/run-trial.ts";
-import { even } from "../../simulator/trial/scheduled-policies.ts";
-import { computeFigures } from "../../simulator/trial/trial-figures.ts";
-import { fromPretrained } from "../../src/model/pretrained-model.ts";
-import { openDatabase } from "../../src/store/database.ts";
+import { createDunlinPolicy } from "../../lab/trial/dunlin-policy.ts";
+import { openWorld, readPretrainedModel, WORLDS } from "../../lab/trial/open-world.ts";
+import { runTrial, type Trial } from "../../lab/trial/run-trial.ts";
+import { even } from "../../lab/trial/scheduled-policies.ts";
+import { computeFigures } from "../../lab/trial/trial-figures.ts";
+import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
+import { openDatabase } from "../../src/postgres/database.ts";
 import {
   exitWhenInterrupted,
   runOnServer,

@@ -6,14 +6,14 @@ import type { Merchant } from "../../src/domain/merchant.ts";
 import type { Ports } from "../../src/domain/ports.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import type { Transaction } from "../../src/domain/transaction.ts";
-import type { PretrainedModel } from "../../src/model/pretrained-model.ts";
-import { ingestSubscriptions, ingestTransactions } from "../../src/recovery/ingest.ts";
-import { ingestInvoices } from "../../src/recovery/ingest-invoices.ts";
-import { createLearner } from "../../src/recovery/learn-due.ts";
-import { createMerchant, type MerchantSettings } from "../../src/recovery/merchant-settings.ts";
-import { createModelCache } from "../../src/recovery/model-cache.ts";
+import type { PretrainedModel } from "../../src/engine/learned/pretrained-model.ts";
+import { ingestSubscriptions, ingestTransactions } from "../../src/ingest/ingest.ts";
+import { ingestInvoices } from "../../src/ingest/ingest-invoices.ts";
+import { createLearner } from "../../src/learning/learn-due.ts";
+import { createModelCache } from "../../src/learning/model-cache.ts";
+import { createMerchant, type MerchantSettings } from "../../src/merchants/merchant-settings.ts";
+import type { Database } from "../../src/postgres/database.ts";
 import { processDueCases } from "../../src/recovery/process-due-cases.ts";
-import type { Database } from "../../src/store/database.ts";
 import { numberedId } from "../numbered-id.ts";
 
 /** Records that a merchant pushes together. */

@@ -1,4 +1,4 @@
-import type { Bill, Charge } from "../../simulator/worlds/world.ts";
+import type { Bill, Charge } from "../../lab/worlds/world.ts";
 import type { Invoice, InvoiceState } from "../../src/domain/invoice.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import { CARD_FUNDINGS, type CardFunding, type Transaction } from "../../src/domain/transaction.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createDunlinPolicy } from "../../simulator/trial/dunlin-policy.ts";
-import { openWorld, readPretrainedModel } from "../../simulator/trial/open-world.ts";
-import { runTrial } from "../../simulator/trial/run-trial.ts";
-import { even } from "../../simulator/trial/scheduled-policies.ts";
-import { computeFigures } from "../../simulator/trial/trial-figures.ts";
-import type { Charge } from "../../simulator/worlds/world.ts";
-import { fromPretrained } from "../../src/model/pretrained-model.ts";
+import { createDunlinPolicy } from "../../lab/trial/dunlin-policy.ts";
+import { openWorld, readPretrainedModel } from "../../lab/trial/open-world.ts";
+import { runTrial } from "../../lab/trial/run-trial.ts";
+import { even } from "../../lab/trial/scheduled-policies.ts";
+import { computeFigures } from "../../lab/trial/trial-figures.ts";
+import type { Charge } from "../../lab/worlds/world.ts";
+import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
 import { createTestDatabase } from "../database.ts";
 import { isFinalDecline, runWorldThroughService } from "./world-through-service.ts";
 

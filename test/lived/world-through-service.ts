@@ -1,14 +1,14 @@
 import type { WebhookEvent } from "#sdk";
-import { type Attempt, codesOf, instrumentOf, maxRetriesFor, type OpenCase } from "../../simulator/trial/policy.ts";
-import type { Trial } from "../../simulator/trial/run-trial.ts";
-import { createTimeQueue } from "../../simulator/trial/time-queue.ts";
-import type { Bill, Charge, World } from "../../simulator/worlds/world.ts";
+import { type Attempt, codesOf, instrumentOf, maxRetriesFor, type OpenCase } from "../../lab/trial/policy.ts";
+import type { Trial } from "../../lab/trial/run-trial.ts";
+import { createTimeQueue } from "../../lab/trial/time-queue.ts";
+import type { Bill, Charge, World } from "../../lab/worlds/world.ts";
 import { DAY_MS } from "../../src/domain/durations.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
-import type { PretrainedModel } from "../../src/model/pretrained-model.ts";
-import { endsRetries } from "../../src/rules/decline-groups.ts";
-import { interpretDecline } from "../../src/rules/interpret-decline.ts";
-import type { Database } from "../../src/store/database.ts";
+import type { PretrainedModel } from "../../src/engine/learned/pretrained-model.ts";
+import { endsRetries } from "../../src/engine/rules/decline-groups.ts";
+import { interpretDecline } from "../../src/engine/rules/interpret-decline.ts";
+import type { Database } from "../../src/postgres/database.ts";
 import { openServiceLoops, type PushedRecords } from "./service-loops.ts";
 import { toInvoice, toSubscription, toTransaction } from "./world-records.ts";
 

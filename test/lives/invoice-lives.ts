@@ -1,17 +1,17 @@
 // Random lives of invoices, pushed in random order, against a small independent model of what is owed.
 import pino from "pino";
-import { readPretrainedModel } from "../../simulator/trial/open-world.ts";
+import { readPretrainedModel } from "../../lab/trial/open-world.ts";
 import type { Invoice } from "../../src/domain/invoice.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import type { Ports } from "../../src/domain/ports.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import type { Transaction } from "../../src/domain/transaction.ts";
-import { ingestSubscriptions, ingestTransactions } from "../../src/recovery/ingest.ts";
-import { ingestInvoices } from "../../src/recovery/ingest-invoices.ts";
-import { createMerchant } from "../../src/recovery/merchant-settings.ts";
-import { createModelCache } from "../../src/recovery/model-cache.ts";
+import { ingestSubscriptions, ingestTransactions } from "../../src/ingest/ingest.ts";
+import { ingestInvoices } from "../../src/ingest/ingest-invoices.ts";
+import { createModelCache } from "../../src/learning/model-cache.ts";
+import { createMerchant } from "../../src/merchants/merchant-settings.ts";
+import { prepared } from "../../src/postgres/database.ts";
 import { processDueCases } from "../../src/recovery/process-due-cases.ts";
-import { prepared } from "../../src/store/database.ts";
 import { createTestDatabase } from "../database.ts";
 import { createDice, createInvoiceLife } from "./invoice-life.ts";
 import { applyVersion, emptyFacts, type InvoiceFacts, isSettled, type Version } from "./invoice-model.ts";

@@ -6,7 +6,7 @@ interface PlantedBug {
 }
 
 const BALANCE = "src/recovery/balance.ts";
-const BATCH = "src/store/batch-sql.ts";
+const BATCH = "src/postgres/batch-sql.ts";
 
 const plantedBug = (name: string, file: string, find: string, replace: string): PlantedBug => ({
   name,

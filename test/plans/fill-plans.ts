@@ -1,4 +1,4 @@
-import { type Database, prepared } from "../../src/store/database.ts";
+import { type Database, prepared } from "../../src/postgres/database.ts";
 
 /** Merchants by number, from `first` to `last`, with so many invoices each. */
 export interface MerchantRange {

@@ -1,7 +1,7 @@
 import type { Case } from "../../src/domain/case.ts";
 import type { EventType } from "../../src/domain/event.ts";
 import type { RecoveryAction } from "../../src/domain/recovery-action.ts";
-import { type Database, prepared } from "../../src/store/database.ts";
+import { type Database, prepared } from "../../src/postgres/database.ts";
 import type { RecordKindName, StoredRecord } from "./actors/record-conversion.ts";
 
 export type StoredAction = Pick<

@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { testApi } from "../../src/api/api.fixture.ts";
 import { createTestConsole, SAME_ORIGIN } from "../../src/console/console.fixture.ts";
 import { createConsolePages } from "../../src/console/console-pages.ts";
-import { type Database, prepared } from "../../src/store/database.ts";
+import { type Database, prepared } from "../../src/postgres/database.ts";
 import { readMerchantRows } from "./merchant-life.ts";
 import { createPopulatedMerchant } from "./populated-merchant.ts";
 import { hasMerchantCondition, withoutMerchantCondition, withRewrittenStatements } from "./unscoped-statements.ts";

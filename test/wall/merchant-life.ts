@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
 import pino from "pino";
-import { readPretrainedModel } from "../../simulator/trial/open-world.ts";
+import { readPretrainedModel } from "../../lab/trial/open-world.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";
 import type { Ports } from "../../src/domain/ports.ts";
-import { ingestSubscriptions, ingestTransactions } from "../../src/recovery/ingest.ts";
-import { ingestInvoices } from "../../src/recovery/ingest-invoices.ts";
-import { createMerchant, type MerchantSettings } from "../../src/recovery/merchant-settings.ts";
-import { createModelCache } from "../../src/recovery/model-cache.ts";
+import { ingestSubscriptions, ingestTransactions } from "../../src/ingest/ingest.ts";
+import { ingestInvoices } from "../../src/ingest/ingest-invoices.ts";
+import { createModelCache } from "../../src/learning/model-cache.ts";
+import { createMerchant, type MerchantSettings } from "../../src/merchants/merchant-settings.ts";
+import { type Database, prepared } from "../../src/postgres/database.ts";
 import { processDueCases } from "../../src/recovery/process-due-cases.ts";
-import { readFirstPage, readPageAfter } from "../../src/store/action-list.ts";
-import { type Database, prepared } from "../../src/store/database.ts";
+import { readFirstPage, readPageAfter } from "../../src/tables/actions-list/action-list.ts";
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 2, 2, 10);

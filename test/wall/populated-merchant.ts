@@ -4,8 +4,8 @@ import { createInvite } from "../../src/auth/invites.ts";
 import type { TestConsole } from "../../src/console/console.fixture.ts";
 import { PERMISSIONS } from "../../src/domain/permission.ts";
 import { COMMAND_LINE_ACTOR } from "../../src/domain/person.ts";
-import { writeAuditEntry } from "../../src/store/audit-log.ts";
-import { prepared } from "../../src/store/database.ts";
+import { prepared } from "../../src/postgres/database.ts";
+import { writeAuditEntry } from "../../src/tables/audit-log.ts";
 import { createPorts, createShop, runMerchantLife } from "./merchant-life.ts";
 
 /** A merchant with the same ids as the other, at whom everything happened that pages tell of. */

@@ -5,8 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import pino from "pino";
-import { readFirstPage } from "../../src/store/action-list.ts";
-import { LISTING_ORDERS } from "../../src/store/action-listing.ts";
 import {
   type Address,
   type Database,
@@ -14,15 +12,17 @@ import {
   prepared,
   preparedGeneric,
   type Statement,
-} from "../../src/store/database.ts";
-import { sqlState } from "../../src/store/database-errors.ts";
-import { maintainDeliveryLogPartitions } from "../../src/store/delivery-log.ts";
-import { findInvoices } from "../../src/store/invoices.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { createRequestHead, insertRequestHeads } from "../../src/store/request-heads.ts";
-import { maintainRequestLogPartitions } from "../../src/store/request-log.ts";
-import { listRoleStatements, readTenantIsolation, roleAddresses, rolesAreUsable } from "../../src/store/roles.ts";
-import { openTenantDatabase } from "../../src/store/tenant-database.ts";
+} from "../../src/postgres/database.ts";
+import { sqlState } from "../../src/postgres/database-errors.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
+import { listRoleStatements, readTenantIsolation, roleAddresses, rolesAreUsable } from "../../src/postgres/roles.ts";
+import { openTenantDatabase } from "../../src/postgres/tenant-database.ts";
+import { readFirstPage } from "../../src/tables/actions-list/action-list.ts";
+import { LISTING_ORDERS } from "../../src/tables/actions-list/action-listing.ts";
+import { maintainDeliveryLogPartitions } from "../../src/tables/delivery-log.ts";
+import { findInvoices } from "../../src/tables/invoices.ts";
+import { createRequestHead, insertRequestHeads } from "../../src/tables/request-heads.ts";
+import { maintainRequestLogPartitions } from "../../src/tables/request-log.ts";
 import { createTestDatabase, stopAutovacuum } from "../database.ts";
 import { fillMerchants } from "../plans/fill-plans.ts";
 import { createPorts, createShop, readMerchantRows, runMerchantLife } from "./merchant-life.ts";

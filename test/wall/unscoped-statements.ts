@@ -1,4 +1,4 @@
-import type { Database, Statement, Tx } from "../../src/store/database.ts";
+import type { Database, Statement, Tx } from "../../src/postgres/database.ts";
 
 /** Runs other statements than it is given, and is told of each. */
 export function withRewrittenStatements(db: Database, change: (statement: Statement) => Statement): Database {

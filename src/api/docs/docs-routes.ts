@@ -1,5 +1,5 @@
-import type { Api } from "../api.ts";
-import { answerNotFound } from "../not-found.ts";
+import type { Api } from "../../http/api.ts";
+import { answerNotFound } from "../../http/not-found.ts";
 import { buildOpenApiText } from "../openapi/openapi-document.ts";
 import { CONTENT_SECURITY_POLICY } from "./docs-layout.ts";
 import type { Site } from "./site.ts";

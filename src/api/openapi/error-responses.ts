@@ -1,6 +1,6 @@
 import { PERMISSIONS, type Permission } from "../../domain/permission.ts";
-import { errorBody, type FieldProblem, type OperationFamily } from "../errors.ts";
-import { BODY_BYTES_MAX } from "../framing.ts";
+import { errorBody, type FieldProblem, type OperationFamily } from "../../http/errors.ts";
+import { BODY_BYTES_MAX } from "../../http/framing.ts";
 import type { DocumentPart } from "./field-schema.ts";
 import { AUTHENTICATED_HEADERS, headerRefs } from "./response-headers.ts";
 

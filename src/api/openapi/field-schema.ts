@@ -1,5 +1,5 @@
 import type { TSchema } from "typebox";
-import { INT4_MAX, type RecordField } from "../ingest/record-fields.ts";
+import { INT4_MAX, type RecordField } from "../../ingest/record-fields.ts";
 
 /** A part of the document: what JSON can hold. */
 export type DocumentPart = Readonly<Record<string, unknown>>;

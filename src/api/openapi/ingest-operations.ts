@@ -1,9 +1,9 @@
 import type { Permission } from "../../domain/permission.ts";
-import { ApiError } from "../errors.ts";
-import { INVOICE_KIND } from "../ingest/invoice-record.ts";
-import { parseBatch, type RecordKind } from "../ingest/parse-batch.ts";
-import { SUBSCRIPTION_KIND } from "../ingest/subscription-record.ts";
-import { TRANSACTION_KIND } from "../ingest/transaction-record.ts";
+import { ApiError } from "../../http/errors.ts";
+import { INVOICE_KIND } from "../../ingest/invoice-record.ts";
+import { parseBatch, type RecordKind } from "../../ingest/parse-batch.ts";
+import { SUBSCRIPTION_KIND } from "../../ingest/subscription-record.ts";
+import { TRANSACTION_KIND } from "../../ingest/transaction-record.ts";
 import { type MessagesByExample, refusalResponses } from "./error-responses.ts";
 import type { DocumentPart } from "./field-schema.ts";
 import { AUTHENTICATED_HEADERS, CALLER_REQUEST_ID, headerRefs } from "./response-headers.ts";

@@ -1,7 +1,7 @@
+import { PAGE_SIZE_MAX, PARAMETERS, parseListQuery, STATUS_PREFIX, TYPE_PREFIX } from "../../actions-api/list-query.ts";
 import { ACTION_STATUSES, ACTION_SUGGESTIONS, ACTION_TYPES } from "../../domain/recovery-action.ts";
-import { ApiError, badFieldError } from "../errors.ts";
-import { country, currency, identifier, paymentMethodType, type RecordField } from "../ingest/record-fields.ts";
-import { PAGE_SIZE_MAX, PARAMETERS, parseListQuery, STATUS_PREFIX, TYPE_PREFIX } from "../list/list-query.ts";
+import { ApiError, badFieldError } from "../../http/errors.ts";
+import { country, currency, identifier, paymentMethodType, type RecordField } from "../../ingest/record-fields.ts";
 import { type MessagesByExample, refusalResponses } from "./error-responses.ts";
 import { type DocumentPart, toDocumentSchema } from "./field-schema.ts";
 import { AUTHENTICATED_HEADERS, CALLER_REQUEST_ID, headerRefs } from "./response-headers.ts";

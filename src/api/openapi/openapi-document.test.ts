@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { toActionJson } from "../../actions-api/action-json.ts";
+import type { BatchResult } from "../../domain/ingest.ts";
 import { PERMISSIONS } from "../../domain/permission.ts";
-import type { BatchResult } from "../../recovery/store-batches.ts";
 import { testApi, testClock, testKey, testMerchant } from "../api.fixture.ts";
-import { toActionJson } from "../list/action-json.ts";
 import { RESPONSES } from "./error-responses.ts";
 import type { DocumentPart } from "./field-schema.ts";
 import { INGEST_OPERATIONS, refusedBodies } from "./ingest-operations.ts";

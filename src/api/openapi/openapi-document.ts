@@ -1,7 +1,7 @@
-import { ERROR_DOMAIN, MESSAGE_CHARS_MAX } from "../errors.ts";
-import { INVOICE_KIND } from "../ingest/invoice-record.ts";
-import { SUBSCRIPTION_KIND } from "../ingest/subscription-record.ts";
-import { TRANSACTION_KIND } from "../ingest/transaction-record.ts";
+import { ERROR_DOMAIN, MESSAGE_CHARS_MAX } from "../../http/errors.ts";
+import { INVOICE_KIND } from "../../ingest/invoice-record.ts";
+import { SUBSCRIPTION_KIND } from "../../ingest/subscription-record.ts";
+import { TRANSACTION_KIND } from "../../ingest/transaction-record.ts";
 import { RESPONSES } from "./error-responses.ts";
 import type { DocumentPart } from "./field-schema.ts";
 import { buildIngestOperation, INGEST_OPERATIONS } from "./ingest-operations.ts";

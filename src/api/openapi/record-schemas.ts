@@ -1,7 +1,7 @@
 import type { Invoice } from "../../domain/invoice.ts";
 import type { Subscription } from "../../domain/subscription.ts";
 import type { Transaction } from "../../domain/transaction.ts";
-import { BATCH_RECORDS_MAX, type RecordKind } from "../ingest/parse-batch.ts";
+import { BATCH_RECORDS_MAX, type RecordKind } from "../../ingest/parse-batch.ts";
 import { type DocumentPart, fieldSchema } from "./field-schema.ts";
 
 type FieldDescriptions<Row> = Record<keyof Row & string, string>;

@@ -1,6 +1,6 @@
-import { BODY_BYTES_MAX } from "../framing.ts";
-import { STRUCTURAL_CHARS_MAX } from "../json/refuse-excessive-json.ts";
-import { DEPTH_MAX } from "../json/scan-json.ts";
+import { BODY_BYTES_MAX } from "../../http/framing.ts";
+import { STRUCTURAL_CHARS_MAX } from "../../ingest/refuse-excessive-json.ts";
+import { DEPTH_MAX } from "../../ingest/scan-json.ts";
 
 /** A rule of the service that no schema in the document can say. */
 export interface DocumentedRule {

@@ -6,7 +6,7 @@ import {
   type RecoveryActionData,
 } from "../../domain/event.ts";
 import { ACTION_SUGGESTIONS } from "../../domain/recovery-action.ts";
-import { identifier } from "../ingest/record-fields.ts";
+import { identifier } from "../../ingest/record-fields.ts";
 import { type DocumentPart, toDocumentSchema } from "./field-schema.ts";
 import { enumSchema, timestampSchema } from "./list-operation.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Send } from "../../delivery/https/https-sender.ts";
-import { listAttemptsOfEvent } from "../../store/delivery-attempts.ts";
+import { listAttemptsOfEvent } from "../../tables/delivery-attempts.ts";
 import { createTestConsole, type TestConsole } from "../console.fixture.ts";
 import { createDeliveriesShop, deliverForHours, endpointAnswering } from "./deliveries.fixture.ts";
 

@@ -1,5 +1,5 @@
 import { HOUR_MS } from "../../domain/durations.ts";
-import { countAttemptsByHour, type HourlyAttempts } from "../../store/delivery-figures.ts";
+import { countAttemptsByHour, type HourlyAttempts } from "../../tables/delivery-figures.ts";
 import { type Html, html } from "../html.ts";
 import { type Bar, barChart } from "../show/bar-chart.ts";
 import { formatCount } from "../show/number-format.ts";

@@ -6,9 +6,9 @@ import {
   type DeliveryFigures,
   readDeliveryFigures,
   type UndeliveredCounts,
-} from "../../store/delivery-figures.ts";
-import { DELIVERY_STATES, type ListedDelivery, listDeliveries, planMadeAt } from "../../store/delivery-states.ts";
-import { findMerchant } from "../../store/merchants.ts";
+} from "../../tables/delivery-figures.ts";
+import { DELIVERY_STATES, type ListedDelivery, listDeliveries, planMadeAt } from "../../tables/delivery-states.ts";
+import { findMerchant } from "../../tables/merchants.ts";
 import { redirectToCanonicalQuery } from "../canonical-query.ts";
 import type { Console } from "../console.ts";
 import { endpointNotice } from "../endpoint-notice.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Send } from "../../delivery/https/https-sender.ts";
 import type { Merchant } from "../../domain/merchant.ts";
-import { listAuditEntries } from "../../store/audit-log.ts";
-import { listAttemptsOfEvent } from "../../store/delivery-attempts.ts";
+import { listAuditEntries } from "../../tables/audit-log.ts";
+import { listAttemptsOfEvent } from "../../tables/delivery-attempts.ts";
 import { createTestConsole, type TestConsole } from "../console.fixture.ts";
 import { createDeliveriesShop, deliverForHours, endpointAnswering } from "./deliveries.fixture.ts";
 

@@ -1,8 +1,8 @@
 import { EVENT_TYPES } from "../../domain/event.ts";
-import { auditReplay, replayExhausted } from "../../recovery/replay.ts";
-import { MAX_REPLAYED_EVENTS, type ReplayJob, requestReplay } from "../../recovery/replay-job.ts";
-import { findReplayable, type ReplayVerdict } from "../../store/delivery-states.ts";
-import { findJob, listJobs } from "../../store/job-queue.ts";
+import { MAX_REPLAYED_EVENTS, type ReplayJob, requestReplay } from "../../jobs/replay-job.ts";
+import { auditReplay, replayExhausted } from "../../merchants/replay.ts";
+import { findReplayable, type ReplayVerdict } from "../../tables/delivery-states.ts";
+import { findJob, listJobs } from "../../tables/job-queue.ts";
 import { redirectToCanonicalQuery } from "../canonical-query.ts";
 import { type Console, redirectTo } from "../console.ts";
 import { type Html, html } from "../html.ts";

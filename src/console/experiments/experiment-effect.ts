@@ -1,7 +1,7 @@
 import { COUNT_MEASURE, type Experiment, type Measure } from "../../domain/experiment.ts";
-import type { Comparison, InterimAnalysis } from "../../experiments/interim-analysis.ts";
-import { formatSharePoints } from "../../experiments/percentage-points.ts";
-import type { VerdictOutcome } from "../../experiments/verdict.ts";
+import type { Comparison, InterimAnalysis } from "../../experiments/statistics/interim-analysis.ts";
+import { formatSharePoints } from "../../experiments/statistics/percentage-points.ts";
+import type { VerdictOutcome } from "../../experiments/statistics/verdict.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import { type Interval, type IntervalSide, intervalSide } from "../show/interval-plot.ts";
 import { formatMoney } from "../show/number-format.ts";

@@ -1,9 +1,9 @@
 import { COUNT_MEASURE, type Experiment } from "../../domain/experiment.ts";
-import type { InterimAnalysis } from "../../experiments/interim-analysis.ts";
-import type { Tx } from "../../store/database.ts";
-import { listInterimAnalyses } from "../../store/experiment-results.ts";
-import { listExperiments } from "../../store/experiments.ts";
-import { findMerchant } from "../../store/merchants.ts";
+import type { InterimAnalysis } from "../../experiments/statistics/interim-analysis.ts";
+import type { Tx } from "../../postgres/database.ts";
+import { listInterimAnalyses } from "../../tables/experiment-results.ts";
+import { listExperiments } from "../../tables/experiments.ts";
+import { findMerchant } from "../../tables/merchants.ts";
 import type { Console } from "../console.ts";
 import { html } from "../html.ts";
 import type { Page } from "../page-layout.ts";

@@ -6,12 +6,12 @@ import type { Arm } from "../../domain/experiment.ts";
 import type { Invoice } from "../../domain/invoice.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import type { Role } from "../../domain/role.ts";
-import { countMatureInvoices } from "../../recovery/count-mature-invoices.ts";
-import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
-import { createMerchant } from "../../recovery/merchant-settings.ts";
-import { listAuditEntries } from "../../store/audit-log.ts";
-import { prepared } from "../../store/database.ts";
-import { addTallies } from "../../store/experiment-results.ts";
+import { countMatureInvoices } from "../../experiments/count-mature-invoices.ts";
+import { ingestInvoices } from "../../ingest/ingest-invoices.ts";
+import { createMerchant } from "../../merchants/merchant-settings.ts";
+import { prepared } from "../../postgres/database.ts";
+import { listAuditEntries } from "../../tables/audit-log.ts";
+import { addTallies } from "../../tables/experiment-results.ts";
 import { createTestConsole, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
 
 const SCRIPT = `<script>alert("1")</script>`;

@@ -1,7 +1,7 @@
 import type { Arm } from "../../domain/experiment.ts";
-import type { InterimAnalysis } from "../../experiments/interim-analysis.ts";
-import { type ArmTotals, isArmShown } from "../../recovery/arm-totals.ts";
-import type { FailedWeek } from "../../store/experiment-invoices.ts";
+import { type ArmTotals, isArmShown } from "../../experiments/arm-totals.ts";
+import type { InterimAnalysis } from "../../experiments/statistics/interim-analysis.ts";
+import type { FailedWeek } from "../../tables/experiment-invoices.ts";
 import { type Html, html } from "../html.ts";
 import { bandChart } from "../show/band-chart.ts";
 import { intervalPlot } from "../show/interval-plot.ts";

@@ -1,6 +1,6 @@
 import { COUNT_MEASURE, type Experiment } from "../../domain/experiment.ts";
-import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "../../recovery/experiments.ts";
-import { runningExperiment } from "../../store/experiments.ts";
+import { type ExperimentPlan, startExperiment, stopRunningExperiment } from "../../experiments/experiments.ts";
+import { runningExperiment } from "../../tables/experiments.ts";
 import { type Console, redirectTo } from "../console.ts";
 import { html } from "../html.ts";
 import { notFoundError, PageError } from "../page-error.ts";

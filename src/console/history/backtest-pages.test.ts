@@ -5,13 +5,13 @@ import { createVariedHistory, splitIntoBatches } from "../../../test/varied-hist
 import type { Merchant } from "../../domain/merchant.ts";
 import { COMMAND_LINE_ACTOR } from "../../domain/person.ts";
 import type { Transaction } from "../../domain/transaction.ts";
-import { runBacktestInWorker } from "../../job-loops.ts";
-import { readPretrainedModel } from "../../pretrained-model-file.ts";
-import { ingestTransactions } from "../../recovery/ingest.ts";
-import { createMerchant } from "../../recovery/merchant-settings.ts";
-import { listAuditEntries, writeAuditEntry } from "../../store/audit-log.ts";
-import { prepared } from "../../store/database.ts";
-import { claimJob, extendJobLease, findJob } from "../../store/job-queue.ts";
+import { ingestTransactions } from "../../ingest/ingest.ts";
+import { createMerchant } from "../../merchants/merchant-settings.ts";
+import { prepared } from "../../postgres/database.ts";
+import { runBacktestInWorker } from "../../process/job-loops.ts";
+import { readPretrainedModel } from "../../process/pretrained-model-file.ts";
+import { listAuditEntries, writeAuditEntry } from "../../tables/audit-log.ts";
+import { claimJob, extendJobLease, findJob } from "../../tables/job-queue.ts";
 import { createTestConsole, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
 
 const SCRIPT = "<script>alert(1)</script>.csv";

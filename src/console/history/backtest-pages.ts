@@ -1,6 +1,6 @@
 import type { BacktestResult } from "../../backtest/backtest.ts";
-import { type BacktestJob, requestBacktest } from "../../recovery/backtest-job.ts";
-import { findJob, listJobs } from "../../store/job-queue.ts";
+import { type BacktestJob, requestBacktest } from "../../jobs/backtest-job.ts";
+import { findJob, listJobs } from "../../tables/job-queue.ts";
 import { type Console, redirectTo } from "../console.ts";
 import { html } from "../html.ts";
 import { notFoundError, PageError } from "../page-error.ts";

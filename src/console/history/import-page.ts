@@ -1,6 +1,6 @@
-import { HISTORY_KIND_BY_NAME, KIND_NAMES } from "../../history/record-kinds.ts";
-import { type AuditEntry, listAuditEntries } from "../../store/audit-log.ts";
-import { COUNT_MAX, countRecords } from "../../store/record-counts.ts";
+import { HISTORY_KIND_BY_NAME, KIND_NAMES } from "../../import/record-kinds.ts";
+import { type AuditEntry, listAuditEntries } from "../../tables/audit-log.ts";
+import { COUNT_MAX, countRecords } from "../../tables/record-counts.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import type { Page } from "../page-layout.ts";
 import { formField, selectField } from "../show/form-fields.ts";

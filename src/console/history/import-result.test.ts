@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FileImportResult, InvalidRowReport } from "../../history/import-file.ts";
+import type { FileImportResult, InvalidRowReport } from "../../import/import-file.ts";
 import { html, htmlText } from "../html.ts";
 import { buildImportResult, type UploadedFile } from "./import-result.ts";
 

@@ -1,4 +1,3 @@
-import type { RecordKind } from "../../api/ingest/parse-batch.ts";
 import { formatColumnList, type HeaderMapping } from "../../domain/csv-format.ts";
 import {
   absentCellsText,
@@ -9,8 +8,9 @@ import {
   INVALID_ROWS_MAX,
   ignoredColumns,
   isComplete,
-} from "../../history/import-file.ts";
-import { HISTORY_KIND_BY_NAME, type KindName } from "../../history/record-kinds.ts";
+} from "../../import/import-file.ts";
+import { HISTORY_KIND_BY_NAME, type KindName } from "../../import/record-kinds.ts";
+import type { RecordKind } from "../../ingest/parse-batch.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import { formNotice } from "../show/form-fields.ts";
 import { formatCount, formatMoney } from "../show/number-format.ts";

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createWaitingEvent } from "../../../test/waiting-event.ts";
 import { DEFAULT_CSV_FORMAT } from "../../domain/csv-format.ts";
 import { describeAmountRule } from "../../domain/value-format.ts";
-import { createMerchant } from "../../recovery/merchant-settings.ts";
-import { listAuditEntries } from "../../store/audit-log.ts";
-import { prepared } from "../../store/database.ts";
+import { createMerchant } from "../../merchants/merchant-settings.ts";
+import { prepared } from "../../postgres/database.ts";
+import { listAuditEntries } from "../../tables/audit-log.ts";
 import { createTestConsole, SAME_ORIGIN, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
 import { UPLOAD_BYTES_MAX } from "./upload.ts";
 

@@ -1,12 +1,12 @@
 import type { FastifyReply } from "fastify";
-import { createInFlightRequests } from "../../api/in-flight.ts";
 import { parseCsvFormat } from "../../domain/csv-format.ts";
 import { FileRefusedError } from "../../domain/file-refused-error.ts";
-import { auditImport } from "../../history/audit-import.ts";
-import { importFile, isComplete, listFaults } from "../../history/import-file.ts";
-import { HISTORY_KIND_BY_NAME, KIND_NAMES } from "../../history/record-kinds.ts";
-import { type AuditEntry, listAuditEntries } from "../../store/audit-log.ts";
-import { findMerchant } from "../../store/merchants.ts";
+import { createInFlightRequests } from "../../http/in-flight.ts";
+import { auditImport } from "../../import/audit-import.ts";
+import { importFile, isComplete, listFaults } from "../../import/import-file.ts";
+import { HISTORY_KIND_BY_NAME, KIND_NAMES } from "../../import/record-kinds.ts";
+import { type AuditEntry, listAuditEntries } from "../../tables/audit-log.ts";
+import { findMerchant } from "../../tables/merchants.ts";
 import { type Console, redirectTo } from "../console.ts";
 import { PageError } from "../page-error.ts";
 import type { Page } from "../page-layout.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { uuidV7 } from "../../clock.ts";
 import type { Merchant } from "../../domain/merchant.ts";
-import { createMerchant } from "../../recovery/merchant-settings.ts";
-import { type LoggedRequest, logRequests } from "../../store/request-log.ts";
+import { createMerchant } from "../../merchants/merchant-settings.ts";
+import { uuidV7 } from "../../process/clock.ts";
+import { type LoggedRequest, logRequests } from "../../tables/request-log.ts";
 import { createTestConsole, SECRET_KEYS } from "../console.fixture.ts";
 
 const at = await createTestConsole();

@@ -1,4 +1,4 @@
-import { type LoggedRequest, listRequests } from "../../store/request-log.ts";
+import { type LoggedRequest, listRequests } from "../../tables/request-log.ts";
 import type { Console } from "../console.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import type { Page } from "../page-layout.ts";

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pino from "pino";
-import { readPretrainedModel } from "../../../simulator/trial/open-world.ts";
+import { readPretrainedModel } from "../../../lab/trial/open-world.ts";
 import { DAY_MS } from "../../domain/durations.ts";
 import type { Merchant } from "../../domain/merchant.ts";
-import { ingestTransactions } from "../../recovery/ingest.ts";
-import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
-import { createMerchant } from "../../recovery/merchant-settings.ts";
-import { createModelCache } from "../../recovery/model-cache.ts";
+import { ingestTransactions } from "../../ingest/ingest.ts";
+import { ingestInvoices } from "../../ingest/ingest-invoices.ts";
+import { createModelCache } from "../../learning/model-cache.ts";
+import { createMerchant } from "../../merchants/merchant-settings.ts";
 import { processDueCases } from "../../recovery/process-due-cases.ts";
-import { listJobs } from "../../store/job-queue.ts";
+import { listJobs } from "../../tables/job-queue.ts";
 import { createTestConsole, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
 
 let at: TestConsole;

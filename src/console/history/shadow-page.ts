@@ -1,5 +1,5 @@
-import type { ShadowFigures } from "../../recovery/shadow-figures.ts";
-import { parseShadowResult, requestShadowReport, type ShadowJob } from "../../recovery/shadow-job.ts";
+import type { ShadowFigures } from "../../shadow/shadow-figures.ts";
+import { parseShadowResult, requestShadowReport, type ShadowJob } from "../../shadow/shadow-job.ts";
 import {
   COMPARISON_CAVEAT,
   describeCounts,
@@ -10,9 +10,9 @@ import {
   listStancesWithRetries,
   NO_RETRY,
   STANCE_WORDING,
-} from "../../recovery/shadow-wording.ts";
-import { findJob, listJobs } from "../../store/job-queue.ts";
-import { findMerchant } from "../../store/merchants.ts";
+} from "../../shadow/shadow-wording.ts";
+import { findJob, listJobs } from "../../tables/job-queue.ts";
+import { findMerchant } from "../../tables/merchants.ts";
 import { type Console, redirectTo } from "../console.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../page-layout.ts";

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { finished } from "node:stream/promises";
 import { Busboy, type BusboyHeaders } from "@fastify/busboy";
-import { allowSlowBody } from "../../api/slow-body.ts";
 import { FileRefusedError } from "../../domain/file-refused-error.ts";
-import type { HistoryFile } from "../../history/file-rows.ts";
+import { allowSlowBody } from "../../http/slow-body.ts";
+import type { HistoryFile } from "../../import/file-rows.ts";
 import { PageError } from "../page-error.ts";
 
 /** A form with a file, of which nothing is kept: what is read of it is gone. */

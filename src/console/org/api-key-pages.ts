@@ -1,7 +1,7 @@
 import { isValidAt } from "../../auth/api-keys.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { PERMISSIONS, type Permission } from "../../domain/permission.ts";
-import type { ApiKey } from "../../store/api-keys.ts";
+import type { ApiKey } from "../../tables/api-keys.ts";
 import type { ConsoleOptions } from "../console.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import type { Page } from "../page-layout.ts";

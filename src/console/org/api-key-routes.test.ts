@@ -5,7 +5,7 @@ import { createApiKey } from "../../auth/api-keys.ts";
 import { createKeyring } from "../../auth/keyring.ts";
 import { HOUR_MS } from "../../domain/durations.ts";
 import { PERMISSIONS } from "../../domain/permission.ts";
-import { apiKeysOfMerchant, touchApiKeys } from "../../store/api-keys.ts";
+import { apiKeysOfMerchant, touchApiKeys } from "../../tables/api-keys.ts";
 import { createTestConsole, hiddenFieldValue, type TestConsole } from "../console.fixture.ts";
 
 let at: TestConsole;

@@ -1,10 +1,10 @@
 import { createApiKey, rotateApiKey } from "../../auth/api-keys.ts";
 import { PERMISSIONS } from "../../domain/permission.ts";
 import { isTimeZone } from "../../domain/time-zone.ts";
-import { type ApiKey, apiKeysOfMerchant, lockApiKey, revokeApiKey } from "../../store/api-keys.ts";
-import { writeAuditEntry } from "../../store/audit-log.ts";
-import type { Tx } from "../../store/database.ts";
-import { sqlState } from "../../store/database-errors.ts";
+import type { Tx } from "../../postgres/database.ts";
+import { sqlState } from "../../postgres/database-errors.ts";
+import { type ApiKey, apiKeysOfMerchant, lockApiKey, revokeApiKey } from "../../tables/api-keys.ts";
+import { writeAuditEntry } from "../../tables/audit-log.ts";
 import { type Console, redirectTo } from "../console.ts";
 import { notFoundError, PageError } from "../page-error.ts";
 import type { Page } from "../page-layout.ts";

@@ -1,4 +1,4 @@
-import { type AuditEntry, type AuditFilter, listAuditEntries } from "../../store/audit-log.ts";
+import { type AuditEntry, type AuditFilter, listAuditEntries } from "../../tables/audit-log.ts";
 import type { Console } from "../console.ts";
 import { type HtmlPart, html } from "../html.ts";
 import type { Page } from "../page-layout.ts";

@@ -4,8 +4,8 @@ import { startMailServer } from "../../../test/mail-server.ts";
 import { testMerchant } from "../../api/api.fixture.ts";
 import { createMailer } from "../../auth/mail.ts";
 import { COMMAND_LINE_ACTOR } from "../../domain/person.ts";
-import { writeAuditEntry } from "../../store/audit-log.ts";
-import { membersOf } from "../../store/members.ts";
+import { writeAuditEntry } from "../../tables/audit-log.ts";
+import { membersOf } from "../../tables/members.ts";
 import { createTestConsole, PASSWORD, type TestConsole } from "../console.fixture.ts";
 
 let at: TestConsole;

@@ -1,6 +1,6 @@
 import { isAllowed, ROLE_OPERATIONS, ROLES, type Role, type RoleOperation } from "../../domain/role.ts";
-import { type Invite, openInvites } from "../../store/invites.ts";
-import { type Member, membersOf } from "../../store/members.ts";
+import { type Invite, openInvites } from "../../tables/invites.ts";
+import { type Member, membersOf } from "../../tables/members.ts";
 import type { ConsoleOptions } from "../console.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import type { Page } from "../page-layout.ts";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import { createPasswords } from "../../auth/password.ts";
 import { signIn } from "../../auth/sign-in.ts";
-import { changePassword, dropPassword, findPersonByEmail, setPreferences } from "../../store/people.ts";
+import { changePassword, dropPassword, findPersonByEmail, setPreferences } from "../../tables/people.ts";
 import { createTestConsole, PASSWORD, type TestConsole } from "../console.fixture.ts";
 
 let at: TestConsole;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createInvite, INVITE_LIFETIME_MS, SETUP_INVITE_LIFETIME_MS } from "../../auth/invites.ts";
 import type { Role } from "../../domain/role.ts";
-import { membersOf } from "../../store/members.ts";
+import { membersOf } from "../../tables/members.ts";
 import { createTestConsole, PASSWORD, type TestConsole } from "../console.fixture.ts";
 
 let at: TestConsole;

@@ -5,8 +5,8 @@ import { testMerchant } from "../../api/api.fixture.ts";
 import { createInvite, INVITE_LIFETIME_MS } from "../../auth/invites.ts";
 import { OIDC_CALLBACK } from "../../auth/oidc.ts";
 import type { Role } from "../../domain/role.ts";
-import { membersOf } from "../../store/members.ts";
-import { findPersonByEmail, membershipsOf } from "../../store/people.ts";
+import { membersOf } from "../../tables/members.ts";
+import { findPersonByEmail, membershipsOf } from "../../tables/people.ts";
 import { createTestConsole, ORIGIN, PASSWORD, type TestConsole } from "../console.fixture.ts";
 import { SESSION_COOKIE } from "../visit.ts";
 import {

@@ -3,7 +3,7 @@ import { findValidInvite } from "../../auth/invites.ts";
 import { OIDC_CALLBACK, type Oidc, type OidcFailure } from "../../auth/oidc.ts";
 import { beginProviderRedirect, completeProviderRedirect, REDIRECT_TIMEOUT_MS } from "../../auth/provider-redirect.ts";
 import { type ProviderRefusal, signInByProvider } from "../../auth/provider-sign-in.ts";
-import { errorFields } from "../../store/database-errors.ts";
+import { errorFields } from "../../postgres/database-errors.ts";
 import { type Console, redirectTo, sendHtml } from "../console.ts";
 import { safePath } from "../cross-site.ts";
 import { type HtmlPart, html } from "../html.ts";

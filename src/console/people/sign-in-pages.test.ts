@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { testMerchant } from "../../api/api.fixture.ts";
-import { parseTrustedProxies } from "../../api/client-address.ts";
 import { HOUR_MS } from "../../domain/durations.ts";
-import { addMember } from "../../store/members.ts";
+import { parseTrustedProxies } from "../../http/client-address.ts";
+import { addMember } from "../../tables/members.ts";
 import { createTestConsole, ORIGIN, PASSWORD, SAME_ORIGIN, type TestConsole } from "../console.fixture.ts";
 import { SESSION_COOKIE } from "../visit.ts";
 

@@ -1,8 +1,8 @@
 import type { Oidc } from "../../auth/oidc.ts";
 import { signIn } from "../../auth/sign-in.ts";
 import { hashOfToken } from "../../auth/token.ts";
-import { hasPeople } from "../../store/people.ts";
-import { chooseMerchant } from "../../store/sessions.ts";
+import { hasPeople } from "../../tables/people.ts";
+import { chooseMerchant } from "../../tables/sessions.ts";
 import { type Console, redirectTo, sendHtml } from "../console.ts";
 import { safePath } from "../cross-site.ts";
 import { html } from "../html.ts";

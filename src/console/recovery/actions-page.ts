@@ -1,10 +1,10 @@
-import { PAGE_SIZE_MAX, parseListQuery, STATUS_PREFIX, TYPE_PREFIX, toListing } from "../../api/list/list-query.ts";
+import { PAGE_SIZE_MAX, parseListQuery, STATUS_PREFIX, TYPE_PREFIX, toListing } from "../../actions-api/list-query.ts";
 import { formatMajorUnits } from "../../domain/currency.ts";
 import { ACTION_STATUSES, ACTION_TYPES, type ActionStatus } from "../../domain/recovery-action.ts";
-import { type ListedAction, readFirstPage, readPageAfter } from "../../store/action-list.ts";
-import { type ActionListing, type Cursor, LISTING_ORDERS } from "../../store/action-listing.ts";
-import type { Tx } from "../../store/database.ts";
-import { findInvoices } from "../../store/invoices.ts";
+import type { Tx } from "../../postgres/database.ts";
+import { type ListedAction, readFirstPage, readPageAfter } from "../../tables/actions-list/action-list.ts";
+import { type ActionListing, type Cursor, LISTING_ORDERS } from "../../tables/actions-list/action-listing.ts";
+import { findInvoices } from "../../tables/invoices.ts";
 import { redirectToCanonicalQuery } from "../canonical-query.ts";
 import type { Console } from "../console.ts";
 import { invoiceLink } from "../deliveries/delivery-list-page.ts";

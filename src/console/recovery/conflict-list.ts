@@ -1,5 +1,5 @@
 import { describeConflict, parseStoredConflict } from "../../recovery/conflict-wording.ts";
-import type { InvoiceConflict } from "../../store/invoice-conflicts.ts";
+import type { InvoiceConflict } from "../../tables/invoice-conflicts.ts";
 import { invoiceLink } from "../deliveries/delivery-list-page.ts";
 import { type Html, html } from "../html.ts";
 import { formNotice } from "../show/form-fields.ts";

@@ -1,6 +1,6 @@
-import { formatPercent } from "../../decisions/shares.ts";
 import type { DecisionRecord, EvaluatedHour, EvaluatedTime } from "../../domain/decision.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
+import { formatPercent } from "../../engine/shares.ts";
 import { type Html, html } from "../html.ts";
 import { table } from "../show/table.ts";
 import { dayStartsBetween, formatTime, timeElement } from "../show/time-format.ts";

@@ -1,6 +1,6 @@
 import type { DecisionRecord } from "../../domain/decision.ts";
-import { casesOfInvoice } from "../../store/cases.ts";
-import { decisionsOfCase } from "../../store/decisions.ts";
+import { casesOfInvoice } from "../../tables/cases.ts";
+import { decisionsOfCase } from "../../tables/decisions.ts";
 import type { Console } from "../console.ts";
 import { PageError } from "../page-error.ts";
 import { identifierReader, parsePageQuery } from "../page-query.ts";

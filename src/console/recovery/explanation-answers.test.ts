@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { buildExplanation } from "../../recovery/answers.ts";
-import { loadExplainedCase } from "../../recovery/load-explained-case.ts";
+import { buildExplanation } from "../../explain/answers.ts";
+import { loadExplainedCase } from "../../explain/load-explained-case.ts";
 import { HOUR, openStage } from "../../recovery/stage.fixture.ts";
-import { explanatoryDecisions } from "../../store/decisions.ts";
+import { explanatoryDecisions } from "../../tables/decisions.ts";
 import { html, htmlText } from "../html.ts";
 import { answerList } from "./explanation-answers.ts";
 

@@ -1,5 +1,5 @@
-import { buildAnswers, nameTimeZone, PLANNED_QUESTION, STOPPED_QUESTION } from "../../recovery/answers.ts";
-import type { ExplainedCase } from "../../recovery/load-explained-case.ts";
+import { buildAnswers, nameTimeZone, PLANNED_QUESTION, STOPPED_QUESTION } from "../../explain/answers.ts";
+import type { ExplainedCase } from "../../explain/load-explained-case.ts";
 import { type Html, html } from "../html.ts";
 import { isReadable } from "./considered-times.ts";
 

@@ -1,5 +1,5 @@
 import { formatMajorUnits } from "../../domain/currency.ts";
-import { listConflicts } from "../../store/invoice-conflicts.ts";
+import { listConflicts } from "../../tables/invoice-conflicts.ts";
 import {
   type InvoiceFilter,
   type ListedInvoice,
@@ -8,7 +8,7 @@ import {
   type Outcome,
   type OutcomeSum,
   sumInvoices,
-} from "../../store/invoice-list.ts";
+} from "../../tables/invoice-list.ts";
 import { redirectToCanonicalQuery } from "../canonical-query.ts";
 import type { Console } from "../console.ts";
 import { invoiceLink } from "../deliveries/delivery-list-page.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import pino from "pino";
-import { readPretrainedModel } from "../../../simulator/trial/open-world.ts";
-import { ingestTransactions } from "../../recovery/ingest.ts";
-import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
-import { createMerchant } from "../../recovery/merchant-settings.ts";
-import { createModelCache } from "../../recovery/model-cache.ts";
+import { readPretrainedModel } from "../../../lab/trial/open-world.ts";
+import { ingestTransactions } from "../../ingest/ingest.ts";
+import { ingestInvoices } from "../../ingest/ingest-invoices.ts";
+import { createModelCache } from "../../learning/model-cache.ts";
+import { createMerchant } from "../../merchants/merchant-settings.ts";
+import { prepared } from "../../postgres/database.ts";
 import { processDueCases } from "../../recovery/process-due-cases.ts";
-import { prepared } from "../../store/database.ts";
 import { createTestConsole, SECRET_KEYS } from "../console.fixture.ts";
 
 const DUE = prepared("test_due", "select min(due_at) as at from due_cases");

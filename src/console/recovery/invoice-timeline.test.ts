@@ -3,8 +3,8 @@ import { test } from "node:test";
 import type { Case, CaseArm } from "../../domain/case.ts";
 import type { DecisionRecord } from "../../domain/decision.ts";
 import type { RecoveryAction } from "../../domain/recovery-action.ts";
-import type { ExplainedCase } from "../../recovery/load-explained-case.ts";
-import type { ShownAction, ShownTransaction } from "../../store/invoice-history.ts";
+import type { ExplainedCase } from "../../explain/load-explained-case.ts";
+import type { ShownAction, ShownTransaction } from "../../tables/invoice-history.ts";
 import { htmlText } from "../html.ts";
 import { renderTimeline } from "./invoice-timeline.ts";
 

@@ -1,11 +1,11 @@
 import type { Case } from "../../domain/case.ts";
 import type { DecisionRecord } from "../../domain/decision.ts";
 import { cardBrandName, paymentMethodName } from "../../domain/payment-method-names.ts";
-import { describeDecision, findPlannedAction } from "../../recovery/answers.ts";
-import { describeShadowAction, wouldAskCustomer } from "../../recovery/customer-request-wording.ts";
-import type { ExplainedCase } from "../../recovery/load-explained-case.ts";
-import type { ListedDelivery } from "../../store/delivery-states.ts";
-import type { ShownAction, ShownTransaction } from "../../store/invoice-history.ts";
+import { describeDecision, findPlannedAction } from "../../explain/answers.ts";
+import { describeShadowAction, wouldAskCustomer } from "../../explain/customer-request-wording.ts";
+import type { ExplainedCase } from "../../explain/load-explained-case.ts";
+import type { ListedDelivery } from "../../tables/delivery-states.ts";
+import type { ShownAction, ShownTransaction } from "../../tables/invoice-history.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 import { formatMoney } from "../show/number-format.ts";
 import { deliveryStateLabel, toSpacedWords } from "../show/state-labels.ts";

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pino from "pino";
-import { readPretrainedModel } from "../../../simulator/trial/open-world.ts";
+import { readPretrainedModel } from "../../../lab/trial/open-world.ts";
 import { DAY_MS } from "../../domain/durations.ts";
 import type { Invoice } from "../../domain/invoice.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import type { Transaction } from "../../domain/transaction.ts";
-import { ingestTransactions } from "../../recovery/ingest.ts";
-import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
-import { createMerchant, type MerchantSettings } from "../../recovery/merchant-settings.ts";
-import { createModelCache } from "../../recovery/model-cache.ts";
+import { ingestTransactions } from "../../ingest/ingest.ts";
+import { ingestInvoices } from "../../ingest/ingest-invoices.ts";
+import { createModelCache } from "../../learning/model-cache.ts";
+import { createMerchant, type MerchantSettings } from "../../merchants/merchant-settings.ts";
+import { prepared } from "../../postgres/database.ts";
 import { processDueCases } from "../../recovery/process-due-cases.ts";
-import { prepared } from "../../store/database.ts";
-import { insertExperiment } from "../../store/experiments.ts";
+import { insertExperiment } from "../../tables/experiments.ts";
 import { createTestConsole, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
 
 const SCRIPT = `<script>alert("1")</script>`;

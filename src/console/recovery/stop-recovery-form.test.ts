@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { COMMAND_LINE_ACTOR } from "../../domain/person.ts";
-import { startExperiment } from "../../recovery/experiments.ts";
-import { ingestInvoices } from "../../recovery/ingest-invoices.ts";
-import { createMerchant } from "../../recovery/merchant-settings.ts";
-import { listAuditEntries } from "../../store/audit-log.ts";
-import { listDeliveries } from "../../store/delivery-states.ts";
+import { startExperiment } from "../../experiments/experiments.ts";
+import { ingestInvoices } from "../../ingest/ingest-invoices.ts";
+import { createMerchant } from "../../merchants/merchant-settings.ts";
+import { listAuditEntries } from "../../tables/audit-log.ts";
+import { listDeliveries } from "../../tables/delivery-states.ts";
 import { createTestConsole, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
 
 let at: TestConsole;

@@ -3,9 +3,9 @@ import { after, beforeEach, test } from "node:test";
 import { DAY_MS } from "../../domain/durations.ts";
 import type { Merchant } from "../../domain/merchant.ts";
 import type { Transaction } from "../../domain/transaction.ts";
-import { ingestTransactions } from "../../recovery/ingest.ts";
-import { createMerchant } from "../../recovery/merchant-settings.ts";
-import { parseRules } from "../../rules/rule-overrides.ts";
+import { parseRules } from "../../engine/rules/rule-overrides.ts";
+import { ingestTransactions } from "../../ingest/ingest.ts";
+import { createMerchant } from "../../merchants/merchant-settings.ts";
 import { createTestConsole, SECRET_KEYS } from "../console.fixture.ts";
 
 const at = await createTestConsole();

@@ -1,7 +1,7 @@
 import { toDisplayText } from "../../domain/display-text.ts";
-import { findUnknownCodes, UNKNOWN_CODES_DAYS, type UnknownCode } from "../../recovery/find-unknown-codes.ts";
-import { DECLINE_GROUPS } from "../../rules/decline-groups.ts";
-import { ATTEMPTS_MAX } from "../../store/decline-code-counts.ts";
+import { DECLINE_GROUPS } from "../../engine/rules/decline-groups.ts";
+import { findUnknownCodes, UNKNOWN_CODES_DAYS, type UnknownCode } from "../../merchants/find-unknown-codes.ts";
+import { ATTEMPTS_MAX } from "../../tables/decline-code-counts.ts";
 import type { Console } from "../console.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../page-layout.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createMerchant } from "../../recovery/merchant-settings.ts";
-import { listAuditEntries } from "../../store/audit-log.ts";
-import { findMerchant } from "../../store/merchants.ts";
+import { createMerchant } from "../../merchants/merchant-settings.ts";
+import { listAuditEntries } from "../../tables/audit-log.ts";
+import { findMerchant } from "../../tables/merchants.ts";
 import { createTestConsole, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
 
 let at: TestConsole;

@@ -1,9 +1,9 @@
 import type { Merchant } from "../../domain/merchant.ts";
-import { changeMerchant } from "../../recovery/merchant-settings.ts";
-import { EXPLORATION_MIN_OUTCOMES } from "../../recovery/model-cache.ts";
-import { auditSettings } from "../../recovery/settings-audit.ts";
-import { runningExperiment } from "../../store/experiments.ts";
-import { findMerchant } from "../../store/merchants.ts";
+import { EXPLORATION_MIN_OUTCOMES } from "../../learning/model-cache.ts";
+import { changeMerchant } from "../../merchants/merchant-settings.ts";
+import { auditSettings } from "../../merchants/settings-audit.ts";
+import { runningExperiment } from "../../tables/experiments.ts";
+import { findMerchant } from "../../tables/merchants.ts";
 import { type Console, redirectTo } from "../console.ts";
 import { html } from "../html.ts";
 import { PageError } from "../page-error.ts";

@@ -5,8 +5,8 @@ import { startHttpsServer } from "../../../sdk/test/https-server.ts";
 import { realPorts } from "../../delivery/deliverer.fixture.ts";
 import { parseAllowList } from "../../delivery/https/address-guard.ts";
 import { createTestEventSender } from "../../delivery/test-event.ts";
-import { findMerchant } from "../../store/merchants.ts";
-import { seal, unseal } from "../../store/secret-box.ts";
+import { findMerchant } from "../../tables/merchants.ts";
+import { seal, unseal } from "../../tables/secret-box.ts";
 import { createTestConsole, hiddenFieldValue, SECRET_KEYS, type TestConsole } from "../console.fixture.ts";
 
 const TOKEN = "hook-token-of-the-shop";

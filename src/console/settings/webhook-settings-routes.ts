@@ -9,10 +9,10 @@ import {
   type MerchantSettings,
   removeWebhookSecret,
   rotateWebhookSecret,
-} from "../../recovery/merchant-settings.ts";
-import { auditSettings } from "../../recovery/settings-audit.ts";
-import { findMerchant } from "../../store/merchants.ts";
-import { UnreadableSecret } from "../../store/secret-box.ts";
+} from "../../merchants/merchant-settings.ts";
+import { auditSettings } from "../../merchants/settings-audit.ts";
+import { findMerchant } from "../../tables/merchants.ts";
+import { UnreadableSecret } from "../../tables/secret-box.ts";
 import { type Console, redirectTo } from "../console.ts";
 import { PageError } from "../page-error.ts";
 import type { Page } from "../page-layout.ts";

@@ -1,4 +1,4 @@
-import type { DeliveryState } from "../../store/delivery-states.ts";
+import type { DeliveryState } from "../../tables/delivery-states.ts";
 import { type Html, type HtmlPart, html } from "../html.ts";
 
 type StateKind = "good" | "warn" | "bad" | "";

@@ -1,6 +1,6 @@
-import { findZone, fromLocalTime } from "../../decisions/local-time.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 import { parseTimestamp } from "../../domain/timestamp.ts";
+import { findZone, fromLocalTime } from "../../engine/local-time.ts";
 import { type Html, html } from "../html.ts";
 
 const formatsByZone = new Map<string, Intl.DateTimeFormat>();

@@ -1,13 +1,13 @@
 import pino from "pino";
-import { readPretrainedModel } from "../../../simulator/trial/open-world.ts";
+import { readPretrainedModel } from "../../../lab/trial/open-world.ts";
 import { createDeliverer } from "../../../src/delivery/deliverer.ts";
 import type { Send } from "../../../src/delivery/https/https-sender.ts";
 import type { Ports } from "../../../src/domain/ports.ts";
-import { createLearner } from "../../../src/recovery/learn-due.ts";
-import { createModelCache } from "../../../src/recovery/model-cache.ts";
+import { createLearner } from "../../../src/learning/learn-due.ts";
+import { createModelCache } from "../../../src/learning/model-cache.ts";
+import type { Database } from "../../../src/postgres/database.ts";
 import { processDueCases } from "../../../src/recovery/process-due-cases.ts";
-import type { Database } from "../../../src/store/database.ts";
-import type { SecretKeys } from "../../../src/store/secret-box.ts";
+import type { SecretKeys } from "../../../src/tables/secret-box.ts";
 import type { ProcessLife } from "../stage/fault-plan.ts";
 import type { Observe } from "../stage/observer.ts";
 import type { VirtualTime } from "../stage/virtual-time.ts";

@@ -1,8 +1,8 @@
 import { DAY_MS } from "../../../src/domain/durations.ts";
 import type { Transaction } from "../../../src/domain/transaction.ts";
-import { findBankDebit } from "../../../src/rules/bank-debits.ts";
-import { type CardNetwork, findCardNetwork } from "../../../src/rules/card-networks.ts";
-import { RESPONSE_CODES } from "../../../src/rules/response-codes.ts";
+import { findBankDebit } from "../../../src/engine/rules/bank-debits.ts";
+import { type CardNetwork, findCardNetwork } from "../../../src/engine/rules/card-networks.ts";
+import { RESPONSE_CODES } from "../../../src/engine/rules/response-codes.ts";
 import { type PushedRecord, recordViolation } from "../journal.ts";
 import type { SimulatedYear } from "../simulate-year.ts";
 import type { StoredAction } from "../stored-state.ts";

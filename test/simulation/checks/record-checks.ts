@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Invoice } from "../../../src/domain/invoice.ts";
 import type { Transaction } from "../../../src/domain/transaction.ts";
-import type { StoredInvoice } from "../../../src/store/invoices.ts";
+import type { StoredInvoice } from "../../../src/tables/invoices.ts";
 import { latestAcknowledged, recordViolation } from "../journal.ts";
 import type { SimulatedYear } from "../simulate-year.ts";
 

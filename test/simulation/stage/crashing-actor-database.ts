@@ -1,5 +1,5 @@
-import type { Connection, Database, LastStatements, Result, Statement, Tx } from "../../../src/store/database.ts";
-import { finishTransaction } from "../../../src/store/in-transaction.ts";
+import type { Connection, Database, LastStatements, Result, Statement, Tx } from "../../../src/postgres/database.ts";
+import { finishTransaction } from "../../../src/postgres/in-transaction.ts";
 import { type Fault, type FaultPlan, ProcessDeath, type ProcessLife } from "./fault-plan.ts";
 import type { StatementGate } from "./statement-gate.ts";
 

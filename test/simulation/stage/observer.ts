@@ -1,4 +1,4 @@
-import { type Database, prepared } from "../../../src/store/database.ts";
+import { type Database, prepared } from "../../../src/postgres/database.ts";
 import type { StatementGate } from "./statement-gate.ts";
 
 /** Reads the database from outside: queues like everybody else, but nothing goes wrong. */

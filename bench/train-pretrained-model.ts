@@ -1,9 +1,0 @@
-// `npm run prior`: teaches the prior that Dunlin ships, and writes src/model/prior.json.
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { trainPretrainedModel } from "../simulator/trial/train-pretrained-model.ts";
-
-const path = join(import.meta.dirname, "../src/model/prior.json");
-const text = `${JSON.stringify(trainPretrainedModel(Number(process.argv[2] ?? 6000), console.log))}\n`;
-writeFileSync(path, text);
-console.log(`${path}: ${Math.round(text.length / 1024)} kB`);

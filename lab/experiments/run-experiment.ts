@@ -1,0 +1,138 @@
+import { DAY_MS } from "../../src/domain/durations.ts";
+import type { Arm, ArmHalf, CellTotals, Experiment, Measure, Phase } from "../../src/domain/experiment.ts";
+import { analyzeExperiment, type InterimAnalysis } from "../../src/experiments/statistics/interim-analysis.ts";
+import { countCustomer, emptyTally } from "../../src/experiments/statistics/tally.ts";
+import { createRandom, drawNormal } from "./random-numbers.ts";
+
+const START = new Date("2026-01-01T00:00:00Z");
+const MATURITY_DAYS = 35;
+
+/** A merchant whose customers' payments fail, and an experiment on them. */
+export interface SimulatedMerchant {
+  /** New customers in the experiment on a day. */
+  customersPerDay: number;
+  days: number;
+  /** Recovered share without Dunlin, the mean over customers. */
+  recovered: number;
+  /** How far customers differ: the standard deviation of a customer's own share, 0 to `recovered`. */
+  spread: number;
+  /** The chance that a customer's next invoice, a month later, fails too. */
+  again: number;
+  /** Standard deviation of the logarithm of the amounts; 0: all alike. */
+  amounts: number;
+  /** What Dunlin adds to the recovered share. */
+  effect: number;
+  /** The share of customers that are to come into the arm `dunlin`. */
+  share: number;
+  /** The share of them that truly does; null: as it is to be. */
+  split: number | null;
+  primary: Measure;
+  /** Days of the calibration, at the beginning. */
+  calibrationDays: number;
+}
+
+export const DEFAULT_MERCHANT: SimulatedMerchant = {
+  customersPerDay: 60,
+  days: 90,
+  recovered: 0.55,
+  spread: 0.25,
+  again: 0.4,
+  amounts: 0.8,
+  effect: 0,
+  share: 0.5,
+  split: null,
+  primary: "count",
+  calibrationDays: 0,
+};
+
+const MONTH_DAYS = 30;
+const PHASES = ["calibration", "comparison"] as const;
+const ARMS = ["dunlin", "merchant"] as const;
+
+/** What a look at the end of a day found; false: stop looking. */
+export type OnDay = (day: number, look: InterimAnalysis) => boolean;
+
+/**
+ * One experiment, looked at every day, with the product's own arithmetic. Day 1 is the first on which an invoice is old enough
+ * to count, so the maturity of invoices costs no simulated time.
+ */
+export function runExperiment(business: SimulatedMerchant, seed: number, onDay: OnDay) {
+  const { customersPerDay, days, again, spread, effect, recovered, amounts, calibrationDays } = business;
+  const split = business.split ?? business.share;
+  const random = createRandom(seed);
+  const size = customersPerDay * days;
+  // Per customer: own share, amount, arm and half, and what of it is counted by now in each phase.
+  const own = new Float64Array(size);
+  const amount = new Float64Array(size);
+  const arm = new Uint8Array(size);
+  const half = new Uint8Array(size);
+  const due = [new Int32Array(size), new Int32Array(size)];
+  const got = [new Int32Array(size), new Int32Array(size)];
+  // Who fails on which day: a list for each day, by its head and the customer's successor.
+  const head = new Int32Array(days + MONTH_DAYS + 1).fill(-1);
+  const next = new Int32Array(size);
+  const cells = createTallies();
+  const at = (day: number) => new Date(START.getTime() + (day + MATURITY_DAYS) * DAY_MS);
+  const experiment = buildExperiment(business);
+  let former: InterimAnalysis | null = null;
+  for (let day = 0; day < days; day++) {
+    for (let customer = day * customersPerDay; customer < (day + 1) * customersPerDay; customer++) {
+      // Uniform around the mean, which has this standard deviation.
+      own[customer] = recovered + spread * Math.sqrt(3) * (2 * random() - 1);
+      amount[customer] = amounts === 0 ? 2900 : Math.max(1, Math.round(2900 * Math.exp(amounts * drawNormal(random))));
+      arm[customer] = random() < split ? 0 : 1;
+      half[customer] = random() < 0.5 ? 0 : 1;
+      next[customer] = head[day]!;
+      head[day] = customer;
+    }
+    const phase = day < calibrationDays ? 0 : 1;
+    for (let customer = head[day]!; customer >= 0; ) {
+      const following = next[customer]!;
+      const chance = own[customer]! + (phase === 1 && arm[customer] === 0 ? effect : 0);
+      const paid = random() < chance ? 1 : 0;
+      const [failedBefore, paidBefore] = [due[phase]![customer]!, got[phase]![customer]!];
+      const [count, money] = cells.at(phase, arm[customer]!, half[customer]!);
+      const value = amount[customer]!;
+      countCustomer(count, failedBefore, paidBefore, 1, paid);
+      countCustomer(money, failedBefore * value, paidBefore * value, value, paid * value);
+      due[phase]![customer] = failedBefore + 1;
+      got[phase]![customer] = paidBefore + paid;
+      if (random() < again) {
+        next[customer] = head[day + MONTH_DAYS]!;
+        head[day + MONTH_DAYS] = customer;
+      }
+      customer = following;
+    }
+    former = analyzeExperiment(experiment, cells.tallies, ["USD"], 0, former, at(day + 1));
+    if (!onDay(day + 1, former)) return;
+  }
+}
+
+function buildExperiment({ share, primary, calibrationDays }: SimulatedMerchant): Experiment {
+  return {
+    id: "simulated",
+    name: "simulated",
+    salt: "",
+    share,
+    startedAt: START,
+    comparedFrom: new Date(START.getTime() + calibrationDays * DAY_MS),
+    stoppedAt: null,
+    maturityDays: MATURITY_DAYS,
+    primary,
+    margin: 0.03,
+  };
+}
+
+/** Tallies by index, and as the statistics ask for them. */
+function createTallies() {
+  const all = Array.from({ length: 16 }, emptyTally);
+  const index = (phase: number, arm: number, half: number) => (phase * 4 + arm * 2 + half) * 2;
+  return {
+    at: (phase: number, arm: number, half: number): [CellTotals, CellTotals] => {
+      const first = index(phase, arm, half);
+      return [all[first]!, all[first + 1]!];
+    },
+    tallies: (phase: Phase, arm: Arm, half: ArmHalf, measure: Measure) =>
+      all[index(PHASES.indexOf(phase), ARMS.indexOf(arm), half - 1) + (measure === "count" ? 0 : 1)],
+  };
+}

@@ -1,0 +1,27 @@
+// `npm run bench:promises`: whether plans, and six even tries, recover what `explain` says of them.
+
+import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
+import { openWorld, readPretrainedModel } from "../trial/open-world.ts";
+import { compareRecoveryEstimates } from "../trial/recovery-estimates.ts";
+import { parseTrialOptions } from "./trial-options.ts";
+
+const { customers, seeds, worlds } = parseTrialOptions({ customers: 6000, seeds: [1, 2] });
+const prior = readPretrainedModel();
+const cell = (share: number) => `${(100 * share).toFixed(1).padStart(5)}%`;
+console.log(
+  "of the cases of which a try was planned at the first failure, warm: recovered as promised then, and in the end",
+);
+console.log("world           seed  cases  plan promised reached   even tries promised reached");
+for (const name of worlds) {
+  for (const seed of seeds) {
+    const { cases, plan, even } = compareRecoveryEstimates(
+      await openWorld(name),
+      fromPretrained(prior),
+      seed,
+      customers,
+    );
+    console.log(
+      `${name.padEnd(15)} ${String(seed).padStart(4)} ${String(cases).padStart(6)}  ${cell(plan.promised)} ${cell(plan.reached)}   ${cell(even.promised)} ${cell(even.reached)}`,
+    );
+  }
+}

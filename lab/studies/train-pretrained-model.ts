@@ -1,0 +1,9 @@
+// `npm run prior`: teaches the prior that Dunlin ships, and writes src/engine/learned/prior.json.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { trainPretrainedModel } from "../trial/train-pretrained-model.ts";
+
+const path = join(import.meta.dirname, "../../src/engine/learned/prior.json");
+const text = `${JSON.stringify(trainPretrainedModel(Number(process.argv[2] ?? 6000), console.log))}\n`;
+writeFileSync(path, text);
+console.log(`${path}: ${Math.round(text.length / 1024)} kB`);

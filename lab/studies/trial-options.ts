@@ -1,0 +1,18 @@
+import { parseArgs } from "node:util";
+import { WORLDS } from "../trial/open-world.ts";
+
+/** What a benchmark of trials is asked for: `--customers N`, `--seeds LIST`, `--worlds LIST`; else what is given here, and all worlds and those in `more`. */
+export function parseTrialOptions(usual: { customers: number; seeds: readonly number[]; more?: readonly string[] }) {
+  const { values } = parseArgs({
+    options: {
+      customers: { type: "string", default: String(usual.customers) },
+      seeds: { type: "string", default: usual.seeds.join(",") },
+      worlds: { type: "string", default: [...Object.keys(WORLDS), ...(usual.more ?? [])].join(",") },
+    },
+  });
+  return {
+    customers: Number(values.customers),
+    seeds: values.seeds.split(",").map(Number),
+    worlds: values.worlds.split(","),
+  };
+}

@@ -1,0 +1,88 @@
+import { newLearnedModel } from "../../src/engine/learned/learned-model.ts";
+import { fromPretrained, type PretrainedModel } from "../../src/engine/learned/pretrained-model.ts";
+import type { World } from "../worlds/world.ts";
+import { createDunlinPolicy } from "./dunlin-policy.ts";
+import { oracle } from "./oracle.ts";
+import type { Policy } from "./policy.ts";
+import { createHourCountsPolicy, expert } from "./rule-policies.ts";
+import { runTrial, type Trial } from "./run-trial.ts";
+import { even, fixed, ladder } from "./scheduled-policies.ts";
+import { createPayDayTeller } from "./told-pay-days.ts";
+import { computeFigures, type Figures } from "./trial-figures.ts";
+
+/** What `dunlin simulate --json` prints. */
+export interface Comparison {
+  world: string;
+  seed: number;
+  customers: number;
+  /** Bills whose first charge was declined, in the warm run. */
+  cases: number;
+  policies: Record<string, Figures>;
+  /** Share of the way from a static policy to the oracle that Dunlin, warm, has gone, by value. */
+  gapClosed: { fromFixed: number | null; fromEven: number | null };
+}
+
+const POLICIES: Readonly<Record<string, (world: World, prior: PretrainedModel) => Policy>> = {
+  fixed,
+  ladder,
+  even,
+  expert,
+  hours: createHourCountsPolicy,
+  cold: () => createDunlinPolicy(newLearnedModel()),
+  warm: (_, prior) => createDunlinPolicy(fromPretrained(prior)),
+  /** Warm, and told how customers are paid, where the world can say. */
+  told: (world, prior) => createDunlinPolicy(fromPretrained(prior), { tell: createPayDayTeller(world) }),
+  oracle,
+};
+
+export const POLICY_NAMES = Object.keys(POLICIES);
+/** What is compared unless something else is asked for. */
+export const DEFAULT_POLICY_NAMES = POLICY_NAMES.filter((name) => name !== "told");
+/** What the shares of a gap are made of. */
+export const REQUIRED_POLICY_NAMES = ["fixed", "even", "warm", "oracle"];
+
+/** What may be seen of a comparison while it is made. */
+export interface ComparisonListener {
+  /** Hears of each policy before its year: the how-manieth of how many. */
+  begins?(name: string, number: number, of: number): void;
+  /** And after it, with all that happened. */
+  ended?(name: string, trial: Trial): void;
+}
+
+/**
+ * Run a world's year under each policy, each from the start.
+ *
+ * @param names  which policies; those needed for the gap come along
+ */
+export function comparePolicies(
+  world: World,
+  seed: number,
+  customers: number,
+  prior: PretrainedModel,
+  names = DEFAULT_POLICY_NAMES,
+  { begins, ended }: ComparisonListener = {},
+): Comparison {
+  const policies: Record<string, Figures> = {};
+  let cases = 0;
+  const all = POLICY_NAMES.filter((each) => names.includes(each) || REQUIRED_POLICY_NAMES.includes(each));
+  for (const [n, name] of all.entries()) {
+    begins?.(name, n + 1, all.length);
+    const trial = runTrial(world, POLICIES[name]!(world, prior), seed, customers);
+    policies[name] = computeFigures(trial);
+    ended?.(name, trial);
+    if (name === "warm") cases = trial.cases.length;
+  }
+  const value = (name: string) => policies[name]!.value;
+  const closed = (from: string) => {
+    const gap = value("oracle") - value(from);
+    return gap > 0 ? (value("warm") - value(from)) / gap : null;
+  };
+  return {
+    world: world.name,
+    seed,
+    customers,
+    cases,
+    policies,
+    gapClosed: { fromFixed: closed("fixed"), fromEven: closed("even") },
+  };
+}

@@ -1,0 +1,103 @@
+import { formatTenths } from "../../src/engine/shares.ts";
+import { escapeHtml, listHtml, pageHtml, tableHtml } from "../../src/report/html-page.ts";
+import { type Bar, drawBarPlot, drawDotPlot, drawLinePlot, type SeriesColor } from "../../src/report/plots.ts";
+import { type ChartData, computeRegret } from "./chart-data.ts";
+import type { Comparison } from "./compare-policies.ts";
+import { buildRows, COLUMNS, describeClosedGap, describeWorld, LEGEND } from "./comparison-wording.ts";
+import type { Figures } from "./trial-figures.ts";
+
+/** What stands out of the others, wherever it is drawn. */
+const INK_BY_POLICY: Readonly<Record<string, SeriesColor>> = {
+  warm: "first",
+  told: "first",
+  cold: "second",
+  even: "third",
+};
+const inkOf = (name: string): SeriesColor => INK_BY_POLICY[name] ?? "other";
+/** What luck does in 95 of 100 runs, in deviations. */
+const CONFIDENCE_DEVIATIONS = 1.96;
+
+/**
+ * A comparison as a report on one page: what each policy recovered, its tries, what it left that the oracle would not have left, and how true its chances were.
+ *
+ * @param pictures  of each policy of the comparison
+ */
+export function renderReport(comparison: Comparison, pictures: ReadonlyMap<string, ChartData>): string {
+  const { world, policies } = comparison;
+  const figures = Object.entries(policies);
+  const body = `${describeClosedGap(comparison)
+    .map((words) => `<p>${escapeHtml(words)}</p>`)
+    .join("\n")}
+${tableHtml("policies", COLUMNS, buildRows(comparison))}
+${listHtml(LEGEND)}
+<h2>Recovered money</h2>
+${drawBarPlot("Share of the money that failed which was recovered, and (dark) what of it is left after waiting and tries", figures.map(buildRecoveredBar))}
+<h2>Tries</h2>
+${drawBarPlot("Tries for each payment that was recovered", figures.flatMap(buildRetriesBar))}
+<h2>Regret</h2>
+${renderRegretPlot(pictures)}
+<h2>Calibration</h2>
+${renderCalibrationPlot(pictures)}`;
+  return pageHtml(`Ways of trying again in the world "${world}"`, describeWorld(comparison), body);
+}
+
+const buildRecoveredBar = ([name, { recovered, value }]: [string, Figures]): Bar => ({
+  words: name,
+  size: recovered,
+  note: `${formatTenths(recovered)}; ${formatTenths(value)} after waiting and tries`,
+  inner: Math.max(0, value),
+});
+
+const buildRetriesBar = ([name, { attemptsPerRecovery: tries }]: [string, Figures]): Bar[] =>
+  tries === null ? [] : [{ words: name, size: tries, note: tries.toFixed(2), inner: tries }];
+
+const WHOLE_FORMAT = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const formatWholePercent = (share: number) => `${Math.round(share * 100)}%`;
+const COMPACT_FORMAT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+
+function renderRegretPlot(pictures: ReadonlyMap<string, ChartData>): string {
+  const oracle = pictures.get("oracle")!;
+  const lines = [...pictures]
+    .filter(([name]) => name !== "oracle")
+    .map(([name, picture]) => ({
+      name,
+      ink: inkOf(name),
+      points: computeRegret(picture, oracle).map(({ payments, dollars }) => ({ x: payments, y: dollars })),
+    }));
+  // Those that stand out are drawn over the others.
+  const ordered = lines.sort((a, b) => Number(a.ink !== "other") - Number(b.ink !== "other"));
+  return drawLinePlot(
+    "Value that the oracle came to and the policy did not, added up from the first failed payment on",
+    ordered,
+    {
+      across: "failed payments",
+      acrossOf: WHOLE_FORMAT.format,
+      up: "US dollars",
+      upOf: COMPACT_FORMAT.format,
+    },
+  );
+}
+
+function renderCalibrationPlot(pictures: ReadonlyMap<string, ChartData>): string {
+  const series = ["warm", "cold"].flatMap((name) => {
+    const bins = pictures.get(name)?.bins ?? [];
+    const tries = bins.reduce((sum, bin) => sum + bin.tries, 0);
+    const points = bins.map(({ said, came, deviation, tries: of }) => ({
+      said,
+      came,
+      luck: CONFIDENCE_DEVIATIONS * deviation,
+      share: of / tries,
+    }));
+    return points.length > 0 ? [{ name, ink: inkOf(name), points }] : [];
+  });
+  const title =
+    "Chances that Dunlin said before its tries, by tenths, and the share that came true; a dot is the larger the more tries it stands for, and its line is where luck alone puts it in 95 of 100 runs";
+  return series.length === 0
+    ? "<p>Dunlin made no try.</p>"
+    : drawDotPlot(title, series, {
+        across: "said",
+        acrossOf: formatWholePercent,
+        up: "came true",
+        upOf: formatWholePercent,
+      });
+}

@@ -1,0 +1,318 @@
+import { DAY_MS } from "../../src/domain/durations.ts";
+import { type Alternatives, compareAlternatives } from "../../src/engine/alternatives.ts";
+import {
+  type CaseTraits,
+  caseFeatures,
+  caseRows,
+  codeChangeFeature,
+  codeFeatureIndex,
+  declineFeaturesOf,
+  featureIndices,
+  newPaymentRecord,
+  type PaymentRecord,
+  standingOf,
+} from "../../src/engine/case-features.ts";
+import { chooseRetry, type RetryContext } from "../../src/engine/choose-retry.ts";
+import { normalizeCode } from "../../src/engine/infer-posterior.ts";
+import {
+  type CasePosterior,
+  type CustomerPosterior,
+  newCasePosterior,
+  newCustomerPosterior,
+} from "../../src/engine/learned/case-posterior.ts";
+import { applyDecline } from "../../src/engine/learned/decline-features.ts";
+import { cycleChances, type LearnedModel } from "../../src/engine/learned/learned-model.ts";
+import type { Reason } from "../../src/engine/learned/model-layout.ts";
+import { observeFirstCharge, observeOtherInvoice, observeRetry } from "../../src/engine/learned/observe.ts";
+import { CYCLE_COUNT } from "../../src/engine/learned/pay-cycles.ts";
+import {
+  type BankClock,
+  hasSettlementPattern,
+  IMMEDIATE,
+  learnSettlement,
+  likeliestSettlement,
+  SETTLEMENT_PATTERNS,
+} from "../../src/engine/learned/settlement.ts";
+import { recordPrediction } from "../../src/engine/learned/shortfall.ts";
+import { countCustomer, learnCase, learnFirstCharge, learnRetry } from "../../src/engine/learned/train.ts";
+import { offsetMs } from "../../src/engine/local-time.ts";
+import { findNextInvoiceTime } from "../../src/engine/next-invoice.ts";
+import type { Bill, Charge } from "../worlds/world.ts";
+import { createOtherCustomers } from "./other-customers.ts";
+import { customerLocaleOf, declineGroupOf, findRules, instrumentOf, type OpenCase, type Policy } from "./policy.ts";
+import { amountUsd, retryValueOfInvoice } from "./trial-money.ts";
+
+interface TrialCustomer {
+  /** What to believe of them by each of BOOKINGS, by what was learned; of who pays by card there is one. */
+  people: CustomerPosterior[];
+  /** The same by what was known before any lesson; none of who pays by card. */
+  atFirst: CustomerPosterior[];
+  past: PaymentRecord;
+  /** Of the cases whose window is open and that were not recovered, by bill. */
+  open: Map<string, CasePosteriors>;
+}
+
+/** What to believe of a case, as of its customer. */
+interface CasePosteriors {
+  /** End of the window. */
+  endsAt: number;
+  /** A try of the case is to come. */
+  isPlanned: boolean;
+  all: CasePosterior[];
+  atFirst: CasePosterior[];
+}
+
+/**
+ * Reasons after which the service stops for good. After others it asks for another card, which no world can answer, and tries expired
+ * ones beside it: here all are, as by every policy, where the network's rules allow it and a try is worth making.
+ */
+const FINAL_REASONS: ReadonlySet<Reason> = new Set(["REVOKED", "FRAUD"]);
+
+interface DunlinOptions {
+  /** Is told every name that was met, for whoever makes a prior. */
+  named?(name: string): void;
+  /** Says how a customer is paid, in place of what was seen of it; null: nobody knows. */
+  tell?(bill: Bill): Float64Array | null;
+  /** Hears at the first failure of a case what its plan would recover, and what even tries would, as `explain` says. */
+  promised?(bill: Bill, even: NonNullable<Alternatives["even"]>): void;
+  /** Hears of each try what chance of approval it was given, and what came of it. */
+  foresaw?(chance: number, approved: boolean): void;
+}
+
+/**
+ * Dunlin's own engine as a policy: cold with a new model, warm with one that starts from a prior.
+ *
+ * @param learned  goes on learning from every outcome
+ */
+export function createDunlinPolicy(
+  learned: LearnedModel,
+  { named, tell, promised, foresaw }: DunlinOptions = {},
+): Policy {
+  const customers = new Map<string, TrialCustomer>();
+  const start = structuredClone(learned);
+  const others = createOtherCustomers();
+
+  function customerOf(bill: Bill): TrialCustomer {
+    let customer = customers.get(bill.customerId);
+    if (!customer) {
+      const country = countryOf(bill);
+      const bookings = SETTLEMENT_PATTERNS.slice(
+        0,
+        hasSettlementPattern(methodOf(bill)) ? SETTLEMENT_PATTERNS.length : 1,
+      );
+      const people = bookings.map(() => newCustomerPosterior(learned, country));
+      const atFirst = people.length === 1 ? [] : bookings.map(() => newCustomerPosterior(start, country));
+      customer = { people, atFirst, past: newPaymentRecord(), open: new Map() };
+      customers.set(bill.customerId, customer);
+    } else keepUp(customer.people);
+    believeTold(customer, bill);
+    return customer;
+  }
+
+  /** What was learned of the country since, as if the person's own charges were looked at anew: the service recalls them each time. All are one customer's. */
+  function keepUp(people: readonly CustomerPosterior[]) {
+    const usual = cycleChances(learned, people[0]!.country);
+    for (const person of people) {
+      let total = 0;
+      for (let c = 0; c < CYCLE_COUNT; c++) {
+        person.cycles[c]! *= usual[c]! / person.usual[c]!;
+        total += person.cycles[c]!;
+      }
+      for (let c = 0; c < CYCLE_COUNT; c++) person.cycles[c]! /= total;
+      person.usual = usual;
+    }
+  }
+
+  /** What was told stays true whatever is seen. */
+  function believeTold({ people, atFirst }: TrialCustomer, bill: Bill) {
+    const cycles = tell?.(bill);
+    if (cycles) for (const person of [...people, ...atFirst]) person.cycles.set(cycles);
+  }
+
+  /** Which of a customer's people holds, by what was learned of how their bank books. */
+  const heldOf = ({ people }: TrialCustomer, bill: Bill) =>
+    people.length === 1 ? 0 : likeliestSettlement(learned, methodOf(bill));
+
+  function weightsOf(names: readonly string[]): Int32Array {
+    if (named) names.forEach(named);
+    return featureIndices(names);
+  }
+
+  function declinedOf(first: Charge, last: Charge) {
+    const name = codeChangeFeature(codeOf(first), codeOf(last));
+    if (name !== null) named?.(name);
+    return declineFeaturesOf(codeOf(first), codeOf(last));
+  }
+
+  function beliefOf(open: OpenCase, now: number): CasePosterior {
+    const { bill } = open;
+    const customer = customers.get(bill.customerId)!;
+    const held = heldOf(customer, bill);
+    const known = customer.open.get(bill.id);
+    if (known) return known.all[held]!;
+    const traits = traitsOf(bill, customer, bill.first);
+    const facts = {
+      reason: declineGroupOf(bill.first),
+      code: traits.declineCode,
+      standing: standingOf(customer.past),
+      names: weightsOf(caseFeatures("r", traits)),
+      codeName: codeFeatureIndex(traits),
+      rows: caseRows(traits),
+      failedAt: now,
+      recent: open.attempts.map(({ charge }) => charge.at.getTime()).filter((at) => at > now - 7 * DAY_MS),
+    };
+    const by = (model: LearnedModel, people: CustomerPosterior[]) =>
+      people.map((person, n) => newCasePosterior(model, person, { ...facts, clock: clockOf(bill, n) }));
+    const all = by(learned, customer.people);
+    customer.open.set(bill.id, { endsAt: open.endsAt, isPlanned: false, all, atFirst: by(start, customer.atFirst) });
+    learnCase(learned, all[held]!);
+    return all[held]!;
+  }
+
+  /** What a charge shows of the customer's other open cases, beside what `observe` makes of it. */
+  function observed({ id, customerId }: Bill, at: number, reason: Reason | null, observe: () => void) {
+    const { people, atFirst, open } = customers.get(customerId)!;
+    for (const [other, { endsAt }] of open) if (endsAt <= at) open.delete(other);
+    const others = [...open].filter(([other]) => other !== id).map(([, beliefs]) => beliefs);
+    const before = (of: CustomerPosterior[]) => (others.length === 0 ? [] : of.map(({ cycles }) => cycles.slice()));
+    const [known, knownAtFirst] = [before(people), before(atFirst)];
+    observe();
+    for (const other of others) {
+      other.all.forEach((belief, n) => {
+        observeOtherInvoice(belief, at, reason, known[n]!, people[n]!.cycles);
+      });
+      other.atFirst.forEach((belief, n) => {
+        observeOtherInvoice(belief, at, reason, knownAtFirst[n]!, atFirst[n]!.cycles);
+      });
+    }
+  }
+
+  return {
+    billed(bill) {
+      const customer = customerOf(bill);
+      const { past, people, atFirst } = customer;
+      const reason = bill.first.approved ? null : declineGroupOf(bill.first);
+      const names = weightsOf(caseFeatures("f", traitsOf(bill, customer, bill.first)));
+      const held = heldOf(customer, bill);
+      const at = bill.createdAt.getTime();
+      const observe = (model: LearnedModel, person: CustomerPosterior, n: number) =>
+        observeFirstCharge(model, person, names, clockOf(bill, n), at, reason);
+      observed(bill, at, reason, () => {
+        atFirst.forEach((person, n) => {
+          observe(start, person, n);
+        });
+        people.forEach((person, n) => {
+          if (n !== held) observe(learned, person, n);
+        });
+        learnFirstCharge(learned, people[held]!, names, clockOf(bill, held), at, reason);
+      });
+      believeTold(customer, bill);
+      past.firsts++;
+      others.note(bill.first, bill.customerId);
+      if (reason === null) return;
+      if (past.declined === 0) countCustomer(learned, people[held]!);
+      past.declined++;
+      past.unpaid++;
+    },
+    next(open, now) {
+      const belief = beliefOf(open, now);
+      if (FINAL_REASONS.has(belief.reason)) return null;
+      const rules = findRules(open);
+      const triesLeft = Math.min(open.triesLeft, rules.triesMax);
+      const upAt = others.triableAt(open.charges.at(-1)!, now);
+      const choose = (from: number) => {
+        const question: RetryContext = {
+          key: open.bill.id,
+          now,
+          windowEndsAt: open.endsAt,
+          triesLeft,
+          // Trials are of an engine that explores, as it does once it has trained on enough outcomes.
+          explores: true,
+          allow: (at) => at >= from && rules.allow(at),
+          limits: rules.limits(now, triesLeft),
+          dollars: amountUsd(open.bill),
+          stakes: retryValueOfInvoice(open.bill),
+        };
+        const chosen = chooseRetry(learned, belief, question);
+        if (promised && chosen && belief.tries === 0)
+          promised(open.bill, compareAlternatives(learned, belief, question, chosen, now, now).even!);
+        return chosen;
+      };
+      const chosen = (upAt > now && choose(upAt)) || choose(0);
+      customers.get(open.bill.customerId)!.open.get(open.bill.id)!.isPlanned = chosen !== null;
+      return chosen && { at: chosen.at, chance: chosen.chance };
+    },
+    waits({ bill, attempts, endsAt }, now) {
+      for (const [id, other] of customers.get(bill.customerId)!.open)
+        if (id !== bill.id && other.isPlanned && other.endsAt > now) return true;
+      const billed = attempts.map(({ bill: { subscriptionId, createdAt } }) => ({ subscriptionId, at: createdAt }));
+      const next = findNextInvoiceTime(billed, now);
+      return next !== null && next < endsAt;
+    },
+    reconsidered(open, choice) {
+      const upAt = others.triableAt(open.charges.at(-1)!, choice.at);
+      return upAt > choice.at && upAt < open.endsAt ? { ...choice, at: upAt } : choice;
+    },
+    answered(open, choice, charge) {
+      const customer = customers.get(open.bill.customerId)!;
+      const { people, past } = customer;
+      const beliefs = customer.open.get(open.bill.id)!;
+      const { all, atFirst } = beliefs;
+      beliefs.isPlanned = false;
+      const reason = charge.approved ? null : declineGroupOf(charge);
+      const held = heldOf(customer, open.bill);
+      let byStart: number[] = [];
+      let chances: number[] = [];
+      observed(open.bill, choice.at, reason, () => {
+        byStart = atFirst.map((belief, n) => observeRetry(start, customer.atFirst[n]!, belief, choice.at, reason));
+        chances = all.map((belief, n) =>
+          n === held ? 0 : observeRetry(learned, people[n]!, belief, choice.at, reason),
+        );
+        chances[held] = learnRetry(learned, people[held]!, all[held]!, choice.at, reason);
+        if (charge.approved) return;
+        const declined = declinedOf(open.bill.first, charge);
+        for (const belief of [...atFirst, ...all]) applyDecline(belief, declined);
+      });
+      recordPrediction(learned, all[held]!, choice.chance!, choice.at, reason);
+      if (atFirst.length > 0)
+        learnSettlement(learned, methodOf(open.bill), charge.approved, (n) => [byStart[n]!, chances[n]!]);
+      foresaw?.(chances[held]!, charge.approved);
+      others.note(charge, open.bill.customerId);
+      believeTold(customer, open.bill);
+      if (!charge.approved) return;
+      past.unpaid--;
+      past.recovered++;
+      past.lastReason = declineGroupOf(open.bill.first);
+      customer.open.delete(open.bill.id);
+    },
+  };
+}
+
+/** A code of a charge by the name that the service learns it by; null: nobody said one. */
+const learnedCodeOf = (charge: Charge, code: string | undefined) =>
+  code ? normalizeCode(instrumentOf(charge), code) : null;
+const codeOf = (charge: Charge) => learnedCodeOf(charge, charge.networkDeclineCode);
+const countryOf = (bill: Bill) => customerLocaleOf(bill).country ?? bill.currency;
+const methodOf = (bill: Bill) => bill.first.paymentMethodType;
+const clockOf = (bill: Bill, booking: number): BankClock => ({
+  offsetMs: offsetMs(customerLocaleOf(bill).zone, bill.createdAt.getTime()),
+  booking: hasSettlementPattern(methodOf(bill)) ? booking : IMMEDIATE,
+});
+
+function traitsOf(bill: Bill, { past }: TrialCustomer, last: Charge): CaseTraits {
+  return {
+    dollars: amountUsd(bill),
+    tenureDays: (bill.createdAt.getTime() - bill.subscriptionCreatedAt.getTime()) / DAY_MS,
+    billingPeriod: bill.billingPeriod,
+    billingPeriodUnit: bill.billingPeriodUnit,
+    merchant: bill.merchantKey,
+    country: countryOf(bill),
+    paymentMethodType: last.paymentMethodType,
+    network: last.cardBrand ?? null,
+    funding: last.cardFunding ?? null,
+    issuer: last.cardIssuer ?? null,
+    declineCode: codeOf(last),
+    adviceCode: learnedCodeOf(last, last.networkAdviceCode),
+    past,
+  };
+}

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newLearnedModel } from "../../src/engine/learned/learned-model.ts";
+import { likeliestSettlement, SETTLEMENT_PATTERNS } from "../../src/engine/learned/settlement.ts";
+import { world as debits } from "../worlds/debit-world.ts";
+import { measurePredictionLoss } from "./prediction-loss.ts";
+
+test("how many business days later debits are booked is found within some two thousand tries, whatever a scheme is known for", () => {
+  for (const [cutoff, businessDays] of [
+    [21, 2],
+    [17, 1],
+  ] as const) {
+    const learned = newLearnedModel();
+    const { tries } = measurePredictionLoss(debits({ cutoff, businessDays }), learned, 71, 800);
+    const found = ["sepa_debit", "ach_debit", "bacs_debit"].map(
+      (scheme) => SETTLEMENT_PATTERNS[likeliestSettlement(learned, scheme)]?.businessDays,
+    );
+    const right = found.filter((days) => days === businessDays).length;
+    assert.ok(right >= 2, `${found.join(", ")} after ${tries} tries, and it is ${businessDays}`);
+  }
+});

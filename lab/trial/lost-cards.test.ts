@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DAY_MS } from "../../src/domain/durations.ts";
+import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
+import type { Bill, Charge, World } from "../worlds/world.ts";
+import { createDunlinPolicy } from "./dunlin-policy.ts";
+import { readPretrainedModel } from "./open-world.ts";
+import { runTrial } from "./run-trial.ts";
+
+const START = Date.UTC(2026, 0, 5, 9);
+
+/** Each card is reported lost once, and works again three days later: the bank has replaced it. */
+function createLostCardsWorld(cardBrand: string): World {
+  const chargeOf = (customerId: string, at: Date, approved: boolean): Charge => ({
+    at,
+    approved,
+    paymentMethodType: "card",
+    cardBrand,
+    cardFunding: "debit",
+    cardCountry: "US",
+    cardFingerprint: customerId,
+    ...(approved ? {} : { networkDeclineCode: "41" }),
+  });
+  const billOf = (n: number): Bill => {
+    const createdAt = new Date(START + n * (DAY_MS / 4));
+    return {
+      id: `bill_${n}`,
+      customerId: `cus_${n}`,
+      subscriptionId: `sub_${n}`,
+      merchantKey: "m",
+      amount: 4000,
+      currency: "usd",
+      planId: "plan",
+      billingPeriod: 1,
+      billingPeriodUnit: "MONTH",
+      subscriptionCreatedAt: new Date(START - 200 * DAY_MS),
+      createdAt,
+      windowDays: 28,
+      first: chargeOf(`cus_${n}`, createdAt, false),
+    };
+  };
+  const works = ({ createdAt }: Bill, at: Date) => at.getTime() > createdAt.getTime() + 3 * DAY_MS;
+  return {
+    name: "lost cards",
+    *bills(_seed, customers) {
+      for (let n = 0; n < customers; n++) yield billOf(n);
+    },
+    charge: (bill, at) => chargeOf(bill.customerId, at, works(bill, at)),
+    approval: (bill, at) => Number(works(bill, at)),
+  };
+}
+
+test("that lost cards are replaced by their banks is found out, and where a rule forbids it nobody tries", () => {
+  const recoveredOf = (brand: string) => {
+    const { tries } = runTrial(
+      createLostCardsWorld(brand),
+      createDunlinPolicy(fromPretrained(readPretrainedModel())),
+      1,
+      1200,
+    );
+    const paid = tries.filter(({ charge }) => charge.approved).map(({ open }) => Number(open.bill.id.slice(5)));
+    return { tries: tries.length, late: paid.filter((n) => n >= 800).length / 400 };
+  };
+  const { late } = recoveredOf("mastercard");
+  assert.ok(late > 0.9, `${late} of the last four hundred`);
+  assert.equal(recoveredOf("visa").tries, 0);
+});

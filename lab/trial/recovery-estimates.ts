@@ -1,0 +1,49 @@
+import type { LearnedModel } from "../../src/engine/learned/learned-model.ts";
+import type { World } from "../worlds/world.ts";
+import { createDunlinPolicy } from "./dunlin-policy.ts";
+import { runTrial, type Trial } from "./run-trial.ts";
+import { even } from "./scheduled-policies.ts";
+
+/** Shares of the same cases: how many were to be recovered by what `explain` says at the first failure, and how many were. */
+interface EstimatedRecovery {
+  promised: number;
+  reached: number;
+}
+
+/** What becomes of what is said of plans and of even tries. */
+export interface RecoveryEstimates {
+  /** Those in which a try was worth planning at first. */
+  cases: number;
+  /** Dunlin's plans, which are made anew after each failure. */
+  plan: EstimatedRecovery;
+  /** Six even tries, as far as the rules allow them, in a world of their own with the same luck. */
+  even: EstimatedRecovery;
+}
+
+/** Let the engine decide, and hold what it said at each first failure beside what it reached, and beside what even tries reach. */
+export function compareRecoveryEstimates(
+  world: World,
+  learned: LearnedModel,
+  seed: number,
+  customers: number,
+): RecoveryEstimates {
+  const said = new Map<string, { plan: number; even: number }>();
+  const engine = createDunlinPolicy(learned, {
+    promised({ id }, { planRecovers, recovers }) {
+      said.set(id, { plan: planRecovers, even: recovers });
+    },
+  });
+  const ours = recoveredByInvoice(runTrial(world, engine, seed, customers));
+  const theirs = recoveredByInvoice(runTrial(world, even(), seed, customers));
+  const both = [...said].filter(([id]) => ours.has(id) && theirs.has(id));
+  const mean = (of: (each: (typeof both)[number]) => number) =>
+    both.reduce((sum, each) => sum + of(each), 0) / both.length;
+  return {
+    cases: both.length,
+    plan: { promised: mean(([, { plan }]) => plan), reached: mean(([id]) => Number(ours.get(id))) },
+    even: { promised: mean(([, said]) => said.even), reached: mean(([id]) => Number(theirs.get(id))) },
+  };
+}
+
+const recoveredByInvoice = ({ cases }: Trial) =>
+  new Map(cases.map(({ bill, charges }) => [bill.id, charges.at(-1)!.approved]));

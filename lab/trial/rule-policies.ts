@@ -1,0 +1,82 @@
+import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
+import { addDays, atLocalTime, localDay } from "../../src/engine/local-time.ts";
+import { findPayDay } from "../../src/engine/pay-days.ts";
+import type { Charge } from "../worlds/world.ts";
+import { customerLocaleOf, declineGroupOf, findRules, type Policy } from "./policy.ts";
+
+/**
+ * What a careful expert would write down: missing money waits for the next likely pay day of the country, an outage for
+ * half a day, a limit for the next local day; all else is spread evenly over what is left, in the local morning. Cards
+ * that are gone are left alone.
+ */
+export const expert = (): Policy => ({
+  next(open, now) {
+    const group = declineGroupOf(open.charges.at(-1)!);
+    if (group === "HARD_CARD" || group === "REVOKED" || group === "FRAUD" || group === "AUTH_REQUIRED") return null;
+    const { zone, country } = customerLocaleOf(open.bill);
+    const rules = findRules(open);
+    const gap = (open.endsAt - now) / (open.triesLeft + 0.5);
+    const morning = (days: number) => atLocalTime(zone, addDays(localDay(zone, now), days), 9);
+    let at = now + gap;
+    if (group === "ISSUER_DOWN") at = now + 12 * HOUR_MS;
+    else if (group === "LIMIT") at = morning(1) - 8 * HOUR_MS;
+    else if (group === "FUNDS") {
+      for (let days = 1; days * DAY_MS <= Math.max(gap, 3 * DAY_MS) * 1.5; days++)
+        if (findPayDay(addDays(localDay(zone, now), days), country)) {
+          at = morning(days);
+          break;
+        }
+    } else at = morning(Math.max(1, Math.round(gap / DAY_MS)));
+    at = Math.max(at, now + 6 * HOUR_MS, rules.notBefore);
+    return at < open.endsAt && rules.allow(at) ? { at, chance: null } : null;
+  },
+});
+
+/** Days after which each try comes at the latest. */
+const LATEST_DAYS = [1, 3, 8, 10, 12, 16];
+
+/**
+ * Counts of successes by hour, weekday and date in UTC for each decline code, as Hyperswitch's open model keeps them: the
+ * next try goes to the best day and hour that the counts show, no later than the ladder would try, or as soon as a rule
+ * allows one.
+ */
+export function createHourCountsPolicy(): Policy {
+  const counts = new Map<string, { tried: number; paid: number }>();
+  const keysOf = (code: string, at: number) => {
+    const date = new Date(at);
+    return [`${code}|h${date.getUTCHours()}`, `${code}|w${date.getUTCDay()}`, `${code}|d${date.getUTCDate()}`];
+  };
+  const codeOf = (charge: Charge) => charge.networkDeclineCode ?? "none";
+  const rate = (key: string) => {
+    const { tried, paid } = counts.get(key) ?? { tried: 0, paid: 0 };
+    return (paid + 1) / (tried + 2);
+  };
+  return {
+    next(open, now) {
+      const rules = findRules(open);
+      const code = codeOf(open.charges.at(-1)!);
+      const day = LATEST_DAYS[open.charges.length - 1];
+      if (day === undefined) return null;
+      const latest = Math.max(open.bill.createdAt.getTime() + day * DAY_MS, now + DAY_MS);
+      let best = 0;
+      let found: number | null = null;
+      for (let at = now + 6 * HOUR_MS; at < open.endsAt && (at <= latest || found === null); at += HOUR_MS) {
+        const [hour, weekday, date] = keysOf(code, at).map(rate) as [number, number, number];
+        const score = Math.max(weekday, date) + hour;
+        if (score <= best || !rules.allow(at)) continue;
+        best = score;
+        found = at;
+      }
+      return found === null ? null : { at: found, chance: null };
+    },
+    answered(open, choice, charge) {
+      const before = open.charges[open.charges.indexOf(charge) - 1]!;
+      for (const key of keysOf(codeOf(before), choice.at)) {
+        const count = counts.get(key) ?? { tried: 0, paid: 0 };
+        count.tried++;
+        if (charge.approved) count.paid++;
+        counts.set(key, count);
+      }
+    },
+  };
+}

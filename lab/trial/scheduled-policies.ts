@@ -1,0 +1,32 @@
+import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
+import { evenlySpacedDays } from "../../src/engine/space-evenly.ts";
+import { findRules, maxRetriesFor, type OpenCase, type Policy } from "./policy.ts";
+
+/**
+ * Tries at fixed days after the first failure, at the same hour. Rules hold for it too: a moment that is forbidden for
+ * now is put off until it is allowed, one that is forbidden for good ends the case.
+ */
+function retryOnDays(daysOf: (open: OpenCase) => readonly number[]): Policy {
+  return {
+    next(open, now) {
+      const days = daysOf(open);
+      const tried = maxRetriesFor(open.bill) - open.triesLeft;
+      const day = days[tried];
+      if (day === undefined) return null;
+      const rules = findRules(open);
+      const planned = open.bill.createdAt.getTime() + day * DAY_MS;
+      for (let at = Math.max(planned, now + HOUR_MS, rules.notBefore); at < open.endsAt; at += HOUR_MS)
+        if (rules.allow(at)) return { at, chance: null };
+      return null;
+    },
+  };
+}
+
+/** Days 1, 3, 5 and 7. */
+export const fixed = () => retryOnDays(() => [1, 3, 5, 7]);
+
+/** Days 1, 3, 8, 10 and 12, an example of Hyperswitch's. */
+export const ladder = () => retryOnDays(() => [1, 3, 8, 10, 12]);
+
+/** All tries spread evenly over the window, the last one an hour before its end: the best static policy known. */
+export const even = () => retryOnDays(({ bill }) => evenlySpacedDays(bill.windowDays, maxRetriesFor(bill)));

@@ -1,0 +1,36 @@
+import { DAY_MS } from "../../src/domain/durations.ts";
+import { PAY_CYCLES } from "../../src/engine/learned/pay-cycles.ts";
+import type { Bill, World } from "../worlds/world.ts";
+
+const YEAR_DAYS = 365;
+/** Left for each cycle that is not the true one. */
+const OTHER_CYCLE_SHARE = 1e-5;
+
+/**
+ * Tells the true pay days of a bill's customer, as chances of the cycles that the model knows: nearly all for those whose days agree best
+ * with the true ones over a year. null: nobody could know them.
+ */
+export function createPayDayTeller(world: World): (bill: Bill) => Float64Array | null {
+  const told = new Map<string, Float64Array | null>();
+  return (bill) => {
+    let cycles = told.get(bill.customerId);
+    if (cycles === undefined) {
+      const isPayDay = world.payDays?.(bill) ?? null;
+      cycles = isPayDay && cycleChancesOf(isPayDay, Math.floor(bill.createdAt.getTime() / DAY_MS));
+      told.set(bill.customerId, cycles);
+    }
+    return cycles;
+  };
+}
+
+function cycleChancesOf(isPayDay: (day: number) => boolean, from: number): Float64Array {
+  const days = Array.from({ length: YEAR_DAYS }, (_, n) => from + n);
+  const agreement = PAY_CYCLES.map(({ pays }) => {
+    const either = days.filter((day) => pays(day) || isPayDay(day));
+    return either.filter((day) => pays(day) && isPayDay(day)).length / Math.max(1, either.length);
+  });
+  const best = Math.max(...agreement);
+  const weights = Float64Array.from(agreement, (share) => (share === best ? 1 : OTHER_CYCLE_SHARE));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight) => weight / total);
+}

@@ -1,0 +1,50 @@
+import { isPortableFeature } from "../../src/engine/case-features.ts";
+import { type LearnedModel, newLearnedModel } from "../../src/engine/learned/learned-model.ts";
+import { featureIndex } from "../../src/engine/learned/model-layout.ts";
+import { type PretrainedModel, poolPretrainedModel } from "../../src/engine/learned/pretrained-model.ts";
+import { world as balances } from "../worlds/balance-world.ts";
+import { world as business } from "../worlds/business/world.ts";
+import { world as consumers } from "../worlds/consumers/world.ts";
+import { world as debits } from "../worlds/debit-world.ts";
+import { world as issuers } from "../worlds/issuer-risk-world.ts";
+import { createSilentWorld } from "../worlds/silent-world.ts";
+import type { World } from "../worlds/world.ts";
+import { createDunlinPolicy } from "./dunlin-policy.ts";
+import { runTrial } from "./run-trial.ts";
+
+/**
+ * The worlds that the shipped prior is taught in. They have other parameters than the worlds of the bench, and the
+ * seeds (from 1001) give them other merchants, customers and issuers than any seed the bench uses.
+ */
+export const TRAINING_WORLDS: readonly World[] = [
+  balances({ poor: 0.14, gone: 0.15, masked: 0.1, holds: 1.3 }),
+  balances({ poor: 0.22, gone: 0.45, masked: 0.3, holds: 0.7 }),
+  issuers({ suspicion: 0.9, memory: 1.3 }),
+  debits({ poor: 0.16, closing: 0.1 }),
+  balances({ poor: 0.12, gone: 0.7, masked: 0.22, holds: 1.6 }),
+  issuers({ suspicion: 1.1, memory: 0.6 }),
+  debits({ poor: 0.25, closing: 0.03, cutoff: 17, businessDays: 1 }),
+  balances({ poor: 0.25, gone: 0.05, masked: 0.4, holds: 0.85 }),
+  business({ edge: 0.09, gone: 0.3 }),
+  consumers({ tight: 0.85, left: 1.6 }),
+  business({ edge: 0.14, gone: 0.1 }),
+  consumers({ tight: 1.2, left: 0.5 }),
+  // Merchants who push invoices and nothing else.
+  createSilentWorld(balances({ poor: 0.18, gone: 0.25, masked: 0.2, holds: 1.1 })),
+  createSilentWorld(consumers({ tight: 0.9, left: 0.8 })),
+];
+
+/** Teach one new model in each world, and put together what they learned. */
+export function trainPretrainedModel(customers: number, said: (line: string) => void): PretrainedModel {
+  const portable = new Set<number>();
+  const models = TRAINING_WORLDS.map((world, n): LearnedModel => {
+    const learned = newLearnedModel();
+    const named = (name: string) => {
+      if (isPortableFeature(name)) portable.add(featureIndex(name));
+    };
+    const { cases, tries } = runTrial(world, createDunlinPolicy(learned, { named }), 1001 + n, customers);
+    said(`${world.name}: ${cases.length} cases, ${tries.length} tries`);
+    return learned;
+  });
+  return poolPretrainedModel(models, portable);
+}

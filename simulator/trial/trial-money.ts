@@ -1,8 +1,0 @@
-import { retryValueOf } from "../../src/decisions/retry-value.ts";
-import { toUsd } from "../../src/decisions/us-dollars.ts";
-import type { Bill } from "../worlds/world.ts";
-
-export const amountUsd = (bill: Pick<Bill, "amount" | "currency">) => toUsd(bill.amount, bill.currency);
-
-/** By what policies are judged: what a recovery of the bill is worth when it comes, and what a try costs. */
-export const retryValueOfInvoice = (bill: Bill) => retryValueOf(amountUsd(bill), bill.createdAt.getTime());

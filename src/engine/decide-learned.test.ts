@@ -1,0 +1,330 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import pino from "pino";
+import { readPretrainedModel } from "../process/pretrained-model-file.ts";
+import { jitterMs } from "./candidate-times.ts";
+import {
+  buildCase,
+  buildCodes,
+  buildInvoice,
+  DAY,
+  PAID_ON_THE_25TH,
+  soonAfterFailure,
+} from "./decide-learned.fixture.ts";
+import { decideLearned } from "./decide-learned.ts";
+import { HOUR } from "./decide-static.fixture.ts";
+import type { DecisionFacts } from "./decision-facts.ts";
+import type { CustomerHistory, PastInvoice } from "./infer-posterior.ts";
+import { DATE_CELL_COUNT } from "./learned/date-outcomes.ts";
+import { type LearnedModel, newLearnedModel } from "./learned/learned-model.ts";
+import { classOf, dateCellWeight, otherInvoiceWeight } from "./learned/model-layout.ts";
+import { fromPretrained } from "./learned/pretrained-model.ts";
+
+const newModel = newLearnedModel();
+const pretrainedModel = fromPretrained(readPretrainedModel(pino({ level: "silent" }))!);
+
+test("a customer whose pay always came between the 20th and the 26th is not tried before it, and told why", () => {
+  const [known, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]);
+  const { decision, chosen } = decideLearned(known, history, pretrainedModel, soonAfterFailure(known));
+  assert.equal(decision.kind, "retry");
+  const date = (decision as { at: Date }).at.getUTCDate();
+  assert.ok(date >= 21 && date <= 28, `${date}`);
+  assert.match(decision.reasons.join(" "), /money comes with the next pay.*2[1-6]/);
+  assert.ok(chosen!.chance > 0.15 && decision.reasons.length >= 3 && decision.reasons.length <= 5);
+  assert.ok(decision.reasons.every((reason) => /^[A-Z].*\.$/.test(reason) && !/undefined|null|NaN/.test(reason)));
+});
+
+test("that payments went through around the chosen date before is said where that spoke for it, and none failed there", () => {
+  const taught = newLearnedModel();
+  for (let cell = 15; cell < DATE_CELL_COUNT; cell++) taught.mean[dateCellWeight(classOf("LIMIT"), cell)] = 0.3;
+  const decided = (model: LearnedModel, earlier: readonly PastInvoice[]) => {
+    const [known, history] = buildCase([...earlier, buildInvoice("2026-05-11", [], "61")]);
+    const { decision } = decideLearned(known, history, model, soonAfterFailure(known, 100));
+    return { date: (decision as { at: Date }).at.toISOString().slice(8, 10), said: decision.reasons.join(" ") };
+  };
+  const months = [1, 2, 3, 4];
+  const { date, said } = decided(taught, []);
+  assert.doesNotMatch(said, /Around that date/);
+  const paidOn = months.map((month) => buildInvoice(`2026-0${month}-${date}`, [], null));
+  const paid = decided(taught, paidOn);
+  assert.ok(Math.abs(Number(paid.date) - Number(date)) <= 1, `${paid.date}`);
+  assert.match(paid.said, /Around that date of the month, payments of this customer went through before/);
+  assert.doesNotMatch(decided(newModel, paidOn).said, /Around that date/);
+  const once = decided(taught, paidOn.slice(3));
+  assert.equal(once.date, date);
+  assert.doesNotMatch(once.said, /Around that date/);
+  const failedOnce = decided(taught, [...paidOn.slice(0, 3), buildInvoice(`2026-04-${date}`, [])]);
+  assert.equal(failedOnce.date, date);
+  assert.doesNotMatch(failedOnce.said, /Around that date/);
+});
+
+test("decided again while its moment lies ahead, the plan is word for word the same; missed by days, it is a later one", () => {
+  for (const bills of [
+    [buildInvoice("2026-05-11", [])],
+    [...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [["2026-05-14", "51"]])],
+  ]) {
+    const [known, history] = buildCase(bills);
+    const first = decideLearned(known, history, newModel, new Date(+bills.at(-1)!.charges.at(-1)!.at + HOUR));
+    assert.equal(first.decision.kind, "retry");
+    const at = +(first.decision as { at: Date }).at;
+    for (const ahead of [0, HOUR, DAY / 2]) {
+      const { decision, chosen } = decideLearned(known, history, newModel, new Date(at - ahead));
+      const choice = { ...chosen, weighed: null };
+      assert.deepEqual([decision, choice], [first.decision, { ...first.chosen, weighed: null }]);
+    }
+    const later = decideLearned(known, history, newModel, new Date(at + DAY)).decision;
+    if (later.kind === "retry") assert.ok(+later.at >= at + DAY);
+  }
+});
+
+test("what rules decide alone is decided as before", () => {
+  const [lost, history] = buildCase([buildInvoice("2026-05-11", [], "41")]);
+  assert.equal(decideLearned(lost, history, newModel, soonAfterFailure(lost)).decision.kind, "card_change");
+  const [open, same] = buildCase([buildInvoice("2026-05-11", [])]);
+  const over = decideLearned(open, same, newModel, new Date(+open.windowEndsAt));
+  assert.equal(over.decision.kind, "wait");
+  const used = decideLearned({ ...open, budgetLeft: 0 }, same, newModel, soonAfterFailure(open));
+  assert.deepEqual([used.decision.kind, used.chosen], ["stop", null]);
+});
+
+test("a bank's advice to wait is kept, with the lead that the merchant may take", () => {
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { network: "mastercard" });
+  const advised = buildCodes("51", "28");
+  const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
+  const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
+  const { decision } = decideLearned(told, history, newModel, soonAfterFailure(told));
+  assert.equal(decision.kind, "retry");
+  assert.ok(+(decision as { at: Date }).at - known.leadMs >= +known.unpaidAt + 6 * DAY);
+  assert.match(decision.reasons.join(" "), /advises/);
+});
+
+test("of a bank debit it is said when it is booked, by what its scheme is known for; of a card nothing", () => {
+  const returned: PastInvoice = { ...buildInvoice("2026-05-11", [], "AM04"), paymentMethodType: "sepa_debit" };
+  const [known, history] = buildCase([returned], { paymentMethodType: "sepa_debit", network: null, cardCountry: "SE" });
+  const debit: CustomerHistory = { ...history, traits: { ...history.traits, paymentMethodType: "sepa_debit" } };
+  const { decision } = decideLearned(known, debit, newModel, soonAfterFailure(known));
+  assert.equal(decision.kind, "retry");
+  const booked = decision.reasons
+    .join(" ")
+    .match(
+      /A debit that is asked for then is taken to be booked on (\w+) (\d+) (\w+); bank holidays are not known here\./,
+    );
+  assert.ok(booked, decision.reasons.join(" "));
+  const asked = (decision as { at: Date }).at.getTime() + HOUR;
+  const days = (Date.parse(`${booked[2]} ${booked[3]} 2026 UTC`) - Math.floor(asked / DAY) * DAY) / DAY;
+  assert.ok(days >= 1 && days <= 4 && !/Sat|Sun/.test(booked[1]!), `${booked[0]} after ${days} days`);
+  const [card, same] = buildCase([buildInvoice("2026-05-11", [])]);
+  assert.doesNotMatch(decideLearned(card, same, newModel, soonAfterFailure(card)).decision.reasons.join(" "), /booked/);
+});
+
+test("with no transaction ever seen there is a plan all the same", () => {
+  const silent: PastInvoice = {
+    dollars: 29,
+    paymentMethodType: null,
+    charges: [{ at: new Date("2026-05-11T09:00:00Z"), approved: false, codes: null }],
+  };
+  const [known, history] = buildCase([silent], {
+    ledger: [],
+    lastDecline: null,
+    paymentMethodType: null,
+    network: null,
+  });
+  const { decision } = decideLearned(known, history, newModel, soonAfterFailure(known));
+  assert.equal(decision.kind, "retry");
+});
+
+test("a case that is not worth a try any more is given up, in words", () => {
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { amount: 5, currency: "USD" });
+  const { decision } = decideLearned(known, history, newModel, soonAfterFailure(known));
+  assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
+  assert.match(
+    decision.reasons.join(" "),
+    /likely enough to succeed to be worth making: the best moment left is .*, with a chance of \d+\.\d%\. A try costs .* more than it could bring\./,
+  );
+});
+
+test("what a given-up case lacked is said in figures: the best moment's chance, what a try costs, and from which chance it pays", () => {
+  const figures =
+    /the best moment left is \w+ \d+ \w+, \d\d:\d\d \(.*\), with a chance of ([\d.]+)%\. A try costs some 0\.12 US dollars and 0\.3%, here ([\d.]+)% of what is due, and must bring [\d.]+% beyond that, so then it is worth making from a chance of ([\d.]+)% on\./;
+  let met = 0;
+  for (const amount of [20, 25, 30, 40]) {
+    const [known, history] = buildCase([buildInvoice("2026-05-11", [])], {
+      amount,
+      currency: "USD",
+      caseId: `case-${amount}`,
+    });
+    const { decision, outlook } = decideLearned(known, history, pretrainedModel, soonAfterFailure(known));
+    if (decision.kind !== "stop") continue;
+    met++;
+    const [chance, cost, from] = figures.exec(decision.reasons.join(" "))!.slice(1).map(Number);
+    assert.ok(Math.abs(cost! - (0.3 + 1200 / amount)) < 0.06, `${cost}`);
+    assert.ok(chance! > 1 && chance! < from! && from! > cost!, `${chance} ${cost} ${from}`);
+    const { even, days, hours } = outlook()!;
+    assert.deepEqual([even!.tries.length, even!.plan, days, hours], [6, [], [], []]);
+    assert.ok(even!.recovers > chance! / 100 && even!.worth < 0 && even!.planWorth === 0);
+  }
+  assert.ok(met > 1, `${met}`);
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [], "54")], { cardChange: "unasked" });
+  const late = decideLearned(
+    { ...known, windowEndsAt: soonAfterFailure(known, 19) },
+    history,
+    pretrainedModel,
+    soonAfterFailure(known),
+  );
+  assert.match(
+    late.decision.reasons.join(" "),
+    /No moment that could be chosen is left before the recovery window ends/,
+  );
+  assert.equal(late.outlook(), null);
+});
+
+test("where no try is worth making, the customer's other bills are waited for as long as some is to come within the window", () => {
+  const decided = (rest: Partial<DecisionFacts>, hours = 0.1) => {
+    const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { amount: 5, currency: "USD", ...rest });
+    return decideLearned(known, history, newModel, soonAfterFailure(known, hours)).decision;
+  };
+  const billed = ["2026-05-01", "2026-05-08"].map((day) => ({ subscriptionId: "s", at: new Date(`${day}T09:00:00Z`) }));
+  const weekly = decided({ billed });
+  assert.equal(weekly.kind, "wait");
+  assert.deepEqual((weekly as { until?: Date }).until, new Date("2026-05-16T09:00:00Z"), "a day after it is due");
+  assert.match(weekly.reasons.join(" "), /next bill of this customer is due about Fri 15 May.*the case stays open/);
+  const late = decided({ billed }, 4 * 24 + 12);
+  assert.deepEqual([late.kind, (late as { until?: Date }).until], ["wait", new Date("2026-05-16T09:00:00Z")], "late");
+  assert.equal(decided({ billed }, 5 * 24).kind, "stop", "it did not come");
+  assert.equal(decided({ billed, windowEndsAt: new Date("2026-05-14T09:00:00Z") }).kind, "stop", "too late for it");
+  const beside = decided({ othersPlanned: true });
+  assert.deepEqual(
+    [beside.kind, (beside as { until?: Date }).until],
+    ["wait", new Date("2026-05-12T09:06:00Z")],
+    "looks each day",
+  );
+  assert.match(beside.reasons.join(" "), /The recovery of another bill of this customer goes on/);
+  const tooLate = decided({ billed, othersPlanned: true, windowEndsAt: new Date("2026-05-14T09:00:00Z") });
+  assert.equal(tooLate.reasons.at(-1), beside.reasons.at(-1), "not the bill that comes after the window");
+  assert.equal(decided({}).kind, "stop");
+  assert.match(decided({ cardChange: "awaited" }).reasons.join(" "), /and may still come\.$/);
+  const expired = decided({ cardChange: "expired", cardAskedAt: new Date("2026-05-12T09:00:00Z") });
+  assert.deepEqual([expired.kind, "until" in expired], ["wait", false]);
+  assert.match(expired.reasons.at(-1)!, /^Another card .* asked for on Tue 12 May, and none came so far\./);
+});
+
+test("a plan is made anew from the charge of another bill on, names it, and stays as long as its moment lies ahead", () => {
+  const taught = newLearnedModel();
+  for (const hours of [1, 12]) taught.mean[otherInvoiceWeight(true, hours * HOUR)] = 2;
+  const [known, history] = buildCase([buildInvoice("2026-05-18", [], null), buildInvoice("2026-05-11", [])]);
+  const at = (moment: string) => decideLearned(known, history, taught, new Date(moment)).decision;
+  const first = at("2026-05-18T09:05:00Z");
+  assert.equal(first.kind, "retry");
+  const ideal = (first as { at: Date }).at;
+  assert.ok(ideal > new Date("2026-05-18T09:00:00Z") && ideal < new Date("2026-05-19T09:00:00Z"), `${ideal}`);
+  assert.match(
+    first.reasons.join(" "),
+    /Since the last try another bill of this customer was paid, on Mon 18 May, 11:00/,
+  );
+  assert.deepEqual(at(new Date(+ideal - 60_000).toISOString()), first);
+});
+
+test("the same amount in another currency is at stake for as much, and leads to the same plan", () => {
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
+  const [dollars, yen] = [
+    [2000, "USD"],
+    [3000, "JPY"],
+  ].map(([amount, currency]) => {
+    const of = { ...known, amount: amount as number, currency: currency as string };
+    return decideLearned(of, history, newModel, soonAfterFailure(known)).chosen!;
+  });
+  assert.equal(dollars!.weighed.plan.worth, yen!.weighed.plan.worth);
+  assert.deepEqual(dollars!.weighed.stakes.cost, yen!.weighed.stakes.cost);
+  const hundreds = decideLearned(
+    { ...known, amount: 200_000, currency: "USD" },
+    history,
+    newModel,
+    soonAfterFailure(known),
+  ).chosen!;
+  assert.ok(hundreds.weighed.stakes.cost < dollars!.weighed.stakes.cost);
+});
+
+test("a bank that is down is tried again three hours later at the soonest, and the reasons say so", () => {
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
+  const free = decideLearned(known, history, newModel, soonAfterFailure(known)).decision as { at: Date };
+  const issuerDownAt = new Date(free.at.getTime() - HOUR);
+  const { decision } = decideLearned({ ...known, issuerDownAt }, history, newModel, soonAfterFailure(known));
+  assert.equal(decision.kind, "retry");
+  assert.ok(+(decision as { at: Date }).at >= +issuerDownAt + 3 * HOUR);
+  assert.match(decision.reasons.join(" "), /could not reach the bank.*nothing is tried there before/);
+  assert.ok(decision.reasons.length <= 5);
+});
+
+test("a case is not given up because its bank is down until the window ends", () => {
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
+  const now = new Date(known.windowEndsAt.getTime() - 3 * HOUR);
+  const free = decideLearned(known, history, newModel, now).decision;
+  assert.equal(free.kind, "retry");
+  const { decision } = decideLearned({ ...known, issuerDownAt: now }, history, newModel, now);
+  assert.deepEqual(decision, free);
+});
+
+test("after a decline of the card itself no more tries are said to be left than fit twenty hours apart", () => {
+  const hoursLeft = 50;
+  const said = ["54", "51"].map((code) => {
+    const [known, history] = buildCase([buildInvoice("2026-05-11", [], code)], { cardChange: "unasked" });
+    const windowEndsAt = new Date(+known.unpaidAt + (20 + hoursLeft) * HOUR);
+    const { decision } = decideLearned(
+      { ...known, windowEndsAt },
+      history,
+      pretrainedModel,
+      soonAfterFailure(known, 20),
+    );
+    const { at, reasons } = decision as { at: Date; reasons: string[] };
+    const room = Math.floor((+windowEndsAt - +at) / (20 * HOUR));
+    return { room, more: Number(/there is time for about (\d) of them/.exec(reasons.at(-1)!)?.[1]) };
+  });
+  assert.deepEqual(said[0], { room: 2, more: 2 });
+  // What is left of a short window is shared by six tries at most, nearer than that.
+  const { room, more } = said[1]!;
+  assert.ok(more > room && more <= 5, `${more} where ${room} fit twenty hours apart`);
+});
+
+test("where rules leave few tries they are not spent early, and the reasons say how few", () => {
+  const bills = [...PAID_ON_THE_25TH, buildInvoice("2026-05-02", [])];
+  const plannedFor = (rest: Partial<DecisionFacts>) => {
+    const [known, history] = buildCase(bills, rest);
+    const { decision, chosen } = decideLearned(known, history, newModel, soonAfterFailure(known));
+    return { tries: [chosen!.at, ...chosen!.next].map((at) => (at - +known.unpaidAt) / DAY), decision };
+  };
+  assert.ok(plannedFor({}).tries.length > 4);
+  // PayPal: two tries after the first.
+  const paypal = plannedFor({ paymentMethodType: "paypal", windowEndsAt: new Date("2026-06-06T09:00:00Z") });
+  assert.equal(paypal.tries.length, 2, `${paypal.tries}`);
+  assert.ok(paypal.tries[1]! > 15, `${paypal.tries}`);
+  assert.match(
+    paypal.decision.reasons.join(" "),
+    /1 more try may be made before [^.]*\. PayPal allows at most two tries/,
+  );
+  // A prepaid card that cannot be topped up: three tries in all.
+  const [known] = buildCase(bills);
+  const codes = { ...known.lastDecline!, networkAdviceCode: "40" };
+  const ledger = known.ledger.map((entry) => ({ ...entry, codes }));
+  const prepaid = plannedFor({ network: "mastercard", ledger, lastDecline: { ...known.lastDecline!, ...codes } });
+  assert.ok(prepaid.tries.length <= 2, `${prepaid.tries}`);
+  assert.match(prepaid.decision.reasons.join(" "), /1 more try may be made .* Only 3 tries are advised on such a card/);
+});
+
+test("a try comes some minutes after its moment, the same ones for each look at it, unless the window is over by then", () => {
+  const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
+  const late = new Set<number>();
+  for (let n = 0; n < 20; n++) {
+    const own = { ...known, caseId: `case ${n}` };
+    const { decision, chosen } = decideLearned(own, history, newLearnedModel(), soonAfterFailure(known));
+    assert.equal(decision.kind, "retry");
+    assert.equal(+decision.at - chosen!.at, jitterMs(own));
+    late.add(jitterMs(own));
+    // A window that ends in between.
+    const short = { ...own, windowEndsAt: new Date(chosen!.at + jitterMs(own)) };
+    const again = decideLearned(short, history, newLearnedModel(), soonAfterFailure(known));
+    if (again.decision.kind === "retry" && again.chosen!.at === chosen!.at)
+      assert.equal(+again.decision.at, chosen!.at);
+    assert.ok(again.decision.kind !== "retry" || again.decision.at < short.windowEndsAt);
+  }
+  assert.ok(late.size > 15 && Math.min(...late) >= 0 && Math.max(...late) < 15 * 60_000);
+});

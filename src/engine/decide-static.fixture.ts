@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { decideStatic } from "./decide-static.ts";
+import type { Decision, DecisionFacts } from "./decision-facts.ts";
+import type { LedgerEntry } from "./rules/attempt-ledger.ts";
+import type { DeclineCodes } from "./rules/interpret-decline.ts";
+
+export const HOUR = 3_600_000;
+const FAILED_AT = new Date("2026-04-06T10:00:00Z"); // a Monday
+export const hoursAfterFailure = (hours: number) => new Date(+FAILED_AT + hours * HOUR);
+
+/** A Visa card on which nothing has changed and nothing was asked for yet, of a merchant who is told of a retry 49 minutes before its ideal time. */
+export const VISA_FACTS = {
+  leadMs: 49 * 60_000,
+  paymentMethodType: "card",
+  network: "visa",
+  customerTimezone: null,
+  cardChangedAt: null,
+  cardChange: null,
+  cardAskedAt: null,
+  issuerDownAt: null,
+  billed: [],
+  pending: null,
+  othersPlanned: false,
+  retries: [],
+} as const;
+
+/** A German Visa card that failed on Monday, in a window of 28 days with all 8 retries left. */
+export function buildFailedFacts(
+  codes: Partial<DeclineCodes> | null,
+  rest: Partial<DecisionFacts> = {},
+): DecisionFacts {
+  const said = codes && {
+    networkDeclineCode: null,
+    networkAdviceCode: null,
+    gatewayCode: null,
+    declineCategory: null,
+    ...codes,
+  };
+  const first: LedgerEntry = {
+    at: FAILED_AT,
+    amount: 2900,
+    approved: false,
+    onThisInvoice: true,
+    onPresentCard: true,
+    codes: said,
+  };
+  return {
+    ...VISA_FACTS,
+    caseId: "0198c0de-0000-7000-8000-000000000001",
+    unpaidAt: FAILED_AT,
+    windowEndsAt: hoursAfterFailure(28 * 24),
+    explores: true,
+    budgetLeft: 8,
+    amount: 2900,
+    currency: "EUR",
+    cardCountry: "DE",
+    ledger: said ? [first] : [],
+    lastDecline: said && { at: FAILED_AT, ...said },
+    ...rest,
+  };
+}
+
+export const assertRetry = (decision: Decision) => {
+  assert.equal(decision.kind, "retry", JSON.stringify(decision));
+  return decision as Extract<Decision, { kind: "retry" }>;
+};
+export const decideSoonAfterFailure = (known: DecisionFacts) => decideStatic(known, hoursAfterFailure(0.1));

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
+import { buildFailedFacts, hoursAfterFailure } from "./decide-static.fixture.ts";
+import { decideStatic } from "./decide-static.ts";
+import { buildAccount } from "./decision-account.ts";
+import type { DecisionFacts } from "./decision-facts.ts";
+import type { LedgerEntry } from "./rules/attempt-ledger.ts";
+import { buildSituation } from "./situation.ts";
+
+const NOTHING = { networkDeclineCode: null, networkAdviceCode: null, gatewayCode: null, declineCategory: null };
+const MASTERCARD = buildFailedFacts({ networkDeclineCode: "51" }, { network: "mastercard" });
+const buildEntry = (hours: number, over: Partial<LedgerEntry>): LedgerEntry => ({
+  at: hoursAfterFailure(hours),
+  amount: 2900,
+  approved: false,
+  onThisInvoice: false,
+  onPresentCard: true,
+  codes: NOTHING,
+  ...over,
+});
+const buildFactsWith = (...entries: LedgerEntry[]): DecisionFacts => ({
+  ...MASTERCARD,
+  ledger: [...MASTERCARD.ledger, ...entries].sort((one, other) => +one.at - +other.at),
+});
+
+/** The account of a decision so many hours after the invoice failed, and what its sentences are about. */
+function buildAccountOf(known: DecisionFacts, hours = 0.1, before: Parameters<typeof buildAccount>[3] = null) {
+  const now = hoursAfterFailure(hours);
+  const made = {
+    situation: buildSituation(known, now),
+    decision: decideStatic(known, now),
+    chosen: null,
+    outlook: () => null,
+  };
+  const found = buildAccount(made, null, null, before);
+  const { reasons, known: facts, about } = found;
+  return {
+    ...found,
+    waits: about.wait.map((place) => reasons[place]),
+    rules: about.rule.map((place) => reasons[place]),
+    limits: about.limit.map((place) => facts[place]),
+    tally: about.tally.map((place) => facts[place]),
+  };
+}
+
+test("each rule because of which a try comes no sooner is told from the other reasons", () => {
+  const last = { ...MASTERCARD.lastDecline!, networkAdviceCode: "26" };
+  const advised: DecisionFacts = {
+    ...MASTERCARD,
+    ledger: [buildEntry(0, { onThisInvoice: true, codes: last })],
+    lastDecline: last,
+  };
+  const barred = { ...NOTHING, networkAdviceCode: "03" };
+  const lifted = buildFactsWith(
+    buildEntry(-DAY_MS / HOUR_MS, { codes: barred }),
+    buildEntry(-1, { approved: true, clears: true }),
+  );
+  for (const [known, hours, words] of [
+    [advised, 0.1, /^With a decline .*, and no try comes sooner/],
+    [{ ...lifted, windowEndsAt: hoursAfterFailure(40 * 24) }, 29 * 24 - 1, /within 30 days of that decline\.$/],
+    [
+      buildFactsWith(buildEntry(24 * 14, { codes: null, approved: null, mayBeAnswered: true })),
+      24 * 14,
+      /is heard first/,
+    ],
+  ] as const) {
+    const { waits, reasons } = buildAccountOf(known, hours);
+    assert.deepEqual(
+      waits,
+      reasons.filter((reason) => words.test(reason)),
+      reasons.join(" "),
+    );
+    assert.equal(waits.length, 1);
+  }
+  assert.deepEqual(buildAccountOf(MASTERCARD).waits, []);
+});
+
+test("of a debit that may not be presented again no try is said to be left, and of an invoice's limit what is counted", () => {
+  const paidBy = (paymentMethodType: string, networkDeclineCode: string) =>
+    buildAccountOf(buildFailedFacts({ networkDeclineCode }, { paymentMethodType, network: null })).limits.join(" ");
+  assert.match(
+    paidBy("sepa_debit", "MD01"),
+    /after AM04 or MS03 .* Tries left by this rule: none, after such a decline\.$/,
+  );
+  assert.match(paidBy("bacs_debit", "0"), / Tries left by this rule: any number\.$/);
+  assert.match(paidBy("paypal", "51"), /two tries after the first .* Counted so far, with the first one: 1\.$/);
+});
+
+test("what an invoice is paid by is named as people write it", () => {
+  const payer = (over: Partial<DecisionFacts>) =>
+    buildAccountOf({ ...MASTERCARD, ...over }).known.find((each) => / is due/.test(each))!;
+  assert.match(payer({ network: "amex" }), / to be paid by card \(American Express, /);
+  assert.match(payer({ paymentMethodType: "us_bank_account", network: null }), / to be paid by ACH debit \(/);
+  const { reasons } = buildAccountOf({ ...MASTERCARD, paymentMethodType: "paypal", network: null });
+  assert.match(reasons.at(-2)!, /^How payments by PayPal are tried again/);
+});
+
+test("a rule that leaves fewer tries, and that none is known, are told from the other reasons", () => {
+  const paidBy = (paymentMethodType: string) => buildAccountOf({ ...MASTERCARD, paymentMethodType, network: null });
+  const { rules, reasons, waits } = paidBy("klarna");
+  assert.deepEqual([rules, waits], [[reasons.at(-2)], []]);
+  assert.match(rules[0]!, /^No rules are known/);
+  const paypal = paidBy("paypal");
+  assert.deepEqual(paypal.rules, paypal.reasons.slice(-2));
+  assert.match(paypal.rules[1]!, /^After this one, 1 more try .* PayPal allows/);
+  assert.deepEqual(buildAccountOf(MASTERCARD).rules, []);
+});
+
+test("what is counted is told from what else is known, and is no change", () => {
+  const others = Array.from({ length: 6 }, (_, n) => buildEntry(2 * n + 2, { onThisInvoice: true }));
+  const before = buildAccountOf(buildFactsWith(...others), 13);
+  assert.deepEqual(before.tally, ["3 tries failed before those that follow."]);
+  assert.equal(before.limits.length, 2);
+  for (const limit of before.limits) assert.match(limit!, /Counted so far: 7\.$/);
+  // Told late: it is none of the latest ones, so that it is counted is all that is new.
+  const late = buildAccountOf(buildFactsWith(buildEntry(1, { onThisInvoice: true }), ...others), 13, before);
+  assert.deepEqual([late.tally, late.changed], [["4 tries failed before those that follow."], []]);
+  assert.match(late.limits[0]!, /Counted so far: 8\.$/);
+  const another = buildAccountOf(buildFactsWith(...others, buildEntry(13, { onThisInvoice: true })), 14, before);
+  assert.deepEqual(another.changed.length, 1);
+  assert.match(another.changed[0]!, /^A try failed on /);
+});
+
+test("a first try of which nobody told is not known to have failed", () => {
+  const presumed = { ...buildFailedFacts(null), ledger: [buildEntry(0, { onThisInvoice: true, codes: null })] };
+  assert.equal(buildAccountOf(presumed).knowsFailure, false);
+  assert.equal(buildAccountOf(MASTERCARD).knowsFailure, true);
+});
+
+test("the rule of a debit rules out the rest of the window only after a code that ends it", () => {
+  const debit = (networkDeclineCode: string) =>
+    buildAccountOf({ ...buildFailedFacts({ networkDeclineCode }, { network: null }), paymentMethodType: "sepa_debit" })
+      .ruledOut;
+  assert.ok(debit("AC04").some(({ rule }) => /^SEPA/.test(rule)));
+  assert.deepEqual(
+    debit("AM04").filter(({ from }) => from <= hoursAfterFailure(1)),
+    [],
+  );
+});
+
+test("of the tries of this invoice the latest four that failed are told, then the latest four of which nobody knows, each in its words", () => {
+  const mine = (hours: number, over: Partial<LedgerEntry> = {}) => buildEntry(hours, { onThisInvoice: true, ...over });
+  const tries = buildFactsWith(
+    buildEntry(3, {}),
+    mine(4, { approved: true }),
+    ...[1, 2, 5].map((hours) => mine(hours)),
+    ...[6, 7, 8, 9].map((hours) => mine(hours, { approved: null })),
+    mine(10, { approved: null, codes: null }),
+  );
+  const { known, tally } = buildAccountOf(tries, 11);
+  const told = known.filter((fact) => /^A (first )?try /.test(fact));
+  const clock = (hours: number) => `Mon 6 April, ${12 + hours}:00 (Europe/Berlin)`;
+  assert.deepEqual(told, [
+    ...[0, 1, 2, 5].map((hours) => `A try failed on ${clock(hours)}.`),
+    ...[7, 8, 9].map((hours) => `A try was made on ${clock(hours)}, and how it ended is not known.`),
+    `A try was asked for on ${clock(10)}, and how it ended is not known.`,
+  ]);
+  assert.deepEqual(tally, []);
+});
+
+test("a first try that nobody reported is told as what it is taken for", () => {
+  const presumed = { ...buildFailedFacts(null), ledger: [buildEntry(0, { onThisInvoice: true, codes: null })] };
+  const told = buildAccountOf(presumed).known.filter((fact) => /try/.test(fact) && /failed/.test(fact));
+  assert.deepEqual(told, [
+    "A first try is taken to have failed when the invoice became unpaid, on Mon 6 April, 12:00 (Europe/Berlin).",
+  ]);
+});
+
+test("from when to when a rule rules a try out is told to the minute", () => {
+  const last = { ...MASTERCARD.lastDecline!, networkAdviceCode: "26" };
+  const advised: DecisionFacts = {
+    ...MASTERCARD,
+    ledger: [buildEntry(0, { onThisInvoice: true, codes: last })],
+    lastDecline: last,
+  };
+  const [first] = buildAccountOf(advised, 0.1).ruledOut;
+  const waitMs = +first!.to - +hoursAfterFailure(0);
+  assert.equal(+first!.from, +hoursAfterFailure(0.1));
+  // The advice is to wait for two days, and a retry may be made as long before its moment as the merchant is told of it.
+  assert.ok(Math.abs(waitMs - 2 * DAY_MS - advised.leadMs) <= 60_000, `${waitMs / HOUR_MS} hours`);
+});

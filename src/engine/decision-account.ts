@@ -1,0 +1,265 @@
+import { formatMoneyText } from "../domain/currency.ts";
+import type { DecisionAccount, ExcludedPeriod } from "../domain/decision.ts";
+import { toDisplayText } from "../domain/display-text.ts";
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/durations.ts";
+import { cardBrandName, paymentMethodName } from "../domain/payment-method-names.ts";
+import type { LearnedDecision } from "./decide-learned.ts";
+import { findDebitEndRule } from "./give-up.ts";
+import type { CustomerHistory } from "./infer-posterior.ts";
+import { formatDay, formatZonedTime, localDay, type Zone } from "./local-time.ts";
+import { CONFIRM_PHRASE, canConfirm, describeAwaitedCard, describeDecline } from "./reasons.ts";
+import { findForbiddingRule, forbidsAnyTime } from "./rules/guard.ts";
+import type { Source } from "./rules/sources.ts";
+import type { Situation } from "./situation.ts";
+
+const YEAR_MS = 366 * DAY_MS;
+/** The rules are asked about every fourth hour, and where they change, about the hours between. */
+const RULE_CHECK_STEP_MS = 4 * HOUR_MS;
+/** Whether what a rule forbids goes on to the end of the window. */
+export const lastsToWindowEnd = ({ to }: ExcludedPeriod, windowEndsAt: Date) => to >= windowEndsAt;
+const MAX_LISTED_ATTEMPTS = 4;
+
+/**
+ * What a decision rested on, for people.
+ *
+ * @param fallback  why the static policy decided in place of the learned engine; null: it did not
+ * @param before  the decision before in the same case; null: this is the first
+ */
+export function buildAccount(
+  { situation, decision, chosen, outlook }: Omit<LearnedDecision, "isLearned">,
+  history: CustomerHistory | null,
+  fallback: string | null,
+  before: Pick<DecisionAccount, "known" | "about"> | null,
+): DecisionAccount {
+  const { reasons } = decision;
+  const { notBefore } = situation.guard;
+  const { known, knowsFailure, ...counted } = listFacts(situation, history, reasons);
+  const about = {
+    wait: positionsOf(reasons, notBefore ? [notBefore.sentence] : []),
+    rule: positionsOf(reasons, decision.kind === "retry" ? decision.rules : []),
+    ...counted,
+  };
+  return {
+    reasons,
+    known,
+    about,
+    knowsFailure,
+    changed: before ? findNewFacts(selectLastingFacts(before), selectLastingFacts({ known, about })) : [],
+    ruledOut: findRuledOutTimes(situation),
+    ...(outlook() ?? { days: [], hours: [], even: null }),
+    drawn: chosen?.drawn ?? false,
+    hourDrawn: chosen?.hourDrawn ?? false,
+    spread: chosen?.spread ?? false,
+    fallback,
+  };
+}
+
+const positionsOf = (sentences: readonly string[], those: readonly string[]) =>
+  sentences.flatMap((sentence, place) => (those.includes(sentence) ? place : []));
+
+/** What is known, but for what is counted: that changes as time passes. */
+const selectLastingFacts = ({ known, about: { limit, tally } }: Pick<DecisionAccount, "known" | "about">) =>
+  known.filter((_, place) => !limit.includes(place) && !tally.includes(place));
+
+/** What is new; where nothing is, what is known no longer: beside what is new it mostly gave way to that. */
+function findNewFacts(before: readonly string[], facts: readonly string[]): string[] {
+  const added = facts.filter((fact) => !before.includes(fact));
+  if (added.length > 0) return added;
+  return before.filter((fact) => !facts.includes(fact)).map((fact) => `Known before, and no longer: ${fact}`);
+}
+
+/** What was known, in sentences that stay the same as long as it does, but for what is counted: that falls as time passes. */
+function listFacts(situation: Situation, history: CustomerHistory | null, reasons: readonly string[]) {
+  const { known, decline, isNewCard, place } = situation;
+  const { budgetLeft } = known;
+  const { tally, tried, knowsFailure } = describeFailedAttempts(situation);
+  const limit = describeLimits(situation, reasons);
+  const facts = [
+    describeDecline(decline, isNewCard),
+    ...tally,
+    ...tried,
+    describePayment(situation, history),
+    ...(history ? [describeSubscription(history)] : []),
+    ...limit,
+    ...describeCard(situation),
+    ...(history ? [describePastInvoices(history, place.zone), ...describeOtherInvoices(history, place.zone)] : []),
+    `The window is open until ${formatTime(situation, known.windowEndsAt)}.`,
+    `${budgetLeft === 0 ? "No retry" : formatCount(budgetLeft, "retry", "retries")} of the budget ${budgetLeft > 1 ? "are" : "is"} left.`,
+  ];
+  return { known: facts, knowsFailure, limit: positionsOf(facts, limit), tally: positionsOf(facts, tally) };
+}
+
+const formatTime = ({ place }: Situation, at: Date) => formatZonedTime(place.zone, at.getTime());
+
+/** The latest tries of the invoice that were not approved: those that failed, then those of which nobody knows. */
+function describeFailedAttempts(situation: Situation) {
+  const tries = situation.known.ledger.filter(({ onThisInvoice }) => onThisInvoice);
+  const failed = tries.filter(({ approved }) => approved === false);
+  const open = tries.filter(({ approved }) => approved === null).slice(-MAX_LISTED_ATTEMPTS);
+  const named = failed.slice(-MAX_LISTED_ATTEMPTS);
+  const more = failed.length - named.length;
+  const tally = more > 0 ? [`${formatCount(more, "try", "tries")} failed before those that follow.`] : [];
+  // Without codes nobody reported it: it is the first try, which must have been.
+  const tried = named.map(({ at, codes }) =>
+    codes === null
+      ? `A first try is taken to have failed when the invoice became unpaid, on ${formatTime(situation, at)}.`
+      : `A try failed on ${formatTime(situation, at)}.`,
+  );
+  for (const { at, codes } of open) {
+    const done = codes === null ? "asked for" : "made";
+    tried.push(`A try was ${done} on ${formatTime(situation, at)}, and how it ended is not known.`);
+  }
+  return { tally, tried, knowsFailure: named.some(({ codes }) => codes !== null) };
+}
+
+/**
+ * How far the rules' limits are used.
+ *
+ * @param reasons  of the decision: what they say of tries left is not said again
+ */
+function describeLimits(situation: Situation, reasons: readonly string[]): string[] {
+  const { known, now, guard } = situation;
+  const { limits, triesLeft } = guard;
+  const within = ({ times, windowMs }: (typeof limits)[number]) => times.filter((time) => time >= now - windowMs);
+  const counting = new Set(limits.filter(({ counts }) => counts !== "invoice").flatMap(within));
+  const others = known.ledger.filter(
+    ({ at, onPresentCard, onThisInvoice, approved, isUnsent }) =>
+      onPresentCard && !onThisInvoice && !isUnsent && approved !== true && counting.has(at.getTime()),
+  ).length;
+  // Of an invoice the first try is counted as one, and what a rule allows may be said without it.
+  const words = limits.map(
+    (limit) =>
+      `${limit.sentence} Counted so far${limit.counts === "invoice" ? ", with the first one" : ""}: ${within(limit).length}.`,
+  );
+  if (others > 0)
+    words.unshift(
+      `${formatCount(others, "try of another invoice counts", "tries of other invoices count")} for this card, declined or not answered.`,
+    );
+  if (triesLeft && !reasons.some((reason) => reason.includes(triesLeft.sentence)))
+    words.push(`${triesLeft.sentence} Tries left by this rule: ${describeAttemptsLeft(situation, triesLeft.count)}.`);
+  return words;
+}
+
+/** How many tries a debit's scheme leaves, of which a return code may leave none. */
+const describeAttemptsLeft = (situation: Situation, count: number) =>
+  findDebitEndRule(situation) ? "none, after such a decline" : Number.isFinite(count) ? `${count}` : "any number";
+
+/** What became of the card, and of its bank. */
+function describeCard(situation: Situation): string[] {
+  const { cardChangedAt, cardChange, issuerDownAt } = situation.known;
+  const words: string[] = [];
+  if (cardChangedAt) words.push(`The card or payment method was changed on ${formatTime(situation, cardChangedAt)}.`);
+  if (cardChange === "awaited") words.push(describeAwaitedCard(situation));
+  if (cardChange === "expired")
+    words.push(
+      canConfirm(situation)
+        ? `The customer was asked ${CONFIRM_PHRASE}, and nothing came of it within seven days.`
+        : "The customer was asked for another card or payment method, and none came within seven days.",
+    );
+  if (issuerDownAt)
+    words.push(
+      `Payments of several customers could not reach the bank, the last one on ${formatTime(situation, issuerDownAt)}.`,
+    );
+  return words;
+}
+
+export const describeLocalTime = ({ name }: Zone) => `Local time is that of ${name}.`;
+
+function describePayment({ known, place }: Situation, history: CustomerHistory | null): string {
+  const { paymentMethodType, network, cardCountry } = known;
+  const type =
+    paymentMethodType === null
+      ? "a payment method that was not named"
+      : paymentMethodName(toDisplayText(paymentMethodType));
+  const { funding, issuer } = history?.traits ?? { funding: null, issuer: null };
+  const shown = (...texts: (string | null)[]) => texts.flatMap((each) => (each ? toDisplayText(each) : [])).join(" ");
+  const brand = network && cardBrandName(network);
+  const card = [shown(brand, funding), shown(cardCountry), issuer ? `issued by ${toDisplayText(issuer)}` : ""].filter(
+    (each) => each !== "",
+  );
+  const amount = formatMoneyText(known.amount, known.currency);
+  return `${amount} is due, to be paid by ${type}${card.length === 0 ? "" : ` (${card.join(", ")})`}. ${describeLocalTime(place.zone)}`;
+}
+
+/** What the learned engine looks at of the subscription: how long it had lasted, and how often it is billed. */
+function describeSubscription({ traits: { tenureDays, billingPeriod, billingPeriodUnit } }: CustomerHistory): string {
+  if (tenureDays === null) return "The invoice is of no subscription that is known.";
+  const days = Math.floor(tenureDays);
+  const began = `began ${days < 1 ? "less than a day" : formatCount(days, "day", "days")} before the invoice failed`;
+  if (billingPeriod === null || billingPeriodUnit === null)
+    return `How often the subscription is billed is not known; it ${began}.`;
+  const unit = billingPeriodUnit.toLowerCase();
+  return `The subscription is billed every ${billingPeriod === 1 ? unit : `${billingPeriod} ${unit}s`}, and ${began}.`;
+}
+
+/** How the bills went that came before this one: the latest ones are known. */
+function describePastInvoices({ bills }: CustomerHistory, zone: Zone): string {
+  const began = bills.at(-1)!.charges[0]!.at;
+  const earlier = bills.slice(0, -1).filter(({ charges }) => charges[0]!.at < began);
+  if (earlier.length === 0) return "No earlier bill of this customer is known.";
+  const failed = earlier.filter(({ charges }) => charges[0]!.approved === false);
+  const said =
+    earlier.length === 1
+      ? `The bill before this one was ${failed.length === 0 ? "not " : ""}declined at first.`
+      : `Of the latest ${earlier.length} bills before this one ${failed.length === 0 ? "none was" : formatCount(failed.length, "was", "were")} declined at first.`;
+  const paid = failed.flatMap(({ charges }) => charges.findLast(({ approved }) => approved)?.at ?? []);
+  const days = [...new Set(paid.sort((a, b) => +a - +b).map((at) => formatDay(localDay(zone, +at))))];
+  if (days.length === 0) return said;
+  const which =
+    days.length > MAX_LISTED_ATTEMPTS
+      ? "The latest days on which declined ones were paid are"
+      : "Declined ones were paid on";
+  return `${said} ${which} ${days.slice(-MAX_LISTED_ATTEMPTS).join(", ")}.`;
+}
+
+/** How charges of the customer's other bills went since the case began. */
+function describeOtherInvoices({ bills }: CustomerHistory, zone: Zone): string[] {
+  const since = bills.at(-1)!.charges[0]!.at;
+  return bills
+    .slice(0, -1)
+    .flatMap(({ charges }) => charges.filter(({ at }) => at > since))
+    .sort((one, other) => +one.at - +other.at)
+    .slice(-MAX_LISTED_ATTEMPTS)
+    .map(
+      ({ at, approved }) =>
+        `Another bill of this customer was ${approved ? "paid" : "declined"} on ${formatZonedTime(zone, at.getTime())}.`,
+    );
+}
+
+const formatCount = (number: number, one: string, more: string) => `${number} ${number === 1 ? one : more}`;
+
+/** Which rules leave no try when, from the decision to the end of the window. */
+function findRuledOutTimes(situation: Situation): ExcludedPeriod[] {
+  const { known, guard, now } = situation;
+  const scheme = findDebitEndRule(situation);
+  const found: ExcludedPeriod[] = [];
+  if (!scheme && !forbidsAnyTime(guard)) return found;
+  const end = Math.min(known.windowEndsAt.getTime(), now + YEAR_MS);
+  const rulingAt = (at: number) => findForbiddingRule(guard, at) ?? scheme;
+  for (let from = now; from < end; ) {
+    const ruling = rulingAt(from);
+    const isSame = (at: number) => rulingAt(at)?.sentence === ruling?.sentence;
+    let same = from;
+    while (same + RULE_CHECK_STEP_MS < end && isSame(same + RULE_CHECK_STEP_MS)) same += RULE_CHECK_STEP_MS;
+    const to = findFirstChange(same, Math.min(same + RULE_CHECK_STEP_MS, end), isSame);
+    if (ruling)
+      found.push({
+        rule: ruling.sentence,
+        source: citeWithAnchor(ruling.source),
+        from: new Date(from),
+        to: new Date(to),
+      });
+    from = to;
+  }
+  return found;
+}
+
+/** The first moment that is other than `from`, to the minute, where `to` is. */
+function findFirstChange(from: number, to: number, isSame: (at: number) => boolean): number {
+  if (to - from <= MINUTE_MS) return to;
+  const middle = (from + to) / 2;
+  return isSame(middle) ? findFirstChange(middle, to, isSame) : findFirstChange(from, middle, isSame);
+}
+
+const citeWithAnchor = ({ document, date, anchor, verified }: Source) =>
+  `${document}, ${date}; docs/sources.md#${anchor}${verified ? "" : ", not verified"}`;

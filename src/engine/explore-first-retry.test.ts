@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { buildPosterior, buildRetryContext, DAY, HOUR, START } from "./choose-retry.fixture.ts";
+import { chooseRetry } from "./choose-retry.ts";
+import {
+  EARLY_MAX_LOSS,
+  EARLY_MAX_RATE,
+  EARLY_QUARTER_RATE_COUNT,
+  EXPLORATION_MAX_LOSS_USD,
+} from "./explore-first-retry.ts";
+import { countFirstRetry, firstRetryCounts, newFirstRetryCounts } from "./learned/first-retry-counts.ts";
+import { type LearnedModel, newLearnedModel } from "./learned/learned-model.ts";
+
+const CASE_COUNT = 3000;
+
+/** First tries of many cases whose plan begins late: nothing is believed to work in the first days. */
+function chooseFirstRetries(learned: LearnedModel, rest: Parameters<typeof buildRetryContext>[0] = {}) {
+  const late = buildPosterior("GENERIC");
+  late.shares.fill(0);
+  // A hold that ends after eight days.
+  const hold = late.holdsEnd.findIndex((end) => end > START + 8 * DAY);
+  late.shares[late.shares.length - 1 - late.holdsEnd.length + hold] = 1;
+  return Array.from(
+    { length: CASE_COUNT },
+    (_, n) => chooseRetry(learned, late, buildRetryContext({ key: `case ${n}`, ...rest }))!,
+  );
+}
+const earlyOf = (tries: ReturnType<typeof chooseFirstRetries>) => tries.filter(({ at }) => at < START + 6 * DAY);
+
+test("where first tries are planned for later, some are made sooner: a tenth of them while none were, and ever fewer the more were", () => {
+  const learned = newLearnedModel();
+  const [plain] = chooseFirstRetries({ ...learned, firsts: newFirstRetryCounts().fill(1e9) });
+  assert.ok(plain!.at > START + 8 * DAY && !plain!.drawn);
+
+  const none = earlyOf(chooseFirstRetries(learned));
+  assert.ok(Math.abs(none.length / CASE_COUNT - EARLY_MAX_RATE - 0.015) < 0.02, `${none.length}`);
+  assert.ok(none.some(({ at }) => at < START + 6 * HOUR) && none.some(({ at }) => at > START + 4 * DAY));
+  assert.ok(
+    none.every(({ drawn, next }) => drawn && next.length > 0),
+    "the plan's other tries follow",
+  );
+
+  const counts = newFirstRetryCounts().fill(1e9);
+  const row = firstRetryCounts({ ...learned, firsts: counts }, { reason: "GENERIC" });
+  row[3] = 3 * EARLY_QUARTER_RATE_COUNT;
+  const fewer = earlyOf(chooseFirstRetries({ ...learned, firsts: counts }));
+  const there = fewer.filter(({ at }) => at >= START + 1.5 * DAY && at < START + 2.5 * DAY);
+  assert.ok(Math.abs(there.length / CASE_COUNT - 1 / 16) < 0.015, `${there.length}`);
+  assert.ok(fewer.length - there.length < 0.03 * CASE_COUNT, "but for the few that are drawn among good moments");
+});
+
+test("where the plan's own moment is the only good one, and where a lot draws that, none is said to be drawn", () => {
+  const tries = chooseFirstRetries(newLearnedModel(), { windowEndsAt: START + 4 * HOUR });
+  assert.equal(new Set(tries.map(({ at }) => at)).size, 1);
+  assert.ok(tries.every(({ drawn, propensity }) => !drawn && propensity > 1 - 1e-9));
+  for (const { at, drawn, weighed } of chooseFirstRetries(newLearnedModel()))
+    if (drawn) assert.notEqual(at, weighed.forecast.slots[weighed.plan.slots[0]!]);
+});
+
+test("how often a sooner moment is chosen is what is written down", () => {
+  const learned = { ...newLearnedModel(), firsts: newFirstRetryCounts().fill(2 * EARLY_QUARTER_RATE_COUNT) };
+  const byMoment = new Map<number, number[]>();
+  for (const { at, propensity } of earlyOf(chooseFirstRetries(learned)))
+    byMoment.set(at, [...(byMoment.get(at) ?? []), propensity]);
+  const often = [...byMoment.values()].filter(({ length }) => length > 0.01 * CASE_COUNT);
+  assert.ok(often.length >= 4, `${often.length} moments`);
+  for (const propensities of often) {
+    const mean = propensities.reduce((sum, each) => sum + each, 0) / propensities.length;
+    assert.ok(Math.abs(propensities.length / CASE_COUNT - mean) < 0.008, `${propensities.length} times, ${mean}`);
+  }
+});
+
+test("nothing is tried sooner where a try costs more than that is worth", () => {
+  const dear = { worthAt: () => 1, cost: 3 * EARLY_MAX_LOSS };
+  const tries = chooseFirstRetries(newLearnedModel(), { stakes: dear });
+  assert.deepEqual(earlyOf(tries), []);
+});
+
+test("of a large invoice no lot costs more than of a small one", () => {
+  const drawn = (dollars: number) => chooseFirstRetries(newLearnedModel(), { dollars }).filter((each) => each.drawn);
+  assert.ok(drawn(EXPLORATION_MAX_LOSS_USD / EARLY_MAX_LOSS).length > 0.05 * CASE_COUNT);
+  assert.ok(drawn(10_000).length < 0.03 * CASE_COUNT, "but for those that cost next to nothing");
+});
+
+test("first tries are counted by the class of their reason and the time since the failure, and fade", () => {
+  const learned = newLearnedModel();
+  for (let n = 0; n < 1000; n++) countFirstRetry(learned, buildPosterior("FUNDS"), START + 5 * DAY);
+  countFirstRetry(learned, buildPosterior("FUNDS"), START + HOUR);
+  const counts = firstRetryCounts(learned, { reason: "FUNDS" });
+  assert.equal(counts[0], 1);
+  assert.ok(counts[5]! > 800 && counts[5]! < 900, `${counts[5]}`);
+  assert.equal(firstRetryCounts(learned, { reason: "GENERIC" })[5], 0);
+});

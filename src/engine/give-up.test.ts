@@ -1,0 +1,319 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assertRetry, buildFailedFacts, decideSoonAfterFailure, hoursAfterFailure } from "./decide-static.fixture.ts";
+import { decideStatic } from "./decide-static.ts";
+import type { LedgerEntry } from "./rules/attempt-ledger.ts";
+
+test("where another invoice's decline bars the card until the window is over, another card is asked for, though this one is alive", () => {
+  const told = (days: number): LedgerEntry[] => [
+    {
+      at: hoursAfterFailure(-24 * days),
+      amount: 2900,
+      approved: false,
+      onThisInvoice: false,
+      onPresentCard: true,
+      codes: { networkDeclineCode: "57", networkAdviceCode: null, gatewayCode: null, declineCategory: null },
+    },
+    {
+      at: hoursAfterFailure(-24),
+      amount: 2900,
+      approved: true,
+      onThisInvoice: false,
+      onPresentCard: true,
+      codes: null,
+      clears: true,
+    },
+  ];
+  const after = (days: number) => {
+    const known = buildFailedFacts({ networkDeclineCode: "51" });
+    return decideSoonAfterFailure({ ...known, ledger: [...told(days), ...known.ledger] });
+  };
+  const late = after(2);
+  assert.equal(late.kind, "card_change");
+  assert.match(
+    late.reasons.join(" "),
+    /A try of another invoice that counts for this card failed: [^.]*\(code 57\)\. Visa does not allow another try on a card after such a decline/,
+  );
+  // Over on the 27th day of the window.
+  assert.ok(+assertRetry(after(3)).at >= +hoursAfterFailure(27 * 24));
+  assert.ok(+assertRetry(after(40)).at < +hoursAfterFailure(7 * 24));
+});
+
+test("where the last try ends retries and another one bars the card, the one that the rule speaks of is named too", () => {
+  const expired = buildFailedFacts({ networkDeclineCode: "54" });
+  const lost = buildFailedFacts({ networkDeclineCode: "41" }).ledger[0]!;
+  const reasonsOf = (onThisInvoice: boolean) =>
+    decideSoonAfterFailure({
+      ...expired,
+      ledger: [{ ...lost, onThisInvoice, at: hoursAfterFailure(-24) }, ...expired.ledger],
+    }).reasons;
+  assert.match(reasonsOf(true)[1]!, /^An earlier try failed: the card was reported lost/);
+  assert.match(reasonsOf(false)[1]!, /^A try of another invoice that counts for this card failed: .* lost/);
+});
+
+test("a stop names the rule by which its own decline bars the card, and none that another decline brings", () => {
+  const fraud = buildFailedFacts({ gatewayCode: "fraudulent" });
+  const lost = buildFailedFacts({ networkDeclineCode: "41" }).ledger[0]!;
+  for (const onThisInvoice of [true, false]) {
+    const stop = decideSoonAfterFailure({
+      ...fraud,
+      ledger: [{ ...lost, onThisInvoice, at: hoursAfterFailure(-24) }, ...fraud.ledger],
+    });
+    assert.equal(stop.kind, "stop");
+    assert.doesNotMatch(stop.reasons.join(" "), /does not allow/);
+  }
+  const revoked = buildFailedFacts({ networkDeclineCode: "R1" });
+  assert.match(decideSoonAfterFailure(revoked).reasons.join(" "), /Visa does not allow another try/);
+  const alike = { ...revoked, ledger: revoked.ledger.map((entry) => ({ ...entry, onThisInvoice: false })) };
+  assert.doesNotMatch(
+    decideSoonAfterFailure(alike).reasons.join(" "),
+    /does not allow/,
+    "another invoice's, of the same words",
+  );
+});
+
+test("where nothing more is asked for, that is said, and that it is the merchant's to say whether to ask for a new mandate", () => {
+  const debit = { paymentMethodType: "sepa_debit", network: null, cardCountry: null };
+  const said = (decision: ReturnType<typeof decideSoonAfterFailure>) => [decision.kind, decision.reasons.at(-1)];
+  const [kind, words] = said(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "MD01" }, debit)));
+  assert.equal(kind, "stop");
+  assert.match(
+    words!,
+    /Dunlin asks for no other way of paying: whether to ask for a new mandate .* the merchant's to say/,
+  );
+  assert.match(
+    said(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "R0" })))[1]!,
+    /no other card or payment method: .*merchant's/,
+  );
+});
+
+test("a new card is said to be likely to work only where it is tried", () => {
+  const changed = buildFailedFacts({ networkDeclineCode: "41" }, { cardChangedAt: hoursAfterFailure(30) });
+  const [first] = changed.ledger;
+  const ledger = [{ ...first!, onPresentCard: false }];
+  const barred = { ...first!, onThisInvoice: false, at: hoursAfterFailure(30) };
+  const said = (over: Partial<typeof changed>) =>
+    decideStatic({ ...changed, ledger, ...over }, hoursAfterFailure(31)).reasons.join(" ");
+  assert.match(said({}), /^The customer has a new card or payment method, which may well work\./);
+  for (const over of [{ ledger: [...ledger, barred] }, { budgetLeft: 0 }]) {
+    assert.match(said(over), /^The customer has a new card or payment method\./);
+    assert.doesNotMatch(said(over), /may well work/);
+  }
+});
+
+test("a card that cannot be charged asks for another at once, and waits for it until the window ends, in words", () => {
+  for (const code of ["41", "54", "14", "1A", "N7"]) {
+    const decision = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: code }));
+    assert.equal(decision.kind, "card_change", code);
+    assert.deepEqual((decision as { at: Date }).at, hoursAfterFailure(0.1));
+    const awaited = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: code }, { cardChange: "awaited" }));
+    const expired = decideSoonAfterFailure(
+      buildFailedFacts({ networkDeclineCode: code }, { cardChange: "expired", cardAskedAt: hoursAfterFailure(20) }),
+    );
+    const kind = code === "54" ? "retry" : "wait";
+    assert.deepEqual([awaited.kind, expired.kind], [kind, kind], code);
+    if (kind === "wait")
+      assert.match(
+        expired.reasons.at(-1)!,
+        code === "1A"
+          ? /^The customer was asked on Tue 7 April to confirm the payment or to give another card or payment method, and nothing came of it so far\. The case stays open until the recovery window ends on Mon 4 May, in case something does\.$/
+          : /^Another card or payment method was asked for on Tue 7 April, and none came so far\. The case stays open until the recovery window ends on Mon 4 May, in case one does\.$/,
+      );
+  }
+});
+
+test("a card that banks renew by themselves is tried as well once another one was asked for, as far as the rules allow it", () => {
+  const tried = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "54" }, { cardChange: "awaited" }));
+  assert.match(tried.reasons[0]!, /expired \(code 54\)\. Another card is asked for; banks renew such cards/);
+  const withBudget = (budgetLeft: number) =>
+    decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "54" }, { cardChange: "awaited", budgetLeft })).kind;
+  assert.deepEqual([2, 1].map(withBudget), ["retry", "wait"], "the last try is kept for the other card");
+  const barred = buildFailedFacts(
+    { networkDeclineCode: "54", networkAdviceCode: "03" },
+    { network: "mastercard", cardChange: "awaited" },
+  );
+  assert.equal(decideSoonAfterFailure(barred).kind, "wait");
+  const used = decideSoonAfterFailure(
+    buildFailedFacts({ networkDeclineCode: "54" }, { cardChange: "awaited", budgetLeft: 0 }),
+  );
+  assert.equal(used.kind, "wait", "the customer may still bring another one");
+  assert.match(used.reasons.at(-1)!, /Another card or payment method is asked for/);
+  const debit = { paymentMethodType: "sepa_debit", network: null, cardChange: "awaited" } as const;
+  assert.equal(decideSoonAfterFailure(buildFailedFacts({ gatewayCode: "expired_card" }, debit)).kind, "wait");
+  const expired = { cardChange: "expired", cardAskedAt: hoursAfterFailure(0) } as const;
+  const over = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "54" }, { ...expired, budgetLeft: 0 }));
+  assert.deepEqual([over.kind, (over as { end: string }).end], ["stop", "budget_used"]);
+});
+
+test("a card with wrong data is tried as well where its bank says that there is newer data, or that it has expired", () => {
+  const asked = (networkDeclineCode: string, networkAdviceCode: string) =>
+    decideSoonAfterFailure(
+      buildFailedFacts({ networkDeclineCode, networkAdviceCode }, { network: "mastercard", cardChange: "awaited" }),
+    );
+  for (const [code, advice] of [
+    ["14", "01"],
+    ["46", "01"],
+    ["54", "04"],
+  ] as const)
+    assert.equal(asked(code, advice).kind, "retry", `${code} with ${advice}`);
+  for (const [code, advice] of [
+    ["14", "02"],
+    ["R1", "01"],
+    ["14", "03"],
+  ] as const)
+    assert.notEqual(asked(code, advice).kind, "retry", `${code} with ${advice}`);
+});
+
+test("the rule that ended the retries is named with its source", () => {
+  const decision = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "41" }));
+  assert.match(decision.reasons.join(" "), /lost \(code 41\).*Visa does not allow another try.*17 April 2021/);
+});
+
+test("the last decline counts where attempts do not reach back to it, whatever was tried on another card in that moment", () => {
+  const known = buildFailedFacts({ networkDeclineCode: "57" });
+  const onAnother = { ...known.ledger.at(-1)!, onPresentCard: false, codes: null };
+  for (const ledger of [[], [onAnother]])
+    assert.match(
+      decideSoonAfterFailure({ ...known, ledger }).reasons.join(" "),
+      /Visa does not allow another try on a card/,
+    );
+});
+
+test("a revoked payment and suspected fraud stop at once", () => {
+  for (const codes of [{ networkDeclineCode: "R1" }, { networkAdviceCode: "21" }, { gatewayCode: "fraudulent" }]) {
+    const decision = decideSoonAfterFailure(buildFailedFacts(codes));
+    assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
+  }
+});
+
+test("a later mild decline does not lift what an earlier one barred", () => {
+  const barred = buildFailedFacts({ networkDeclineCode: "43" }).ledger[0]!;
+  const mild = buildFailedFacts(
+    { networkDeclineCode: "05" },
+    { lastDecline: { ...buildFailedFacts({ networkDeclineCode: "05" }).lastDecline!, at: hoursAfterFailure(20) } },
+  );
+  const decision = decideStatic(
+    { ...mild, ledger: [barred, { ...mild.ledger[0]!, at: hoursAfterFailure(20) }] },
+    hoursAfterFailure(21),
+  );
+  assert.equal(decision.kind, "card_change");
+  assert.match(decision.reasons.join(" "), /An earlier try failed: the card was reported stolen/);
+});
+
+test("a used budget stops, but not while the last retry is on its way", () => {
+  const retry = { idealRetryTime: hoursAfterFailure(72), status: "SENT" as const };
+  assert.equal(
+    decideStatic(
+      buildFailedFacts({ networkDeclineCode: "51" }, { budgetLeft: 0, retries: [retry] }),
+      hoursAfterFailure(80),
+    ).kind,
+    "wait",
+  );
+  const settled = { budgetLeft: 0, retries: [{ ...retry, status: "FAILED" as const }] };
+  const decision = decideStatic(buildFailedFacts({ networkDeclineCode: "51" }, settled), hoursAfterFailure(80));
+  assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "budget_used"]);
+});
+
+test("a returned debit is presented twice again, and then another payment method is asked for", () => {
+  const debit = buildFailedFacts({ networkDeclineCode: "AM04" }, { paymentMethodType: "sepa_debit", network: null });
+  assert.equal(decideSoonAfterFailure(debit).kind, "retry");
+  const again = [72, 144].map((hours) => ({ ...debit.ledger[0]!, at: hoursAfterFailure(hours) }));
+  const decision = decideStatic(
+    { ...debit, ledger: [...debit.ledger, ...again], budgetLeft: 6 },
+    hoursAfterFailure(150),
+  );
+  assert.equal(decision.kind, "card_change");
+  assert.match(decision.reasons.join(" "), /SEPA debits allow 2 more tries .* By that rule no try is left, so/);
+});
+
+test("a debit returned for another reason is not presented again", () => {
+  for (const [paymentMethodType, networkDeclineCode] of [
+    ["sepa_debit", "AC04"],
+    ["ach_debit", "R03"],
+    ["bacs_debit", "5"],
+  ] as const) {
+    const { kind, reasons } = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode }, { paymentMethodType }));
+    assert.equal(kind, "card_change");
+    assert.match(reasons.join(" "), /debits allow .* only after .* After such a decline that rule allows none, so/);
+  }
+  assert.equal(
+    decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "R07" }, { paymentMethodType: "ach_debit" })).kind,
+    "stop",
+  );
+});
+
+test("a card whose limit is full to the end of the window is not tried any more, so another one is asked for", () => {
+  const tries = (count: number, over: Partial<LedgerEntry> = {}): LedgerEntry[] =>
+    Array.from({ length: count }, (_, n) => ({
+      at: hoursAfterFailure(-n),
+      amount: 2900,
+      approved: false,
+      onThisInvoice: false,
+      onPresentCard: true,
+      codes: null,
+      ...over,
+    }));
+  const known = buildFailedFacts({ networkDeclineCode: "51" });
+  const after = (count: number, over: Partial<typeof known> = {}) =>
+    decideSoonAfterFailure({ ...known, ledger: [...tries(count), ...known.ledger], ...over });
+  const full = after(19);
+  assert.equal(full.kind, "card_change");
+  assert.match(
+    full.reasons.join(" "),
+    /Visa allows at most 20 declined tries .*By that rule no try is allowed before the recovery window ends, so the customer is asked/,
+  );
+  assert.equal(after(18).kind, "retry");
+  assert.equal(after(19, { windowEndsAt: hoursAfterFailure(32 * 24) }).kind, "retry", "by then one is over");
+  assert.equal(after(19, { cardChange: "awaited" }).kind, "wait");
+  assert.equal(after(19, { cardChange: "expired", cardAskedAt: hoursAfterFailure(0) }).kind, "wait");
+  const asked = after(19, { retries: [{ idealRetryTime: hoursAfterFailure(1), status: "SENT" }] });
+  assert.match(asked.reasons.join(" "), /its outcome is not known yet\. Visa allows/);
+});
+
+test("a debit is not presented again after what a gateway says of a closed account or a missing mandate", () => {
+  const debit = (paymentMethodType: string, gatewayCode: string | null) =>
+    decideSoonAfterFailure(buildFailedFacts({ gatewayCode }, { paymentMethodType, network: null, cardCountry: null }));
+  for (const type of ["sepa_debit", "us_bank_account", "bacs"])
+    for (const code of ["account_closed", "no_account", "bank_account_restricted", "a_reason_of_tomorrow"])
+      assert.equal(debit(type, code).kind, "card_change", `${type} ${code}`);
+  for (const code of ["debit_not_authorized", "recipient_deceased"])
+    assert.equal(debit("sepa_debit", code).kind, "stop", code);
+  assert.match(debit("sepa_debit", "recipient_deceased").reasons[0]!, /the account's holder has died/);
+  for (const code of [null, "payment_failed", "generic_decline", "try_again_later", "processing_error"])
+    assert.match(
+      assertRetry(debit("sepa_debit", code)).reasons.join(" "),
+      /only after AM04 or MS03; whether the last one met that was not reported, so tries are counted alone \(/,
+      code ?? "no code",
+    );
+  assert.doesNotMatch(assertRetry(debit("sepa_debit", "insufficient_funds")).reasons.join(" "), /not reported/);
+});
+
+test("where the bank wants the customer to confirm, they are asked for that, too: it needs no other card", () => {
+  const asked = (networkDeclineCode: string) =>
+    decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode })).reasons.at(-1)!;
+  assert.match(asked("1A"), /is asked to confirm the payment or to give another card or payment method now\.$/);
+  assert.match(asked("41"), /is asked for another card or payment method now\.$/);
+  const barred = buildFailedFacts({ networkDeclineCode: "1A" });
+  const lost = { ...buildFailedFacts({ networkDeclineCode: "41" }).ledger[0]!, at: hoursAfterFailure(-24) };
+  const { reasons } = decideSoonAfterFailure({ ...barred, ledger: [lost, ...barred.ledger] });
+  assert.match(reasons.at(-1)!, /is asked for another card or payment method now\.$/, "a barred card helps nobody");
+});
+
+test("whose rule bars a card is said: Visa's own on a Visa card, and on others that it is kept there all the same", () => {
+  const reasons = (network: string) =>
+    decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "57" }, { network })).reasons.join(" ");
+  assert.match(reasons("visa"), /\. Visa does not allow another try/);
+  assert.match(reasons("discover"), /Visa's categories, kept here as the safe choice, do not allow another try/);
+});
+
+test("while an attempt is pending nothing else is asked for, until when is said, and after that tries go on", () => {
+  const pending = { at: hoursAfterFailure(1), until: hoursAfterFailure(49) };
+  const known = buildFailedFacts({ networkDeclineCode: "51" }, { pending });
+  const waiting = decideStatic(known, hoursAfterFailure(2));
+  assert.deepEqual([waiting.kind, waiting.kind === "wait" && waiting.until], ["wait", pending.until]);
+  assert.equal(
+    waiting.reasons.at(-1),
+    "An attempt was made on Mon 6 April, 13:00 (Europe/Berlin) and may still go through, so nothing else is asked for before its outcome is known, or until Wed 8 April, 13:00 (Europe/Berlin).",
+  );
+  assert.equal(decideStatic(known, hoursAfterFailure(49)).kind, "retry");
+});

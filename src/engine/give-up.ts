@@ -1,0 +1,124 @@
+import type { Decision, DecisionFacts } from "./decision-facts.ts";
+import { formatZonedTime } from "./local-time.ts";
+import {
+  CONFIRM_PHRASE,
+  canConfirm,
+  describeAwaitedCard,
+  describeBudget,
+  describeCardWait,
+  describeDecline,
+  describeFailure,
+} from "./reasons.ts";
+import type { Ruling } from "./rules/attempt-ledger.ts";
+import { findBankDebit } from "./rules/bank-debits.ts";
+import { endsRetries } from "./rules/decline-groups.ts";
+import type { Guard } from "./rules/guard.ts";
+import type { InterpretedDecline } from "./rules/interpret-decline.ts";
+import { findFullLimit } from "./rules/plan-limits.ts";
+import type { Situation } from "./situation.ts";
+
+/** Stop, or ask for another card, or wait for the one that was asked for, or for the outcome of an attempt that was made; null when trying again makes sense. */
+export function giveUp(situation: Situation): Decision | null {
+  const { known, now, guard, decline, isNewCard } = situation;
+  const said = describeDecline(decline, isNewCard);
+  if (known.pending && now < known.pending.until.getTime())
+    return { kind: "wait", until: known.pending.until, reasons: [said, describePending(known.pending, situation)] };
+  const bar = findBlockUntilEnd(guard, known);
+  if (isFinalDecline(decline)) {
+    const rule = bar?.onThisInvoice && isSameDecline(bar.decline, decline!) ? [bar.sentence] : [];
+    return { kind: "stop", end: "hopeless", reasons: [said, ...rule, explainNoCardChange(known)] };
+  }
+  if (bar?.onThisInvoice && isFinalDecline(bar.decline))
+    return { kind: "stop", end: "hopeless", reasons: [describeBlock(bar), bar.sentence, explainNoCardChange(known)] };
+  if (known.budgetLeft <= 0) return decideBudgetUsed(situation, said);
+  const ends = decline !== null && endsRetries(decline.group);
+  const full = guard.usedUp ? null : findFullLimit(guard, [now, known.windowEndsAt.getTime()]);
+  const usedUp = guard.usedUp ?? full;
+  if (!ends && !bar && !usedUp) return null;
+  if (!ends && !bar && hasOutstandingRetry(known))
+    return {
+      kind: "wait",
+      reasons: ["The last try allowed was asked for, and its outcome is not known yet.", usedUp!.sentence],
+    };
+
+  const isTried = ends && decline.renewsItself && !bar;
+  // Once another card was asked for, the present one is tried as well. The last try of the budget is kept for the other one, as long as that may come.
+  const isKept = known.cardChange === "awaited" && known.budgetLeft === 1;
+  if (isTried && known.cardChange !== null && !isKept) return null;
+
+  // Nothing failed that would have to be explained.
+  const reasons = bar?.isDispute && !decline ? [] : [said];
+  if (bar && !(bar.onThisInvoice && decline && isSameDecline(bar.decline, decline))) reasons.push(describeBlock(bar));
+  const ruling = bar ?? usedUp ?? findDebitEndRule(situation);
+  if (ruling) reasons.push(ruling.sentence);
+  const waits = describeCardWait(situation);
+  if (waits) return { kind: "wait", reasons: [...reasons, waits] };
+  // Whoever confirms keeps the card.
+  const how = !ruling && canConfirm(situation) ? CONFIRM_PHRASE : "for another card or payment method";
+  const why = bar
+    ? BLOCKED_REASON
+    : full
+      ? LIMIT_FULL_REASON
+      : usedUp
+        ? USED_UP_REASON
+        : ruling
+          ? DEBIT_ENDED_REASON
+          : POINTLESS_REASON;
+  reasons.push(
+    isTried
+      ? "The customer is asked for another card or payment method now; banks renew such cards by themselves, so this one may be tried as well."
+      : `${why}, so the customer is asked ${how} now.`,
+  );
+  return { kind: "card_change", at: new Date(now), reasons };
+}
+
+const BLOCKED_REASON = "By that rule the same one is not tried again";
+const USED_UP_REASON = "By that rule no try is left";
+const LIMIT_FULL_REASON = "By that rule no try is allowed before the recovery window ends";
+/** Of a debit's return code. */
+const DEBIT_ENDED_REASON = "After such a decline that rule allows none";
+const POINTLESS_REASON = "Trying the same one again would not help";
+
+/** What keeps the card from being tried for as long as the window lasts. */
+const findBlockUntilEnd = ({ bar, lifted }: Guard, { windowEndsAt }: DecisionFacts) =>
+  bar ?? (lifted && lifted.at >= windowEndsAt.getTime() ? lifted : null);
+
+/** By which decline. One of another invoice may have been on a card that stands in for this one, or on one that nobody named: it counts all the same. */
+const describeBlock = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard["bar"]>) =>
+  isDispute
+    ? `The customer disputed ${onThisInvoice ? "a payment of this invoice" : "a payment of another invoice, made with the same card or account"}.`
+    : describeFailure(onThisInvoice ? "An earlier try" : "A try of another invoice that counts for this card", decline);
+
+const isSameDecline = (one: InterpretedDecline, other: InterpretedDecline) =>
+  describeFailure("It", one) === describeFailure("It", other);
+
+/** Neither later nor with another card. */
+const isFinalDecline = (read: InterpretedDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";
+
+/** Why nothing else follows, and who may go on: nobody forbids to ask, but whom, and how, is no matter of dunning. */
+const explainNoCardChange = ({ paymentMethodType }: DecisionFacts) =>
+  findBankDebit(paymentMethodType)
+    ? "It will not succeed later either, and after such a return Dunlin asks for no other way of paying: whether to ask for a new mandate or another one is the merchant's to say."
+    : "It will not succeed later either, and after such an answer Dunlin asks for no other card or payment method: whether to ask for one is the merchant's to say.";
+
+/** The scheme's rule, after a return code with which a debit is not presented again. */
+export const findDebitEndRule = ({ known, guard, decline }: Situation): Ruling | null =>
+  decline && endsRetries(decline.group) && findBankDebit(known.paymentMethodType) ? guard.triesLeft : null;
+
+function decideBudgetUsed(situation: Situation, said: string): Decision {
+  const { known } = situation;
+  if (hasOutstandingRetry(known))
+    return {
+      kind: "wait",
+      reasons: ["The last retry was asked for, and its outcome is not known yet.", describeBudget(known)],
+    };
+  if (known.cardChange === "awaited")
+    return { kind: "wait", reasons: [said, describeBudget(known), describeAwaitedCard(situation)] };
+  return { kind: "stop", end: "budget_used", reasons: [said, "All retries of this invoice's budget are used."] };
+}
+
+/** Both could be paid: most of what is pending is a debit, which takes days, or waits for its customer. */
+const describePending = ({ at, until }: NonNullable<DecisionFacts["pending"]>, { place }: Situation) =>
+  `An attempt was made on ${formatZonedTime(place.zone, at.getTime())} and may still go through, so nothing else is asked for before its outcome is known, or until ${formatZonedTime(place.zone, until.getTime())}.`;
+
+const hasOutstandingRetry = (known: DecisionFacts) => known.retries.some(({ status }) => status === "SENT");

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { buildPosterior, buildRetryContext, DAY, HOUR, START, trainedModel } from "./choose-retry.fixture.ts";
+import { type ChosenRetry, chooseRetry } from "./choose-retry.ts";
+import { HOUR_EXPLORATION_RATE, MIN_RELATIVE_CHANCE } from "./hour-slots.ts";
+import { type LearnedModel, newLearnedModel } from "./learned/learned-model.ts";
+import { classOf, hourWeight } from "./learned/model-layout.ts";
+import { chanceOf } from "./learned/observe.ts";
+import { MIN_RETRY_GAP_MS } from "./plan-evaluator.ts";
+
+const CASE_COUNT = 3000;
+
+/** What is chosen in so many cases that differ in nothing but their names. */
+const chooseRetries = (model: LearnedModel, kase = buildPosterior("FUNDS"), rest = {}): (ChosenRetry | null)[] =>
+  Array.from({ length: CASE_COUNT }, (_, n) =>
+    chooseRetry(model, kase, buildRetryContext({ key: `case-${n}`, ...rest })),
+  );
+
+const slotOf = (at: number) => (new Date(at + 2 * HOUR).getUTCHours() - 1) / 4;
+const localDay = (at: number) => Math.floor((at + 2 * HOUR) / DAY);
+
+test("in a fifth of the decisions an hour of the planned day is drawn, the oftener the likelier it is the best, and its chance is little less", () => {
+  const drawnBy = (model: LearnedModel) => {
+    const drawn = Array<number>(6).fill(0);
+    for (const { at, hourDrawn, drawn: byLot, next, weighed } of chooseRetries(model).map((each) => each!)) {
+      assert.ok(
+        next.length === 0 || next[0]! - at >= MIN_RETRY_GAP_MS,
+        "what it took the place of is not the next one",
+      );
+      if (!hourDrawn) continue;
+      const planned = weighed.forecast.slots[weighed.plan.slots[0]!]!;
+      assert.ok(!byLot && at !== planned && localDay(at) === localDay(planned));
+      const chanceAt = (moment: number) => chanceOf(model, buildPosterior("FUNDS"), moment);
+      assert.ok(chanceAt(at) >= MIN_RELATIVE_CHANCE * chanceAt(planned));
+      drawn[slotOf(at)]!++;
+    }
+    return drawn;
+  };
+  const total = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
+  const withHours = (weightOf: (hour: number) => number, variance: number) => {
+    const model = { ...trainedModel, mean: trainedModel.mean.slice(), variance: trainedModel.variance.slice() };
+    for (let hour = 0; hour < 24; hour += 2) {
+      model.mean[hourWeight(classOf("FUNDS"), hour)] = weightOf(hour);
+      model.variance[hourWeight(classOf("FUNDS"), hour)] = variance;
+    }
+    return model;
+  };
+  const alike = drawnBy(trainedModel);
+  assert.ok(total(alike) > 0.12 * CASE_COUNT && total(alike) < HOUR_EXPLORATION_RATE * 1.2 * CASE_COUNT, `${alike}`);
+  assert.ok(alike.filter((count) => count > 30).length >= 3, `${alike}`);
+  const worse = drawnBy(withHours((hour) => (hour === 16 ? -0.15 : 0), 0.01));
+  assert.ok(worse[4]! < 0.4 * Math.min(...worse.filter((_, slot) => slot !== 4 && alike[slot]! > 30)), `${worse}`);
+  const known = drawnBy(withHours((hour) => (hour === 12 ? 0.2 : 0), 1e-4));
+  assert.equal(total(known.filter((_, slot) => slot !== 3)), 0, `${known}`);
+});
+
+test("how often each moment is chosen is the chance that is written down, and over all moments these sum to one", () => {
+  const window = { windowEndsAt: START + 14 * DAY + 5 * HOUR };
+  for (const [model, reason, tries] of [
+    [newLearnedModel(), "FUNDS", 0],
+    [trainedModel, "GENERIC", 0],
+    [newLearnedModel(), "ISSUER_DOWN", 0],
+    [trainedModel, "FUNDS", 1],
+    [newLearnedModel(), "LIMIT", 2],
+  ] as const) {
+    const met = new Map<number, { times: number; propensity: number }>();
+    for (const { at, propensity } of chooseRetries(model, { ...buildPosterior(reason), tries }, window).map(
+      (each) => each!,
+    )) {
+      const one = met.get(at) ?? { times: 0, propensity };
+      assert.ok(Math.abs(one.propensity - propensity) < 1e-12, "it is the moment's, whatever was drawn");
+      met.set(at, { ...one, times: one.times + 1 });
+    }
+    let sum = 0;
+    for (const { times, propensity } of met.values()) {
+      sum += propensity;
+      const luck = 4.5 * Math.sqrt((propensity * (1 - propensity)) / CASE_COUNT) + 1 / CASE_COUNT;
+      assert.ok(Math.abs(times / CASE_COUNT - propensity) < luck, `${reason}: ${times} times, ${propensity}`);
+    }
+    assert.ok(sum < 1 + 1e-9 && sum > 0.995, `${reason}: ${sum}`);
+    assert.ok(met.size >= 4, `${met.size}`);
+  }
+});

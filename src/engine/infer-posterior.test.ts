@@ -1,0 +1,256 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { buildHistory, codes, DAY, failedCharge, HOUR, newModel, paidCharge } from "./infer-posterior.fixture.ts";
+import { type CustomerHistory, inferPosterior, type PastCharge } from "./infer-posterior.ts";
+import { buildForecast, forecastTables } from "./learned/forecast.ts";
+import { newLearnedModel } from "./learned/learned-model.ts";
+import {
+  COLUMN_EDGES,
+  dateCellWeight,
+  MAX_WEEK_ATTEMPTS,
+  otherInvoiceWeight,
+  rowStart,
+} from "./learned/model-layout.ts";
+import { PAY_CYCLES } from "./learned/pay-cycles.ts";
+import { likeliestSettlement, settlementDay } from "./learned/settlement.ts";
+
+/** How much was approved and how much failed around a date, in steps. */
+const stepsAt = (history: CustomerHistory, date: number) => {
+  const cell = inferPosterior(newModel, history).belief.dateCells[date - 1]!;
+  return [Math.floor(cell / 5), cell % 5];
+};
+
+test("bank debits are recalled by the days on which they were booked", () => {
+  const model = newLearnedModel();
+  const debits = buildHistory(
+    [[paidCharge("2026-02-06T15:00")], [failedCharge("2026-03-12T15:00")]],
+    0,
+    null,
+    "sepa_debit",
+  );
+  const clock = inferPosterior(model, debits).belief.clock;
+  const dateOf = (of: CustomerHistory) =>
+    new Date(settlementDay(inferPosterior(model, of).belief.clock, +of.bills[0]!.charges[0]!.at) * DAY);
+  assert.deepEqual([clock.booking, clock.offsetMs], [likeliestSettlement(model, "sepa_debit"), 0]);
+  assert.equal(
+    dateOf(debits).toISOString().slice(0, 10),
+    "2026-02-10",
+    "after the cut-off of a Friday: two business days",
+  );
+  assert.equal(
+    dateOf(buildHistory([[paidCharge("2026-02-06T15:00")], [failedCharge("2026-03-12T15:00")]])).getUTCDate(),
+    6,
+  );
+  const tried = buildHistory(
+    [[failedCharge("2026-02-04T15:00"), paidCharge("2026-02-06T15:00")], [failedCharge("2026-03-12T15:00")]],
+    0,
+    null,
+    "sepa_debit",
+  );
+  assert.equal(inferPosterior(model, tried).person.charges[1]!.date, 10, "tries as first charges");
+  const card: CustomerHistory = {
+    ...debits,
+    bills: debits.bills.map((bill, n) => (n === 0 ? { ...bill, paymentMethodType: "card" } : bill)),
+  };
+  assert.equal(inferPosterior(model, card).person.charges[0]!.date, 6, "what a card paid was judged at once");
+  const unsaid: CustomerHistory = {
+    ...debits,
+    bills: debits.bills.map((bill, n) => (n === 0 ? { ...bill, paymentMethodType: null } : bill)),
+  };
+  assert.equal(
+    inferPosterior(model, unsaid).person.charges[0]!.date,
+    6,
+    "the moment of an answer is no moment of asking",
+  );
+  const goodOn = (of: CustomerHistory, date: number) => inferPosterior(model, of).belief.dateCells[date - 1]! >= 5;
+  assert.deepEqual([goodOn(debits, 10), goodOn(debits, 4)], [true, false]);
+});
+
+test("the record of dates holds first charges and tries, by the dates where the customer lives", () => {
+  const bills = [
+    [failedCharge("2026-03-09T20:00"), failedCharge("2026-03-14T20:00"), paidCharge("2026-03-19T20:00")],
+    [failedCharge("2026-04-09T20:00")],
+  ];
+  const local = buildHistory(bills, 10 * HOUR);
+  const there = [10, 15, 20].map((date) => stepsAt(local, date));
+  assert.deepEqual(there, [
+    [0, 3],
+    [0, 2],
+    [2, 0],
+  ]);
+  assert.notDeepEqual(
+    [10, 15, 20].map((date) => stepsAt(buildHistory(bills), date)),
+    there,
+  );
+});
+
+test("a try is told by the date that it is where the customer lives", () => {
+  const { belief } = inferPosterior(newModel, buildHistory([[failedCharge("2026-04-09T20:00")]], 10 * HOUR));
+  const [eighth, ninth] = [7, 8].map((n) => belief.dateCells[n]!);
+  assert.notEqual(eighth, ninth);
+  const tuned = newLearnedModel();
+  const chance = () => buildForecast(tuned, belief, [Date.parse("2026-05-08T20:00:00Z")]).chances[0]!;
+  const before = chance();
+  tuned.mean[dateCellWeight(1, eighth!)] = 1;
+  assert.equal(chance(), before);
+  tuned.mean[dateCellWeight(1, ninth!)] = 1;
+  assert.ok(chance() > before + 0.05);
+});
+
+test("what happened on other bills after a case began is not in its record", () => {
+  const open = failedCharge("2026-04-28T09:00");
+  const alone = inferPosterior(newModel, buildHistory([[open]])).belief.dateCells;
+  const beside = buildHistory([
+    [failedCharge("2026-05-10T09:00"), failedCharge("2026-05-12T09:00"), paidCharge("2026-05-14T09:00")],
+    [open],
+  ]);
+  assert.deepEqual(inferPosterior(newModel, beside).belief.dateCells, alone);
+});
+
+test("what came of another bill since the last try counts for the next one, until that is made", () => {
+  const taught = newLearnedModel();
+  taught.mean[otherInvoiceWeight(true, 4 * HOUR)] = 1;
+  taught.mean[otherInvoiceWeight(false, 4 * HOUR)] = -1;
+  const open = failedCharge("2026-04-28T09:00");
+  const other = (charge: PastCharge) => buildHistory([[charge], [open]]);
+  const chances = (history: CustomerHistory) =>
+    [newModel, taught].map(
+      (model) =>
+        buildForecast(model, inferPosterior(model, history).belief, [Date.parse("2026-05-02T13:00Z")]).chances[0]!,
+    ) as [number, number];
+  const [plain, soonAfter] = chances(other(paidCharge("2026-05-02T09:00")));
+  assert.ok(soonAfter > plain + 0.1, `${soonAfter} for ${plain}`);
+  const [before, afterDecline] = chances(other(failedCharge("2026-05-02T09:00")));
+  assert.ok(afterDecline < before - 0.05, `${afterDecline} for ${before}`);
+  const [alone, same] = chances(buildHistory([[open]]));
+  assert.equal(same, alone);
+  const beside = (history: CustomerHistory) => inferPosterior(taught, history).belief.beside;
+  assert.deepEqual(beside(other(paidCharge("2026-05-02T09:00"))), {
+    at: Date.parse("2026-05-02T09:00Z"),
+    approved: true,
+    count: 1,
+  });
+  assert.equal(beside(other(paidCharge("2026-04-27T09:00"))), null, "before the case began");
+  const tried = buildHistory([[paidCharge("2026-05-02T09:00")], [open, failedCharge("2026-05-03T09:00")]]);
+  assert.equal(beside(tried), null, "before the last try");
+  const lost: PastCharge = { ...failedCharge("2026-05-02T09:00"), codes: { ...codes, networkDeclineCode: "41" } };
+  assert.equal(beside(other(lost)), null, "a lost card says nothing of the account");
+});
+
+test("a later try of a plan does not count another bill's charge: the try before it will tell more", () => {
+  const taught = newLearnedModel();
+  taught.mean[otherInvoiceWeight(true, 4 * HOUR)] = 1;
+  const history = buildHistory([[paidCharge("2026-05-02T09:00")], [failedCharge("2026-04-28T09:00")]]);
+  const [plain, same] = [newModel, taught].map((model) => {
+    const { belief } = inferPosterior(model, history);
+    const { shares, foresee } = buildForecast(model, belief, [Date.parse("2026-05-02T13:00Z")]);
+    foresee([0]);
+    return Array.from(forecastTables.later.subarray(0, 2 * shares.length));
+  });
+  assert.ok(plain!.length > 20);
+  for (const [n, chance] of plain!.entries()) assert.ok(Math.abs(same![n]! - chance) < 1e-9);
+});
+
+test("of the charges of other bills between two tries the first eight count", () => {
+  const hours = Array.from({ length: 12 }, (_, n) => paidCharge(`2026-05-02T${String(n).padStart(2, "0")}:00`));
+  const others = hours.map((charge) => [charge]);
+  const open = [failedCharge("2026-04-28T09:00")];
+  const { beside } = inferPosterior(newModel, buildHistory([...others, open])).belief;
+  assert.deepEqual(beside, { at: Date.parse("2026-05-02T07:00Z"), approved: true, count: 8 });
+  const tried = [...open, failedCharge("2026-05-02T09:30")];
+  assert.equal(
+    inferPosterior(newModel, buildHistory([...others, tried])).belief.beside!.count,
+    2,
+    "anew after each try",
+  );
+});
+
+test("an earlier bill's tries are recalled in the order of time, between those of the open case", () => {
+  const earlier = [failedCharge("2026-04-20T09:00"), failedCharge("2026-05-01T09:00"), paidCharge("2026-05-04T09:00")];
+  const { belief, person } = inferPosterior(
+    newModel,
+    buildHistory([earlier, [failedCharge("2026-04-28T09:00"), failedCharge("2026-05-02T09:00")]]),
+  );
+  assert.deepEqual(belief.beside, { at: Date.parse("2026-05-04T09:00Z"), approved: true, count: 1 });
+  assert.deepEqual(
+    person.charges.map(({ at }) => new Date(at).toISOString().slice(5, 10)),
+    ["04-20", "04-28", "05-01", "05-02", "05-04"],
+  );
+  assert.equal(belief.recent.length, 4, "tries of a week, on either bill");
+});
+
+test("of the tries of a week no more are kept than tell cases apart, however many there were", () => {
+  const each = Array.from({ length: 40 }, (_, n) =>
+    failedCharge(`2026-04-${28 + (n >> 5)}T${String(n % 24).padStart(2, "0")}:00`),
+  );
+  const storm = each.toSorted((one, other) => +one.at - +other.at);
+  const { belief } = inferPosterior(
+    newModel,
+    buildHistory([storm, storm.slice(1), [failedCharge("2026-04-28T09:30")]]),
+  );
+  assert.deepEqual(
+    belief.recent,
+    storm
+      .slice(-3)
+      .flatMap(({ at }) => [+at, +at])
+      .slice(-MAX_WEEK_ATTEMPTS),
+  );
+});
+
+test("how a customer is paid is learned for the open case from another bill, too", () => {
+  const shareOf = (held: "shares" | "cyclesBefore", words: string, history: CustomerHistory) =>
+    inferPosterior(newModel, history).belief[held][PAY_CYCLES.findIndex((cycle) => cycle.words === words)]!;
+  const open = failedCharge("2026-04-12T09:00");
+  const other = [failedCharge("2026-04-20T09:00"), failedCharge("2026-04-24T09:00"), paidCharge("2026-04-29T09:00")];
+  for (const held of ["shares", "cyclesBefore"] as const) {
+    const moved = (words: string) =>
+      shareOf(held, words, buildHistory([other, [open]])) / shareOf(held, words, buildHistory([[open]]));
+    assert.ok(moved("around the 28th of the month") > 1.1, "pay came before it was paid");
+    assert.ok(moved("around the 15th of the month") < 0.95, "pay had come when it was declined");
+  }
+});
+
+test("a new card that nobody has charged is no decline beside the customer's other bills", () => {
+  const taught = newLearnedModel();
+  taught.mean[otherInvoiceWeight(false, 4 * HOUR)] = -2;
+  const other = [failedCharge("2026-04-20T09:00"), paidCharge("2026-05-04T13:00")];
+  const card: PastCharge = { ...failedCharge("2026-05-04T09:00"), codes: null, isPresumed: true };
+  const cyclesBy = (model: typeof taught) => inferPosterior(model, buildHistory([other, [card]])).person.cycles;
+  assert.deepEqual(cyclesBy(taught), cyclesBy(newModel));
+});
+
+test("a new card that nobody has charged says nothing of the customer", () => {
+  const at = new Date("2026-04-28T09:00:00Z");
+  const { person, belief } = inferPosterior(
+    newModel,
+    buildHistory([[{ at, approved: false, codes: null, isPresumed: true }]]),
+  );
+  const stranger = inferPosterior(newModel, buildHistory([[{ at, approved: false, codes: null }]])).person;
+  assert.deepEqual(person.charges, []);
+  assert.deepEqual(new Set(belief.dateCells), new Set([0]));
+  assert.ok(stranger.charges.length === 1 && stranger.ample < person.ample);
+});
+
+/** Where in a row the weights of the weekdays begin. */
+const WEEKDAYS = COLUMN_EDGES[1]!;
+
+test("each way of paying has weekdays of its own, and each class of reasons its own view of a date", () => {
+  const tuned = newLearnedModel();
+  tuned.mean[rowStart("pay", "credit:card") + WEEKDAYS + 1] = 1;
+  tuned.mean[rowStart("pay", "debit:card") + WEEKDAYS + 2] = 1;
+  const days = ["2026-05-04", "2026-05-05"].map((day) => Date.parse(`${day}T12:00:00Z`)); // Monday and Tuesday
+  const open = [failedCharge("2026-04-28T09:00")];
+  const of = (funding: string, model = tuned) =>
+    buildForecast(model, inferPosterior(model, buildHistory([open], 0, funding)).belief, days).chances;
+  const plain = of("debit", newModel);
+  const [credit, debit] = [of("credit"), of("debit")];
+  assert.ok(credit[0]! > plain[0]! + 0.05 && debit[1]! > plain[1]! + 0.05, `${[...credit]}, ${[...debit]}`);
+  assert.ok(Math.abs(credit[1]! - plain[1]!) < 1e-9 && Math.abs(debit[0]! - plain[0]!) < 1e-9);
+
+  const cell = inferPosterior(newModel, buildHistory([open])).belief.dateCells[3]!;
+  const dated = newLearnedModel();
+  dated.mean[dateCellWeight(2, cell)] = 1;
+  assert.deepEqual(of("debit", dated), plain);
+  dated.mean[dateCellWeight(1, cell)] = 1; // not enough money
+  assert.ok(of("debit", dated)[0]! > plain[0]! + 0.05);
+});

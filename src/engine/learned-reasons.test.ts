@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import pino from "pino";
+import { readPretrainedModel } from "../process/pretrained-model-file.ts";
+import { buildPosterior, buildRetryContext, START } from "./choose-retry.fixture.ts";
+import { chooseRetry } from "./choose-retry.ts";
+import { buildCase, buildInvoice, PAID_ON_THE_25TH, soonAfterFailure } from "./decide-learned.fixture.ts";
+import { decideLearned } from "./decide-learned.ts";
+import { DATE_CELL_COUNT } from "./learned/date-outcomes.ts";
+import { newLearnedModel } from "./learned/learned-model.ts";
+import { classOf, dateCellWeight } from "./learned/model-layout.ts";
+import { fromPretrained } from "./learned/pretrained-model.ts";
+import { recordPrediction } from "./learned/shortfall.ts";
+import { explainRetry } from "./learned-reasons.ts";
+import { buildSituation } from "./situation.ts";
+
+const pretrainedModel = fromPretrained(readPretrainedModel(pino({ level: "silent" }))!);
+
+test("of a try that is spread evenly neither its date nor a next try is named, as nothing of it rests on them", () => {
+  const model = newLearnedModel();
+  for (let cell = 15; cell < DATE_CELL_COUNT; cell++) model.mean[dateCellWeight(classOf("LIMIT"), cell)] = 0.3;
+  const days = Array.from({ length: 28 }, (_, n) => String(n + 1).padStart(2, "0"));
+  const paid = ["01", "02", "03", "04"].flatMap((month) =>
+    days.map((day) => buildInvoice(`2026-${month}-${day}`, [], null)),
+  );
+  const [known, history] = buildCase([...paid, buildInvoice("2026-05-11", [], "61")]);
+  for (let n = 80; n > 0; n--)
+    recordPrediction(model, { firstReason: "LIMIT" }, 0.5, +soonAfterFailure(known, -n), "LIMIT");
+  const met = { true: 0, false: 0 };
+  let dated = 0;
+  for (let n = 0; n < 30; n++) {
+    const { decision, chosen } = decideLearned(
+      { ...known, caseId: `case ${n}` },
+      history,
+      model,
+      soonAfterFailure(known, 100),
+    );
+    const { spread, drawn } = chosen!;
+    if (drawn) continue;
+    met[`${spread}`]++;
+    const words = decision.reasons.join(" ");
+    assert.equal(/some are spread evenly .*: this one is /.test(words), spread);
+    assert.equal(/If it fails, .* would be next\./.test(words), !spread);
+    const isDated = /Around that date of the month/.test(words);
+    assert.ok(!(spread && isDated), words);
+    dated += Number(isDated);
+  }
+  assert.ok(met.true > 3 && met.false > 3 && dated > 0, JSON.stringify([met, dated]));
+});
+
+test("what passes by itself is named where the decline tells what it is", () => {
+  for (const [code, model, words] of [
+    ["54", pretrainedModel, "the card's renewal comes through by itself"],
+    ["91", pretrainedModel, "the fault at the bank passes by itself"],
+    ["65", pretrainedModel, "the limit is freed again by itself"],
+    ["05", newLearnedModel(), "something at the bank passes by itself"],
+  ] as const) {
+    const [known, history] = buildCase([buildInvoice("2026-05-11", [], code)], { cardChange: "unasked" });
+    const said = decideLearned(known, history, model, soonAfterFailure(known, 30)).decision.reasons.join(" ");
+    assert.match(said, new RegExp(`by what was seen so far, ${words} \\(`));
+  }
+});
+
+test("whatever is likeliest after a decline is told in words that the decline does not contradict, with how likely it is", () => {
+  for (const [code, fits] of [
+    ["61", /money or limit is free again with the next payday|the limit is freed again by itself/],
+    ["65", /money or limit is free again with the next payday|the limit is freed again by itself/],
+    ["91", /the bank answers again, and the money comes with the next payday|the fault at the bank passes by itself/],
+    ["51", /the money comes with the next payday|what holds the money back passes by itself/],
+  ] as const)
+    for (const model of [pretrainedModel, newLearnedModel()])
+      for (const before of [[], PAID_ON_THE_25TH]) {
+        const [known, history] = buildCase([...before, buildInvoice("2026-05-11", [], code)]);
+        const said = decideLearned(known, history, model, soonAfterFailure(known)).decision.reasons.join(" ");
+        const [, words] = /Most likely, by what was seen so far, (.*?) \(\d+%\)/.exec(said)!;
+        assert.match(words!, fits, code);
+      }
+});
+
+test("when money comes is told where one rhythm is likely enough, and not where none is", () => {
+  const said = (bills: Parameters<typeof buildCase>[0]) => {
+    const [known, history] = buildCase(bills);
+    return decideLearned(known, history, newLearnedModel(), soonAfterFailure(known)).decision.reasons.join(" ");
+  };
+  assert.match(
+    said([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]),
+    /next payday \(\d+%\), which seems to come .* \(\d+%\)\./,
+  );
+  assert.match(said([buildInvoice("2026-05-11", [])]), /with the next payday \(\d+%\)\. /);
+});
+
+test("the reason names the way a moment was chosen: evenly, in spite of little hope, by a lot, by the hour, or by its worth", () => {
+  const [known] = buildCase([buildInvoice("2026-05-11", [])]);
+  const kase = buildPosterior("FUNDS");
+  const model = newLearnedModel();
+  const chosen = {
+    ...chooseRetry(model, kase, buildRetryContext())!,
+    spread: false,
+    hopeless: false,
+    drawn: false,
+    hourDrawn: false,
+  };
+  const words = (over: Partial<typeof chosen>) =>
+    explainRetry(
+      buildSituation(known, soonAfterFailure(known)),
+      model,
+      kase,
+      { ...chosen, ...over },
+      START + 86_400_000,
+    ).join(" ");
+  const said: [Partial<typeof chosen>, RegExp][] = [
+    [{}, /The moments were weighed together, and the best next one is Tue 7 April/],
+    [
+      { spread: true },
+      /some are spread evenly over what is left of the window, whatever is believed of the days: this one is Tue 7 April/,
+    ],
+    [{ hopeless: true }, /no try is likely enough to succeed .*: the best next moment is Tue 7 April/],
+    [{ drawn: true }, /Some first tries are drawn by lot, .*; this one is Tue 7 April/],
+    [{ hourDrawn: true }, /In one try of five the hour is drawn, .* is Tue 7 April/],
+  ];
+  for (const [over] of said) {
+    const matching = said.filter(([, pattern]) => pattern.test(words(over))).map(([each]) => each);
+    assert.deepEqual(matching, [over], words(over));
+  }
+});
+
+test("payments around a date are a word only where three went well, none failed, and they speak for the moment", () => {
+  const cellOf = (approved: number, failed: number) => 5 * approved + failed;
+  const [known] = buildCase([buildInvoice("2026-05-11", [])]);
+  const isTold = (cell: number, here: number, without: number) => {
+    const model = newLearnedModel();
+    model.mean[dateCellWeight(classOf("FUNDS"), cell)] = here;
+    model.mean[dateCellWeight(classOf("FUNDS"), 0)] = without;
+    const kase = { ...buildPosterior("FUNDS"), dateCells: new Uint8Array(31).fill(cell) } as ReturnType<
+      typeof buildPosterior
+    >;
+    const chosen = { ...chooseRetry(model, kase, buildRetryContext())!, spread: false, drawn: false };
+    const said = explainRetry(
+      buildSituation(known, soonAfterFailure(known)),
+      model,
+      kase,
+      chosen,
+      START + 86_400_000,
+    ).join(" ");
+    return /Around that date of the month, payments of this customer went through before/.test(said);
+  };
+  assert.ok(isTold(cellOf(3, 0), 0.3, 0));
+  assert.ok(isTold(cellOf(3, 0), 0.05, 0));
+  assert.ok(!isTold(cellOf(3, 0), 0.049, 0));
+  assert.ok(!isTold(cellOf(3, 0), 0.1, 0.08));
+  assert.ok(isTold(cellOf(3, 0), -0.1, -0.2));
+  assert.ok(!isTold(cellOf(2, 0), 0.3, 0));
+  assert.ok(!isTold(cellOf(3, 1), 0.3, 0));
+});

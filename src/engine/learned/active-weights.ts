@@ -1,0 +1,85 @@
+import { WEEK_MS } from "../../domain/durations.ts";
+import type { CasePosterior } from "./case-posterior.ts";
+import { dayOfMonth, weekdayOf } from "./local-days.ts";
+import {
+  attemptsWeight,
+  COLUMN_GROUPS,
+  classOf,
+  dateCellWeight,
+  dateWeight,
+  elapsedWeight,
+  fillColumns,
+  gapWeight,
+  hourWeight,
+  otherInvoiceWeight,
+  REASONS,
+  WEIGHT_STARTS,
+  weekAttemptsWeight,
+  weekdayWeight,
+} from "./model-layout.ts";
+import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
+
+/** Weights that a moment adds whatever explains the failure: hour, weekday and date where the customer lives. */
+export function writeCalendarWeights(of: number, clock: BankClock, at: number, into: Int32Array, from: number): number {
+  const day = settlementDay(clock, at);
+  into[from] = hourWeight(of, settlementHour(clock, at));
+  into[from + 1] = weekdayWeight(of, weekdayOf(day));
+  into[from + 2] = dateWeight(of, dayOfMonth(day));
+  return from + 3;
+}
+
+/** Weights that depend on why the case failed, and on what it and its customer went through: the tries before, and how charges went around such a date. */
+export function writeHistoryWeights(belief: CasePosterior, at: number, into: Int32Array, from: number): number {
+  const of = classOf(belief.reason);
+  into[from] = elapsedWeight(of, at - belief.firstFailedAt);
+  into[from + 1] = gapWeight(of, at - belief.lastTriedAt);
+  into[from + 2] = attemptsWeight(of, belief.tries);
+  let recent = 0;
+  for (const time of belief.recent) if (time > at - WEEK_MS) recent++;
+  into[from + 3] = weekAttemptsWeight(recent);
+  const date = dayOfMonth(settlementDay(belief.clock, at));
+  into[from + 4] = dateCellWeight(of, belief.dateCells[date - 1]!);
+  const { beside } = belief;
+  if (beside === null) return from + 5;
+  into[from + 5] = otherInvoiceWeight(beside.approved, at - beside.at);
+  return from + 6;
+}
+
+const rowTime = { hour: 0, weekday: 0, date: 1, elapsedMs: 0, gapMs: 0 };
+const columnBuffer = new Int32Array(COLUMN_GROUPS);
+
+/** The columns of a try at that moment in each of its rows. Written over by the next call. */
+export function fillColumnsAt(belief: CasePosterior, at: number): Int32Array {
+  const day = settlementDay(belief.clock, at);
+  rowTime.hour = settlementHour(belief.clock, at);
+  rowTime.weekday = weekdayOf(day);
+  rowTime.date = dayOfMonth(day);
+  rowTime.elapsedMs = at - belief.firstFailedAt;
+  rowTime.gapMs = at - belief.lastTriedAt;
+  fillColumns(rowTime, columnBuffer);
+  return columnBuffer;
+}
+
+/** Of what a try's score is made the part that is the same at every moment. @returns how many were written */
+export function writeCaseWeights({ reason, names, thenName }: CasePosterior, into: Int32Array): number {
+  into[0] = WEIGHT_STARTS.reason + REASONS.indexOf(reason);
+  into.set(names, 1);
+  if (thenName === null) return 1 + names.length;
+  into[1 + names.length] = thenName;
+  return 2 + names.length;
+}
+
+/** The part that depends on the moment, from a place on. @returns where it ends */
+export function writeTimeWeights(belief: CasePosterior, at: number, into: Int32Array, from: number): number {
+  const next = writeCalendarWeights(classOf(belief.reason), belief.clock, at, into, from);
+  let count = writeHistoryWeights(belief, at, into, next);
+  fillColumnsAt(belief, at);
+  const { rows } = belief;
+  for (let row = 0; row < rows.length; row++)
+    for (let group = 0; group < COLUMN_GROUPS; group++) into[count++] = rows[row]! + columnBuffer[group]!;
+  return count;
+}
+
+/** Everything a try's score is made of, but for what explains the failure. @returns how many were written */
+export const writeRetryWeights = (belief: CasePosterior, at: number, into: Int32Array): number =>
+  writeTimeWeights(belief, at, into, writeCaseWeights(belief, into));

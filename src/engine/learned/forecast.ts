@@ -1,0 +1,290 @@
+import { DAY_MS } from "../../domain/durations.ts";
+import { fillColumnsAt, writeCalendarWeights, writeCaseWeights, writeHistoryWeights } from "./active-weights.ts";
+import { type CasePosterior, computeOtherEffectChances, otherEffectOf } from "./case-posterior.ts";
+import { HYPOTHESIS_COUNT, NEVER_HYPOTHESIS } from "./hypotheses.ts";
+import type { LearnedModel } from "./learned-model.ts";
+import {
+  attemptsWeight,
+  classOf,
+  FRESH_TO_SAME_OFFSET,
+  gapWeight,
+  otherInvoiceWeight,
+  PAID_BETWEEN,
+  ROW_WIDTH,
+  sincePayBins,
+  sincePayCell,
+} from "./model-layout.ts";
+import { normalCdf } from "./normal-distribution.ts";
+import { CELL_VARIANCE, MAX_ACTIVE_WEIGHTS, uncertaintyScale } from "./observe.ts";
+import { CYCLE_COUNT, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
+import { IMMEDIATE, settlementDay, settlementDayEnd, settlementHour } from "./settlement.ts";
+
+/** What a case's future tries would meet at some slots, by each explanation that is likely enough to matter. */
+export interface Forecast {
+  slots: readonly number[];
+  /** The chances of the explanations looked at, which sum to 1. */
+  shares: Float64Array;
+  /** For each slot: the chance that the very next try succeeds when it is made there. */
+  chances: Float64Array;
+  /** When the answer to a try at each slot is there: when the day is over on which a debit is booked. Null: at once. */
+  answeredAt: Float64Array | null;
+  /** Fills `tables.later` for these slots. */
+  foresee(slots: readonly number[]): void;
+  /** Whether the tables are still about this one. */
+  isLatest(): boolean;
+}
+
+const MAX_DAYS = 370;
+/** Every fourth hour of the first day, two slots of each later one, and the last. */
+export const MAX_SLOTS = 2 * MAX_DAYS + 8;
+const TABLE_SIZE = MAX_SLOTS * HYPOTHESIS_COUNT;
+
+/**
+ * The forecast made last, slot by explanation: number `slot * shares.length + explanation`. It is written over by the next one:
+ * eight tables made anew took 80 µs of a decision's CPU.
+ */
+export const forecastTables = {
+  /** The chance of a try as the very next one. */
+  next: new Float64Array(TABLE_SIZE),
+  /** The chance of a later one, twice for each number: when no pay came since the try before, and when some did. */
+  later: new Float64Array(2 * TABLE_SIZE),
+  /** The day of the last pay; 0 where pay is not what is missing. */
+  paidOn: new Int32Array(TABLE_SIZE),
+} as const;
+const { next, later, paidOn } = forecastTables;
+let forecastCount = 0;
+
+/** A cycle with less than this share of all cycles' chance is left out, and so is what passes with less than this share of all that may be. */
+const MIN_SHARE = 0.006;
+/** Tries that are planned after the next one are, as a rule, this far apart. */
+const USUAL_GAP_MS = 3.5 * DAY_MS;
+
+const weightIndices = new Int32Array(MAX_ACTIVE_WEIGHTS);
+/** The weight that a cycle adds at a slot when it finds new pay, as `tables`. */
+const cycleCells = new Int32Array(TABLE_SIZE);
+/** Score of the very next try at a slot, and of a later one, whatever the explanation. */
+const slotScores = new Float64Array(MAX_SLOTS);
+const laterSlotScores = new Float64Array(MAX_SLOTS);
+/** What both are multiplied by, with what an explanation adds: see `uncertaintyScale`. */
+const slotScales = new Float64Array(MAX_SLOTS);
+/** Whether `tables.later` holds a slot. */
+const hasLaterChances = new Uint8Array(MAX_SLOTS);
+const kindCells = new Int32Array(CYCLE_COUNT);
+const lastPaidOn = new Int32Array(CYCLE_COUNT);
+
+/** @param slots  moments of possible tries, earliest first; two a day of a year at most */
+export function buildForecast(learned: LearnedModel, belief: CasePosterior, slots: readonly number[]): Forecast {
+  const { mean } = learned;
+  const lastDay = settlementDay(belief.clock, belief.lastTriedAt);
+  const end = settlementDay(belief.clock, slots.at(-1) ?? belief.lastTriedAt);
+  const { kept, shares, cycles } = selectLikely(belief, lastDay, end);
+  const width = kept.length;
+  if (slots.length > MAX_SLOTS)
+    throw new RangeError(`${slots.length} slots, and at most ${MAX_SLOTS} can be looked at`);
+  const number = ++forecastCount;
+  const chances = new Float64Array(slots.length);
+  const then = daysSincePay(lastDay);
+  for (let k = 0; k < cycles; k++) {
+    kindCells[k] = sincePayCell(belief.standing, PAID_BETWEEN.fresh, KIND_BY_CYCLE[kept[k]!]!, 0);
+    lastPaidOn[k] = lastDay - then.row[then.from + kept[k]!]!;
+  }
+  scoreSlots(learned, belief, slots);
+  hasLaterChances.fill(0, 0, slots.length);
+  for (let s = 0; s < slots.length; s++) {
+    const at = slots[s]!;
+    const score = slotScores[s]!;
+    const scale = slotScales[s]!;
+    const day = settlementDay(belief.clock, at);
+    const { row, from } = daysSincePay(day);
+    const bins = sincePayBins(settlementHour(belief.clock, at));
+    let chance = 0;
+    let place = s * width;
+    for (let k = 0; k < cycles; k++, place++) {
+      const since = row[from + kept[k]!]!;
+      const cell = kindCells[k]! + bins[since]!;
+      const paid = day - since;
+      paidOn[place] = paid;
+      cycleCells[place] = cell;
+      const p = normalCdf((score + mean[paid === lastPaidOn[k] ? cell + FRESH_TO_SAME_OFFSET : cell]!) * scale);
+      next[place] = p;
+      chance += shares[k]! * p;
+    }
+    const others = computeOtherEffectChances(learned, belief, at, score, scale);
+    for (let k = cycles; k < width; k++, place++) {
+      const p = others[otherEffectOf(belief, kept[k]!, at)]!;
+      paidOn[place] = 0;
+      next[place] = p;
+      chance += shares[k]! * p;
+    }
+    chances[s] = chance;
+  }
+  const foresee = (some: readonly number[]) => fillLaterChances(learned, belief, slots, kept, cycles, some);
+  return {
+    slots,
+    shares,
+    chances,
+    answeredAt: answerTimes(belief, slots),
+    foresee,
+    isLatest: () => number === forecastCount,
+  };
+}
+
+function answerTimes({ clock }: CasePosterior, slots: readonly number[]) {
+  if (clock.booking === IMMEDIATE) return null;
+  return Float64Array.from(slots, (at) => settlementDayEnd(clock, at));
+}
+
+// By itself, as all that takes long: of a function that is made anew in each forecast V8 forgets the fast code whenever it collects garbage.
+function fillLaterChances(
+  learned: LearnedModel,
+  belief: CasePosterior,
+  slots: readonly number[],
+  kept: readonly number[],
+  cycles: number,
+  some: readonly number[],
+) {
+  const { mean } = learned;
+  const width = kept.length;
+  for (const s of some) {
+    if (hasLaterChances[s]) continue;
+    hasLaterChances[s] = 1;
+    const score = laterSlotScores[s]!;
+    const scale = slotScales[s]!;
+    let place = s * width;
+    for (let k = 0; k < cycles; k++, place++) {
+      const cell = cycleCells[place]!;
+      later[2 * place] = normalCdf((score + mean[cell + FRESH_TO_SAME_OFFSET]!) * scale);
+      later[2 * place + 1] = normalCdf((score + mean[cell]!) * scale);
+    }
+    const at = slots[s]!;
+    const others = computeOtherEffectChances(learned, belief, at, score, scale);
+    for (let k = cycles; k < width; k++, place++)
+      later[2 * place] = later[2 * place + 1] = others[otherEffectOf(belief, kept[k]!, at)]!;
+  }
+}
+
+/** Writes the score of each slot as the very next try, and as a later one, and the scale of both. */
+function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slots: readonly number[]) {
+  let shared = 0;
+  let unknown = CELL_VARIANCE;
+  const known = writeCaseWeights(belief, weightIndices);
+  for (let n = 0; n < known; n++) {
+    shared += mean[weightIndices[n]!]!;
+    unknown += variance[weightIndices[n]!]!;
+  }
+  sumRows(mean, belief.rows, rowScores);
+  sumRows(variance, belief.rows, rowSpreads);
+  const of = classOf(belief.reason);
+  const laterTries = mean[attemptsWeight(of, belief.tries + 1)]! - mean[attemptsWeight(of, belief.tries)]!;
+  const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
+  for (let s = 0; s < slots.length; s++) {
+    const at = slots[s]!;
+    const count = writeHistoryWeights(
+      belief,
+      at,
+      weightIndices,
+      writeCalendarWeights(of, belief.clock, at, weightIndices, 0),
+    );
+    let score = shared;
+    let spread = unknown;
+    for (let n = 0; n < count; n++) {
+      score += mean[weightIndices[n]!]!;
+      spread += variance[weightIndices[n]!]!;
+    }
+    const columns = fillColumnsAt(belief, at);
+    for (let n = 0; n < columns.length; n++) {
+      score += rowScores[columns[n]!]!;
+      spread += rowSpreads[columns[n]!]!;
+    }
+    slotScores[s] = score;
+    slotScales[s] = uncertaintyScale(spread);
+    // Rows count as for the very next try: in what they learned from, a longer wait was a later moment too, and they are not told apart.
+    laterSlotScores[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
+    // The next try tells more than another bill's charge before it.
+    if (belief.beside) laterSlotScores[s]! -= mean[otherInvoiceWeight(belief.beside.approved, at - belief.beside.at)]!;
+  }
+}
+
+const rowScores = new Float64Array(ROW_WIDTH);
+const rowSpreads = new Float64Array(ROW_WIDTH);
+/** The numbers of a case's rows added up, column by column. */
+function sumRows(numbers: Float64Array, rows: Int32Array, sums: Float64Array) {
+  sums.fill(0);
+  for (let n = 0; n < rows.length; n++) {
+    const row = rows[n]!;
+    for (let column = 0; column < ROW_WIDTH; column++) sums[column]! += numbers[row + column]!;
+  }
+}
+
+const mergedShares = new Float64Array(CYCLE_COUNT);
+const mergedInto = new Int32Array(CYCLE_COUNT);
+
+/**
+ * The explanations worth a look, cycles first. Cycles that pay on the same days as far as the slots reach are one here. What is unlikely leaves its chance to
+ * what is kept of its family: where little is hoped for, what is unlikely by itself is most of the hope together.
+ */
+function selectLikely({ shares }: CasePosterior, from: number, to: number) {
+  const twins = findEqualCycles(from, to);
+  let paid = 0;
+  mergedShares.fill(0);
+  for (let c = 0; c < CYCLE_COUNT; c++) {
+    const twin = twins[c]!;
+    if (twin === c || shares[c]! > shares[mergedInto[twin]!]!) mergedInto[twin] = c;
+    mergedShares[twin]! += shares[c]!;
+    paid += shares[c]!;
+  }
+  const kept: number[] = [];
+  const keptShares: number[] = [];
+  for (let c = 0; c < CYCLE_COUNT; c++) {
+    if (twins[c] !== c || mergedShares[c]! < MIN_SHARE * paid) continue;
+    kept.push(mergedInto[c]!);
+    keptShares.push(mergedShares[c]!);
+  }
+  const cycles = kept.length;
+  scaleToSum(keptShares, 0, paid);
+  let passes = 0;
+  let likeliest = CYCLE_COUNT;
+  for (let e = CYCLE_COUNT; e < NEVER_HYPOTHESIS; e++) {
+    passes += shares[e]!;
+    if (shares[e]! > shares[likeliest]!) likeliest = e;
+  }
+  for (let e = CYCLE_COUNT; e < NEVER_HYPOTHESIS; e++) {
+    if (shares[e]! < MIN_SHARE * (paid + passes) && e !== likeliest) continue;
+    kept.push(e);
+    keptShares.push(shares[e]!);
+  }
+  scaleToSum(keptShares, cycles, passes);
+  kept.push(NEVER_HYPOTHESIS);
+  keptShares.push(shares[NEVER_HYPOTHESIS]!);
+  return { kept, shares: Float64Array.from(keptShares), cycles };
+}
+
+/** Multiplies the numbers from a place on so that they sum to that; where they are zero, so is `sum`. */
+function scaleToSum(numbers: number[], from: number, sum: number) {
+  let before = 0;
+  for (let n = from; n < numbers.length; n++) before += numbers[n]!;
+  if (before === 0) return;
+  for (let n = from; n < numbers.length; n++) numbers[n]! *= sum / before;
+}
+
+const equalCyclesByDays = new Map<string, Uint8Array>();
+/** Cases of a day share their days, so a few hundred pairs are all that is asked for. */
+const MAX_EQUAL_CYCLES = 1000;
+
+/** For each cycle the first one that, looked at on five days of that stretch, was paid on the same days. */
+function findEqualCycles(from: number, to: number): Uint8Array {
+  const key = `${from}:${to}`;
+  let twins = equalCyclesByDays.get(key);
+  if (!twins) {
+    if (equalCyclesByDays.size >= MAX_EQUAL_CYCLES) equalCyclesByDays.clear();
+    const days = [from, from + ((to - from) >> 2), (from + to) >> 1, to - ((to - from) >> 2), to].map(daysSincePay);
+    const alike = new Map<string, number>();
+    twins = Uint8Array.from({ length: CYCLE_COUNT }, (_, c) => {
+      const looks = [KIND_BY_CYCLE[c], ...days.map(({ row, from: at }) => row[at + c])].join();
+      if (!alike.has(looks)) alike.set(looks, c);
+      return alike.get(looks)!;
+    });
+    equalCyclesByDays.set(key, twins);
+  }
+  return twins;
+}

@@ -1,0 +1,109 @@
+import { DAY_MS } from "../../domain/durations.ts";
+import { dayOfMonth, monthLength, weekdayOf } from "./local-days.ts";
+import { bucketOf, REASONS, type Reason } from "./model-layout.ts";
+import { CYCLE_COUNT } from "./pay-cycles.ts";
+
+/**
+ * Why a charge failed and when that ends, as the model tells it: the money comes with pay of one of the cycles; or on
+ * any day; or something holds the card until a moment not known; or it will never work.
+ */
+export const FAMILIES = ["cycle", "any_day", "hold", "never"] as const;
+
+const HOUR_IN_DAYS = 1 / 24;
+/** Holds end this many days after the first failure; the last three at a turn of the calendar. */
+const HOLD_DAYS = [
+  2 * HOUR_IN_DAYS,
+  6 * HOUR_IN_DAYS,
+  14 * HOUR_IN_DAYS,
+  1.2,
+  2.2,
+  3.3,
+  4.6,
+  6.3,
+  8.5,
+  11.5,
+  15.5,
+  21,
+] as const;
+const CALENDAR_TURNS = ["midnight", "week", "month"] as const;
+const HOLD_COUNT = HOLD_DAYS.length + CALENDAR_TURNS.length;
+
+/** A case's explanations in one array: the cycles, any day, the holds, never. */
+export const ANY_DAY_HYPOTHESIS = CYCLE_COUNT;
+export const FIRST_HOLD = CYCLE_COUNT + 1;
+export const NEVER_HYPOTHESIS = FIRST_HOLD + HOLD_COUNT;
+export const HYPOTHESIS_COUNT = NEVER_HYPOTHESIS + 1;
+
+/** The same with all cycles as one: how many cases had which is counted by these. */
+export const KIND_COUNT = 3 + HOLD_COUNT;
+export const KIND_CYCLE = 0;
+const KIND_ANY_DAY = 1;
+export const KIND_NEVER = KIND_COUNT - 1;
+
+export const familyOfKind = (kind: number) =>
+  kind === KIND_CYCLE ? 0 : kind === KIND_ANY_DAY ? 1 : kind === KIND_NEVER ? 3 : 2;
+
+/** Which kind an explanation is of. */
+export const kindOf = (explanation: number) => Math.max(KIND_CYCLE, explanation - CYCLE_COUNT + KIND_ANY_DAY);
+
+/** When each hold would end. `offsetMs`: local time less UTC at the first failure. */
+export function holdEnds(firstFailedAt: number, offsetMs: number): Float64Array {
+  const ends = new Float64Array(HOLD_COUNT);
+  HOLD_DAYS.forEach((days, n) => {
+    ends[n] = firstFailedAt + days * DAY_MS;
+  });
+  const day = Math.floor((firstFailedAt + offsetMs) / DAY_MS);
+  const startOf = (days: number) => (day + days) * DAY_MS - offsetMs;
+  ends[HOLD_DAYS.length] = startOf(1);
+  ends[HOLD_DAYS.length + 1] = startOf(7 - ((weekdayOf(day) + 6) % 7));
+  ends[HOLD_DAYS.length + 2] = startOf(monthLength(day) - dayOfMonth(day) + 1);
+  return ends;
+}
+
+/** How common a hold of so many days is beside the others; null: one that ends at a turn of the calendar. */
+const HOLD_SHAPES = {
+  even: (days: number | null) => (days === null ? 0.3 : 1),
+  short: (days: number | null) => (days === null ? 0.3 : 1 / (1 + days * days)),
+  turns: (days: number | null) => (days === null ? 4 : 0.4),
+  days: (days: number | null) => (days === null || days < 1 ? 0.3 : 1),
+} as const;
+
+/** What a card that failed for that reason suffers from, before anything was learned: cycle, any day, never; holds share the rest. */
+const USUAL_SHARES: Readonly<Record<Reason, readonly [number, number, number, holds: keyof typeof HOLD_SHAPES]>> = {
+  FIRST: [0.4, 0.2, 0.2, "even"],
+  FUNDS: [0.6, 0.15, 0.15, "even"],
+  GENERIC: [0.3, 0.1, 0.25, "even"],
+  UNKNOWN: [0.35, 0.1, 0.25, "even"],
+  LIMIT: [0.1, 0.05, 0.1, "turns"],
+  ISSUER_DOWN: [0.05, 0.05, 0.05, "short"],
+  EXPIRED: [0.02, 0.03, 0.55, "days"],
+  INVALID_DATA: [0.02, 0.03, 0.8, "days"],
+  AUTH_REQUIRED: [0.02, 0.03, 0.85, "days"],
+  HARD_CARD: [0.01, 0.01, 0.95, "days"],
+  FRAUD: [0.01, 0.01, 0.9, "days"],
+  REVOKED: [0.01, 0.01, 0.97, "days"],
+};
+
+/** Chances of the kinds for each reason, KINDS of them. */
+export function usualKindChances(reason: Reason): Float64Array {
+  const [cycle, anyDay, never, holds] = USUAL_SHARES[reason];
+  const kinds = new Float64Array(KIND_COUNT);
+  kinds[KIND_CYCLE] = cycle;
+  kinds[KIND_ANY_DAY] = anyDay;
+  kinds[KIND_NEVER] = never;
+  const rest = 1 - cycle - anyDay - never;
+  const weights = [...HOLD_DAYS, ...CALENDAR_TURNS.map(() => null)].map(HOLD_SHAPES[holds]);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  for (let n = 0; n < HOLD_COUNT; n++) kinds[kindOf(FIRST_HOLD + n)] = (rest * weights[n]!) / total;
+  return kinds;
+}
+
+/** Codes are finer than reasons; they share so many rows by hash. */
+const CODE_BUCKETS = 64;
+/** Rows of counts of kinds: one for each reason, then those of codes. */
+export const KIND_ROW_COUNT = REASONS.length + CODE_BUCKETS;
+
+export const reasonRow = (reason: Reason) => REASONS.indexOf(reason) * KIND_COUNT;
+
+/** The row of a decline code as it came, whatever its reason was read as. */
+export const codeRow = (code: string) => (REASONS.length + bucketOf(code, CODE_BUCKETS)) * KIND_COUNT;

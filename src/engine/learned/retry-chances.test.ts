@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createRandom } from "../../../lab/experiments/random-numbers.ts";
+import { writeRetryWeights } from "./active-weights.ts";
+import { type CasePosterior, fillRetryCells, newCasePosterior, newCustomerPosterior } from "./case-posterior.ts";
+import { applyDecline } from "./decline-features.ts";
+import { buildForecast } from "./forecast.ts";
+import { HYPOTHESIS_COUNT, NEVER_HYPOTHESIS } from "./hypotheses.ts";
+import { newLearnedModel } from "./learned-model.ts";
+import { featureIndex, REASONS, rowStart, STANDINGS, WEIGHT_STARTS } from "./model-layout.ts";
+import { normalCdf } from "./normal-distribution.ts";
+import { createChanceFunction, observeRetry } from "./observe.ts";
+import { IMMEDIATE } from "./settlement.ts";
+
+const HOUR = 3_600_000;
+const random = createRandom(5);
+const pickAny = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)]!;
+
+/** A model in which no two weights are alike. */
+const learned = newLearnedModel();
+learned.mean.forEach((mean, n) => {
+  learned.mean[n] = mean + 0.2 * (random() - 0.5);
+});
+
+/** Cases of all reasons, anywhere, some of them tried again. */
+function buildRandomPosterior(): CasePosterior {
+  const person = newCustomerPosterior(learned, pickAny(["SE", "US", "BR"]));
+  const failedAt = Date.UTC(2026, Math.floor(random() * 24), 1, Math.floor(random() * 800));
+  const reason = pickAny(REASONS.slice(1));
+  const belief = newCasePosterior(learned, person, {
+    reason,
+    code: "51",
+    standing: pickAny(Object.values(STANDINGS)),
+    names: Int32Array.of(featureIndex("rcountry:SE"), featureIndex("rcode:51:?")),
+    codeName: WEIGHT_STARTS.name,
+    rows: Int32Array.of(rowStart("country", "SE"), rowStart("amount", 4)),
+    clock: { offsetMs: pickAny([0, 2 * HOUR, -5 * HOUR]), booking: pickAny([IMMEDIATE, 2, 8, 15]) },
+    failedAt,
+    recent: [failedAt],
+  });
+  for (let tries = pickAny([0, 1, 3]), at = failedAt; tries > 0; tries--) {
+    at += Math.ceil(random() * 200) * HOUR;
+    observeRetry(learned, person, belief, at, reason);
+    applyDecline(belief, {
+      name: pickAny([null, featureIndex(`rthen:51:${tries}`)]),
+      row: pickAny([null, rowStart("code", "61")]),
+    });
+  }
+  return belief;
+}
+
+const cells = new Int32Array(HYPOTHESIS_COUNT);
+const indices = new Int32Array(96);
+
+test("a chance is the sum over all explanations, each with the weight that it adds, to the last bit", () => {
+  for (let n = 0; n < 200; n++) {
+    const belief = buildRandomPosterior();
+    const chanceAt = createChanceFunction(learned, belief);
+    for (const hours of [1, 5, 30, 100, 500]) {
+      const at = belief.lastTriedAt + hours * HOUR;
+      const count = writeRetryWeights(belief, at, indices);
+      let score = 0;
+      let spread = 0.02;
+      for (const index of indices.subarray(0, count)) {
+        score += learned.mean[index]!;
+        spread += learned.variance[index]!;
+      }
+      fillRetryCells(belief, at, cells);
+      let chance = 0;
+      let sum = 0;
+      for (let e = 0; e < HYPOTHESIS_COUNT; e++) {
+        chance += belief.shares[e]! * normalCdf((score + learned.mean[cells[e]!]!) * (1 / Math.sqrt(1 + spread)));
+        sum += belief.shares[e]!;
+      }
+      assert.equal(chanceAt(at), chance / sum);
+    }
+  }
+});
+
+test("a forecast gives moments the chances that are said of them, by and large, also where little is hoped for", () => {
+  let most = 0;
+  for (let n = 0; n < 200; n++) {
+    const belief = buildRandomPosterior();
+    if (n % 2 === 1) {
+      for (let e = 0; e < HYPOTHESIS_COUNT; e++) belief.shares[e]! *= 0.02;
+      belief.shares[NEVER_HYPOTHESIS]! += 0.98;
+    }
+    const slots = Array.from({ length: 54 }, (_, slot) => belief.lastTriedAt + (2 + 12 * slot) * HOUR);
+    const { chances, shares } = buildForecast(learned, belief, slots);
+    const chanceAt = createChanceFunction(learned, belief);
+    const sum = (numbers: Iterable<number>) => Iterator.from(numbers).reduce((total, each) => total + each, 0);
+    assert.ok(Math.abs(sum(shares) - 1) < 1e-9, "no explanation's chance is lost");
+    most = Math.max(most, Math.abs(sum(chances) / sum(slots.map(chanceAt)) - 1));
+  }
+  assert.ok(most < 0.05, `${most}`);
+});

@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Forecast, forecastTables } from "./learned/forecast.ts";
+import { planRetries, valuesByNextSlot } from "./plan-retries.ts";
+
+const DAY = 86_400_000;
+
+/** A forecast with scores of its own, and the day of each explanation's pay as of the last try; tables are slot by explanation. */
+interface SmallWorld extends Forecast {
+  fresh: number[];
+  same: number[];
+  paidOn: number[];
+  lastPaidOn: readonly number[];
+}
+
+/**
+ * A small world of three explanations over `days` slots a day apart: pay on some days of the first and of the second,
+ * and one that never works. Chances come from a fixed sequence.
+ */
+function smallWorld(days: number, seed: number): SmallWorld {
+  let state = seed;
+  const draw = () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+  const share = 0.4 + 0.2 * draw();
+  const world: SmallWorld = {
+    slots: Array.from({ length: days }, (_, day) => day * DAY),
+    shares: Float64Array.of(share, 0.3, 0.7 - share),
+    chances: new Float64Array(days),
+    answeredAt: null,
+    fresh: Array(3 * days).fill(0.01),
+    same: Array(3 * days).fill(0.01),
+    paidOn: Array(3 * days).fill(0),
+    lastPaidOn: [-5, -5, -1],
+    foresee(slots) {
+      for (const slot of slots) {
+        for (let place = slot * 3; place < slot * 3 + 3; place++) {
+          forecastTables.later[2 * place] = world.same[place]!;
+          forecastTables.later[2 * place + 1] = world.fresh[place]!;
+        }
+      }
+    },
+    isLatest: () => true,
+  };
+  let paid = [-5, -5];
+  for (let day = 0; day < days; day++) {
+    paid = paid.map((last) => (draw() < 0.3 ? day + 1 : last));
+    for (let k = 0; k < 3; k++) {
+      const place = day * 3 + k;
+      if (k < 2) {
+        world.fresh[place] = 0.1 + 0.7 * draw();
+        world.same[place] = 0.05;
+        world.paidOn[place] = paid[k]!;
+      }
+      forecastTables.paidOn[place] = world.paidOn[place]!;
+      forecastTables.next[place] = chanceOf(world, day, k, null);
+      world.chances[day]! += world.shares[k]! * forecastTables.next[place]!;
+    }
+  }
+  return world;
+}
+
+/** `last`: the slot of the try before; null: there is none in the plan. */
+function chanceOf({ fresh, same, paidOn, lastPaidOn }: SmallWorld, slot: number, k: number, last: number | null) {
+  const paidBefore = last === null ? lastPaidOn[k] : paidOn[last * 3 + k];
+  return (k < 2 && paidOn[slot * 3 + k] === paidBefore ? same : fresh)[slot * 3 + k]!;
+}
+
+/** The same worth again, written for clearness: expected worth of trying at those slots in turn. */
+function expectedValue(
+  world: SmallWorld,
+  plan: readonly number[],
+  cost: number,
+  worthAt: (at: number) => number,
+): number {
+  let worth = 0;
+  for (let k = 0; k < 3; k++) {
+    let left = world.shares[k]!;
+    plan.forEach((slot, n) => {
+      const p = chanceOf(world, slot, k, plan[n - 1] ?? null);
+      worth += left * (p * worthAt(world.slots[slot]!) - cost);
+      left *= 1 - p;
+    });
+  }
+  return worth;
+}
+
+function* listPlans(days: number, tries: number, from = 0): Generator<number[]> {
+  yield [];
+  if (tries === 0) return;
+  for (let day = from; day < days; day++) for (const rest of listPlans(days, tries - 1, day + 1)) yield [day, ...rest];
+}
+
+test("on small worlds the plan is nearly as good as the best of all plans", () => {
+  const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
+  let reached = 0;
+  for (let seed = 1; seed <= 60; seed++) {
+    const world = smallWorld(9, seed);
+    const plan = planRetries(world, 3, { worthAt, cost: 0.02 });
+    let best = 0;
+    for (const other of listPlans(9, 3)) best = Math.max(best, expectedValue(world, other, 0.02, worthAt));
+    const own = expectedValue(world, plan.slots, 0.02, worthAt);
+    assert.ok(Math.abs(own - plan.worth) < 1e-9, `seed ${seed}: ${own} is not ${plan.worth}`);
+    assert.ok(plan.worth >= 0.95 * best, `seed ${seed}: ${plan.worth} of ${best}`);
+    reached += plan.worth / best / 60;
+  }
+  // Greedy choice with moves is within one part in two hundred on average; looking at all pairs first costs too much.
+  assert.ok(reached >= 0.995, `${reached}`);
+});
+
+test("no try of a plan is worth more anywhere else between its neighbours", () => {
+  const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
+  let most = 0;
+  let moved = 0;
+  for (let seed = 1; seed <= 200; seed++) {
+    const world = smallWorld(24, seed);
+    const { slots, worth, grown } = planRetries(world, 5, { worthAt, cost: 0.02 });
+    if ([...grown].sort((a, b) => a - b).join() !== slots.join()) moved++;
+    for (let n = 0; n < slots.length; n++)
+      for (let slot = (slots[n - 1] ?? -1) + 1; slot < (slots[n + 1] ?? 24); slot++)
+        most = Math.max(most, expectedValue(world, slots.with(n, slot), 0.02, worthAt) - worth);
+  }
+  assert.ok(most < 0.004, `${most}`);
+  assert.ok(moved > 20, `${moved}`);
+});
+
+test("the worth of another next try is that of the plan with it in place of its own", () => {
+  const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
+  for (let seed = 1; seed <= 20; seed++) {
+    const world = smallWorld(9, seed);
+    const stakes = { worthAt, cost: 0.02 };
+    const plan = planRetries(world, 3, stakes);
+    valuesByNextSlot(world, plan, stakes).forEach((worth, n) => {
+      const slot = plan.picked[n]!;
+      const follow = plan.slots.slice(1).filter((day) => day > slot);
+      assert.ok(
+        Math.abs(worth - expectedValue(world, [slot, ...follow], 0.02, worthAt)) < 1e-9,
+        `seed ${seed}, ${slot}`,
+      );
+    });
+  }
+});
+
+test("nothing is planned where every try costs more than it brings", () => {
+  const plan = planRetries(smallWorld(9, 4), 3, { worthAt: () => 1, cost: 0.9 });
+  assert.deepEqual([plan.slots.length, plan.worth], [0, 0]);
+});
+
+test("two planned tries are nearly a day apart at least, and never more than allowed are planned", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const world = smallWorld(28, seed);
+    const dense = { ...world, slots: world.slots.map((at) => at / 6) };
+    const at = planRetries(dense, 4, { worthAt: () => 1, cost: 0.001 }).slots.map((slot) => dense.slots[slot]!);
+    assert.ok(at.length <= 4);
+    for (let n = 1; n < at.length; n++) assert.ok(at[n]! - at[n - 1]! >= 20 * 3_600_000);
+  }
+});
+
+test("in a window that has no room for tries a day apart they are nearer, and as far apart as so many can be", () => {
+  let longest = 0;
+  for (let seed = 1; seed <= 20; seed++) {
+    const world = smallWorld(7, seed);
+    const dense = { ...world, slots: world.slots.map((at) => at / 6) };
+    const at = planRetries(dense, 4, { worthAt: () => 1, cost: 0.001 }).slots.map((slot) => dense.slots[slot]!);
+    for (let n = 1; n < at.length; n++) assert.ok(at[n]! - at[n - 1]! >= DAY / 3);
+    longest = Math.max(longest, at.length);
+  }
+  assert.equal(longest, 4);
+});
+
+test("of all plans that keep a limit, nearly the best is found", () => {
+  const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
+  // Two in any six days, and one was made two days before the first.
+  const limit = { times: [-2 * DAY], attemptsMax: 2, windowMs: 6 * DAY };
+  const keeps = (days: readonly number[]) =>
+    [-2, ...days].every((from, _, all) => all.filter((day) => day >= from && day <= from + 6).length <= 2);
+  let reached = 0;
+  let without = 0;
+  for (let seed = 1; seed <= 60; seed++) {
+    const world = smallWorld(9, seed);
+    const plan = planRetries(world, 3, { worthAt, cost: 0.02 }, [limit]);
+    assert.ok(keeps(plan.slots), `seed ${seed}: ${plan.slots}`);
+    if (!keeps(planRetries(world, 3, { worthAt, cost: 0.02 }).slots)) without++;
+    let best = 0;
+    for (const other of listPlans(9, 3))
+      if (keeps(other)) best = Math.max(best, expectedValue(world, other, 0.02, worthAt));
+    assert.ok(plan.worth >= 0.8 * best, `seed ${seed}: ${plan.worth} of ${best}`);
+    reached += plan.worth / best / 60;
+  }
+  assert.ok(reached >= 0.985, `${reached}`);
+  assert.ok(without > 30, `only ${without} plans would not keep it anyway`);
+});
+
+test("a try that the guard allows is planned alone where a limit might not hold together with others", () => {
+  const full = { times: [-DAY], attemptsMax: 1, windowMs: 99 * DAY };
+  assert.equal(planRetries(smallWorld(9, 4), 3, { worthAt: () => 1, cost: 0.02 }, [full]).slots.length, 1);
+});

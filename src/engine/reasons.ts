@@ -1,0 +1,178 @@
+import { toDisplayText } from "../domain/display-text.ts";
+import { paymentMethodName } from "../domain/payment-method-names.ts";
+import type { CandidateTime } from "./candidate-times.ts";
+import type { CustomerLocale } from "./customer-locale.ts";
+import type { Decision, DecisionFacts } from "./decision-facts.ts";
+import { formatDay, formatZonedTime, localDay } from "./local-time.ts";
+import type { Ruling } from "./rules/attempt-ledger.ts";
+import { type DeclineGroup, endsRetries } from "./rules/decline-groups.ts";
+import { hasKnownRules } from "./rules/instrument.ts";
+import { describeCodes, type InterpretedDecline } from "./rules/interpret-decline.ts";
+import { retriesLeftOf, type Situation } from "./situation.ts";
+
+const GROUP_WORDING: Readonly<Record<DeclineGroup, string>> = {
+  REVOKED: "the customer revoked the payment",
+  FRAUD: "fraud is suspected",
+  HARD_CARD: "the card or account can no longer be charged",
+  INVALID_DATA: "the card or account data is wrong",
+  EXPIRED: "the card has expired or was replaced",
+  AUTH_REQUIRED: "the bank wants the customer to confirm",
+  LIMIT: "a spending limit was reached",
+  FUNDS: "there was not enough money",
+  ISSUER_DOWN: "the bank could not be reached",
+  GENERIC: "the bank gave no clear reason",
+  UNKNOWN: "no reason was given",
+};
+
+const NEW_CARD_REASON = "The customer has a new card or payment method.";
+/** The same, of one that is tried. */
+export const NEW_CARD_RETRY_REASON = "The customer has a new card or payment method, which may well work.";
+
+/** What is known of why the payment failed; null: nothing was reported of the present card. */
+export function describeDecline(decline: InterpretedDecline | null, isNewCard: boolean): string {
+  if (isNewCard) return NEW_CARD_REASON;
+  if (!decline) return "No failed attempt with the present card has been reported, so why it failed is not known.";
+  return describeFailure("The last try", decline);
+}
+
+/** Of a card that is tried after a decline that ends retries, in whatever was asked for. */
+export const RENEWAL_PHRASE = "renew such cards by themselves";
+
+/** Why a card is tried after a decline that ends retries, beside what was asked for; null where none did. */
+export function describeRenewal({ cardChange }: DecisionFacts, decline: InterpretedDecline | null): string | null {
+  if (cardChange === null || decline === null || !endsRetries(decline.group)) return null;
+  return `${CARD_CHANGE_WORDING[cardChange]} ${RENEWAL_PHRASE}, and nobody hears of it, so this one is tried as well.`;
+}
+
+const CARD_CHANGE_WORDING = {
+  awaited: "Another card is asked for; banks",
+  expired: "Another card was asked for, and none came; banks",
+  unasked: "Banks",
+} as const;
+
+/** That a try failed, and why, as far as is known. `which` names it: "The last try". */
+export function describeFailure(which: string, { group, words, codes }: InterpretedDecline): string {
+  const named = describeCodes(codes);
+  const unknown = ` for a reason that ${named === null ? "was not told" : "is not known"}`;
+  const why = group === "UNKNOWN" ? unknown : `: ${words ?? GROUP_WORDING[group]}`;
+  return `${which} failed${why}${named === null ? "" : ` (${named})`}.`;
+}
+
+/** Why that moment. `at` differs from the moment when it is a little late and comes at once. */
+export function explainTime(moment: CandidateTime, at: number, place: CustomerLocale): string {
+  const when = formatZonedTime(place.zone, at);
+  const day = formatDay(localDay(place.zone, moment.at));
+  switch (moment.why) {
+    case "pay_day":
+      return `${day} is a likely pay day${describeCountry(place.country)} (${moment.payDay!.words}), so the next try is on that morning, when money booked overnight is there: ${when}.`;
+    case "day_turn":
+      return `Limits usually start afresh at midnight, so the next try is on ${when}.`;
+    case "month_turn":
+      return `Limits usually start afresh with a new month, so the next try is on ${when}.`;
+    case "outage":
+      return `Such faults pass within hours, so the next try is soon: ${when}.`;
+    case "new_card":
+      return `The first try with it comes about an hour later: ${when}.`;
+    case "last_chance":
+      return `The better moments were missed and the recovery window ends soon, so it is tried at once: ${when}.`;
+    case "morning":
+      return `What is left of the tries is spread evenly over the days left, each in the local morning, when money booked overnight is there and people are awake: ${when}.`;
+    case "even":
+      return `What is left of the tries is spread evenly over the time left: ${when}.`;
+  }
+}
+
+/**
+ * The decision to try at a moment.
+ *
+ * @param why  that moment was chosen; what rules say of it is said after that
+ * @param held  the rule that kept the try from coming sooner; null: none did
+ * @param room  for how many more tries there is time, should they fail as the latest one did
+ */
+export function buildRetryDecision(
+  situation: Situation,
+  at: number,
+  why: string[],
+  held: Ruling | null,
+  room: number,
+): Decision {
+  const { known, place } = situation;
+  const unknown = describeUnknownMethod(situation);
+  const { count, rule } = retriesLeftOf(situation);
+  const left = describeRetriesLeft(count - 1, room, formatDay(localDay(place.zone, known.windowEndsAt.getTime())));
+  const leftByRule = rule && count - 1 <= room ? `${left} ${rule.sentence}` : null;
+  return {
+    kind: "retry",
+    at: new Date(at),
+    suggestion: unknown ? "UNSPECIFIED" : "RETRY",
+    reasons: withoutNulls(...why, held?.sentence ?? null, unknown, leftByRule ?? left),
+    rules: withoutNulls(unknown, leftByRule),
+  };
+}
+
+/** How many more tries budget and rules allow, and for how many of these there is time. */
+function describeRetriesLeft(allowed: number, room: number, windowEnds: string): string {
+  const fit = Math.max(0, Math.floor(room));
+  const more = allowed <= 0 ? "no more try" : allowed === 1 ? "1 more try" : `${allowed} more tries`;
+  if (allowed <= fit || allowed <= 0)
+    return `After this one, ${more} may be made before the window ends on ${windowEnds}.`;
+  const some = fit === 0 ? (allowed === 1 ? "no time for it" : "no time for any") : `time for about ${fit} of them`;
+  return `After this one, ${more} would be allowed, but before the window ends on ${windowEnds} there is ${some}.`;
+}
+
+/** Of a way of paying that a retry is not known to be right for; null: it is. */
+function describeUnknownMethod({ known, guard }: Situation): string | null {
+  if (hasKnownRules(known)) return null;
+  const pushed = toDisplayText(known.paymentMethodType!);
+  const words = paymentMethodName(pushed);
+  const payments = `payments by ${words === pushed ? `"${pushed}"` : words}`;
+  return guard.limits.length === 0
+    ? `No rules are known for ${payments}, so how to try again is the merchant's to say.`
+    : `How ${payments} are tried again is the merchant's to say.`;
+}
+
+/** In the reasons for asking the customer, where it is a confirmation that the bank wants. */
+export const CONFIRM_PHRASE = "to confirm the payment or to give another card or payment method";
+
+/** Whether the customer may as well confirm the payment, and keep the card: no rule bars it. */
+export const canConfirm = ({ decline, guard }: Pick<Situation, "decline" | "guard">) =>
+  decline?.group === "AUTH_REQUIRED" && !guard.bar && !guard.usedUp;
+
+export const describeAwaitedCard = (situation: Situation) =>
+  canConfirm(situation)
+    ? `The customer is asked ${CONFIRM_PHRASE}, and may still do so.`
+    : "Another card or payment method is asked for, and may still come.";
+
+/** Why a case waits for another card that was asked for, whether or not its time to come is over; null: none was asked for. */
+export function describeCardWait(situation: Situation): string | null {
+  const { known, place } = situation;
+  if (known.cardChange === "awaited") return describeAwaitedCard(situation);
+  if (known.cardChange !== "expired") return null;
+  const [asked, ends] = [known.cardAskedAt!, known.windowEndsAt].map((at) =>
+    formatDay(localDay(place.zone, at.getTime())),
+  );
+  if (canConfirm(situation))
+    return `The customer was asked on ${asked} ${CONFIRM_PHRASE}, and nothing came of it so far. The case stays open until the recovery window ends on ${ends}, in case something does.`;
+  return `Another card or payment method was asked for on ${asked}, and none came so far. The case stays open until the recovery window ends on ${ends}, in case one does.`;
+}
+
+/** What is there of some sentences. */
+const withoutNulls = (...sentences: (string | null)[]) => sentences.filter((words) => words !== null);
+
+/** The same as one line. */
+export const joinSentences = (sentences: readonly (string | null)[]) => withoutNulls(...sentences).join(" ");
+
+/** How many retries remain, when none is planned. */
+export function describeBudget(known: DecisionFacts) {
+  return known.budgetLeft > 0
+    ? `Retries still left in the budget: ${known.budgetLeft}.`
+    : "All retries of the budget were asked for.";
+}
+
+const countryNames = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
+
+function describeCountry(country: string | null) {
+  const name = country !== null && /^[A-Z]{2}$/.test(country) ? countryNames.of(country) : undefined;
+  if (name === undefined) return "";
+  return ` in ${/^(United|Netherlands|Philippines|Czech Republic)/.test(name) ? "the " : ""}${name}`;
+}

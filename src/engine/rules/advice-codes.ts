@@ -1,0 +1,75 @@
+import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
+import type { DeclineGroup } from "./decline-groups.ts";
+import { normalizeCardCode } from "./response-codes.ts";
+import { SOURCES, type Source } from "./sources.ts";
+
+/** A Mastercard merchant advice code (DE48 SE84), sent beside the response code by some issuers. */
+export interface AdviceCode {
+  code: string;
+  /** null: says how often, not why. */
+  group: DeclineGroup | null;
+  /** The card may not be tried before this long after the decline. */
+  waitMs: number;
+  /** The card may never be tried again. */
+  bars: boolean;
+  /** Tries after which the card is given up; Infinity but for cards that can hardly ever pay later. */
+  triesMax: number;
+  words: string;
+  source: Source;
+}
+
+const defineAdvice = (code: string, words: string, rest: Partial<AdviceCode>): AdviceCode => ({
+  code,
+  group: null,
+  waitMs: 0,
+  bars: false,
+  triesMax: Number.POSITIVE_INFINITY,
+  words,
+  source: SOURCES.mastercardAdvice,
+  ...rest,
+});
+const defineWait = (code: string, waitMs: number, words: string) =>
+  defineAdvice(code, `the bank advises to try again after ${words}`, { group: "FUNDS", waitMs });
+
+/** A code of no table, which says nothing yet. */
+export const unknownAdvice = (code: string): AdviceCode =>
+  defineAdvice(normalizeAdviceCode(code), `the bank sent advice ${normalizeAdviceCode(code)}`, {});
+
+/** @see docs/sources.md#mastercard-advice-codes */
+export const ADVICE_CODES: readonly AdviceCode[] = [
+  defineAdvice("01", "there is newer card data", { group: "EXPIRED" }),
+  defineAdvice("02", "the bank advises to try again after 72 hours", { group: "GENERIC", waitMs: 72 * HOUR_MS }),
+  defineAdvice("03", "the bank advises never to try this card again", { group: "HARD_CARD", bars: true }),
+  defineAdvice("04", "the stored card token was not accepted", { group: "INVALID_DATA" }),
+  defineAdvice("05", "the agreed amount was not approved", { group: "HARD_CARD", bars: true }),
+  defineAdvice("21", "the customer cancelled the recurring payment", { group: "REVOKED", bars: true }),
+  defineAdvice("22", "the card does not qualify for this merchant", { group: "HARD_CARD", bars: true }),
+  defineWait("24", HOUR_MS, "1 hour"),
+  defineWait("25", DAY_MS, "24 hours"),
+  defineWait("26", 2 * DAY_MS, "2 days"),
+  defineWait("27", 4 * DAY_MS, "4 days"),
+  defineWait("28", 6 * DAY_MS, "6 days"),
+  defineWait("29", 8 * DAY_MS, "8 days"),
+  defineWait("30", 10 * DAY_MS, "10 days"),
+  // "Few retries" carries no number; three declines in all is our own reading of it.
+  defineAdvice("40", "the card is prepaid and cannot be topped up", { triesMax: 3 }),
+  defineAdvice("41", "the card is virtual and for a single use", { group: "HARD_CARD", bars: true }),
+  defineAdvice("42", "a sanctions check stopped the payment", { group: "FRAUD", bars: true }),
+  defineAdvice("43", "the card is virtual", {}),
+];
+
+const normalizeAdviceCode = (code: string) => normalizeCardCode(code).padStart(2, "0");
+
+const adviceByCode = new Map(ADVICE_CODES.map((each) => [each.code, each]));
+
+/** From now on an advice code means this, in the whole process. @see override.ts */
+export const setAdviceCode = (advice: AdviceCode) => adviceByCode.set(advice.code, advice);
+
+/** Honoured on every network: a wrong reading costs one retry, a missed one is charged. */
+const CODES_READ_ON_EVERY_NETWORK = new Set(["03", "21"]);
+
+/** The row of an advice code; null when there is none, or when this network's advice means something else. */
+export function findAdviceCode(code: string | null, readsAdvice: boolean): AdviceCode | null {
+  const found = code === null ? undefined : adviceByCode.get(normalizeAdviceCode(code));
+  return found && (readsAdvice || CODES_READ_ON_EVERY_NETWORK.has(found.code)) ? found : null;
+}

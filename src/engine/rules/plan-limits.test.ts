@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
+import type { LedgerEntry } from "./attempt-ledger.ts";
+import { buildGuard, findForbiddingRule, type Guard } from "./guard.ts";
+import { findFillableLimits, findFullLimit, findTightestLimit, keepsLimit, type PlanLimit } from "./plan-limits.ts";
+import { SOURCES } from "./sources.ts";
+import { setWallet, WALLETS } from "./wallets.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const hour = (hours: number) => START + hours * HOUR_MS;
+const day = (days: number) => START + days * DAY_MS;
+const buildDecline = (at: number): LedgerEntry => ({
+  at: new Date(at),
+  amount: 1000,
+  approved: false,
+  onThisInvoice: true,
+  onPresentCard: true,
+  codes: null,
+});
+setWallet("voucher", {
+  ...WALLETS.get("paypal")!,
+  name: "The voucher",
+  limits: [
+    { attemptsMax: 3, windowMs: 28 * DAY_MS, counts: "card", words: "3 tries in 28 days", source: SOURCES.paypal },
+  ],
+});
+const buildGuardWith = (times: readonly number[], earlyMs = 0): Guard =>
+  buildGuard({
+    instrument: { paymentMethodType: "voucher", network: null, cardCountry: null },
+    amount: 1000,
+    ledger: times.map(buildDecline),
+    firstTriedAt: null,
+    earlyMs,
+  });
+
+/** Whether all of them keep the limit, put into the plan one after the other. */
+const keepsPlanLimit = (limit: PlanLimit, moments: readonly number[]) =>
+  moments.every((at, n) =>
+    keepsLimit(
+      limit,
+      moments.slice(0, n).sort((a, b) => a - b),
+      at,
+    ),
+  );
+
+const pastTimes = fc.array(fc.integer({ min: 0, max: 60 * 24 }), { maxLength: 6 });
+const plannedTimes = fc.array(fc.integer({ min: 60 * 24 + 1, max: 130 * 24 }), { maxLength: 6 });
+
+test("tries that keep a limit together are each allowed when their turn comes, however early the ones before came", () => {
+  const early = fc.constantFrom(0, 49, 12 * 60);
+  fc.assert(
+    fc.property(pastTimes, plannedTimes, early, fc.boolean(), (made, planned, earlyMinutes, isEarly) => {
+      const earlyMs = earlyMinutes * 60_000;
+      const moments = [...planned].sort((a, b) => a - b).map(hour);
+      const limits = findFillableLimits(buildGuardWith(made.map(hour), earlyMs), hour(60 * 24), moments.length);
+      if (!limits.every((limit) => keepsPlanLimit(limit, moments))) return;
+      const came = moments.map((at) => (isEarly ? at - earlyMs : at));
+      for (const [n, at] of moments.entries())
+        assert.equal(findForbiddingRule(buildGuardWith([...made.map(hour), ...came.slice(0, n)], earlyMs), at), null);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("where no try comes early, a limit is kept exactly when each is allowed, in whatever order they are put into a plan", () => {
+  fc.assert(
+    fc.property(pastTimes, plannedTimes, fc.nat(5), (made, planned, shift) => {
+      const moments = [...planned].sort((a, b) => a - b).map(hour);
+      const limits = findFillableLimits(buildGuardWith(made.map(hour)), hour(60 * 24), moments.length);
+      const turned = [...moments.slice(shift), ...moments.slice(0, shift)];
+      const isAllowed = moments.every(
+        (at, n) => findForbiddingRule(buildGuardWith([...made.map(hour), ...moments.slice(0, n)]), at) === null,
+      );
+      assert.equal(
+        limits.every((limit) => keepsPlanLimit(limit, turned)),
+        isAllowed,
+      );
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("a limit that the tries left cannot fill is not looked at", () => {
+  assert.equal(findFillableLimits(buildGuardWith([day(0)]), day(1), 2).length, 0);
+  assert.equal(findFillableLimits(buildGuardWith([day(0)]), day(1), 3).length, 1);
+  assert.equal(findFillableLimits(buildGuardWith([day(0)]), day(29), 3).length, 0);
+});
+
+test("as many tries are left as fit before the end, and the rule that says so is the tightest", () => {
+  const fewestOf = (guard: Guard, from: number, until: number, most = 8) =>
+    findTightestLimit(guard, [day(from), day(until)], DAY_MS, most);
+  const left = (days: readonly number[], until: number, most?: number) =>
+    fewestOf(buildGuardWith(days.map(day)), days.at(-1)!, until, most);
+  assert.equal(left([0], 21)!.count, 2);
+  // The first one leaves the window after the 28th day, and from then on one more fits a day.
+  assert.deepEqual([left([0], 28)!.count, left([0], 28.5)!.count, left([0], 29.5)!.count], [2, 3, 4]);
+  assert.equal(left([0, 5], 21)!.count, 1);
+  assert.equal(left([0, 5, 9], 21)!.count, 0);
+  assert.equal(left([0], 21, 2), null);
+  assert.match(left([0], 21)!.sentence, /^The voucher allows at most 3 tries in 28 days/);
+  const guard = {
+    ...buildGuardWith([day(0)]),
+    triesLeft: { sentence: "One.", source: buildGuardWith([]).limits[0]!.source, count: 1 },
+  };
+  assert.equal(fewestOf(guard, 0, 21)!.sentence, "One.");
+  assert.equal(fewestOf(guard, 0, 21, 1), null);
+});
+
+test("a limit is full to an end that a try may come before, as far as it may come early", () => {
+  const full = (earlyMs: number, until: number) =>
+    findFullLimit(buildGuardWith([day(0), day(0), day(0)], earlyMs), [day(1), day(until)])?.sentence;
+  assert.equal(full(0, 28.25), undefined);
+  assert.match(full(12 * HOUR_MS, 28.25)!, /^The voucher allows at most 3 tries/);
+  assert.equal(full(12 * HOUR_MS, 28.75), undefined);
+});

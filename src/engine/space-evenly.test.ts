@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { buildPosterior, buildRetryContext, DAY, HOUR, START, trainedModel } from "./choose-retry.fixture.ts";
+import { chooseRetry } from "./choose-retry.ts";
+import type { LearnedModel } from "./learned/learned-model.ts";
+import { WEIGHT_STARTS } from "./learned/model-layout.ts";
+import { newShortfalls, recordPrediction, shortfallDeviations } from "./learned/shortfall.ts";
+import { MAX_EVENLY_SPACED_RATE, SHORTFALL_FULL_DEVIATIONS, SHORTFALL_MIN_DEVIATIONS } from "./space-evenly.ts";
+
+const CASE_COUNT = 2000;
+
+/** A model that said 0.6, or so much, of each of so many tries after missing money, none of which was approved. */
+function buildShortfallModel(tries: number, said = 0.6, reason: "FUNDS" | "REVOKED" = "FUNDS"): LearnedModel {
+  const model = { ...trainedModel, shortfalls: newShortfalls() };
+  for (let n = 0; n < tries; n++)
+    recordPrediction(model, buildPosterior(reason), said, START - (tries - n) * HOUR, reason);
+  return model;
+}
+const LARGE_SHORTFALL_MODEL = buildShortfallModel(120);
+
+function chooseRetries(
+  model: LearnedModel,
+  rest: Parameters<typeof buildRetryContext>[0] = {},
+  kase = buildPosterior("FUNDS"),
+) {
+  return Array.from({ length: CASE_COUNT }, (_, n) =>
+    chooseRetry(model, kase, buildRetryContext({ key: `case ${n}`, ...rest })),
+  );
+}
+const isSpread = (chosen: ReturnType<typeof chooseRetry>) => chosen?.spread === true;
+
+test("a larger share of tries is spread evenly the further what was said falls short, and none where it does not", () => {
+  const shares: number[] = [];
+  for (const tries of [0, 25, 60, 120]) {
+    const model = buildShortfallModel(tries);
+    const deviations = shortfallDeviations(model, { firstReason: "FUNDS" }, START);
+    const wanted =
+      MAX_EVENLY_SPACED_RATE *
+      Math.max(
+        0,
+        Math.min(1, (deviations - SHORTFALL_MIN_DEVIATIONS) / (SHORTFALL_FULL_DEVIATIONS - SHORTFALL_MIN_DEVIATIONS)),
+      );
+    const share = chooseRetries(model).filter(isSpread).length / CASE_COUNT;
+    assert.ok(Math.abs(share - wanted) < 0.035, `${share}, not ${wanted}`);
+    shares.push(share);
+  }
+  assert.equal(shares[0], 0);
+  assert.ok(shares[2]! > 0.2 && shares[2]! < 0.6 && shares[3]! > 0.65, `${shares}`);
+  assert.equal(
+    chooseRetries(LARGE_SHORTFALL_MODEL, {}, buildPosterior("GENERIC")).filter(isSpread).length,
+    0,
+    "another class of reasons",
+  );
+  const since = { ...buildPosterior("FUNDS"), reason: "GENERIC" as const };
+  assert.ok(
+    chooseRetries(LARGE_SHORTFALL_MODEL, {}, since).some(isSpread),
+    "the class is that of the reason that the case began with",
+  );
+});
+
+const isNear = (at: number, wanted: number, within = DAY / 2) =>
+  assert.ok(Math.abs(at - wanted) <= within, `${(at - START) / DAY}, not ${(wanted - START) / DAY}`);
+
+test("the next of six tries comes after a sixth of what is left, the last one shortly before the end, and only where it is allowed", () => {
+  const first = (rest: Parameters<typeof buildRetryContext>[0], of = buildPosterior("FUNDS")) =>
+    chooseRetries(LARGE_SHORTFALL_MODEL, rest, of).find(isSpread)!;
+  isNear(first({}).at, START + (28 / 6) * DAY);
+  isNear(first({ triesLeft: 15 }).at, START + (28 / 6) * DAY);
+  isNear(first({ triesLeft: 2 }).at, START + 14 * DAY);
+  isNear(first({ triesLeft: 1, windowEndsAt: START + 28 * DAY }).at, START + 28 * DAY - HOUR, HOUR);
+  const allow = (at: number) => at > START + 20 * DAY;
+  isNear(first({ allow }).at, START + 20 * DAY);
+  isNear(first({ windowEndsAt: START + DAY }).at, START + DAY / 2, 4 * HOUR);
+});
+
+test("tries that were made count among the six, and after six none is spread", () => {
+  const tries = (count: number) => ({ ...buildPosterior("FUNDS"), tries: count, lastTriedAt: START });
+  isNear(chooseRetries(LARGE_SHORTFALL_MODEL, { triesLeft: 8 }, tries(4)).find(isSpread)!.at, START + 14 * DAY);
+  assert.equal(chooseRetries(LARGE_SHORTFALL_MODEL, { triesLeft: 8 }, tries(6)).filter(isSpread).length, 0);
+});
+
+test("charges of other bills put off no try that is spread", () => {
+  const later = chooseRetries(LARGE_SHORTFALL_MODEL, { now: START + 3 * DAY }).find(isSpread)!;
+  isNear(later.at, START + (28 / 6) * DAY);
+  isNear(chooseRetries(LARGE_SHORTFALL_MODEL, { now: START + 9 * DAY }).find(isSpread)!.at, START + 9 * DAY, DAY / 4);
+});
+
+test("how often a moment is chosen is what is written down, by plan or evenly", () => {
+  for (const tries of [0, 1]) {
+    const chosen = chooseRetries(buildShortfallModel(60), {}, { ...buildPosterior("FUNDS"), tries }).map(
+      (each) => each!,
+    );
+    const byMoment = Map.groupBy(chosen, ({ at }) => at);
+    for (const [, same] of byMoment) {
+      const { propensity } = same[0]!;
+      const luck = 4.5 * Math.sqrt((propensity * (1 - propensity)) / CASE_COUNT) + 1 / CASE_COUNT;
+      assert.ok(Math.abs(same.length / CASE_COUNT - propensity) < luck, `${same.length} times, ${propensity}`);
+    }
+    const sum = [...byMoment.values()].reduce((all, [one]) => all + one!.propensity, 0);
+    assert.ok(sum < 1 + 1e-9 && sum > 0.995, `${sum}`);
+  }
+});
+
+test("where the plan's next try is the even one, it is chosen for sure", () => {
+  // One moment is left.
+  const only = { allow: (at: number) => at > START + 14 * DAY && at < START + 14.4 * DAY, triesLeft: 2 };
+  const chosen = chooseRetries(buildShortfallModel(60), only, { ...buildPosterior("FUNDS"), tries: 1 }).map(
+    (each) => each!,
+  );
+  const even = chosen.find(isSpread)!;
+  assert.equal(even.at, chosen.find(({ spread, hourDrawn }) => !spread && !hourDrawn)!.at);
+  assert.ok(even.propensity > 0.8 && even.propensity < 1);
+});
+
+test("what is spread is said to be neither drawn by lot nor by the hour", () => {
+  const spread = chooseRetries(LARGE_SHORTFALL_MODEL).filter(isSpread);
+  assert.ok(spread.length > 0.6 * CASE_COUNT);
+  assert.ok(spread.every((one) => !one!.drawn && !one!.hourDrawn));
+});
+
+test("a case that seems hopeless is tried evenly too, but not where all its tries are dear", () => {
+  const model = buildShortfallModel(120, 0.6, "REVOKED");
+  const seen = trainedModel.seen.slice();
+  seen[buildPosterior("REVOKED").codeName - WEIGHT_STARTS.name] = 10_000;
+  const hopeless = (cost: number, triesLeft = 6) =>
+    chooseRetries(
+      { ...model, seen },
+      { triesLeft, stakes: { worthAt: () => 1, cost } },
+      buildPosterior("REVOKED"),
+    ).filter((one) => one !== null);
+  const cheap = hopeless(0.09, 2);
+  assert.ok(cheap.length > 0.65 * CASE_COUNT && cheap.every((one) => one.hopeless), `${cheap.length}`);
+  assert.ok(Math.abs(cheap.filter(isSpread).length / CASE_COUNT - MAX_EVENLY_SPACED_RATE) < 0.035);
+  const dear = hopeless(0.09, 6);
+  assert.ok(dear.length > 0 && !dear.some(isSpread), "one in twenty, as else");
+  assert.equal(hopeless(0.2, 1).length, 0);
+});

@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import pino from "pino";
+import { readPretrainedModel } from "../process/pretrained-model-file.ts";
+import {
+  buildCase,
+  buildCodes,
+  buildInvoice,
+  DAY,
+  PAID_ON_THE_25TH,
+  soonAfterFailure,
+} from "./decide-learned.fixture.ts";
+import { decideLearned } from "./decide-learned.ts";
+import { fromPretrained } from "./learned/pretrained-model.ts";
+
+// Which waits are reasons of the try that follows.
+
+const pretrainedModel = fromPretrained(readPretrainedModel(pino({ level: "silent" }))!);
+
+test("an advised wait is named where the try comes soon after it, and not where it comes later, or the wait was over by then", () => {
+  const decided = (on: string, advice: string, hours = 0.1) => {
+    const bills = [...PAID_ON_THE_25TH, buildInvoice(on, [])];
+    const [known, history] = buildCase(bills, { network: "mastercard" });
+    const advised = buildCodes("51", advice);
+    const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
+    const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
+    const { decision } = decideLearned(told, history, pretrainedModel, soonAfterFailure(told, hours));
+    assert.equal(decision.kind, "retry");
+    const days = (+(decision as { at: Date }).at - +known.unpaidAt) / DAY;
+    return { days, isNamed: /no try comes sooner/.test(decision.reasons.join(" ")) };
+  };
+  for (const [on, advice, hours] of [
+    ["2026-05-11", "25", 0.1],
+    ["2026-05-20", "28", 0.1],
+    ["2026-05-24", "28", 0.1],
+    ["2026-05-25", "25", 32],
+    ["2026-05-24", "25", 100],
+  ] as const) {
+    const { days, isNamed } = decided(on, advice, hours);
+    const wait = advice === "25" ? 1 : 6;
+    assert.equal(isNamed, hours / 24 < wait && days < wait + 1.1, `${on} ${advice} ${hours}: ${days}`);
+  }
+});
+
+test("an outage is named where the try comes soon after it, and not where the try would come later anyway", () => {
+  const [known, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]);
+  const issuerDownAt = soonAfterFailure(known);
+  const { decision } = decideLearned({ ...known, issuerDownAt }, history, pretrainedModel, soonAfterFailure(known));
+  assert.equal(decision.kind, "retry");
+  assert.ok(+(decision as { at: Date }).at > +issuerDownAt + 2 * DAY);
+  assert.doesNotMatch(decision.reasons.join(" "), /could not reach the bank/);
+});
+
+test("where a wait is named, an outage that was over before it is not", () => {
+  const [known, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-24", [])], { network: "mastercard" });
+  const advised = buildCodes("51", "25");
+  const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
+  const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
+  const issuerDownAt = soonAfterFailure(known, 12);
+  const { decision } = decideLearned(
+    { ...told, issuerDownAt },
+    history,
+    pretrainedModel,
+    soonAfterFailure(known, 12.1),
+  );
+  assert.match(decision.reasons.join(" "), /no try comes sooner/);
+  assert.doesNotMatch(decision.reasons.join(" "), /could not reach the bank/);
+});

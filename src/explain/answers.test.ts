@@ -1,0 +1,289 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { DAY, HOUR, MINUTE, openStage, START } from "../recovery/stage.fixture.ts";
+import { findAnswer } from "./answers.fixture.ts";
+import { buildExplanation } from "./answers.ts";
+import { loadExplainedCase } from "./load-explained-case.ts";
+
+// The output of `dunlin explain` alone answers the questions about an invoice.
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+beforeEach(async () => {
+  merchantId = (await stage.enter()).id;
+});
+
+const ask = (question: string, invoiceId = "inv_1") => findAnswer(stage, merchantId, question, invoiceId);
+
+/** A Swedish customer whose earlier bills were all paid at the end of the month. */
+async function createFailedInvoice(over: Parameters<typeof stage.transaction>[0] = {}) {
+  for (const month of [10, 11, 12]) {
+    const id = `inv_2025_${month}`;
+    const createdAt = new Date(Date.UTC(2025, month - 1, 2, 10));
+    const paidAt = new Date(Date.UTC(2025, month - 1, 27, 10));
+    await stage.invoice({ id, state: "PAID", createdAt, updatedAt: paidAt });
+    const attempt = { invoiceId: id, cardCountry: "SE" };
+    await stage.transaction({ ...attempt, createdAt, updatedAt: createdAt });
+    await stage.transaction({ ...attempt, state: "PAID", createdAt: paidAt, updatedAt: paidAt });
+  }
+  await stage.invoice();
+  await stage.transaction({ cardCountry: "SE", ...over });
+  await stage.decide();
+}
+
+test("What happened so far? The amount, each attempt with the bank's word, each retry with its end", async () => {
+  await createFailedInvoice();
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal);
+  stage.wait(HOUR);
+  await stage.transaction({ cardCountry: "SE", networkDeclineCode: "91" });
+  await stage.decide();
+  const answer = await ask("What happened so far?");
+  assert.match(answer, /^inv_1: EUR 49\.00, UNPAID\./);
+  assert.match(answer, /not enough money \(code 51\)/);
+  assert.match(answer, /A retry on .* was asked for, and failed on .*\./);
+  assert.match(answer, /\(code 91\)/);
+});
+
+test("What happened so far? When something came of what was asked for, but for a retry that was made when it should be", async () => {
+  await createFailedInvoice();
+  const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  const [action] = explained.actions;
+  const decidedAt = stage.now();
+  const said = (over: Partial<typeof action>) => {
+    const actions = [{ ...action!, decidedAt, status: "SUCCEEDED" as const, ...over }];
+    return buildExplanation({ ...explained, actions })[0]!.answer.find((line) => line.includes("was asked for"))!;
+  };
+  const attemptedAt = action!.idealRetryTime;
+  const later = new Date(+attemptedAt + HOUR);
+  assert.match(said({ attemptedAt }), /A retry on .* was asked for, and succeeded\.$/);
+  assert.match(said({ attemptedAt: later }), /A retry on .* was asked for, and succeeded on .*, \d\d:\d\d\.$/);
+  assert.match(said({ attemptedAt: null }), /A retry on .* was asked for, and succeeded\.$/);
+  for (const at of [attemptedAt, later])
+    assert.match(
+      said({ type: "CARD_CHANGE", attemptedAt: at }),
+      /Another card or payment method was asked for, and the invoice was paid on .*, \d\d:\d\d\.$/,
+    );
+});
+
+test("What is planned now? The moment, its chance, and whether it may still change", async () => {
+  await createFailedInvoice();
+  assert.match(
+    await ask("What is planned now?"),
+    /^A retry for ... \d+ March, \d\d:\d\d, with a chance of \d+%; it is planned/,
+  );
+  await stage.untilSent();
+  assert.match(await ask("What is planned now?"), /it was sent to the merchant/);
+});
+
+test("Why not today? What today's best moment is worth, beside the one that was chosen and others", async () => {
+  await createFailedInvoice();
+  const answer = await ask("Why not today?");
+  assert.match(answer, /Of today's moments that were compared the best is Mon 2 March.*a chance of \d+%.*worth \d+%/);
+  assert.match(answer, /The one that was chosen, .*a chance of \d+%.*worth \d+%/);
+  assert.match(answer, /^(The next best|As good), .*: a chance of \d+%, worth \d+%\.$/m);
+  const worths = [...answer.matchAll(/worth (\d+)%/g)].map(([, worth]) => Number(worth));
+  assert.ok(worths[1]! >= worths[0]!, answer);
+});
+
+test("Why not today? A rule, when one forbids it, with its source", async () => {
+  await createFailedInvoice({ cardBrand: "mastercard", networkAdviceCode: "28" });
+  assert.match(
+    await ask("Why not today?"),
+    /^A rule leaves no try until .*6 days.*\nSource: Mastercard merchant advice codes.*docs\/sources\.md#/,
+  );
+});
+
+test("Why this hour? The chances at the other hours of that day", async () => {
+  await createFailedInvoice();
+  const hours = [...(await ask("Why this hour?")).matchAll(/(\d+)% at \d\d:\d\d/g)];
+  assert.ok(hours.length >= 3);
+});
+
+test("Why this hour? The latest decision answers, also when it is no retry", async () => {
+  await createFailedInvoice();
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal);
+  await stage.transaction({ cardCountry: "SE", networkDeclineCode: "54" });
+  await stage.decide();
+  assert.match(await ask("What is planned now?"), /^A change of the card/);
+  assert.equal(
+    await ask("Why this hour?"),
+    "No hour was chosen: the customer is asked at once for another card or payment method.",
+  );
+});
+
+test("Which rules? What each one left out, by document and date, and how much of each limit is used", async () => {
+  await createFailedInvoice({ cardBrand: "mastercard", networkAdviceCode: "28" });
+  const answer = await ask("Which rules?");
+  assert.match(answer, /No try from .* to .*advises to try again after 6 days/);
+  assert.match(answer, /Mastercard allows at most 10 declined tries on a card in 24 hours.*Counted so far: \d+/);
+});
+
+test("Why a card change? The decline that ended the card, and the rule that bars it", async () => {
+  await createFailedInvoice({ networkDeclineCode: "41" });
+  const answer = await ask("Why a card change?");
+  assert.match(
+    answer,
+    /^Another card or payment method was asked for on Mon 2 March, 11:00:\n.*reported lost \(code 41\)/,
+  );
+  assert.match(answer, /Visa does not allow another try/);
+  assert.match(await ask("Why not today?"), /card change/);
+});
+
+test("Why a card change? None was asked for, when the card may still work", async () => {
+  await createFailedInvoice();
+  assert.match(
+    await ask("Why a card change?"),
+    /^No other card or payment method was asked for\.\nThe present one may still work/,
+  );
+});
+
+test("Why did you stop? The end, and what led to it", async () => {
+  await createFailedInvoice({ networkDeclineCode: "R0" });
+  const answer = await ask("Why did you stop?");
+  assert.match(
+    answer,
+    /^Dunlin gave the invoice up\.\n.*the customer stopped this payment \(code R0\)\.\nVisa does not allow another try on a card after such a decline \(.*\)\.\nIt will not/,
+  );
+  const story = await ask("What happened so far?");
+  assert.match(
+    story,
+    /The case ended: Dunlin gave the invoice up: a rule, or what the bank said, leaves no other try\./,
+  );
+  assert.doesNotMatch(answer + story, /no try that is allowed is likely enough to succeed/);
+});
+
+test("Why did you stop? It has not, or it was paid", async () => {
+  await createFailedInvoice();
+  assert.equal(await ask("Why did you stop?"), "It has not stopped.");
+  stage.wait(HOUR);
+  await stage.invoice({ state: "PAID" });
+  await stage.decide();
+  assert.match(await ask("Why did you stop?"), /the invoice is paid/);
+});
+
+test("What would six even tries have done? Their days, chance and worth beside the plan's", async () => {
+  await createFailedInvoice();
+  const answer = await ask("What would six even tries have done?");
+  const [even, plan, asMany] = [...answer.matchAll(/worth (\d+)%|is worth (\d+)%/g)].map((match) =>
+    Number(match[1] ?? match[2]),
+  );
+  assert.ok(plan! >= asMany! && asMany! >= even!, answer);
+  const days = answer.match(/6 even tries on (.*) recover/)![1]!.split(", ");
+  assert.equal(days.length, 6);
+  assert.match(answer, /flatters the plans.* Even tries recovered/);
+});
+
+test("What changed since the last plan? The new facts, one by one", async () => {
+  await createFailedInvoice();
+  assert.match(await ask("What changed since the last plan?"), /first decision/);
+  const sent = await stage.untilSent();
+  stage.at(sent.ideal.getTime() + MINUTE);
+  await stage.transaction({ cardCountry: "SE", networkDeclineCode: "61" });
+  await stage.decide();
+  const answer = await ask("What changed since the last plan?");
+  assert.match(answer, /limit.*\(code 61\)/);
+  assert.match(answer, /A try failed on/);
+  assert.match(answer, /\n7 retries of the budget are left\.$/);
+  assert.doesNotMatch(answer, /Counted so far|The window is open/);
+});
+
+test("What was known? Of an invoice without a reported attempt no try is claimed that nobody saw", async () => {
+  await stage.invoice();
+  await stage.decide();
+  const answer = await ask("What was known?");
+  assert.match(answer, /^As of Mon 2 March, 10:00:\nNo failed attempt with the present card has been reported/);
+  assert.match(answer, /A first try is taken to have failed when the invoice became unpaid, on Mon 2 March/);
+  assert.doesNotMatch(answer, /A try failed on/);
+});
+
+test("What was known? The customer's earlier bills, card, place and window", async () => {
+  await createFailedInvoice();
+  const answer = await ask("What was known?");
+  assert.match(
+    answer,
+    /Of the latest 3 bills before this one 3 were declined at first\. Declined ones were paid on .*27 October/,
+  );
+  assert.match(answer, /paid by card \(Visa, SE\)\.$/m);
+  assert.match(answer, /The window is open until/);
+});
+
+test("How was it chosen? Engine, version and probability; by fixed rules where the merchant wants that", async () => {
+  await createFailedInvoice();
+  assert.match(await ask("How was it chosen?"), /with version 0.*\nNothing was sampled: by what is known/s);
+  merchantId = (await stage.enter(true, { explore: true })).id;
+  await createFailedInvoice();
+  assert.match(
+    await ask("How was it chosen?"),
+    /learned engine decided, with version 0.*\nDraws counted in, .* probability of \d+\.\d%: that is kept to weigh .*, and is no chance of success\.$/s,
+  );
+  merchantId = (await stage.enter(true, { engine: "static" })).id;
+  await createFailedInvoice();
+  assert.match(await ask("How was it chosen?"), /static policy decided/);
+  assert.match(await ask("What would six even tries have done?"), /No alternatives .*: the static policy decided/);
+  assert.match(await ask("Why this hour?"), /\w/);
+});
+
+test("The zone of the moments is named once, and how far limits are used is told among the rules alone", async () => {
+  await createFailedInvoice();
+  const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  const lines = buildExplanation(explained).flatMap(({ answer }) => answer);
+  assert.deepEqual(
+    lines.filter((line) => /Europe\/Stockholm/.test(line)),
+    ["Times are those of Europe/Stockholm."],
+  );
+  assert.equal(lines.filter((line) => /Counted so far/.test(line)).length, 1);
+});
+
+test("An invoice that was never in recovery is explained too, and one that nobody knows is not", async () => {
+  await stage.invoice({ id: "inv_paid", state: "PAID", updatedAt: new Date(START.getTime() + DAY) });
+  assert.match(await ask("Why was nothing decided?", "inv_paid"), /^This invoice was never in recovery, so nothing/);
+  assert.equal(await loadExplainedCase(stage.db, merchantId, "inv_unknown", stage.now()), null);
+});
+
+test("Why was nothing decided? An experiment leaves the customer to the merchant's own system", async () => {
+  await stage.start({ share: 0.01 });
+  await stage.invoice();
+  await stage.decide();
+  assert.match(await ask("Why was nothing decided?"), /^An experiment left this customer to the merchant's own system/);
+  const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  const questions = buildExplanation(explained).map(({ question }) => question);
+  assert.deepEqual(questions, ["What happened so far?", "Why was nothing decided?", "Why did you stop?"]);
+  assert.equal(await ask("Why did you stop?"), "The merchant's own system goes on.");
+});
+
+test("in shadow mode each answer says what Dunlin would do, and that the merchant's own system goes on", async () => {
+  merchantId = (await stage.enter(true, { shadow: true })).id;
+  await createFailedInvoice();
+  assert.match(await ask("What is planned now?"), /The merchant's own system goes on\.\nIt would ask for a retry on/);
+  assert.match(await ask("Why this hour?"), /^The retry would be for /);
+  assert.equal(await ask("Why did you stop?"), "The merchant's own system goes on.");
+  await stage.transaction({ cardCountry: "SE", networkDeclineCode: "R0" });
+  await stage.decide();
+  assert.match(
+    await ask("Why did you stop?"),
+    /^The merchant's own system goes on\.\nDunlin would give the invoice up\.\n.*\(code R0\)/s,
+  );
+  assert.equal(await ask("Why this hour?"), "No hour was chosen: no other try is made.");
+});
+
+test("in shadow mode another card would have been asked for, and is not said to have been", async () => {
+  merchantId = (await stage.enter(true, { shadow: true })).id;
+  await createFailedInvoice({ networkDeclineCode: "41" });
+  assert.match(
+    await ask("Why a card change?"),
+    /^Another card or payment method would have been asked for on Mon 2 March, 11:00:\n/,
+  );
+  const happened = await ask("What happened so far?");
+  assert.match(happened, /Shadow mode: Dunlin would ask for another card or payment method\.$/m);
+});
+
+test("a case that ended before anything was decided is not said to be waiting for a look", async () => {
+  await stage.invoice();
+  stage.wait(MINUTE);
+  await stage.invoice({ state: "PAID", updatedAt: stage.now() });
+  await stage.decide();
+  assert.match(await ask("Why was nothing decided?"), /Nothing was decided before the case ended/);
+});

@@ -1,0 +1,301 @@
+import { formatMoneyText } from "../domain/currency.ts";
+import type { DecisionRecord } from "../domain/decision.ts";
+import { isApproved } from "../domain/transaction.ts";
+import { findCustomerLocale } from "../engine/customer-locale.ts";
+import { describeLocalTime } from "../engine/decision-account.ts";
+import type { Zone } from "../engine/local-time.ts";
+import { RENEWAL_PHRASE } from "../engine/reasons.ts";
+import { formatPercent, formatTenths } from "../engine/shares.ts";
+import { describeConflict } from "../recovery/conflict-wording.ts";
+import {
+  describeRequest,
+  describeRequestedChange,
+  describeShadowAction,
+  wouldAskCustomer,
+} from "./customer-request-wording.ts";
+import { explainEvenlySpacedRetries } from "./explain-evenly-spaced.ts";
+import {
+  describeBlockEnd,
+  describeSampling,
+  explainHour,
+  explainNotToday,
+  formatTime,
+  introduceEarlierReasons,
+  isShadowRetryPast,
+  SHADOW_PLAN_STANDS,
+} from "./explain-retry-time.ts";
+import type { ExplainedCase } from "./load-explained-case.ts";
+import { buildStory, END_REASON_WORDING, nameZone } from "./story.ts";
+
+/** A question that people ask, and the answer, one sentence a line. */
+export interface Answer {
+  question: string;
+  answer: string[];
+  /** False where the answer is that there is nothing to say: people are spared the question. */
+  applies: boolean;
+}
+
+/** The questions that people ask about an invoice, each answered from what was kept when it was decided. */
+export function buildExplanation(explained: ExplainedCase): Answer[] {
+  const zone = findCustomerZone(explained);
+  const answer = removeZoneNames(buildStory(explained, zone), zone);
+  const happened = { question: "What happened so far?", answer, applies: true };
+  return [happened, ...buildAnswers(explained)];
+}
+
+/** Returns the sentence that names the time zone of the answers. */
+export const nameTimeZone = (explained: ExplainedCase): string => nameZone(findCustomerZone(explained));
+
+/** Asked first of an open case, and of one that is over. */
+export const PLANNED_QUESTION = "What is planned now?";
+export const STOPPED_QUESTION = "Why did you stop?";
+
+/** The answers to all that is asked but what happened. */
+export function buildAnswers(explained: ExplainedCase): Answer[] {
+  const zone = findCustomerZone(explained);
+  const { decisions } = explained;
+  const latest = decisions.at(-1) ?? null;
+  const answered = (question: string, answer: string[], applies = true): Answer => ({
+    question,
+    answer: removeZoneNames(answer, zone),
+    applies,
+  });
+  if (!explained.case) return [answered(UNDECIDED_QUESTION, [explainNoCase(explained)])];
+  const why = explainStop(explained, latest);
+  const stopped = answered(STOPPED_QUESTION, why, why[0] !== NOT_STOPPED_ANSWER);
+  const undecided = explainUndecided(explained);
+  if (undecided) return [answered(UNDECIDED_QUESTION, [undecided]), stopped];
+  const isOpen = explained.case.endedAt === null;
+  const isRetry = latest!.kind === "retry";
+  const cardChange = explainCardChange(explained, zone);
+  const wasCompared = decisions.some(({ account }) => account.even !== null);
+  return [
+    answered(PLANNED_QUESTION, describePlan(explained, latest!, zone), isOpen),
+    answered("Why not today?", explainNotToday(explained, latest!, zone), isOpen && isRetry),
+    answered("Why this hour?", explainHour(explained, latest!, zone), isOpen ? isRetry : wasRetried(explained)),
+    answered("Which rules?", describeRules(explained, latest!, zone)),
+    answered("Why a card change?", cardChange, cardChange[0] !== NO_CARD_CHANGE),
+    stopped,
+    answered("What would six even tries have done?", explainEvenlySpacedRetries(explained, zone), wasCompared),
+    answered("What changed since the last plan?", describeChanges(latest!), latest!.number > 1),
+    answered("What was known?", describeFacts(latest!, zone)),
+    answered("How was it chosen?", describeChoice(latest!)),
+  ];
+}
+
+/** Whether a retry was carried out, or would have been asked for. */
+const wasRetried = ({ case: kase, actions, decisions }: ExplainedCase) =>
+  kase!.arm === "shadow"
+    ? decisions.some(({ kind }) => kind === "retry")
+    : actions.some(({ type, status }) => type === "RETRY" && (status === "SUCCEEDED" || status === "FAILED"));
+
+const UNDECIDED_QUESTION = "Why was nothing decided?";
+
+/** The zone of all that is told is named once; what was kept names it with each moment. */
+export function removeZoneNames(lines: readonly string[], zone: Zone): string[] {
+  const told = [` (${zone.name})`, ` ${describeLocalTime(zone)}`];
+  return lines.map((line) => told.reduce((words, each) => words.replaceAll(each, ""), line));
+}
+
+/** What is said of one decision, whether or not others followed: why another moment than the plan's next one was chosen, and by which rules moments were left out. */
+export function describeDecision(explained: ExplainedCase, decision: DecisionRecord): string[] {
+  const zone = findCustomerZone(explained);
+  return removeZoneNames([...describeSampling(decision.account), ...describeRules(explained, decision, zone)], zone);
+}
+
+/** Why nothing was decided about an invoice without a case. */
+export function explainNoCase(explained: ExplainedCase): string {
+  const { invoice, transactions } = explained;
+  const waits = describeWait(explained);
+  if (waits !== null) return waits;
+  const isPaidAtOnce = invoice.state === "PAID" && transactions[0] && isApproved(transactions[0]);
+  return isPaidAtOnce ? "It was paid at the first attempt, so there was nothing to decide." : NEVER_IN_RECOVERY;
+}
+
+/** Why nothing was decided in a case; null when something was. */
+export function explainUndecided(explained: ExplainedCase): string | null {
+  const { case: kase, decisions } = explained;
+  if (kase!.arm === "merchant") return HOLDOUT_ANSWER;
+  if (decisions.length > 0) return null;
+  const waits = kase!.endedAt ? null : describeWait(explained);
+  if (waits !== null) return waits;
+  return kase!.endedAt
+    ? "Nothing was decided before the case ended, or it is kept no longer."
+    : "The case was not looked at yet, so nothing was decided.";
+}
+
+/** Why nothing is asked for although the invoice is unpaid, whatever was decided before; null: no fact keeps Dunlin from asking. */
+export function describeWait(explained: ExplainedCase): string | null {
+  const { balance, invoice, smallestAmount } = explained;
+  if (balance?.conflict)
+    return `Facts contradict each other, so Dunlin asks for no payment. ${describeConflict(balance.conflict, (at) => formatTime(findCustomerZone(explained), at))}`;
+  if (!balance || balance.left === 0 || balance.left >= smallestAmount) return null;
+  return `${formatMoneyText(balance.left, invoice.currency)} is left, and this merchant has no retry made for less than ${formatMoneyText(smallestAmount, invoice.currency)}.`;
+}
+
+/** The customer's, as far as any attempt on the invoice tells: the one that was paid may name no card, and what was decided before was told on its clocks. */
+export function findCustomerZone({
+  invoice: { currency },
+  payer: { customerTimezone, cardCountry },
+  transactions,
+}: ExplainedCase): Zone {
+  const country = cardCountry ?? transactions.findLast((each) => each.cardCountry !== undefined)?.cardCountry;
+  return findCustomerLocale({ customerTimezone: customerTimezone ?? null, cardCountry: country ?? null, currency })
+    .zone;
+}
+
+/** The answer for an invoice without a case. */
+export const NEVER_IN_RECOVERY =
+  "This invoice was never in recovery, so nothing was decided: it was not pushed as unpaid while its recovery window was open, or comes from an imported history.";
+
+/** The answer for a case in the arm `merchant`. */
+export const HOLDOUT_ANSWER =
+  "An experiment left this customer to the merchant's own system: Dunlin asks for nothing, and watches what becomes of the invoice.";
+
+/** The answer for a case in shadow mode. */
+export const SHADOW_ANSWER =
+  "The case began in shadow mode: Dunlin asks for nothing, and notes what it would do. The merchant's own system goes on.";
+
+/** Returns what Dunlin would do next. */
+function describeShadowPlan(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
+  const { kind, idealTime, chance, account } = latest;
+  const chanceWords = chance === null ? "" : `, with a chance of ${formatPercent(chance)}`;
+  const moment = kind === "retry" ? ` on ${formatTime(zone, idealTime!)}${chanceWords}` : "";
+  if (isShadowRetryPast(explained, latest))
+    return [
+      `It would have asked for a retry${moment}. ${SHADOW_PLAN_STANDS}`,
+      introduceEarlierReasons(latest, zone),
+      ...account.reasons,
+    ];
+  return [
+    `It would ${describeShadowAction(latest, explained.decisions.find(wouldAskCustomer))}${moment}.`,
+    ...account.reasons,
+  ];
+}
+
+/** The action of which it is told what is planned now; undefined: none. */
+export const findPlannedAction = ({ case: kase, actions }: ExplainedCase) =>
+  kase?.endedAt === null ? actions.findLast(({ status }) => status === "SCHEDULED" || status === "SENT") : undefined;
+
+export function describePlan(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
+  const { case: kase } = explained;
+  if (kase!.endedAt) return ["Nothing: the case is over."];
+  if (kase!.arm === "shadow") return [SHADOW_ANSWER, ...describeShadowPlan(explained, latest, zone)];
+  const action = findPlannedAction(explained);
+  if (!action) return [describeWait(explained) ?? latest.account.reasons].flat();
+  const what = action.type === "RETRY" ? "A retry" : describeRequestedChange(action.reasons);
+  const chance =
+    latest.actionId === action.id && latest.chance !== null ? `, with a chance of ${formatPercent(latest.chance)}` : "";
+  const state =
+    action.status === "SENT"
+      ? "was sent to the merchant"
+      : action.decidedAt
+        ? "is on its way to the merchant's endpoint, which has not taken it yet"
+        : "is planned, and may still change";
+  return [`${what} for ${formatTime(zone, action.idealRetryTime)}${chance}; it ${state}.`, ...action.reasons];
+}
+
+function describeRules(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
+  const { madeAt, account } = latest;
+  const { ruledOut, reasons, known, about } = account;
+  const isRuledOut = (sentence: string) => ruledOut.some(({ rule }) => rule === sentence);
+  const at = (sentences: readonly string[], places: readonly number[]) => places.map((place) => sentences[place]!);
+  const waits = at(reasons, about.wait).filter((wait) => !isRuledOut(wait));
+  return [
+    ...(ruledOut.length === 0 && waits.length === 0
+      ? [`No rule left out any moment of the window that was left on ${formatTime(zone, madeAt)}.`]
+      : []),
+    ...ruledOut.flatMap((ruled) => [
+      `No try from ${formatTime(zone, ruled.from)} to ${describeBlockEnd(ruled, explained, zone)}: ${ruled.rule}`,
+      `Source: ${ruled.source}.`,
+    ]),
+    ...waits,
+    ...at(reasons, about.rule),
+    ...withHeading(`As counted on ${formatTime(zone, madeAt)}:`, at(known, about.limit)),
+  ];
+}
+
+const withHeading = (heading: string, lines: string[]) => (lines.length === 0 ? [] : [heading, ...lines]);
+
+const describeFacts = ({ madeAt, account: { known, about } }: DecisionRecord, zone: Zone) =>
+  withHeading(
+    `As of ${formatTime(zone, madeAt)}:`,
+    known.filter((_, place) => !about.limit.includes(place)),
+  );
+
+const SHADOW_CARD_CHANGE =
+  "Dunlin would ask for another card or payment method at once, too. In shadow mode it asks nobody, so what it would do is told of the present card, which its bank may renew.";
+
+const NO_CARD_CHANGE = "No other card or payment method was asked for.";
+
+function explainCardChange({ case: kase, decisions }: ExplainedCase, zone: Zone): string[] {
+  const asked = decisions.findLast(({ kind }) => kind === "card_change");
+  const was = kase!.arm === "shadow" ? "would have been" : "was";
+  if (asked)
+    return [
+      `${describeRequest(asked.account.reasons)} ${was} asked for on ${formatTime(zone, asked.madeAt)}:`,
+      ...asked.account.reasons,
+    ];
+  const latest = decisions.at(-1);
+  if (kase!.arm === "shadow" && latest?.account.reasons.some((reason) => reason.includes(RENEWAL_PHRASE)))
+    return [SHADOW_CARD_CHANGE];
+  return [
+    NO_CARD_CHANGE,
+    ...(!kase!.endedAt && latest?.kind === "retry" ? ["The present one may still work: see what is planned."] : []),
+  ];
+}
+
+const NOT_STOPPED_ANSWER = "It has not stopped.";
+
+function explainStop(explained: ExplainedCase, latest: DecisionRecord | null): string[] {
+  const { case: kase } = explained;
+  const gaveUp = latest?.kind === "stop" ? latest.account.reasons : [];
+  if (kase!.endedAt) {
+    const isGivenUp = kase!.endReason === "hopeless" || kase!.endReason === "budget_used";
+    return isGivenUp && gaveUp.length > 0
+      ? ["Dunlin gave the invoice up.", ...gaveUp]
+      : [`The case ended: ${END_REASON_WORDING[kase!.endReason!]}`];
+  }
+  const waits = describeWait(explained);
+  if (kase!.arm === "dunlin" && waits !== null) return ["It has not stopped, it waits:", waits];
+  if (kase!.arm === "dunlin")
+    return latest?.kind === "wait"
+      ? ["It has not stopped, it waits:", ...latest.account.reasons]
+      : [NOT_STOPPED_ANSWER];
+  return [
+    "The merchant's own system goes on.",
+    ...(gaveUp.length > 0 ? ["Dunlin would give the invoice up.", ...gaveUp] : []),
+  ];
+}
+
+function describeChanges(latest: DecisionRecord): string[] {
+  if (latest.number === 1) return ["This is the first decision in the case."];
+  const { changed: facts } = latest.account;
+  return facts.length > 0
+    ? facts
+    : ["Nothing that is listed: a moment passed, or something changed that is only counted."];
+}
+
+const PRETRAINED_ONLY =
+  "That is what Dunlin is shipped with: nothing was learned from real payments yet, and the chances come from simulated worlds.";
+
+const PROPENSITY_NOTE =
+  ": that is kept to weigh what comes of it when ways of choosing are compared, and is no chance of success.";
+
+function describeChoice(latest: DecisionRecord): string[] {
+  const { account, engine, modelVersion, propensity } = latest;
+  const lines = [
+    engine === "static"
+      ? "The static policy decided, by fixed rules."
+      : modelVersion === null
+        ? "Rules decided alone: nothing that was learned took part."
+        : `The learned engine decided, with version ${modelVersion} of what was learned.`,
+  ];
+  if (modelVersion === 0) lines.push(PRETRAINED_ONLY);
+  if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
+  lines.push(...describeSampling(account));
+  if (propensity === 1) lines.push("Nothing was sampled: by what is known, no other time would bring more.");
+  else if (propensity !== null)
+    lines.push(`Draws counted in, it was chosen with a probability of ${formatTenths(propensity)}${PROPENSITY_NOTE}`);
+  return lines;
+}

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { openStage } from "../recovery/stage.fixture.ts";
+import { findAnswer } from "./answers.fixture.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+
+test("where the bank wants the customer to confirm, that is what is said to be asked for, before another card", async () => {
+  const { id: merchantId } = await stage.enter();
+  const asked = (question: string) => findAnswer(stage, merchantId, question);
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "1A" });
+  await stage.decide();
+  for (const question of ["What happened so far?", "What is planned now?", "Why not today?", "Why this hour?"])
+    assert.match(await asked(question), /A confirmation of the payment|is asked at once to confirm/, question);
+  assert.match(
+    await asked("Why a card change?"),
+    /^A confirmation of the payment, or another card or payment method, was asked for on Mon 2 March, 11:00:\n/,
+  );
+  await stage.deliver();
+  await stage.decide();
+  assert.match(await asked("Why did you stop?"), /asked to confirm the payment or .*, and may still do so\./);
+});

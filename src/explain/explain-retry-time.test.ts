@@ -1,0 +1,286 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { readPretrainedModel } from "../../lab/trial/open-world.ts";
+import { fromPretrained } from "../engine/learned/pretrained-model.ts";
+import { recordPrediction } from "../engine/learned/shortfall.ts";
+import type { MerchantSettings } from "../merchants/merchant-settings.ts";
+import { DAY, HOUR, MINUTE, openStage, START } from "../recovery/stage.fixture.ts";
+import { findAnswer } from "./answers.fixture.ts";
+import { buildExplanation } from "./answers.ts";
+import { loadExplainedCase } from "./load-explained-case.ts";
+
+// The answers about the chosen time, and about others.
+
+const stage = await openStage();
+after(() => stage.drop());
+let merchantId: string;
+const enterMerchant = async (settings: MerchantSettings = {}) => {
+  merchantId = (await stage.enter(true, settings)).id;
+};
+beforeEach(() => enterMerchant());
+
+const ask = (question: string, invoiceId = "inv_1") => findAnswer(stage, merchantId, question, invoiceId);
+
+test("moments that have passed since the decision are not offered, and today's best is said to be one of them", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const [decision] = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!.decisions;
+  const { idealTime, account } = decision!;
+  const other = account.days.find(({ at }, n) => n > 1 && Math.abs(+at - +idealTime!) > DAY)!;
+  stage.at(+other.at + HOUR);
+  const [today, ...others] = (await ask("Why not today?")).split("\n");
+  assert.match(
+    today!,
+    /^Of today's moments that were compared the best was ... \d+ March, .*, which has passed: a chance of /,
+  );
+  const dayOf = (line: string) => Number(/ (\d+) March/.exec(line)?.[1]);
+  const offered = others.filter((line) => /^(The next best|Worth more), /.test(line)).map(dayOf);
+  assert.ok(offered.length > 0 && offered.every((day) => day > dayOf(today!)), others.join("\n"));
+});
+
+test("while the outcome of a retry is awaited no other day is compared", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const { ideal } = await stage.untilSent();
+  stage.at(+ideal + 30 * HOUR);
+  assert.match(await ask("Why not today?"), /^A retry was asked for, on .*, and what comes of it is awaited first\.$/);
+});
+
+test("without a reported attempt, no answer says that one was too recent", async () => {
+  stage.at(START.getTime() + 12.5 * HOUR);
+  await stage.invoice();
+  await stage.decide();
+  assert.match(
+    await ask("Why not today?"),
+    /^The first day with a moment that could be chosen is Tue 3 March: no try was reported, and the invoice became unpaid on Mon 2 March, 22:30\. No moment is weighed within two hours of that/,
+  );
+});
+
+test("when the wait after the last attempt takes up the rest of today, only that attempt and its wait are named", async () => {
+  const said = async (code: string, at: number) => {
+    await enterMerchant();
+    stage.at(at);
+    await stage.invoice();
+    await stage.transaction({ networkDeclineCode: code });
+    await stage.decide();
+    return await ask("Why not today?");
+  };
+  const late = await said("51", START.getTime() + 11 * HOUR);
+  assert.match(
+    late,
+    /: the last try was on Mon 2 March, 22:00\. No moment is weighed within two hours of that, and then every/,
+  );
+  assert.doesNotMatch(late, /twenty|outage/);
+});
+
+test("under fixed rules the answer says why they chose that time, and that no times are compared", async () => {
+  await enterMerchant({ engine: "static" });
+  await stage.invoice();
+  await stage.transaction({ networkDeclineCode: "61" });
+  await stage.decide();
+  assert.match(
+    await ask("Why not today?"),
+    /^Fixed rules name the next moment, and compare it with no other:\n.*amount limit.*\nLimits usually start afresh/,
+  );
+});
+
+test("under fixed rules no answer says that a time of today was compared", async () => {
+  await enterMerchant({ engine: "static" });
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  assert.match(await ask("Why not today?"), /^Fixed rules name the next moment, and compare it with no other/);
+});
+
+test("after the first day only the likeliest moment of each 24 hours is compared, and a day without one is said to have none", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const { decisions } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  const { days } = decisions[0]!.account;
+  const dayOf = (at: Date) => Math.floor((+at + HOUR) / DAY);
+  const bare = days.find(({ at }, n) => n > 0 && dayOf(at) > dayOf(days[n - 1]!.at) + 1);
+  stage.at(bare ? +bare.at - DAY : +days.at(-1)!.at + DAY);
+  assert.match(
+    await ask("Why not today?"),
+    /^No moment of today was compared: after the first day it is the likeliest/,
+  );
+});
+
+test("another day is said to be worth more where a lot or a drawn hour chose, which is said too", async () => {
+  await enterMerchant({ explore: true });
+  const worthMore: boolean[] = [];
+  for (let n = 0; n < 150; n++) {
+    const [id, customerId] = [`inv_${n}`, `cus_${n}`];
+    await stage.invoice({ id, customerId });
+    await stage.transaction({ invoiceId: id, customerId, cardFingerprint: `fp_${n}` });
+  }
+  await stage.decide();
+  for (let n = 0; n < 150; n++) {
+    const { decisions } = (await loadExplainedCase(stage.db, merchantId, `inv_${n}`, stage.now()))!;
+    const { drawn, hourDrawn } = decisions[0]!.account;
+    const said = await ask("Why not today?", `inv_${n}`);
+    if (said === "It is today.") continue;
+    assert.equal(/drawn by lot, to go on learning/.test(said), drawn, said);
+    assert.equal(/hour is drawn, .* on the day that is best/.test(said), hourDrawn, said);
+    const { idealTime, chance, account } = decisions[0]!;
+    const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(await ask("What is planned now?", `inv_${n}`))!.slice(1);
+    const percent = (share: number) => `${Math.round(share * 100)}%`;
+    assert.ok(
+      said.includes(
+        `The one that was chosen, ${planned}: a chance of ${percent(chance!)}, and with the tries planned after it worth ${percent(account.even!.planWorth)}`,
+      ),
+      `${idealTime!.toISOString()} ${said}`,
+    );
+    if (/^Worth more/m.test(said)) assert.ok(drawn || hourDrawn || /found step by step/.test(said), said);
+    worthMore.push(/^Worth more/m.test(said));
+  }
+  assert.equal(new Set(worthMore).size, 2);
+});
+
+test("Why this hour? Because it was drawn, in one try of five, and only there is it said", async () => {
+  await enterMerchant({ explore: true });
+  const invoices = Array.from({ length: 80 }, (_, n) => `inv_${n}`);
+  for (const [n, id] of invoices.entries()) {
+    await stage.invoice({ id, customerId: `cus_${n}` });
+    await stage.transaction({ invoiceId: id, customerId: `cus_${n}`, cardFingerprint: `fp_${n}` });
+  }
+  await stage.decide();
+  const drawn: string[] = [];
+  for (const id of invoices) {
+    const answers = [await ask("Why this hour?", id), await ask("How was it chosen?", id)];
+    const { decisions } = (await loadExplainedCase(stage.db, merchantId, id, stage.now()))!;
+    const [{ account }] = decisions as [(typeof decisions)[0]];
+    if (account.hourDrawn) drawn.push(id);
+    for (const answer of [...answers, account.reasons.join()])
+      assert.equal(/hour is drawn, by how likely/.test(answer), account.hourDrawn, answer);
+    const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(await ask("What is planned now?", id))!.slice(1);
+    const notToday = await ask("Why not today?", id);
+    if (notToday !== "It is today.") assert.ok(notToday.includes(planned!), `${planned}: ${notToday}`);
+  }
+  assert.ok(drawn.length > 0 && drawn.length < 40, `${drawn.length}`);
+});
+
+test("Why this hour? Because tries are spread evenly while what is said does not come true, and only of those is it said", async () => {
+  const model = fromPretrained(readPretrainedModel());
+  for (let n = 0; n < 80; n++)
+    recordPrediction(model, { firstReason: "FUNDS" }, 0.5, +START - (80 - n) * HOUR, "FUNDS");
+  await stage.taught(model);
+  let spread = 0;
+  for (let n = 0; n < 20; n++) {
+    const id = `inv_${n}`;
+    await stage.invoice({ id, customerId: `cus_${n}` });
+    await stage.transaction({
+      invoiceId: id,
+      customerId: `cus_${n}`,
+      cardFingerprint: `fp_${n}`,
+      networkDeclineCode: "51",
+    });
+    await stage.decide();
+    const { decisions } = (await loadExplainedCase(stage.db, merchantId, id, stage.now()))!;
+    const { account } = decisions[0]!;
+    if (account.spread) spread++;
+    const questions = ["Why this hour?", "How was it chosen?", "Why not today?"];
+    const answers = await Promise.all(questions.map((question) => ask(question, id)));
+    for (const answer of [...answers, account.reasons.join()])
+      assert.equal(/far fewer tries were approved than was said/.test(answer), account.spread, answer);
+  }
+  assert.ok(spread > 4 && spread < 20, `${spread}`);
+});
+
+test("each likelier hour of the day is said to gain no more, to gain more, or not to have been compared", async () => {
+  const met = { less: 0, more: 0, unknown: 0 };
+  for (let n = 0; n < 24; n++) {
+    await enterMerchant();
+    stage.wait(n * 17 * HOUR);
+    await stage.invoice({ customerId: `cus_${n}` });
+    await stage.transaction({ customerId: `cus_${n}`, networkDeclineCode: ["51", "61", "91", "05"][n % 4]! });
+    await stage.decide();
+    const { account, chance } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!.decisions[0]!;
+    const words = await ask("Why this hour?");
+    const told = (what: string) => {
+      const [, hours = null] = new RegExp(`^At ([\\d:, and]+) ${what}`, "m").exec(words) ?? [];
+      return hours === null ? 0 : hours.split(/, | and /).length;
+    };
+    const isAbove = (one: number, other: number) => Math.round(one * 100) > Math.round(other * 100);
+    const isDrawn = account.drawn || account.hourDrawn || account.spread;
+    const likelier = isDrawn ? [] : account.hours.filter((hour) => isAbove(hour.chance, chance!));
+    const compared = likelier.filter(({ worth }) => worth !== null);
+    const more = compared.filter(({ worth }) => isAbove(worth!, account.even!.planWorth)).length;
+    const counts = {
+      less: compared.length - more,
+      more,
+      unknown: likelier.length - compared.length,
+    };
+    assert.deepEqual(
+      {
+        less: told("the chance was higher, but no more would have been gained"),
+        more: told("more would have been gained"),
+        unknown: told("the chance was higher, but that was not compared"),
+      },
+      counts,
+      words,
+    );
+    for (const kind of ["less", "more", "unknown"] as const) met[kind] += counts[kind];
+  }
+  assert.ok(met.less > 0 && met.unknown > 0, JSON.stringify(met));
+});
+
+test("a retry that was asked for today is told as such, and not as one that is to come today", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const { ideal } = await stage.untilSent();
+  stage.at(+ideal - MINUTE);
+  assert.equal(await ask("Why not today?"), "It is today.");
+  stage.at(+ideal + MINUTE);
+  assert.match(await ask("Why not today?"), /^A retry was asked for, on .*, and what comes of it is awaited first\.$/);
+  assert.match(await ask("Why this hour?"), /^The retry was for /);
+});
+
+/** "Why this hour?" of a first decision, had its hours all been likelier than the one that was chosen, and been worth this. */
+async function describeHours(worths: readonly (number | null)[]) {
+  await enterMerchant();
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  const [decision] = explained.decisions;
+  const plain = { ...decision!.account, drawn: false, hourDrawn: false, spread: false };
+  const hours = plain.hours.map((hour, n) => ({ ...hour, chance: 1, worth: worths[n] ?? null }));
+  const decisions = [{ ...decision!, account: { ...plain, hours } }];
+  return buildExplanation({ ...explained, decisions }).find(({ question }) => question === "Why this hour?")!.answer;
+}
+
+test("no hour that an earlier version stored is said not to have been compared", async () => {
+  assert.match((await describeHours([0])).join(" "), /that was not compared/);
+  assert.doesNotMatch((await describeHours([])).join(" "), /that was not compared/);
+});
+
+test("each likelier hour is told once: that it gains no more, that it does, or that it was not compared", async () => {
+  const told = (await describeHours([0, 1])).filter((line) => line.startsWith("At "));
+  assert.deepEqual(
+    told.map((line) => /no more would have been gained|more would|not compared/.exec(line)?.[0]),
+    ["no more would have been gained", "more would", "not compared"],
+  );
+  const hours = told.flatMap((line) => /^At ([\d:, ]+) /.exec(line)![1]!.split(", "));
+  assert.ok(hours.length > 2);
+  assert.deepEqual(hours, [...new Set(hours)]);
+});
+
+test("How was it chosen? Before anything was learned the chances are said to be those of simulated worlds", async () => {
+  await stage.invoice();
+  await stage.transaction();
+  await stage.decide();
+  const answer = await ask("How was it chosen?");
+  assert.match(
+    answer,
+    /with version 0 of what was learned\.\nThat is what Dunlin is shipped with: nothing was learned/,
+  );
+  const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
+  const decisions = explained.decisions.map((each) => ({ ...each, modelVersion: 1 }));
+  const later = buildExplanation({ ...explained, decisions }).find(({ question }) => /chosen/.test(question))!;
+  assert.doesNotMatch(later.answer.join(" "), /shipped/);
+});

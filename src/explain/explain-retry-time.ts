@@ -1,0 +1,239 @@
+import type {
+  DecisionAccount,
+  DecisionRecord,
+  EvaluatedHour,
+  EvaluatedTime,
+  ExcludedPeriod,
+} from "../domain/decision.ts";
+import { HOUR_MS } from "../domain/durations.ts";
+import { MIN_CARD_WAIT_MS, MIN_WAIT_MS } from "../engine/choose-retry.ts";
+import { lastsToWindowEnd } from "../engine/decision-account.ts";
+import { NOTHING_BEFORE } from "../engine/learned-reasons.ts";
+import {
+  addDays,
+  atLocalTime,
+  formatClock,
+  formatDay,
+  formatZonedTime,
+  type LocalDay,
+  localDay,
+  type Zone,
+} from "../engine/local-time.ts";
+import { endsRetries } from "../engine/rules/decline-groups.ts";
+import { interpretDecline } from "../engine/rules/interpret-decline.ts";
+import { formatPercent, toHundredths } from "../engine/shares.ts";
+import { declineCodesOf, instrumentOf } from "../recovery/build-decision-facts.ts";
+import { describeRequest, describeRequestedAction } from "./customer-request-wording.ts";
+import type { ExplainedCase } from "./load-explained-case.ts";
+
+export const formatTime = (zone: Zone, at: Date) => formatZonedTime(zone, at.getTime());
+
+const isSameDay = (a: LocalDay, b: LocalDay) => formatDay(a) === formatDay(b) && a.year === b.year;
+
+export const describeBlockEnd = (ruled: ExcludedPeriod, { case: kase }: ExplainedCase, zone: Zone) =>
+  lastsToWindowEnd(ruled, kase!.windowEndsAt) ? "the end of the window" : formatTime(zone, ruled.to);
+
+const FIXED_RULES_INTRODUCTION = "Fixed rules name the next moment, and compare it with no other:";
+
+/** Beside what would have been asked for in shadow mode at a moment that has passed. */
+export const SHADOW_PLAN_STANDS =
+  "What would come next is decided when something new is known, such as the next try of the merchant's own system.";
+
+/** Whether it would have been asked for by now, had nothing new come to be known: nobody follows what is planned in shadow mode. */
+export const isShadowRetryPast = ({ case: kase, now }: ExplainedCase, { kind, idealTime }: DecisionRecord) =>
+  kase!.arm === "shadow" && kind === "retry" && idealTime! < now;
+
+/** Said before reasons that were given for a moment that has passed. */
+export const introduceEarlierReasons = ({ madeAt }: DecisionRecord, zone: Zone) =>
+  `What was said of it on ${formatTime(zone, madeAt)}:`;
+
+/** Why no try is made today, if none is. */
+export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
+  const { case: kase, actions, now } = explained;
+  if (kase!.endedAt) return ["Nothing is tried any more: see why it stopped."];
+  const dayOf = (at: Date) => localDay(zone, at.getTime());
+  const today = dayOf(now);
+  const { account, idealTime, actionId } = latest;
+  const { days, ruledOut } = account;
+  if (latest.kind === "card_change") return [`${describeRequest(account.reasons)} comes first: see why a card change.`];
+  const ruling = ruledOut.find(({ from, to }) => from <= now && now < to);
+  if (latest.kind !== "retry")
+    return ["No try is planned.", ...(ruling ? describeRule(ruling, explained, zone) : account.reasons.slice(-1))];
+  if (isShadowRetryPast(explained, latest))
+    return [`A retry would have been asked for, on ${formatTime(zone, idealTime!)}. ${SHADOW_PLAN_STANDS}`];
+  if (actions.some(({ id, decidedAt }) => id === actionId && decidedAt !== null) && idealTime! < now)
+    return [`A retry was asked for, on ${formatTime(zone, idealTime!)}, and what comes of it is awaited first.`];
+  if (isSameDay(dayOf(idealTime!), today)) return ["It is today."];
+  const dayEnds = atLocalTime(zone, addDays(today, 1), 0);
+  const rule = ruledOut.find(({ from, to }) => from.getTime() < dayEnds && to.getTime() >= dayEnds);
+  if (rule) return describeRule(rule, explained, zone);
+  // Nothing but what was learned compares days.
+  const [first] = days;
+  if (!first)
+    return [...(ruling ? describeRule(ruling, explained, zone) : [FIXED_RULES_INTRODUCTION, ...account.reasons])];
+  // What ends today leaves some of it, but no moment that is weighed need lie there.
+  if (ruling && !days.some(({ at }) => at >= ruling.to && at.getTime() < dayEnds))
+    return describeRule(ruling, explained, zone);
+  const best = days.find(({ at }) => isSameDay(dayOf(at), today));
+  const others = days
+    .filter((day) => day !== best && Math.abs(+day.at - +idealTime!) > SAME_TIME_TOLERANCE_MS && day.at > now)
+    .sort((a, b) => b.worth - a.worth)
+    .slice(0, 3);
+  const more = ({ worth }: EvaluatedTime) => toHundredths(worth) - toHundredths(account.even!.planWorth);
+  const shown = [...others, ...(best ? [best] : [])];
+  return [
+    best
+      ? describeBestToday(best, now, zone)
+      : +first.at >= dayEnds
+        ? describeFirstComparedDay(explained, latest, zone)
+        : NOT_COMPARED,
+    `The one that was chosen, ${formatTime(zone, idealTime!)}: ${describeProspect({ chance: latest.chance!, worth: account.even!.planWorth })}`,
+    ...describeSampling(account),
+    ...others.map(
+      (day) =>
+        `${more(day) > 0 ? "Worth more" : more(day) === 0 ? "As good" : "The next best"}, ${formatTime(zone, day.at)}: a chance of ${formatPercent(day.chance)}, worth ${formatPercent(day.worth)}.`,
+    ),
+    ...(shown.some((day) => more(day) === 0) ? [EQUAL_VALUE] : []),
+    ...(!isSampled(account) && shown.some((day) => more(day) > 0) ? [PLAN_IS_APPROXIMATE] : []),
+  ];
+}
+
+const describeRule = (rule: ExcludedPeriod, explained: ExplainedCase, zone: Zone) => [
+  `A rule leaves no try until ${describeBlockEnd(rule, explained, zone)}: ${rule.rule}`,
+  `Source: ${rule.source}.`,
+];
+
+/** A try is a few minutes after the moment it was chosen for. */
+const SAME_TIME_TOLERANCE_MS = HOUR_MS;
+
+const describeBestToday = (best: EvaluatedTime, now: Date, zone: Zone) =>
+  `Of today's moments that were compared the best ${best.at > now ? "is" : "was"} ${formatTime(zone, best.at)}${best.at > now ? "" : ", which has passed"}: ${describeProspect(best)}`;
+
+/** Why the first day of which a moment was compared is a later one: an outage, or the wait after the last try. */
+function describeFirstComparedDay(
+  { case: kase, transactions }: ExplainedCase,
+  latest: DecisionRecord,
+  zone: Zone,
+): string {
+  const { madeAt, account } = latest;
+  const day = `The first day with a moment that could be chosen is ${formatDay(localDay(zone, account.days[0]!.at.getTime()))}`;
+  const outage = account.reasons.find((reason) => reason.includes(NOTHING_BEFORE));
+  if (outage) return `${day}. ${outage}`;
+  const last = transactions.findLast(({ amount, createdAt }) => amount > 0 && createdAt <= madeAt);
+  const lastAt = last?.createdAt ?? kase!.unpaidAt;
+  const isOfCard =
+    last?.state === "FAILED" && endsRetries(interpretDecline(declineCodesOf(last), instrumentOf(last)).group);
+  const gap = isOfCard ? MIN_CARD_WAIT_MS : MIN_WAIT_MS;
+  const what = last ? "the last try was" : "no try was reported, and the invoice became unpaid";
+  if (+lastAt + gap <= +madeAt)
+    return `${day}: it was decided on ${formatTime(zone, madeAt)}, and of what was left of that day no moment was weighed: ${EVERY_FOURTH_HOUR}.`;
+  return `${day}: ${what} on ${formatTime(zone, lastAt)}. No moment is weighed within ${isOfCard ? CARD_WAIT_WORDING : "two hours"} of that, and then ${EVERY_FOURTH_HOUR}.`;
+}
+
+const CARD_WAIT_WORDING = "twenty hours, as the card itself or a confirmation is missing,";
+const EVERY_FOURTH_HOUR = "every fourth hour is, as far as rules allow it";
+
+const NOT_COMPARED =
+  "No moment of today was compared: after the first day it is the likeliest moment of each 24 hours, and none of those is today.";
+
+const describeProspect = ({ chance, worth }: Pick<EvaluatedTime, "chance" | "worth">) =>
+  `a chance of ${formatPercent(chance)}, and with the tries planned after it worth ${formatPercent(worth)} of the amount.`;
+
+const SAMPLED_TIME =
+  "The moment was drawn by lot, to go on learning: among good ones, or sooner than planned where few first tries were made so soon.";
+const SAMPLED_HOUR =
+  "In one try of five the hour is drawn, by how likely each is believed to be the best one, to go on learning: so was this one, on the day that is best.";
+const EVENLY_SPACED_TIME =
+  "Of late far fewer tries were approved than was said, in cases that began with such a decline, so some are spread evenly until it comes true again: so was this one.";
+const EQUAL_VALUE =
+  "Moments that are worth the same to the percent are as good as each other: which of them is chosen makes no difference that could be told.";
+export const PLAN_IS_APPROXIMATE =
+  "A plan is found step by step among the likeliest moments of the days, so now and then another one is worth a little more.";
+
+type Sampling = Pick<DecisionAccount, "drawn" | "hourDrawn" | "spread">;
+
+const isSampled = ({ drawn, hourDrawn, spread }: Sampling) => drawn || hourDrawn || spread;
+
+/** Why another moment than the plan's next one was chosen, if it was. */
+export const describeSampling = ({ drawn, hourDrawn, spread }: Sampling): string[] => [
+  ...(spread ? [EVENLY_SPACED_TIME] : []),
+  ...(drawn ? [SAMPLED_TIME] : []),
+  ...(hourDrawn ? [SAMPLED_HOUR] : []),
+];
+
+/** Of a case that is over people ask about the last try. */
+export function explainHour(explained: ExplainedCase, latest: DecisionRecord, zone: Zone) {
+  const { case: kase, decisions, actions, now } = explained;
+  if (kase!.arm === "shadow" && !kase!.endedAt)
+    return describeHour(latest, isShadowRetryPast(explained, latest) ? "would have been" : "would be", zone);
+  if (!kase!.endedAt) return describeHour(latest, latest.idealTime && latest.idealTime < now ? "was" : "is", zone);
+  if (kase!.arm === "shadow") {
+    const last = decisions.findLast(({ kind }) => kind === "retry");
+    return last ? describeHour(last, "would have been", zone) : ["No retry would have been made."];
+  }
+  const done = actions.findLast(
+    ({ type, status }) => type === "RETRY" && (status === "SUCCEEDED" || status === "FAILED"),
+  );
+  if (!done) {
+    const retries = actions.filter(({ type }) => type === "RETRY");
+    if (retries.length === 0) return ["No hour was chosen: no retry was planned."];
+    return retries.some(({ decidedAt }) => decidedAt !== null)
+      ? ["No retry that was asked for is known to have been carried out."]
+      : ["A retry was planned, and the case ended before it was asked for."];
+  }
+  const plans = decisions.filter(({ actionId }) => actionId === done.id);
+  const [first, last] = [plans[0], plans.at(-1)];
+  if (!first || !last) return ["What was decided of the last retry is kept no longer."];
+  const anew = last === first ? "" : `, and anew on ${formatTime(zone, last.madeAt)}`;
+  return [
+    `The last retry was planned on ${formatTime(zone, first.madeAt)}${anew}.`,
+    ...describeHour(last, "was", zone),
+    ...(last.account.hours.length > 0 ? [introduceEarlierReasons(last, zone), ...last.account.reasons] : []),
+  ];
+}
+
+function describeHour(decision: DecisionRecord, was: string, zone: Zone): string[] {
+  const { kind, idealTime, account } = decision;
+  const { hours, reasons } = account;
+  if (kind === "card_change")
+    return [`No hour was chosen: the customer is asked at once ${describeRequestedAction(reasons)}.`];
+  if (kind === "stop") return ["No hour was chosen: no other try is made."];
+  if (kind === "wait") return ["No hour was chosen: no try is planned."];
+  if (hours.length === 0) return reasons;
+  return [
+    `The retry ${was} for ${formatTime(zone, idealTime!)}; a few minutes are added, so that a bank does not get all tries in one second.`,
+    ...describeSampling(account),
+    `Chances on ${formatDay(localDay(zone, hours[0]!.at.getTime()))}: ${hours.map(({ at, chance }) => `${formatPercent(chance)} at ${formatClock(zone, at.getTime())}`).join(", ")}.`,
+    ...(isSampled(account) ? [] : explainLikelierHours(decision, zone)),
+    ...(hours.length > 1 && new Set(hours.map(({ chance }) => toHundredths(chance))).size === 1 ? [EQUAL_HOURS] : []),
+  ];
+}
+
+const EQUAL_HOURS = "To the percent these hours are as good as each other.";
+
+/** "01:00, 17:00 and 21:00" */
+const LIST_FORMAT = new Intl.ListFormat("en-GB");
+
+/** Why none of the likelier hours of the day was chosen. */
+function explainLikelierHours({ chance, account: { hours, even } }: DecisionRecord, zone: Zone): string[] {
+  // Earlier programs kept of no hour what it was worth.
+  if (hours.every(({ worth }) => worth === null)) return [];
+  const likelier = hours.filter((hour) => toHundredths(hour.chance) > toHundredths(chance!));
+  const isMore = ({ worth }: EvaluatedHour) => toHundredths(worth!) > toHundredths(even!.planWorth);
+  const compared = likelier.filter(({ worth }) => worth !== null);
+  const said = (those: readonly EvaluatedHour[], words: string) =>
+    those.length > 0
+      ? [`At ${LIST_FORMAT.format(those.map(({ at }) => formatClock(zone, at.getTime())))} ${words}`]
+      : [];
+  return [
+    ...said(
+      compared.filter((hour) => !isMore(hour)),
+      "the chance was higher, but no more would have been gained: what counts is what a try is worth together with those that can follow it.",
+    ),
+    ...said(compared.filter(isMore), `more would have been gained. ${PLAN_IS_APPROXIMATE}`),
+    ...said(
+      likelier.filter(({ worth }) => worth === null),
+      "the chance was higher, but that was not compared: after the first day one moment of each 24 hours is, the likelier of two hours of the day that seem good for such declines.",
+    ),
+  ];
+}

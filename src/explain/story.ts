@@ -1,0 +1,142 @@
+import type { EndReason } from "../domain/case.ts";
+import { formatMoneyText } from "../domain/currency.ts";
+import type { ActionStatus, RecoveryAction } from "../domain/recovery-action.ts";
+import type { TransactionState } from "../domain/transaction.ts";
+import type { Zone } from "../engine/local-time.ts";
+import { describeFailure } from "../engine/reasons.ts";
+import { interpretDecline } from "../engine/rules/interpret-decline.ts";
+import { declineCodesOf, instrumentOf } from "../recovery/build-decision-facts.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
+import { describeRequest, describeShadowAction, wouldAskCustomer } from "./customer-request-wording.ts";
+import { formatTime } from "./explain-retry-time.ts";
+import type { ExplainedCase } from "./load-explained-case.ts";
+
+/** Returns the sentence that names the time zone. */
+export const nameZone = ({ name }: Zone) => `Times are those of ${name}.`;
+
+/** Something that happened to an invoice, in words. */
+interface StoryEvent {
+  at: Date;
+  words: string;
+  isEnd?: true;
+}
+
+/** Returns the story of an invoice, oldest event first. */
+export function listStoryEvents(
+  { case: kase, transactions, actions, decisions }: ExplainedCase,
+  zone: Zone,
+): StoryEvent[] {
+  const events: StoryEvent[] = transactions.map((t) => ({ at: t.createdAt, words: describeAttempt(t) }));
+  const isOver = kase !== null && kase.endedAt !== null;
+  for (const action of actions)
+    if (action.decidedAt) events.push({ at: action.decidedAt, words: describeAction(action, isOver, zone) });
+  if (kase?.arm === "shadow") {
+    let last: string | null = null;
+    const firstAsk = decisions.find(wouldAskCustomer);
+    for (const decision of decisions) {
+      const { kind, madeAt, idealTime } = decision;
+      const words = `Shadow mode: Dunlin would ${describeShadowAction(decision, firstAsk)}${kind === "retry" ? ` on ${formatTime(zone, idealTime!)}` : ""}.`;
+      // A fact may have changed and what would be done not.
+      if (words !== last) events.push({ at: madeAt, words });
+      last = words;
+    }
+  }
+  if (kase) events.push({ at: kase.unpaidAt, words: "The invoice became unpaid, and the recovery window began." });
+  if (kase?.endedAt)
+    events.push({
+      at: kase.endedAt,
+      words: `The case ended: ${describeEnd(kase.endReason!, decisions)}`,
+      isEnd: true,
+    });
+  return events.sort((a, b) => a.at.getTime() - b.at.getTime());
+}
+
+/** The same with what it is about, a sentence a line. */
+export function buildStory(explained: ExplainedCase, zone: Zone): string[] {
+  const { invoice, earlierCases } = explained;
+  const lines = listStoryEvents(explained, zone).map(({ at, words }) => `${formatTime(zone, at)}  ${words}`);
+  const head = `${invoice.id}: ${formatMoneyText(invoice.amount, invoice.currency)}, ${invoice.state}.`;
+  const before =
+    earlierCases.length > 0
+      ? [`It was in recovery ${earlierCases.length === 1 ? "once" : `${earlierCases.length} times`} before.`]
+      : [];
+  return [head, nameZone(zone), ...before, ...lines];
+}
+
+/** Returns an instruction and its outcome in words. */
+function describeAction(action: RecoveryAction, isOver: boolean, zone: Zone): string {
+  const { type, status, attemptedAt, idealRetryTime, reasons } = action;
+  const ideal = formatTime(zone, idealRetryTime);
+  const made = attemptedAt && formatTime(zone, attemptedAt);
+  const at = made === null || (type === "RETRY" && made === ideal) ? "" : ` on ${made}`;
+  if (type === "RETRY") return `A retry on ${ideal} was asked for${RETRY_WORDING[status](at)}.`;
+  const open = isOver ? "" : "; one may still come";
+  const end =
+    isOver && status === "SENT" ? ", and none came before the case ended" : CARD_CHANGE_WORDING[status](at, open);
+  return `${describeRequest(reasons)} was asked for${end}.`;
+}
+
+/** `open`: what is to be said of a case that is not over. */
+type OutcomeWording = Readonly<Record<ActionStatus, (at: string, open?: string) => string>>;
+
+const UNDELIVERED_WORDING = {
+  SCHEDULED: () => ", and the request is on its way",
+  CANCELED: () => ", but a payment came first, or the request was taken back",
+  DELIVERY_FAILED: () => ", but the endpoint did not take the request",
+} as const;
+
+const RETRY_WORDING: OutcomeWording = {
+  ...UNDELIVERED_WORDING,
+  SENT: () => ", and what comes of it is awaited",
+  SUCCEEDED: (at) => `, and succeeded${at}`,
+  FAILED: (at) => `, and failed${at}`,
+  EXPIRED: () => ", and what came of it was not told",
+};
+
+const CARD_CHANGE_WORDING: OutcomeWording = {
+  ...UNDELIVERED_WORDING,
+  SENT: () => ", and may still come",
+  SUCCEEDED: (at) => `, and the invoice was paid${at}`,
+  FAILED: () => ", and none came",
+  EXPIRED: (_, open = "") => `, and no payment came of it within seven days${open}`,
+};
+
+const ATTEMPT_WORDING: Readonly<Record<Exclude<TransactionState, "FAILED">, string>> = {
+  PAID: "succeeded",
+  PENDING: "was made, and its outcome is awaited",
+  VOIDED: "was voided",
+  REFUNDED: "succeeded, and was refunded later",
+  DISPUTED: "succeeded, and is disputed",
+};
+
+function describeAttempt(t: TransactionFacts): string {
+  if (t.amount === 0) return `A card was checked: ${t.state === "FAILED" ? "it was declined" : "no money moved"}.`;
+  const who = t.initiator === "CUSTOMER" ? "The customer's attempt" : "An attempt";
+  if (t.state !== "FAILED") return `${who} ${ATTEMPT_WORDING[t.state]}.`;
+  return describeFailure(who, interpretDecline(declineCodesOf(t), instrumentOf(t)));
+}
+
+/** Why a case ended; of one that was given up, whether for the chance of a try or without weighing any. */
+function describeEnd(reason: EndReason, decisions: ExplainedCase["decisions"]): string {
+  const last = decisions.at(-1);
+  if (reason !== "hopeless" || last?.kind !== "stop") return END_REASON_WORDING[reason];
+  return `${END_REASON_WORDING.hopeless.slice(0, -1)}: ${last.modelVersion === null ? ENDED_BY_RULES : ENDED_AS_UNLIKELY}`;
+}
+
+const ENDED_BY_RULES = "a rule, or what the bank said, leaves no other try.";
+const ENDED_AS_UNLIKELY = "no try that is allowed is likely enough to succeed to be worth making.";
+
+export const END_REASON_WORDING: Readonly<Record<EndReason, string>> = {
+  paid: "the invoice is paid.",
+  voided: "the invoice was voided.",
+  uncollectible: "the merchant wrote the invoice off.",
+  refunded: "the invoice was refunded.",
+  draft: "the invoice became a draft again.",
+  subscription_canceled: "the subscription was canceled.",
+  subscription_expired: "the subscription expired.",
+  window_over: "the recovery window was over.",
+  budget_used: "all retries of the budget were used.",
+  hopeless: "Dunlin gave the invoice up.",
+  settled: "nothing is left to pay: it was credited.",
+  stopped_by_hand: "a person stopped the recovery of this invoice; the audit log says who.",
+};

@@ -1,0 +1,49 @@
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
+import { isUnknownCurrency } from "../domain/currency.ts";
+import type { Ingest } from "../domain/ingest.ts";
+import type { Permission } from "../domain/permission.ts";
+import type { Api } from "../http/api.ts";
+import { refuseUnsupportedBody } from "../http/framing.ts";
+import { parseBatch, type RecordKind } from "./parse-batch.ts";
+import { refuseImpossibleRecords } from "./refuse-impossible-records.ts";
+
+const NO_BODY = Buffer.alloc(0);
+
+/** What the three ingest operations have in common: an authenticated batch, read whole, stored whole or not at all. */
+export function ingestBatchRoute<Row extends { currency: string }>(
+  api: Api,
+  path: string,
+  permission: Permission,
+  kind: RecordKind<Row>,
+  ingest: Ingest<Row>,
+) {
+  const onRequest: onRequestHookHandler[] = [
+    api.requires(permission),
+    (request, _reply, done) => {
+      refuseUnsupportedBody(request.raw);
+      done();
+    },
+  ];
+  api.http.post(
+    path,
+    { onRequest, config: { family: "ingest" } },
+    async (request: FastifyRequest, _reply: FastifyReply) => {
+      const { merchant } = request.caller!;
+      const batch = parseBatch(kind, (request.body as Buffer | undefined) ?? NO_BODY);
+      refuseImpossibleRecords(kind.name, batch, { now: api.ports.now(), skewMs: api.clockSkewMs });
+      const received = batch.length;
+      const unknown = batch.filter(({ currency }) => isUnknownCurrency(currency));
+      const { stored: changed, older } = await ingest(merchant, batch);
+      request.records = received;
+      request.stored = changed;
+      request.older = older;
+      if (unknown.length > 0) {
+        const currencies = [...new Set(unknown.map(({ currency }) => currency))];
+        request.log.warn({ merchantId: merchant.id, records: unknown.length, currencies }, "currency.unknown");
+      }
+      api.metrics.recordsIngested(kind.name, received, changed, older);
+      if (changed > 0) api.onIngested();
+      return { requestId: request.id };
+    },
+  );
+}

@@ -1,0 +1,14 @@
+import type { Api } from "../http/api.ts";
+import { ingestBatchRoute } from "./ingest-batch-route.ts";
+import { SUBSCRIPTION_KIND } from "./subscription-record.ts";
+
+/** POST /ingest/v1/subscriptions: store a batch of subscriptions, all of it or none. */
+export function ingestSubscriptionsRoute(api: Api) {
+  ingestBatchRoute(
+    api,
+    "/ingest/v1/subscriptions",
+    "ingest:subscriptions",
+    SUBSCRIPTION_KIND,
+    api.ingest.subscriptions,
+  );
+}

@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { waitForLockWait } from "../../test/database.ts";
+import type { Event } from "../domain/event.ts";
+import type { BatchResult } from "../domain/ingest.ts";
+import type { Invoice } from "../domain/invoice.ts";
+import type { Subscription } from "../domain/subscription.ts";
+import type { Transaction } from "../domain/transaction.ts";
+import { type Database, prepared } from "../postgres/database.ts";
+import { finishTransaction } from "../postgres/in-transaction.ts";
+import { MINUTE, openStage, START } from "../recovery/stage.fixture.ts";
+import { findCases, lockCases } from "../tables/cases.ts";
+import { insertEvents } from "../tables/events.ts";
+import { insertNewInvoices } from "../tables/invoices.ts";
+import { ingestSubscriptions, ingestTransactions } from "./ingest.ts";
+import { ingestInvoices } from "./ingest-invoices.ts";
+import { pauseFastPath } from "./insert-fast-path.ts";
+
+const stage = await openStage();
+after(() => stage.drop());
+beforeEach(() => stage.enter());
+
+test("a batch that was all new until another one overtook it is stored, says what was known, and opens its cases once", async () => {
+  const merchant = await stage.enter();
+  const invoice = (id: string) =>
+    ({
+      id,
+      state: "UNPAID",
+      customerId: "cus_1",
+      amount: 1,
+      currency: "EUR",
+      createdAt: START,
+      updatedAt: START,
+    }) as const;
+  let overtaken!: Promise<BatchResult[]>;
+  await stage.db.transaction(async (tx) => {
+    await insertNewInvoices(tx, merchant.id, [invoice("inv_b")], stage.ports.newId());
+    overtaken = ingestInvoices(
+      stage.db,
+      merchant,
+      [[...["inv_a", "inv_b", "inv_c"].map(invoice)]],
+      stage.ports,
+      () => {},
+    );
+    await waitForLockWait(stage.db);
+  });
+  assert.deepEqual(await overtaken, [{ stored: 2, older: 0 }]);
+  assert.equal((await stage.cases()).length, 2);
+  assert.deepEqual(
+    await ingestInvoices(stage.db, merchant, [[...["inv_a", "inv_d"].map(invoice)]], stage.ports, () => {}),
+    [{ stored: 1, older: 0 }],
+  );
+  assert.equal((await stage.cases()).length, 3);
+});
+
+test("a case begins by the settings of its moment, although who pushes knows those of before", async () => {
+  const before = await stage.enter();
+  await stage.set({ shadow: true, windowDays: 3, budget: 2 });
+  const unpaid = { id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 1, currency: "EUR" } as const;
+  const invoice = [[{ ...unpaid, createdAt: START, updatedAt: stage.now() }]] satisfies Invoice[][];
+  await ingestInvoices(stage.db, before, invoice, stage.ports, () => {});
+  assert.deepEqual(await stage.arms(), ["shadow"]);
+  const [kase] = await findCases(stage.db, before.id, await stage.caseIds());
+  assert.deepEqual([+kase!.windowEndsAt - +kase!.unpaidAt, kase!.budget], [3 * 24 * 60 * MINUTE, 2]);
+});
+
+test("a paid copy that waits for the batch which opens the case ends that case all the same", async () => {
+  const merchant = await stage.enter();
+  pauseFastPath(merchant.id); // so that it is an upsert that waits
+  const copy = (state: "UNPAID" | "PAID", seconds: number) =>
+    [
+      [
+        {
+          id: "inv_1",
+          state,
+          customerId: "cus_1",
+          amount: 4_900,
+          currency: "EUR",
+          createdAt: START,
+          updatedAt: new Date(START.getTime() + seconds * 1_000),
+        },
+      ],
+    ] satisfies Invoice[][];
+  stage.wait(MINUTE);
+  let paid!: Promise<BatchResult[]>;
+  await stage.db.transaction(async (tx) => {
+    const within: Database = {
+      ...stage.db,
+      run: tx.run,
+      transaction: async (work) => await finishTransaction(await work(tx)),
+    };
+    await ingestInvoices(within, merchant, copy("UNPAID", 1), stage.ports, () => {});
+    paid = ingestInvoices(stage.db, merchant, copy("PAID", 2), stage.ports, () => {});
+    await waitForLockWait(stage.db);
+  });
+  await paid;
+  assert.deepEqual(
+    (await stage.cases()).map(({ end }) => end),
+    ["paid"],
+  );
+});
+
+test("what a step makes while a paid copy waits for it is taken back all the same", async () => {
+  const merchant = await stage.enter();
+  await stage.invoice();
+  const event = await findEvent(merchant.id);
+  const paid = [
+    [
+      {
+        ...{ id: "inv_1", state: "PAID" as const, customerId: "cus_1", amount: 4_900, currency: "EUR" },
+        ...{ createdAt: START, updatedAt: new Date(stage.now().getTime() + MINUTE) },
+      },
+    ],
+  ] satisfies Invoice[][];
+  const withdrawn: string[] = [];
+  let ingested!: Promise<BatchResult[]>;
+  await stage.db.transaction(async (tx) => {
+    await lockCases(tx, merchant.id, [event.caseId]);
+    ingested = ingestInvoices(stage.db, merchant, paid, stage.ports, (_, ids) => withdrawn.push(...ids));
+    await waitForLockWait(stage.db);
+    await insertEvents(tx, merchant.id, [event]);
+  });
+  await ingested;
+  assert.deepEqual(withdrawn, [event.id]);
+});
+
+test("what a step makes while a canceled subscription waits for it is taken back before that is acknowledged", async () => {
+  const merchant = await stage.enter();
+  await stage.invoice({ subscriptionId: "sub_1" });
+  const event = await findEvent(merchant.id);
+  const withdrawn: string[] = [];
+  let ingested!: Promise<BatchResult[]>;
+  await stage.db.transaction(async (tx) => {
+    await lockCases(tx, merchant.id, [event.caseId]);
+    ingested = ingestSubscriptions(stage.db, merchant, canceled(), stage.ports, (_, ids) => withdrawn.push(...ids));
+    await waitForLockWait(stage.db);
+    await insertEvents(tx, merchant.id, [event]);
+  });
+  await ingested;
+  assert.deepEqual(withdrawn, [event.id]);
+  await stage.decide();
+  assert.equal((await stage.cases())[0]!.end, "subscription_canceled");
+});
+
+test("a subscription that is back before anybody looked leaves what goes out once per case alone", async () => {
+  const merchant = await stage.enter();
+  await stage.invoice({ subscriptionId: "sub_1" });
+  await stage.decide();
+  stage.wait(MINUTE);
+  await stage.subscription("CANCELED");
+  stage.wait(MINUTE);
+  await stage.subscription("ACTIVE");
+  await stage.decide();
+  assert.equal((await stage.cases())[0]!.end, null);
+  const [pause] = await stage.events();
+  assert.deepEqual([pause!.type, pause!.withdrawn, pause!.waiting], ["pause_collection", false, true], merchant.id);
+});
+
+test("so is what is made for a case that was opened while the subscription was stored", async () => {
+  const merchant = await stage.enter();
+  const withdrawn: string[] = [];
+  let event!: Event;
+  let transactions = 0;
+  const racing: Database = {
+    ...stage.db,
+    async transaction(work) {
+      const done = await stage.db.transaction(work);
+      if (transactions++ > 0) return done;
+      await stage.invoice({ subscriptionId: "sub_1" });
+      event = await findEvent(merchant.id);
+      await insertEvents(stage.db, merchant.id, [event]);
+      return done;
+    },
+  };
+  await ingestSubscriptions(racing, merchant, canceled(), stage.ports, (_, ids) => withdrawn.push(...ids));
+  assert.deepEqual(withdrawn, [event.id]);
+});
+
+test("a payment that is pushed while a case of its invoice is opened ends that case, also where the invoice had one before", async () => {
+  for (const hadOne of [false, true]) {
+    const merchant = await stage.enter();
+    if (hadOne) {
+      await stage.invoice();
+      await stage.decide();
+      stage.wait(MINUTE);
+      await stage.invoice({ state: "PAID" });
+      await stage.decide();
+      stage.wait(MINUTE);
+    }
+    const at = { createdAt: stage.now(), updatedAt: stage.now() };
+    const of = { customerId: "cus_1", amount: 4_900, currency: "EUR", ...at };
+    const unpaid = [[{ ...of, id: "inv_1", state: "UNPAID" }]] satisfies Invoice[][];
+    const paid = [[{ ...of, id: "txn_1", state: "PAID", invoiceId: "inv_1" }]] satisfies Transaction[][];
+    const [opened, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const opening = stage.db.transaction(async (tx) => {
+      const within: Database = {
+        ...stage.db,
+        run: tx.run,
+        transaction: async (work) => await finishTransaction(await work(tx)),
+      };
+      await ingestInvoices(within, merchant, unpaid, stage.ports, () => {});
+      opened.resolve();
+      await told.promise;
+    });
+    await opened.promise;
+    // Its transaction tells the cases that it sees, then the case is there, and looked at by nobody else.
+    const racing: Database = {
+      ...stage.db,
+      async transaction(work) {
+        const done = await stage.db.transaction(work);
+        told.resolve();
+        await opening;
+        return done;
+      },
+    };
+    await ingestTransactions(racing, merchant, paid, stage.ports, () => {});
+    assert.equal((await stage.cases()).at(-1)!.end, "paid", `had one before: ${hadOne}`);
+  }
+});
+
+const canceled = () =>
+  [
+    [
+      {
+        ...{ id: "sub_1", state: "CANCELED" as const, customerId: "cus_1", amount: 1, currency: "EUR" },
+        ...{ createdAt: START, updatedAt: stage.now() },
+      },
+    ],
+  ] satisfies Subscription[][];
+
+/** An event for the only case, not stored. */
+async function findEvent(merchantId: string): Promise<Event> {
+  const [kase] = (await stage.db.run<{ id: string }>(CASES, [merchantId])).rows;
+  const of = { id: stage.ports.newId(), caseId: kase!.id, invoiceId: "inv_1", createdAt: stage.now() };
+  return { ...of, type: "recovery_action", body: "{}" };
+}
+
+const CASES = prepared("test_case_ids", "select id from cases where merchant_id = $1");
+
+const anyInvoice = (over: object) => ({
+  ...({ id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 1, currency: "EUR" } as const),
+  createdAt: START,
+  updatedAt: START,
+  ...over,
+});
+
+test("invoices that are all new and paid are stored, and counted", async () => {
+  const merchant = await stage.enter();
+  const paid = [[anyInvoice({ state: "PAID" }), anyInvoice({ id: "inv_2", state: "PAID" })]] satisfies Invoice[][];
+  const push = () => ingestInvoices(stage.db, merchant, paid, stage.ports, () => {});
+  assert.deepEqual([await push(), await push()], [[{ stored: 2, older: 0 }], [{ stored: 0, older: 0 }]]);
+});
+
+test("a paid version takes back what waits for its delivery, and another version tells nobody", async () => {
+  const merchant = await stage.enter();
+  const told: string[][] = [];
+  const push = (invoice: ReturnType<typeof anyInvoice>) =>
+    ingestInvoices(stage.db, merchant, [[invoice]], stage.ports, (_id, eventIds) => told.push([...eventIds]));
+  await push(anyInvoice({}));
+  await stage.decide();
+  const waiting = (await stage.events()).filter((event) => event.waiting).map(({ id }) => id);
+  stage.wait(MINUTE);
+  await push(anyInvoice({ amount: 2, updatedAt: stage.now() }));
+  assert.deepEqual(told, []);
+  stage.wait(MINUTE);
+  await push(anyInvoice({ state: "PAID", updatedAt: stage.now() }));
+  assert.ok(waiting.length > 0);
+  assert.deepEqual(told, [waiting]);
+});
+
+test("a database that fails is asked once, and its error reaches the caller", async () => {
+  const merchant = await stage.enter();
+  let asked = 0;
+  const fail = () => {
+    asked++;
+    return Promise.reject(new Error("the disk is full"));
+  };
+  const failing: Database = { ...stage.db, run: fail, transaction: fail };
+  const push = ingestInvoices(failing, merchant, [[anyInvoice({})]], stage.ports, () => {});
+  await assert.rejects(push, /the disk is full/);
+  assert.equal(asked, 1);
+});

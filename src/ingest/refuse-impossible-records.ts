@@ -1,0 +1,56 @@
+import type { MicrosecondDate } from "../domain/timestamp.ts";
+import { badFieldsError, type FieldProblem } from "../http/errors.ts";
+import { LISTED_PROBLEMS_MAX } from "./batch-problems.ts";
+
+/** What dates are compared with. */
+export interface ReceptionClock {
+  /** Service time. */
+  now: Date;
+  /** How far the clocks of senders may be ahead of it. */
+  skewMs: number;
+}
+
+/** Fields that say when something happened: it cannot lie ahead. */
+const PAST_FIELDS = ["createdAt", "updatedAt"] as const;
+
+/** Refuses records that were made or changed in the future, and invoices of which more is left than their total. */
+export function refuseImpossibleRecords(
+  kindName: string,
+  records: readonly unknown[],
+  { now, skewMs }: ReceptionClock,
+) {
+  const batch = records as readonly Comparable[];
+  const problems: FieldProblem[] = [];
+  const limitMs = now.getTime() + skewMs;
+  for (const field of PAST_FIELDS)
+    for (const [index, { [field]: at }] of batch.entries())
+      if (at && at.getTime() + (at.microseconds ?? 0) / 1000 > limitMs)
+        problems.push({ field: `${kindName}[${index}].${field}`, says: describeFuture(at, now) });
+  for (const [index, { amount, amountDue }] of batch.entries())
+    if (amountDue !== undefined && amountDue > amount!)
+      problems.push({ field: `${kindName}[${index}].amountDue`, says: "must be at most amount" });
+  if (problems.length > 0)
+    throw badFieldsError(problems.slice(0, LISTED_PROBLEMS_MAX), Math.max(0, problems.length - LISTED_PROBLEMS_MAX));
+}
+
+/** The fields that are compared, of any kind of record. */
+interface Comparable {
+  createdAt: MicrosecondDate;
+  updatedAt?: MicrosecondDate | undefined;
+  amount?: number;
+  amountDue?: number | undefined;
+}
+
+const UNITS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+
+/** "is 58 minutes in the future; send UTC" */
+function describeFuture(at: Date, now: Date): string {
+  const ms = at.getTime() - now.getTime();
+  const [unit, unitMs] = UNITS.find(([, each]) => ms >= 2 * each) ?? UNITS[2];
+  const count = Math.round(ms / unitMs);
+  return `is ${count} ${unit}${count === 1 ? "" : "s"} in the future; send UTC`;
+}

@@ -1,0 +1,304 @@
+import { setImmediate as othersFirst } from "node:timers/promises";
+import type { Logger as Log } from "pino";
+import type { Merchant } from "../domain/merchant.ts";
+import type { Ports } from "../domain/ports.ts";
+import { isApproved } from "../domain/transaction.ts";
+import { learnOutcome } from "../engine/learn-outcome.ts";
+import type { LearnedModel } from "../engine/learned/learned-model.ts";
+import { copyMerchantParameters, setMerchantParameters } from "../engine/learned/merchant-parameters.ts";
+import { classOf, REASONS } from "../engine/learned/model-layout.ts";
+import { LAYOUT_EDITION, layoutEditionOf, splitIntoParts } from "../engine/learned/model-parts.ts";
+import { MODEL_LAYOUT, type PretrainedModel } from "../engine/learned/pretrained-model.ts";
+import { shortfallDeviations } from "../engine/learned/shortfall.ts";
+import { findDeclineGroup } from "../engine/rules/interpret-decline.ts";
+import { isUnsent } from "../engine/rules/unsent-attempts.ts";
+import { SHORTFALL_MIN_DEVIATIONS } from "../engine/space-evenly.ts";
+import type { Database } from "../postgres/database.ts";
+import { errorFields, isOutage } from "../postgres/database-errors.ts";
+import { buildDecisionFacts, declineCodesOf } from "../recovery/build-decision-facts.ts";
+import { buildHistory, viewBefore } from "../recovery/build-history.ts";
+import type { CaseView } from "../recovery/case-view.ts";
+import { failureBackoffMs } from "../recovery/failure-backoff.ts";
+import { loadFacts } from "../recovery/load-facts.ts";
+import { arePaymentsReported, observedRetries } from "../recovery/observed-retries.ts";
+import { findCases } from "../tables/cases.ts";
+import {
+  acquireLearnerLease,
+  findMerchantTrainingState,
+  findModel,
+  merchantsWithTrainingExamples,
+  modelsOfOtherLayouts,
+  releaseLearnerLease,
+  replaceModel,
+  SHARED_MODEL,
+  type StoredPart,
+  saveTrainingResult,
+  type TrainingExampleRow,
+  trainingExamplesAfter,
+} from "../tables/learned-models.ts";
+import { findMerchant } from "../tables/merchants.ts";
+import type { TransactionFacts } from "../tables/transactions.ts";
+import {
+  createPretrainedModel,
+  type HeldModel,
+  parseMerchantParameters,
+  toBytes,
+  UnreadableModel,
+  updateModel,
+} from "./stored-model.ts";
+
+/** A learner that died is replaced after this long, real time. */
+const LEASE_MS = 15_000;
+/**
+ * An outcome is left alone for so long (service time): what was pushed together with it, and came a little later, may still say
+ * that the customer paid, or that a failed attempt was no failure.
+ */
+const SETTLE_MS = 10 * 60_000;
+const MERCHANTS_PER_ROUND = 20;
+/** Outcomes of one transaction. */
+const OUTCOMES_PER_BATCH = 100;
+const MAX_HELD_MODELS = 8;
+
+interface LearnerOptions {
+  db: Database;
+  ports: Ports;
+  log: Log;
+  prior: PretrainedModel;
+  /** Tells this process from others. */
+  owner: string;
+  /** Between two lessons: lets everything else in the process go first. */
+  pause?(): Promise<unknown>;
+}
+
+export interface Learner {
+  /** Learn from what nobody has learned yet. @returns from how many outcomes */
+  learnDue(): Promise<number>;
+  /** Let another process learn at once. */
+  release(): Promise<void>;
+}
+
+interface TrainedModel extends HeldModel {
+  /** The parts as they are stored. */
+  saved: Map<string, Buffer>;
+}
+
+/**
+ * Learns from settled outcomes in the order in which they were recorded: each once, since the numbers and the cursor behind the
+ * outcome are written together, under the versions that were read. Nobody waits for it: it takes no lock that ingest, deciding
+ * or delivery take, and lets everything else in the process go first.
+ */
+export function createLearner({ db, ports, log, prior, owner, pause = othersFirst }: LearnerOptions): Learner {
+  const models = new Map<string, TrainedModel>();
+  const start = createPretrainedModel(prior).learned;
+  /** Merchants of whom nothing could be learned, until when they are left alone. Kept here alone: who learns after this process tries at once. */
+  const aside = new Map<string, { failures: number; until: Date }>();
+  let isChecked = false;
+  let isLeftAlone = false;
+
+  async function learnDue() {
+    const realNow = ports.realNow();
+    if (!(await acquireLearnerLease(db, owner, realNow, new Date(realNow.getTime() + LEASE_MS)))) return 0;
+    // What cannot be read is begun anew at the start, and not only when there is something more to learn.
+    if (!isChecked)
+      for (const modelId of new Set([SHARED_MODEL, ...(await modelsOfOtherLayouts(db, MODEL_LAYOUT))]))
+        await modelOf(modelId);
+    isChecked = true;
+    const now = ports.now();
+    const until = new Date(now.getTime() - SETTLE_MS);
+    const leftAlone = [...aside].flatMap(([merchantId, failed]) => (failed.until > now ? [merchantId] : []));
+    let learned = 0;
+    for (const merchantId of await merchantsWithTrainingExamples(db, until, leftAlone, MERCHANTS_PER_ROUND))
+      learned += await learnOrSetAside(merchantId, until);
+    return learned;
+  }
+
+  /** Who is furthest behind comes first in each round: without this, one who cannot be learned from would keep all others waiting. */
+  async function learnOrSetAside(merchantId: string, until: Date): Promise<number> {
+    try {
+      const merchant = await findMerchant(db, merchantId);
+      const learned = merchant ? await learnFrom(merchant, until) : 0;
+      aside.delete(merchantId);
+      return learned;
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      const failures = aside.get(merchantId)?.failures ?? 0;
+      log.error({ ...errorFields(error), merchantId, failures: failures + 1 }, "learning.failed");
+      const again = new Date(ports.now().getTime() + failureBackoffMs(failures));
+      aside.set(merchantId, { failures: failures + 1, until: again });
+      return 0;
+    }
+  }
+
+  async function learnFrom(merchant: Merchant, until: Date): Promise<number> {
+    const modelId = merchant.sharesLearning ? SHARED_MODEL : merchant.id;
+    const model = await modelOf(modelId);
+    if (!model) return 0;
+    const before = await findMerchantTrainingState(db, merchant.id);
+    const rows = await trainingExamplesAfter(db, merchant.id, until, before, OUTCOMES_PER_BATCH);
+    const last = rows.at(-1);
+    if (!last) return 0;
+    // Until it is written nobody else may take it for what is stored.
+    models.delete(modelId);
+    if (merchant.sharesLearning) setMerchantParameters(model.learned, parseMerchantParameters(before?.numbers ?? null));
+    const shortBefore = findShortfallReasons(model.learned, ports.now());
+    await teach(model.learned, merchant, rows);
+    const short = findShortfallReasons(model.learned, ports.now());
+    const own = toBytes(copyMerchantParameters(model.learned));
+    if (merchant.sharesLearning) setMerchantParameters(model.learned, parseMerchantParameters(null));
+    const parts = findChangedParts(model);
+    const isSaved = await saveTrainingResult(
+      db,
+      {
+        modelId,
+        layout: MODEL_LAYOUT,
+        modelVersion: model.version,
+        merchantVersion: before?.version ?? 0,
+        parts,
+        merchantId: merchant.id,
+        cursor: { notedAt: last.notedAt, lessonId: last.id },
+        lessons: rows.length,
+        own,
+      },
+      ports.now(),
+    );
+    if (!isSaved) {
+      log.warn({ merchantId: merchant.id }, "learning.superseded");
+      return 0;
+    }
+    model.version++;
+    for (const { name, numbers } of parts) model.saved.set(name, numbers);
+    models.set(modelId, model);
+    for (const id of models.keys()) if (models.size > MAX_HELD_MODELS) models.delete(id);
+    log.info({ merchantId: merchant.id, lessons: rows.length, version: model.version }, "outcome.learned");
+    for (const reasons of short.difference(shortBefore))
+      log.warn({ merchantId: merchant.id, reasons }, "chances.fall_short");
+    for (const reasons of shortBefore.difference(short))
+      log.info({ merchantId: merchant.id, reasons }, "chances.come_true");
+    return rows.length;
+  }
+
+  async function teach(learned: LearnedModel, merchant: Merchant, rows: readonly TrainingExampleRow[]) {
+    const cases = await findCases(db, merchant.id, [...new Set(rows.map(({ caseId }) => caseId))]);
+    const now = ports.now();
+    const facts = await loadFacts(db, { ...merchant, engine: "learned" }, cases);
+    const byId = new Map(cases.map((kase) => [kase.id, kase]));
+    const views = new Map<string, CaseView>();
+    for (const lesson of rows) {
+      const { id, caseId, transactionId } = lesson;
+      try {
+        const view = views.get(caseId) ?? facts.view(byId.get(caseId)!);
+        views.set(caseId, view);
+        learnFromRetry(learned, start, view, lesson, now);
+      } catch (error) {
+        // One outcome that cannot be read must not keep all later ones from being learned.
+        const which = transactionId === null ? { actionId: id } : { transactionId };
+        log.error({ ...errorFields(error), merchantId: merchant.id, ...which }, "lesson.failed");
+      }
+      await pause();
+    }
+  }
+
+  async function modelOf(modelId: string): Promise<TrainedModel | null> {
+    const known = models.get(modelId);
+    if (known) return known;
+    const stored = await findModel(db, modelId);
+    const model: TrainedModel = { ...createPretrainedModel(prior), saved: new Map() };
+    if (!stored) return model;
+    if (layoutEditionOf(stored.layout) > LAYOUT_EDITION) {
+      if (!isLeftAlone) log.warn({ layout: stored.layout }, "learning.left_to_newer");
+      isLeftAlone = true;
+      return null;
+    }
+    try {
+      await updateModel(db, modelId, model, stored);
+      for (const [name, numbers] of splitIntoParts(model.learned)) model.saved.set(name, toBytes(numbers));
+      return model;
+    } catch (error) {
+      if (!(error instanceof UnreadableModel)) throw error;
+      log.warn({ modelId, trouble: error.message }, "model.learned_anew");
+      return await begunAnew(modelId, stored.version);
+    }
+  }
+
+  /** The prior in place of what cannot be read, stored at once: until all is learned again decisions rest on that. Null: another one wrote meanwhile. */
+  async function begunAnew(modelId: string, version: number): Promise<TrainedModel | null> {
+    const model: TrainedModel = { ...createPretrainedModel(prior), version: version + 1, saved: new Map() };
+    const parts = findChangedParts(model);
+    if (!(await replaceModel(db, { modelId, layout: MODEL_LAYOUT, version, parts }, ports.now()))) return null;
+    for (const { name, numbers } of parts) model.saved.set(name, numbers);
+    return model;
+  }
+
+  return { learnDue, release: () => releaseLearnerLease(db, owner) };
+}
+
+/** A retry whose outcome is known. */
+interface FinishedRetry {
+  at: Date;
+  approved: boolean;
+  /** null: none tells of it. */
+  transaction: TransactionFacts | null;
+}
+
+/** What one retry shows: it was made knowing what was known before it. */
+function learnFromRetry(
+  learned: LearnedModel,
+  start: LearnedModel,
+  view: CaseView,
+  { id, transactionId, said }: TrainingExampleRow,
+  now: Date,
+) {
+  const retry = transactionId === null ? findRequestedRetry(view, id) : findObservedRetry(view, transactionId, now);
+  if (!retry || (retry.transaction && isUnsent(retry.transaction))) return;
+  const { at, approved, transaction } = retry;
+  const before = viewBefore(view, id, at);
+  const known = buildDecisionFacts(before, before.actions);
+  const reason = approved ? null : transaction ? findDeclineGroup(declineCodesOf(transaction), known) : "UNKNOWN";
+  const unsent = new Set(before.transactions.filter(isUnsent).map(({ id }) => id));
+  const hadRetry = before.actions.some(
+    (a) => a.type === "RETRY" && a.executedAt !== null && !unsent.has(a.transactionId ?? ""),
+  );
+  const isFirst = !hadRetry && observedRetries(before).length === 0;
+  learnOutcome(learned, start, buildHistory(before, known, before.actions), { at, reason, isFirst, said });
+}
+
+/** One that Dunlin asked for, by its action. */
+function findRequestedRetry({ actions, transactions }: CaseView, actionId: string): FinishedRetry | null {
+  const action = actions.find(({ id }) => id === actionId);
+  if (action?.type !== "RETRY") return null;
+  return {
+    at: action.attemptedAt ?? action.idealRetryTime,
+    approved: action.status === "SUCCEEDED",
+    transaction: transactions.find(({ id }) => id === action.transactionId) ?? null,
+  };
+}
+
+/** One of the merchant's own system; null where a newer copy says that it is none, and where only failures are pushed. */
+function findObservedRetry(view: CaseView, transactionId: string, now: Date): FinishedRetry | null {
+  if (!arePaymentsReported(view, now)) return null;
+  const transaction = observedRetries(view).find(({ id }) => id === transactionId);
+  return transaction ? { at: transaction.createdAt, approved: isApproved(transaction), transaction } : null;
+}
+
+/** Reasons of first declines that are told apart no further, in one text each. */
+const REASONS_BY_CLASS = [...Map.groupBy(REASONS, classOf).values()].map(([first, ...others]) => ({
+  firstReason: first!,
+  words: [first, ...others].join(", "),
+}));
+
+/** After which of them far fewer tries were approved of late than was said, so that some are spread evenly. */
+const findShortfallReasons = (learned: LearnedModel, now: Date): ReadonlySet<string> =>
+  new Set(
+    REASONS_BY_CLASS.filter((one) => shortfallDeviations(learned, one, now.getTime()) >= SHORTFALL_MIN_DEVIATIONS).map(
+      ({ words }) => words,
+    ),
+  );
+
+function findChangedParts({ learned, saved }: TrainedModel): StoredPart[] {
+  const parts: StoredPart[] = [];
+  for (const [name, values] of splitIntoParts(learned)) {
+    const numbers = toBytes(values);
+    if (!saved.get(name)?.equals(numbers)) parts.push({ name, numbers });
+  }
+  return parts;
+}

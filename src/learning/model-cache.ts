@@ -1,0 +1,132 @@
+import type { Logger as Log } from "pino";
+import type { Ports } from "../domain/ports.ts";
+import type { MerchantModel, ModelCache } from "../engine/learned/merchant-model.ts";
+import { setMerchantParameters } from "../engine/learned/merchant-parameters.ts";
+import type { PretrainedModel } from "../engine/learned/pretrained-model.ts";
+import type { Database } from "../postgres/database.ts";
+import { errorFields } from "../postgres/database-errors.ts";
+import {
+  countTrainingExamples,
+  type MerchantModelRef,
+  modelOfMerchant,
+  SHARED_MODEL,
+} from "../tables/learned-models.ts";
+import {
+  createPretrainedModel,
+  type HeldModel,
+  parseMerchantParameters,
+  UnreadableModel,
+  updateModel,
+} from "./stored-model.ts";
+
+/** After so many outcomes retries are sampled for merchants that did not choose. Before, nothing but the pretrained model would be put to the test. */
+export const EXPLORATION_MIN_OUTCOMES = 500;
+
+interface ModelCacheOptions {
+  db: Database;
+  ports: Ports;
+  log: Log;
+  /** null: there is none, and `of` says so. */
+  prior: PretrainedModel | null;
+}
+
+/** Without a hint a new version is found this much later. */
+const REFRESH_MS = 2_000;
+/** Models of merchants that don't share: 1.2 MB each. */
+const MAX_CACHED_MODELS = 40;
+/** Merchants of which it is remembered where their model is. */
+const MAX_CACHED_LOCATIONS = 10_000;
+
+/** Where a merchant's model is, with its own numbers, or why there is none. The model itself is in `held` alone: else it would stay in memory when it goes there. */
+type ModelLocation = { modelId: string; own: Float64Array | null } | { trouble: string };
+
+interface CachedLocation {
+  atMs: number;
+  place: ModelLocation;
+}
+
+export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): ModelCache {
+  const held = new Map<string, HeldModel>();
+  const looked = new Map<string, CachedLocation>();
+  /** Models that have trained on enough outcomes: none gets fewer. */
+  const trained = new Set<string>();
+  let complained: string | null = null;
+
+  async function look(merchantId: string): Promise<ModelLocation> {
+    if (prior === null) return { trouble: "there is no prior" };
+    const where = await modelOfMerchant(db, merchantId);
+    if (!where) return { trouble: "there is no such merchant" };
+    const { modelId } = where;
+    const before = held.get(modelId);
+    const model = before ?? createPretrainedModel(prior);
+    held.delete(modelId);
+    try {
+      await read(where, model);
+    } catch (error) {
+      // Unread it is what it was before; half read it is of no use.
+      if (before && !(error instanceof UnreadableModel)) held.set(modelId, before);
+      throw error;
+    }
+    held.set(modelId, model);
+    for (const id of held.keys()) if (held.size > MAX_CACHED_MODELS) held.delete(id);
+    if (!trained.has(modelId) && (await countTrainingExamples(db, modelId)) >= EXPLORATION_MIN_OUTCOMES)
+      trained.add(modelId);
+    const own = parseMerchantParameters(where.own);
+    return { modelId, own: where.own !== null || isSharedModel(where) ? own : null };
+  }
+
+  /** The model of that place, or null when it has gone from memory. */
+  function modelAt(place: ModelLocation): MerchantModel | null {
+    if ("trouble" in place) return place;
+    const model = held.get(place.modelId);
+    if (!model) return null;
+    // The one asked for last is the last one to go.
+    held.delete(place.modelId);
+    held.set(place.modelId, model);
+    return {
+      version: model.version,
+      isTrained: trained.has(place.modelId),
+      learned() {
+        if (place.own !== null) setMerchantParameters(model.learned, place.own);
+        return model.learned;
+      },
+    };
+  }
+
+  async function read({ modelId, layout, version }: MerchantModelRef, model: HeldModel) {
+    if (layout !== null && version !== null) await updateModel(db, modelId, model, { layout, version });
+  }
+
+  /** Once for each trouble. */
+  function complain(trouble: string | null, error?: unknown) {
+    if (trouble !== null && trouble !== complained)
+      log.warn({ trouble, ...(error === undefined ? {} : errorFields(error)) }, "model.unreadable");
+    complained = trouble;
+  }
+
+  return {
+    async of(merchantId) {
+      const known = looked.get(merchantId);
+      const before = known ? modelAt(known.place) : null;
+      if (known && before && ports.monotonicMs() - known.atMs < REFRESH_MS) return before;
+      let place: ModelLocation;
+      try {
+        place = await look(merchantId);
+        complain("trouble" in place ? place.trouble : null);
+      } catch (error) {
+        const trouble = error instanceof UnreadableModel ? error.message : "what was learned could not be read";
+        complain(trouble, error);
+        // What was read before is better than nothing, unless it is what cannot be read.
+        place = known && !(error instanceof UnreadableModel) ? known.place : { trouble };
+      }
+      if (looked.size >= MAX_CACHED_LOCATIONS) looked.clear();
+      looked.set(merchantId, { atMs: ports.monotonicMs(), place });
+      return modelAt(place) ?? { trouble: "what was learned could not be read" };
+    },
+    hint() {
+      for (const each of looked.values()) each.atMs = Number.NEGATIVE_INFINITY;
+    },
+  };
+}
+
+const isSharedModel = ({ modelId }: MerchantModelRef) => modelId === SHARED_MODEL;

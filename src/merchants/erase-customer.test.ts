@@ -1,0 +1,304 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { COMMAND_LINE_ACTOR } from "../domain/person.ts";
+import { type Database, prepared } from "../postgres/database.ts";
+import { createFailingDatabase } from "../recovery/failing-database.fixture.ts";
+import { DAY, HOUR, openStage } from "../recovery/stage.fixture.ts";
+import { readFirstPage, readPageAfter } from "../tables/actions-list/action-list.ts";
+import { listAuditEntries } from "../tables/audit-log.ts";
+import { eraseCustomer, erasedCustomerHash } from "./erase-customer.ts";
+
+let stage: Awaited<ReturnType<typeof openStage>>;
+before(async () => {
+  stage = await openStage();
+});
+after(() => stage.drop());
+
+/** How each table of a merchant loses a customer. A new table belongs into one of these lists, and into tables/erasure.ts. */
+const ERASED_TABLES = [
+  ...["subscriptions", "invoices", "transactions", "invoice_conflicts", "experiment_invoices", "watched_retries"],
+  ...["cases", "due_cases", "decisions", "recovery_actions", "events", "deliveries", "delivery_attempts"],
+];
+/** Ids of cases whose rows are gone: the next step drops them. */
+const EMPTIED_TABLES = ["case_pokes"];
+const REDACTED_TABLES = ["audit_log"];
+/** Nothing in them is about one customer. */
+const KEPT_TABLES = [
+  ...["action_counts", "executed_counts", "experiments", "experiment_looks", "experiment_tallies"],
+  ...["learned_merchants", "learned_models", "learned_parts", "jobs", "merchant_clocks"],
+  ...["api_keys", "invites", "members", "sessions", "rate_buckets", "request_heads", "request_log"],
+];
+
+const listTablesWith = async (column: string) =>
+  (
+    await stage.db.run<{ name: string }>(
+      prepared(
+        "",
+        `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid
+         where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+           and a.attname = '${column}' and not a.attisdropped order by 1`,
+      ),
+    )
+  ).rows.map(({ name }) => name);
+
+test("every table of a merchant is listed as one that loses an erased customer, or one that holds none", async () => {
+  assert.deepEqual(
+    await listTablesWith("merchant_id"),
+    [...ERASED_TABLES, ...EMPTIED_TABLES, ...REDACTED_TABLES, ...KEPT_TABLES].sort(),
+  );
+  for (const table of await listTablesWith("customer_id")) assert.ok(ERASED_TABLES.includes(table), table);
+});
+
+/** Each row as a text, by table. */
+async function rowsOf(merchantId: string): Promise<Map<string, string[]>> {
+  const rows = new Map<string, string[]>();
+  for (const table of await listTablesWith("merchant_id")) {
+    const found = await stage.db.run<{ row: string }>(
+      prepared("", `select t::text as row from ${table} t where merchant_id = '${merchantId}' order by 1`),
+    );
+    rows.set(
+      table,
+      found.rows.map(({ row }) => row),
+    );
+  }
+  return rows;
+}
+
+/** Returns the ids that mark a customer's rows: its own, and those of its invoices, attempts, cases and events. */
+async function findMarks(merchantId: string, customerId: string): Promise<string[]> {
+  const { rows } = await stage.db.run<{ id: string }>(
+    prepared(
+      "",
+      `with i as (select id from invoices where merchant_id = '${merchantId}' and customer_id = '${customerId}'),
+         k as (select id from cases where merchant_id = '${merchantId}' and customer_id = '${customerId}')
+       select '${customerId}' as id union all select id from i
+       union all select id from transactions where invoice_id in (select id from i) or customer_id = '${customerId}'
+       union all select id::text from k union all select id::text from events where case_id in (select id from k)`,
+    ),
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The totals of lists that differ from what is listed. */
+const WRONG_TOTALS = `
+  select facets, actions from action_counts where actions <> 0
+  except select facets, count(*) from recovery_actions group by facets
+  union all
+  (select facets, count(*) from recovery_actions group by facets except select facets, actions from action_counts)
+  union all
+  (select facets, sum(actions) from executed_counts where span = 'day' group by facets having sum(actions) <> 0
+   except select facets, count(*) from recovery_actions where executed_at is not null group by facets)`;
+
+const CUSTOMERS = ["cus_a", "cus_b", "cus_c", "cus_d", "cus_e", "cus_f"];
+
+/** Weeks of six customers in an experiment: invoices that were recovered, lost, stopped by a person, and open ones with a webhook that waits. */
+async function createHistory() {
+  const { id } = await stage.enter();
+  await stage.start({ share: 0.5 });
+  const push = (customerId: string, nth: string, over = {}) =>
+    stage.invoice({ id: `${customerId}-inv-${nth}`, customerId, createdAt: stage.now(), ...over });
+  const attempt = (customerId: string, nth: string, over = {}) =>
+    stage.transaction({
+      id: `${customerId}-txn-${nth}-${stage.now().getTime()}`,
+      invoiceId: `${customerId}-inv-${nth}`,
+      customerId,
+      cardFingerprint: `${customerId}-fp`,
+      ...over,
+    });
+  const round = async (nth: string) => {
+    for (const customerId of CUSTOMERS) {
+      await push(customerId, nth);
+      await attempt(customerId, nth);
+    }
+    await stage.decide();
+  };
+  for (const customerId of CUSTOMERS) await stage.subscription("ACTIVE", { id: `${customerId}-sub`, customerId });
+  await round("1");
+  for (let day = 0; day < 8; day++) {
+    stage.wait(DAY);
+    await stage.decide();
+    await stage.deliver();
+    await stage.decide();
+    for (const customerId of CUSTOMERS)
+      await attempt(customerId, "1", day === 7 && "ace".includes(customerId.at(-1)!) ? { state: "PAID" } : {});
+    await stage.decide();
+  }
+  await round("2");
+  // An invoice that is only observed has no recovery to stop.
+  for (const customerId of CUSTOMERS) await stage.stopRecovery(() => {}, stage.db, `${customerId}-inv-2`);
+  stage.wait(HOUR);
+  await round("3");
+  return id;
+}
+
+const erase = (merchantId: string, customerId: string, owner: Database = stage.db, onWithdrawn = async () => {}) =>
+  eraseCustomer({ owner, ports: stage.ports, actor: COMMAND_LINE_ACTOR, onWithdrawn }, merchantId, customerId);
+
+test("erasing a customer leaves no row of it, changes no other customer, keeps totals exact and lets a walk go on", async () => {
+  const merchantId = await createHistory();
+  // One whose invoices Dunlin recovers, and one who is left to the merchant's own system.
+  const arms = await stage.db.run<{ customer: string; arm: string }>(
+    prepared(
+      "",
+      `select distinct customer_id as customer, arm from cases where merchant_id = '${merchantId}' order by 1`,
+    ),
+  );
+  const gone = ["dunlin", "merchant"].map((arm) => arms.rows.find((each) => each.arm === arm)!.customer);
+  // More than go at once.
+  for (const customerId of gone)
+    for (let paid = 0; paid < 60; paid++)
+      await stage.invoice({ id: `${customerId}-paid-${paid}`, customerId, state: "PAID" });
+  const before = await rowsOf(merchantId);
+  for (const table of ERASED_TABLES)
+    if (table !== "invoice_conflicts") assert.ok(before.get(table)!.length > 0, `there is nothing in ${table}`);
+  const marks = (await Promise.all(gone.map((customerId) => findMarks(merchantId, customerId)))).flat();
+  const isMarked = (row: string) => marks.some((mark) => row.includes(mark));
+  const listing = { filters: {}, orderBy: "created_at", descending: false } as const;
+  const first = await readFirstPage(stage.db, merchantId, listing, 2);
+  const cursor = { at: first.actions.at(-1)!.cursorAt, id: first.actions.at(-1)!.id };
+  const rest = await readPageAfter(stage.db, merchantId, listing, cursor, first.total, 1_000);
+
+  const counts = await erase(merchantId, gone[0]!);
+  assert.deepEqual([counts.invoices, counts.subscriptions], [63, 1]);
+  // Killed before each seventh statement, and called again.
+  let kills = 0;
+  for (let dieAfter = 2; ; dieAfter += 7) {
+    const failure = await erase(merchantId, gone[1]!, createFailingDatabase(stage.db, dieAfter).db).catch(
+      (error) => error,
+    );
+    if (!(failure instanceof Error)) break;
+    assert.equal(failure.message, "dead");
+    kills++;
+  }
+  assert.ok(kills > 3, `${kills}`);
+  await stage.decide();
+
+  const left = await rowsOf(merchantId);
+  for (const [table, rows] of left) {
+    assert.deepEqual(rows.filter(isMarked), [], table);
+    if (ERASED_TABLES.includes(table) && table !== "due_cases" && table !== "decisions")
+      assert.deepEqual(
+        rows,
+        before.get(table)!.filter((row) => !isMarked(row)),
+        table,
+      );
+  }
+  assert.deepEqual((await stage.db.run(prepared("", WRONG_TOTALS))).rows, []);
+  const after = await readFirstPage(stage.db, merchantId, listing, 1_000);
+  assert.equal(after.total, after.actions.length);
+  const goneOn = await readPageAfter(stage.db, merchantId, listing, cursor, first.total, 1_000);
+  assert.deepEqual(
+    goneOn.map(({ id }) => id),
+    rest.filter(({ customerId }) => !gone.includes(customerId)).map(({ id }) => id),
+  );
+
+  const log = await listAuditEntries(stage.db, merchantId, {}, 100);
+  const erased = log.filter(({ deed }) => deed === "customer.erased");
+  assert.deepEqual(
+    erased.map(({ object }) => object).sort(),
+    gone.map((each) => erasedCustomerHash(merchantId, each)).sort(),
+  );
+  assert.ok(erased.every(({ actor }) => actor === "command line"));
+  const stops = log.filter(({ deed, object }) => deed === "recovery.stopped" && object === "erased");
+  assert.ok(stops.length > 0 && stops.every(({ details }) => Object.keys(details).length === 0));
+  assert.ok(log.some(({ object, details }) => object !== "erased" && details.reason === "they complained"));
+});
+
+test("a webhook on the wire ends without a trace, nothing follows it, and the same id later is a new customer", async () => {
+  const { id: merchantId } = await stage.enter();
+  const customerId = "cus_wire";
+  await stage.invoice({ customerId });
+  await stage.transaction({ customerId });
+  await stage.decide();
+  const withdrawn: string[] = [];
+  await stage.untilDecided();
+  const sent: string[] = [];
+  await stage.send(async ({ body }) => {
+    sent.push(body);
+    await eraseCustomer(
+      {
+        owner: stage.db,
+        ports: stage.ports,
+        actor: COMMAND_LINE_ACTOR,
+        onWithdrawn: async (_merchant, ids) => void withdrawn.push(...ids),
+      },
+      merchantId,
+      customerId,
+    );
+    return { outcome: "response", status: 500, retryAfter: null, text: `no ${customerId}` };
+  });
+  assert.ok(sent.length > 0 && withdrawn.length > 0);
+  await stage.decide();
+  await stage.send(async () => assert.fail("nothing is left to be sent"));
+  const rows = await rowsOf(merchantId);
+  for (const table of [...ERASED_TABLES, ...EMPTIED_TABLES]) assert.deepEqual(rows.get(table), [], table);
+
+  await stage.invoice({ customerId });
+  await stage.transaction({ customerId });
+  await stage.decide();
+  assert.deepEqual(
+    (await stage.actions()).map(({ status }) => status),
+    ["SCHEDULED"],
+  );
+});
+
+test("an invoice that the customer paid for somebody else, or in part, or is about to, is not asked for again", async () => {
+  const { id: merchantId } = await stage.enter();
+  const payments = { all: "PAID", part: "PAID", pending: "PENDING", none: "FAILED" } as const;
+  const of = (customerId: string) => ({ invoiceId: `inv_${customerId}`, customerId, cardFingerprint: customerId });
+  for (const customerId of Object.keys(payments)) {
+    await stage.invoice({ id: `inv_${customerId}`, customerId });
+    await stage.transaction(of(customerId));
+  }
+  await stage.decide();
+  stage.wait(HOUR);
+  for (const [customerId, state] of Object.entries(payments))
+    await stage.transaction({
+      ...of(customerId),
+      ...{ id: customerId, state, amount: customerId === "part" ? 4_000 : 4_900 },
+      ...{ customerId: "cus_payer", cardFingerprint: "fp_payer", paymentMethodId: "pm_payer", cardLast4: "4242" },
+      ...{ paymentGatewayTransactionId: "pi_payer", paymentGatewayErrorMessage: "cus_payer" },
+    });
+  await stage.decide();
+  await erase(merchantId, "cus_payer");
+  const [attempts] = [(await rowsOf(merchantId)).get("transactions")!];
+  assert.deepEqual([attempts.length, attempts.filter((row) => /payer|4242/.test(row))], [7, []]);
+
+  stage.wait(HOUR);
+  for (const customerId of Object.keys(payments)) await stage.transaction(of(customerId));
+  await stage.decide();
+  const amounts = prepared(
+    "",
+    `select customer_id as customer, amount_due as amount from recovery_actions
+     where merchant_id = '${merchantId}' and status = 'SCHEDULED' order by 1`,
+  );
+  assert.deepEqual((await stage.db.run(amounts)).rows, [
+    { customer: "none", amount: 4_900 },
+    { customer: "part", amount: 900 },
+  ]);
+});
+
+test("an invoice that went over to another customer stays given up when the former one is erased", async () => {
+  const { id: merchantId } = await stage.enter();
+  await stage.invoice({ customerId: "cus_former" });
+  await stage.transaction({ customerId: "cus_former" });
+  await stage.decide();
+  await stage.stopRecovery();
+  stage.wait(HOUR);
+  await stage.invoice({ customerId: "cus_latter" });
+  await stage.decide();
+  const counts = await erase(merchantId, "cus_former");
+  assert.deepEqual([counts.invoices, counts.cases], [0, 1]);
+  for (const [table, rows] of await rowsOf(merchantId))
+    assert.deepEqual(
+      rows.filter((row) => row.includes("cus_former")),
+      [],
+      table,
+    );
+
+  stage.wait(HOUR);
+  await stage.transaction({ customerId: "cus_latter" });
+  await stage.invoice({ customerId: "cus_latter" });
+  await stage.decide();
+  assert.deepEqual(await stage.actions(), []);
+});

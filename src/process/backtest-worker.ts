@@ -1,0 +1,15 @@
+// A thread of its own for one backtest: seconds to minutes of arithmetic, during which the service goes on.
+import { parentPort } from "node:worker_threads";
+import { runBacktest } from "../backtest/backtest.ts";
+import type { PastAttempt } from "../domain/past-attempt.ts";
+import { fromPretrained, type PretrainedModel } from "../engine/learned/pretrained-model.ts";
+
+/** Attempts come in parts, then what is known before, and the moment. */
+export type WorkerMessage = { attempts: PastAttempt[] } | { prior: PretrainedModel; now: Date };
+
+const attempts: PastAttempt[] = [];
+parentPort!.on("message", (message: WorkerMessage) => {
+  if ("attempts" in message) return void attempts.push(...message.attempts);
+  const history = { attempts, problems: [], leftOut: 0, passedOver: [], unmet: [], repeated: 0 };
+  parentPort!.postMessage(runBacktest(history, fromPretrained(message.prior), message.now));
+});

@@ -1,0 +1,185 @@
+import { randomBytes } from "node:crypto";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Logger as Log } from "pino";
+import { ConfigError, type Settings } from "../config/config.ts";
+import { readSecretKeys } from "../config/read-secret-keys.ts";
+import type { Ports } from "../domain/ports.ts";
+import { type Address, type Database, openDatabase } from "../postgres/database.ts";
+import { errorFields } from "../postgres/database-errors.ts";
+import { startEmbedded } from "../postgres/embedded/start.ts";
+import { migrate } from "../postgres/migrate.ts";
+import { describeRefusal } from "../postgres/reachability.ts";
+import { roleAddresses, rolesAreUsable } from "../postgres/roles.ts";
+import { openTenantDatabase, type TenantDatabase } from "../postgres/tenant-database.ts";
+import { claimInstallation, keyCheck } from "../tables/installation.ts";
+import type { SecretKeys } from "../tables/secret-box.ts";
+import { startAutoAnalyze } from "./auto-analyze.ts";
+import { anchorClock, createMachineClock, createRealPorts } from "./clock.ts";
+import { syncWithDatabase } from "./clock-sync.ts";
+import type { WallClock } from "./wall-clock.ts";
+
+/** The database of this installation, migrated, with its clock and its key. */
+export interface Store {
+  address: Address;
+  /** Connections for work of all merchants. */
+  db: Database;
+  /** Connections for work of one merchant at a time. */
+  walled: TenantDatabase;
+  /** The connection that makes and drops partitions. */
+  owner: Database;
+  ports: Ports;
+  /** Behind the ports' time. */
+  clock: WallClock;
+  secretKeys: SecretKeys;
+  close(): Promise<void>;
+}
+
+/**
+ * @param mode  `own` for the service, which anchors the clock and keeps the embedded server running; `borrow` for a
+ *   short command beside it
+ * @param onFatal  the embedded server died and could not be started again
+ * @param beforeMigrated  what it throws leaves the database as it was
+ */
+export async function openStore(
+  settings: Settings,
+  mode: "own" | "borrow",
+  connections: number,
+  log: Log,
+  onFatal: (error: Error) => void,
+  beforeMigrated: () => Promise<void> = async () => {},
+): Promise<Store> {
+  ensureFolder(settings.dataDir);
+  const embedded = settings.databaseUrl
+    ? null
+    : await startEmbedded({ dataDir: join(settings.dataDir, "postgres"), log, mode, onFatal });
+  const opened: { close(): Promise<void> }[] = [];
+  const open = <Pool extends { close(): Promise<void> }>(pool: Pool) => {
+    opened.push(pool);
+    return pool;
+  };
+  try {
+    const address: Address = embedded?.address ?? { url: settings.databaseUrl! };
+    await beforeMigrated();
+    await migrate(address, log);
+    const onError = (error: Error) => log.warn(errorFields(error), "database.connection_lost");
+    const owner = open(openDatabase(roleAddresses(address, false).owner, 1, onError));
+    const { worker, api } = roleAddresses(address, await rolesAreUsable(owner));
+    const db = open(openDatabase(worker, connections, onError));
+    const walled = open(openTenantDatabase(api, connections, onError));
+    const clock = createMachineClock();
+    await syncWithDatabase(clock, db, log);
+    const rate = mode === "own" ? (settings.clockRate ?? 1) : null;
+    const anchor = await anchorClock(db, rate, new Date(clock.nowMs()));
+    const secretKeys = settings.secretKeys ?? loadSecretKeys(settings.dataDir);
+    await checkSecretKeys(db, secretKeys, settings);
+    const ports = createRealPorts(anchor, clock);
+    const stopStatistics = startAutoAnalyze(owner, ports, log);
+    return {
+      address,
+      db,
+      walled,
+      owner,
+      ports,
+      clock,
+      secretKeys,
+      async close() {
+        await stopStatistics();
+        await Promise.all(opened.map((each) => each.close()));
+        await embedded?.stop();
+      },
+    };
+  } catch (error) {
+    // A pool that stays open would hold the process up for half a minute.
+    await Promise.allSettled(opened.map((each) => each.close()));
+    await embedded?.stop();
+    const refusal = embedded ? null : describeRefusal((error as Error).cause ?? error);
+    throw refusal === null ? error : new ConfigError("DATABASE_URL", `${refusal}.`);
+  }
+}
+
+/** The server of a database alone, for commands that copy all of it. */
+export interface DatabaseServer {
+  address: Address;
+  /** Sessions that this process has on it already. */
+  sessions: number;
+  close(): Promise<void>;
+}
+
+/** Opens the server, and migrates nothing. The embedded one is made where there is none. */
+export async function openServer(settings: Settings, log: Log): Promise<DatabaseServer> {
+  if (settings.databaseUrl) return { address: { url: settings.databaseUrl }, sessions: 0, async close() {} };
+  ensureFolder(settings.dataDir);
+  const dataDir = join(settings.dataDir, "postgres");
+  const { address, stop } = await startEmbedded({ dataDir, log, mode: "borrow" });
+  return { address, sessions: 1, close: stop };
+}
+
+/** @throws ConfigError when it is not there and cannot be made, or nothing can be written in it */
+function ensureFolder(dataDir: string) {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    accessSync(dataDir, constants.W_OK);
+  } catch (error) {
+    throw new ConfigError(
+      "DUNLIN_DATA",
+      `${(error as Error).message}. The service needs a folder that it can write to.`,
+    );
+  }
+}
+
+/** The demo has a data folder of its own in the one that it was given. */
+export const demoFolderOf = (dataDir: string): string => join(dataDir, "demo");
+
+/** Why there is no installation that these settings lead to, or null: a folder may be mistyped, and a new database would be silent about it. */
+export function findMissingInstallation(settings: Settings): string | null {
+  const { dataDir, databaseUrl, secretKeys } = settings;
+  if (databaseUrl === null) return findMissingDatabase(settings);
+  return secretKeys !== null || existsSync(join(dataDir, "secret.key"))
+    ? null
+    : `There is no secret.key in ${describeDataDir(settings)}, and DUNLIN_SECRET_KEY is not set. "npx dunlin serve" makes one for a new database.`;
+}
+
+/** The same of the database alone. */
+export const findMissingDatabase = (settings: Settings): string | null =>
+  settings.databaseUrl !== null || existsSync(join(settings.dataDir, "postgres"))
+    ? null
+    : `There is no database in ${describeDataDir(settings)}, and DATABASE_URL names none. "npx dunlin serve" makes one there.${demoDatabaseHint(settings.dataDir)}`;
+
+const describeDataDir = ({ dataDir }: Settings) => `${dataDir} (DUNLIN_DATA, or ./data without it)`;
+
+/** Returns a hint at the database of a demo that runs or ran. */
+function demoDatabaseHint(dataDir: string): string {
+  const folder = demoFolderOf(dataDir);
+  return existsSync(join(folder, "postgres")) ? ` The demo's is in ${folder}: set DUNLIN_DATA to that.` : "";
+}
+
+/** Credentials at rest are useless to a process with another key: it must not start. */
+async function checkSecretKeys(db: Database, secretKeys: SecretKeys, { dataDir }: Settings) {
+  const checks = secretKeys.map(keyCheck);
+  const stored = await claimInstallation(db, checks[0]!);
+  if (stored.every((one) => checks.some((each) => each.equals(one)))) return;
+  throw new ConfigError(
+    "DUNLIN_SECRET_KEY",
+    stored.length === 1
+      ? `does not hold the key of this database. Set it to that one, or bring back secret.key of ${dataDir}. If it is lost, see: npx dunlin secret-key reset --help`
+      : `lacks a key of this database, whose rotation is not complete. Set it to all keys that "secret-key rotate" was given.`,
+  );
+}
+
+/** The keys of the credentials at rest. The first is made once, and kept in a file that only its owner reads. */
+function loadSecretKeys(dataDir: string): SecretKeys {
+  const path = join(dataDir, "secret.key");
+  try {
+    writeSecretFile(path, randomBytes(32).toString("base64"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  const read = readSecretKeys(readFileSync(path, "utf8"));
+  if ("problem" in read) throw new ConfigError("DUNLIN_SECRET_KEY", `is not set, and ${path} ${read.problem}`);
+  return read.keys;
+}
+
+/** Write a new file that only its owner may read. */
+export const writeSecretFile = (path: string, text: string) =>
+  writeFileSync(path, `${text}\n`, { mode: 0o600, flag: "wx" });

@@ -1,0 +1,28 @@
+import type { Logger as Log } from "pino";
+import { errorBody } from "../http/errors.ts";
+import { createListener, listen, type Tls } from "../http/listener.ts";
+
+/** Who asks again sooner finds nothing new: the database is looked for that often. */
+const RETRY_AFTER_S = 5;
+
+/**
+ * Answers while the service waits for its database, so that a balancer and a person see it: `/healthz` that the process lives, everything else 503.
+ */
+export async function startUnavailableServer(tls: Tls, host: string, port: number, log: Log) {
+  const server = createListener(tls, (request, reply) => {
+    request.resume();
+    const isAlive = request.method === "GET" && request.url === "/healthz";
+    const body = isAlive ? { status: "ok" } : errorBody("other", 503, "not ready: the database is out of reach");
+    reply.writeHead(isAlive ? 200 : 503, {
+      "content-type": "application/json",
+      connection: "close",
+      ...(!isAlive && { "retry-after": String(RETRY_AFTER_S) }),
+    });
+    reply.end(`${JSON.stringify(body)}\n`);
+  });
+  server.on("tlsClientError", () => {});
+  server.on("clientError", (_error, socket) => socket.destroy());
+  const { port: bound, close } = await listen(server, host, port);
+  log.info({ host, port: bound }, "service.waiting_room");
+  return { port: bound, close };
+}

@@ -1,9 +1,0 @@
-import type { Database } from "./database.ts";
-import { maintainPartitions, type PartitionedTable } from "./partitions.ts";
-
-/** A partition holds the attempts of the events that were made in its month. */
-const ATTEMPTS_TABLE: PartitionedTable = { name: "delivery_attempts", momentColumn: "ended_at", span: "month" };
-
-/** Make the months of the delivery log, and drop those whose events all were made before `keepFrom`: see `maintainPartitions`. */
-export const maintainDeliveryLogPartitions = (db: Database, now: Date, keepFrom: Date) =>
-  maintainPartitions(db, ATTEMPTS_TABLE, now, keepFrom);

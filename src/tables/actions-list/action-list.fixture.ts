@@ -1,0 +1,113 @@
+import { randomUUID } from "node:crypto";
+import { DAY_MS } from "../../domain/durations.ts";
+import { ACTION_STATUSES, ACTION_TYPES, type RecoveryAction } from "../../domain/recovery-action.ts";
+import { type Database, prepared } from "../../postgres/database.ts";
+import { insertRecoveryActions, updateRecoveryActions } from "../recovery-actions.ts";
+import type { ActionListing, ListingOrder } from "./action-listing.ts";
+
+const CASE = "0198a000-0000-7000-8000-00000000000c";
+const BATCH = 1_000;
+const INSERT_CASE = prepared(
+  "test_case",
+  `insert into cases (merchant_id, id, invoice_id, customer_id, amount, currency, unpaid_at, window_ends_at, budget, opened_at)
+   values ($1, $2, 'in', 'cus', 900, 'EUR', '2026-01-01', '2027-01-01', 8, '2026-01-01')`,
+);
+
+/** Chance that is the same each time. */
+export const pseudoRandom = (index: number, salt: number) => {
+  const x = Math.sin(index * 12.9898 + salt * 78.233) * 43758.5453;
+  return x - Math.floor(x);
+};
+const pickOne = <T>(values: readonly T[], index: number, salt: number) =>
+  values[Math.floor(pseudoRandom(index, salt) ** 2 * values.length)]!;
+
+export const plannedAction = (index: number, createdAt: Date): RecoveryAction => ({
+  id: randomUUID(),
+  caseId: CASE,
+  invoiceId: `in_${index % 4_000}`,
+  subscriptionId: index % 3 === 0 ? null : `sub_${index % 2_000}`,
+  customerId: `cus_${index % 1_000}`,
+  transactionId: null,
+  paymentMethodType: null,
+  cardCountry: null,
+  currency: "EUR",
+  amountDue: 4900,
+  type: "RETRY",
+  status: "SCHEDULED",
+  integrationType: "CUSTOM",
+  actionSuggestion: "RETRY",
+  idealRetryTime: createdAt,
+  reasons: [],
+  decidedAt: createdAt,
+  executedAt: null,
+  attemptedAt: null,
+  createdAt,
+  updatedAt: createdAt,
+});
+
+/** Nine in ten are executed, most of them soon, some after months. */
+export function settleAction(action: RecoveryAction, index: number): RecoveryAction {
+  const type = pickOne(ACTION_TYPES, index, 1);
+  const open = ACTION_STATUSES.filter((status) => status !== "SUCCEEDED" && status !== "FAILED");
+  const isExecuted = pseudoRandom(index, 2) < 0.9;
+  const lateMs = Math.floor(pseudoRandom(index, 3) ** 6 * 90 * DAY_MS);
+  const executedAt = isExecuted ? new Date(action.createdAt.getTime() + lateMs) : null;
+  return {
+    ...action,
+    type,
+    status: isExecuted
+      ? type === "RETRY" && pseudoRandom(index, 4) < 0.5
+        ? "FAILED"
+        : "SUCCEEDED"
+      : pickOne(open, index, 5),
+    transactionId: executedAt && `tx_${index}`,
+    cardCountry: pickOne(["DE", "FR", null, "US", "IS"], index, 6),
+    currency: pickOne(["EUR", "USD", "SEK"], index, 7),
+    executedAt,
+    updatedAt: new Date(
+      (executedAt ?? action.createdAt).getTime() + Math.floor(pseudoRandom(index, 8) ** 9 * 40 * DAY_MS),
+    ),
+  };
+}
+
+/** Makes a case for them to be of. */
+export async function insertActions(db: Database, merchantId: string, actions: readonly RecoveryAction[]) {
+  await db.run(INSERT_CASE, [merchantId, CASE]);
+  for (let from = 0; from < actions.length; from += BATCH)
+    await db.transaction((tx) => insertRecoveryActions(tx, merchantId, actions.slice(from, from + BATCH)));
+}
+
+export const updateActions = (db: Database, merchantId: string, actions: readonly RecoveryAction[]) =>
+  db.transaction((tx) => updateRecoveryActions(tx, merchantId, actions));
+
+const FIELDS = { executed_at: "executedAt", created_at: "createdAt", updated_at: "updatedAt" } as const;
+export type Sorted = Record<ListingOrder, readonly RecoveryAction[]>;
+
+/** By each order, ascending. */
+export function sortedActions(actions: readonly RecoveryAction[]): Sorted {
+  const by = (order: ListingOrder) =>
+    actions.toSorted((a, b) => msOf(a, order) - msOf(b, order) || (a.id < b.id ? -1 : 1));
+  return { executed_at: by("executed_at"), created_at: by("created_at"), updated_at: by("updated_at") };
+}
+
+const msOf = (action: RecoveryAction, order: ListingOrder) => action[FIELDS[order]]?.getTime() ?? 0;
+
+/** Where a page ends that ends with this action. */
+export const cursorOn = (action: RecoveryAction, order: ListingOrder) => ({
+  at: new Date(msOf(action, order)).toISOString(),
+  id: action.id,
+});
+
+/** What a listing should say, without SQL. */
+export function expectedActions(sorted: Sorted, { filters, orderBy, descending }: ActionListing): RecoveryAction[] {
+  const { executedAfter, executedBefore, ...equal } = filters;
+  const onlyExecuted = orderBy === "executed_at" || executedAfter !== undefined || executedBefore !== undefined;
+  const found = sorted[orderBy]
+    .filter((action) =>
+      Object.entries(equal).every(([field, value]) => action[field as keyof RecoveryAction] === value),
+    )
+    .filter(({ executedAt }) => !onlyExecuted || executedAt !== null)
+    .filter(({ executedAt }) => !executedAfter || executedAt! >= executedAfter)
+    .filter(({ executedAt }) => !executedBefore || executedAt! <= executedBefore);
+  return descending ? found.reverse() : found;
+}

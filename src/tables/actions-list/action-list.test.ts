@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, test } from "node:test";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { DAY_MS } from "../../domain/durations.ts";
+import { ACTION_STATUSES, type RecoveryAction } from "../../domain/recovery-action.ts";
+import { prepared } from "../../postgres/database.ts";
+import { insertRecoveryActions, updateRecoveryActions } from "../recovery-actions.ts";
+import {
+  expectedActions,
+  insertActions,
+  plannedAction,
+  type Sorted,
+  settleAction,
+  sortedActions,
+  updateActions,
+} from "./action-list.fixture.ts";
+import { readFirstPage, readPageAfter } from "./action-list.ts";
+import { type ActionFilters, type ActionListing, LISTING_ORDERS, type ListingOrder } from "./action-listing.ts";
+
+const MERCHANT = "0198a000-0000-7000-8000-000000000001";
+const OTHER = "0198a000-0000-7000-8000-000000000002";
+const START = Date.UTC(2026, 0, 20);
+/** More than are sorted at once. */
+const COUNT = 6_500;
+const MERGED = 5_000;
+const MERGED_PAGE = 50;
+
+let database: TestDatabase;
+let listed: RecoveryAction[];
+let sorted: Sorted;
+before(async () => {
+  database = await createTestDatabase();
+  // Several are made in the same millisecond.
+  const createdAt = (index: number) => new Date(START + Math.floor(index / 3) * 2_400_000);
+  listed = Array.from({ length: COUNT }, (_, index) => plannedAction(index, createdAt(index)));
+  await insertActions(database.db, MERCHANT, listed);
+  await insertActions(database.db, OTHER, listed.slice(0, 100));
+  listed = listed.map(settleAction);
+  await updateActions(database.db, MERCHANT, listed);
+  sorted = sortedActions(listed);
+});
+after(() => database.drop());
+
+const expected = (listing: ActionListing) => expectedActions(sorted, listing).map(({ id }) => id);
+
+async function walk(listing: ActionListing, limit: number) {
+  const first = await readFirstPage(database.db, MERCHANT, listing, limit);
+  const found = [...first.actions];
+  for (let page = first.actions; page.length === limit; found.push(...page)) {
+    const { id, cursorAt: at } = page.at(-1)!;
+    page = await readPageAfter(database.db, MERCHANT, listing, { at, id }, first.total, limit);
+  }
+  return { total: first.total, ids: found.map(({ id }) => id) };
+}
+
+const at = (days: number) => new Date(START + days * DAY_MS);
+const FILTERS: ActionFilters[] = [
+  {},
+  { cardCountry: "DE" },
+  { cardCountry: "IS", currency: "SEK" },
+  { cardCountry: "JP" },
+  { type: "CARD_CHANGE" },
+  { status: "SENT" },
+  { type: "RETRY", status: "FAILED", currency: "EUR" },
+  { customerId: "cus_7", status: "SUCCEEDED" },
+  { subscriptionId: "sub_11", invoiceId: "in_11" },
+  { transactionId: "tx_40" },
+];
+const DATES: ActionFilters[] = [
+  {},
+  { executedBefore: at(80.2) },
+  { executedAfter: at(1.1), executedBefore: at(77) },
+  { executedAfter: at(12), executedBefore: at(12.7) },
+  { executedAfter: at(20), executedBefore: at(19) },
+];
+
+for (const orderBy of LISTING_ORDERS)
+  for (const descending of [false, true])
+    test(`${orderBy} ${descending ? "descending" : "ascending"}: every filter and range of time lists each action once, in order, and counts them`, async () => {
+      for (const filter of FILTERS)
+        for (const dates of DATES) await check({ ...filter, ...dates }, orderBy, descending);
+    });
+
+test("where nothing was executed yet, a range of time without an end on one side is empty, in every order", async () => {
+  for (const dates of [{ executedAfter: at(1) }, { executedBefore: at(1) }])
+    for (const orderBy of LISTING_ORDERS)
+      for (const descending of [false, true]) {
+        const listing = { filters: dates, orderBy, descending };
+        assert.deepEqual(await readFirstPage(database.db, randomUUID(), listing, 10), { total: 0, actions: [] });
+      }
+});
+
+test("enough are executed in some range that its days are merged, and not sorted", () => {
+  const filters = DATES[1]!;
+  const { length } = expected({ filters, orderBy: "created_at", descending: false });
+  const days = Math.ceil((filters.executedBefore!.getTime() - START) / DAY_MS) + 1;
+  assert.ok(length > Math.max(MERGED, (MERGED_PAGE + 1) * days), `${length} in ${days} days`);
+});
+
+test("each status lists what has it", async () => {
+  for (const status of ACTION_STATUSES) await check({ status }, "updated_at", false);
+});
+
+async function check(filters: ActionFilters, orderBy: ListingOrder, descending: boolean) {
+  const listing = { filters, orderBy, descending };
+  const ids = expected(listing);
+  // Pages so small that the days of execution are merged, where there is enough to merge.
+  const isMerged = ids.length > MERGED && filters.executedBefore !== undefined && orderBy !== "executed_at";
+  const found = await walk(listing, isMerged ? MERGED_PAGE : Math.max(7, Math.ceil(ids.length / 3)));
+  assert.equal(found.total, ids.length, JSON.stringify(listing));
+  assert.deepEqual(found.ids, ids, JSON.stringify(listing));
+}
+
+const MISCOUNTED = prepared(
+  "test_miscounted",
+  `select count(*) as wrong from (
+     (select merchant_id, 'all' as span, null::timestamptz as starts_at, facets, count(*) as n from recovery_actions group by 1, 4
+      union all select merchant_id, 'month', date_trunc('month', executed_at, 'UTC'), facets, count(*) from recovery_actions where executed_at is not null group by 1, 3, 4
+      union all select merchant_id, 'day', date_trunc('day', executed_at, 'UTC'), facets, count(*) from recovery_actions where executed_at is not null group by 1, 3, 4
+      union all select merchant_id, '3h', date_bin('3 hours', executed_at, 'epoch'), facets, count(*) from recovery_actions where executed_at is not null group by 1, 3, 4)
+     except
+     (select merchant_id, 'all', null, facets, actions from action_counts union all select * from executed_counts)
+   ) miscounted`,
+);
+const COUNTED = prepared(
+  "test_counted",
+  "select sum(actions)::int8 as counted from action_counts where merchant_id = $1",
+);
+
+test("what is planned, settled and settled otherwise is counted where it stands now, each merchant's for itself", async () => {
+  const changed = listed.slice(0, 500).map((action, index) => {
+    const status = index % 2 ? ("CANCELED" as const) : ("SUCCEEDED" as const);
+    return { ...action, status, executedAt: status === "SUCCEEDED" ? action.updatedAt : null, cardCountry: "AT" };
+  });
+  await assert.rejects(
+    database.db.transaction(async (tx) => {
+      await updateRecoveryActions(tx, MERCHANT, changed);
+      await insertRecoveryActions(tx, MERCHANT, [{ ...plannedAction(1, at(0)), currency: "JPY" }]);
+      assert.equal((await tx.run<{ wrong: number }>(MISCOUNTED)).rows[0]!.wrong, 0);
+      assert.equal((await tx.run<{ counted: number }>(COUNTED, [MERCHANT])).rows[0]!.counted, COUNT + 1);
+      throw new Error("taken back");
+    }),
+    /taken back/,
+  );
+  assert.equal((await database.db.run<{ wrong: number }>(MISCOUNTED)).rows[0]!.wrong, 0);
+  assert.equal((await database.db.run<{ counted: number }>(COUNTED, [MERCHANT])).rows[0]!.counted, COUNT);
+  assert.equal((await database.db.run<{ counted: number }>(COUNTED, [OTHER])).rows[0]!.counted, 100);
+});
+
+test("an action executed before it was planned, or changed for the last time before it was executed, is not stored", async () => {
+  const executed = listed.find(({ executedAt }) => executedAt !== null)!;
+  const early = new Date(executed.createdAt.getTime() - 1);
+  for (const moments of [{ executedAt: early }, { updatedAt: new Date(executed.executedAt!.getTime() - 1) }])
+    await assert.rejects(
+      database.db.transaction((tx) => updateRecoveryActions(tx, MERCHANT, [{ ...executed, ...moments }])),
+      /recovery_actions_moments/,
+    );
+});

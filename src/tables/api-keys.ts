@@ -1,0 +1,114 @@
+import type { Permission } from "../domain/permission.ts";
+import { prepared, type Tx } from "../postgres/database.ts";
+
+/** A key as it is stored: its text is known to its owner only. */
+export interface ApiKey {
+  id: string;
+  merchantId: string;
+  prefix: string;
+  lastFour: string;
+  permissions: Permission[];
+  note: string | null;
+  createdAt: Date;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  lastUsedAt: Date | null;
+  /** As the audit log names people; null: nobody who is known. */
+  madeBy: string | null;
+  /** The key that it was made in place of. */
+  replaces: string | null;
+}
+
+const COLUMNS = `id, merchant_id as "merchantId", prefix, last_four as "lastFour", permissions, note, created_at as "createdAt",
+  expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt",
+  made_by as "madeBy", replaces`;
+
+const INSERT = prepared(
+  "insert_api_key",
+  `insert into api_keys (id, merchant_id, hash, prefix, last_four, permissions, note, created_at, expires_at, made_by, replaces)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+);
+
+/** Store a new key. `hash`: SHA-256 of its text. */
+export async function insertApiKey(
+  tx: Tx,
+  key: Omit<ApiKey, "revokedAt" | "lastUsedAt" | "permissions"> & { hash: Buffer; permissions: readonly Permission[] },
+) {
+  const { id, merchantId, hash, prefix, lastFour, permissions, note, createdAt, expiresAt, madeBy, replaces } = key;
+  const shown = [prefix, lastFour, permissions, note, createdAt, expiresAt, madeBy, replaces];
+  await tx.run(INSERT, [id, merchantId, hash, ...shown]);
+}
+
+const FIND = prepared("find_api_key", `select ${COLUMNS} from api_keys where hash = $1`);
+
+/** The key with this SHA-256, revoked and expired ones too, or null. The merchant is not known before. */
+export async function findApiKey(tx: Tx, hash: Buffer) {
+  return (await tx.run<ApiKey>(FIND, [hash])).rows[0] ?? null;
+}
+
+const BY_IDS = prepared("api_keys_by_ids", `select ${COLUMNS} from api_keys where id = any($1::uuid[])`);
+
+/** The keys with these ids, of any merchant: how replicas learn of a revocation. */
+export async function apiKeysByIds(tx: Tx, ids: readonly string[]) {
+  return (await tx.run<ApiKey>(BY_IDS, [ids])).rows;
+}
+
+const OF_MERCHANT = prepared(
+  "api_keys_of_merchant",
+  `select ${COLUMNS} from api_keys where merchant_id = $1 order by id`,
+);
+
+/** All keys of a merchant, oldest first. */
+export async function apiKeysOfMerchant(tx: Tx, merchantId: string) {
+  return (await tx.run<ApiKey>(OF_MERCHANT, [merchantId])).rows;
+}
+
+const REVOKE = prepared(
+  "revoke_api_key",
+  "update api_keys set revoked_at = $3 where merchant_id = $1 and id = $2 and revoked_at is null",
+);
+
+/** Revoke a key for good; false when there is none, or it was revoked before. */
+export async function revokeApiKey(tx: Tx, merchantId: string, id: string, now: Date) {
+  return (await tx.run(REVOKE, [merchantId, id, now])).rowCount === 1;
+}
+
+const LOCK = prepared("hold_api_key", `select ${COLUMNS} from api_keys where merchant_id = $1 and id = $2 for update`);
+
+/** A key of a merchant, and nobody else changes it until the transaction ends. */
+export async function lockApiKey(tx: Tx, merchantId: string, id: string) {
+  return (await tx.run<ApiKey>(LOCK, [merchantId, id])).rows[0] ?? null;
+}
+
+const SUCCESSOR = prepared(
+  "find_successor",
+  `select ${COLUMNS} from api_keys where merchant_id = $1 and replaces = $2 and revoked_at is null order by id desc limit 1`,
+);
+
+/** The key that was made in place of this one and was not revoked. */
+export async function findSuccessor(tx: Tx, merchantId: string, id: string) {
+  return (await tx.run<ApiKey>(SUCCESSOR, [merchantId, id])).rows[0] ?? null;
+}
+
+const EXPIRE = prepared(
+  "expire_api_key",
+  `update api_keys set expires_at = least(expires_at, $3) where merchant_id = $1 and id = $2 and revoked_at is null
+   returning expires_at as "expiresAt"`,
+);
+
+/** Let a key work until this moment of service time at the latest; returns when it ends, null for a revoked one. */
+export async function expireApiKey(tx: Tx, merchantId: string, id: string, at: Date) {
+  return (await tx.run<{ expiresAt: Date }>(EXPIRE, [merchantId, id, at])).rows[0]?.expiresAt ?? null;
+}
+
+const TOUCH = prepared(
+  "touch_api_keys",
+  `update api_keys set last_used_at = used.at
+   from unnest($1::uuid[], $2::timestamptz[]) as used (id, at)
+   where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
+);
+
+/** Write when keys were last used: id and moment of each. Ids must be sorted, so that two replicas lock in one order. */
+export async function touchApiKeys(tx: Tx, used: readonly (readonly [id: string, at: Date])[]) {
+  await tx.run(TOUCH, [used.map(([id]) => id), used.map(([, at]) => at.toISOString())]);
+}

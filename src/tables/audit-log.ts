@@ -1,0 +1,77 @@
+import type { Actor } from "../domain/person.ts";
+import { prepared, type Tx } from "../postgres/database.ts";
+
+/** Somebody changed something. Nothing in it is secret. */
+export interface AuditEntry {
+  id: string;
+  /** Service time. */
+  at: Date;
+  personId: string | null;
+  actor: string;
+  /** `noun.verb`: key.created, webhook.changed. */
+  deed: string;
+  /** The changed object, by the name that people use. */
+  object: string;
+  /** The old and the new value, and other details for a reader. */
+  details: Record<string, unknown>;
+  address: string | null;
+}
+
+const INSERT = prepared(
+  "insert_audited",
+  `insert into audit_log (merchant_id, id, at, person_id, actor, deed, object, details, address)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+);
+
+/** Write down a change, in its transaction. */
+export async function writeAuditEntry(
+  tx: Tx,
+  merchantId: string,
+  actor: Actor,
+  change: Pick<AuditEntry, "deed" | "object"> & { details?: Record<string, unknown> },
+  ports: { now(): Date; newId(): string },
+) {
+  const { deed, object, details = {} } = change;
+  const values = [actor.personId, actor.name, deed, object, JSON.stringify(details), actor.address];
+  await tx.run(INSERT, [merchantId, ports.newId(), ports.now(), ...values]);
+}
+
+const ALLOW_ERASURE = prepared("say_erasing", "select set_config('dunlin.erasing', 'on', true)");
+const REDACT = prepared(
+  "redact_audited",
+  `update audit_log set object = 'erased', details = '{}'
+   where merchant_id = $1 and deed in ('recovery.stopped', 'delivery.replayed') and object = any($2::text[])`,
+);
+
+/** Lets this transaction, which must be the table owner's, change and delete entries of the audit log. */
+export async function allowErasure(tx: Tx) {
+  await tx.run(ALLOW_ERASURE);
+}
+
+/** Removes these invoices and events from the audit log, and the reasons that people gave. Actor, action and time stay. The transaction must be the table owner's. */
+export async function redactAuditEntries(tx: Tx, merchantId: string, ids: readonly string[]) {
+  await allowErasure(tx);
+  await tx.run(REDACT, [merchantId, ids]);
+}
+
+export interface AuditFilter {
+  actor?: string | undefined;
+  /** A noun, such as `key`: every deed on it. */
+  noun?: string | undefined;
+  /** Only what came before this one. */
+  before?: string | undefined;
+}
+
+const LIST = prepared(
+  "list_audited",
+  `select id, at, person_id as "personId", actor, deed, object, details, address from audit_log
+   where merchant_id = $1 and ($2::text is null or actor = $2) and ($3::text is null or deed like $3 || '.%')
+     and ($4::uuid is null or id < $4)
+   order by id desc limit $5`,
+);
+
+/** Returns the changes, newest first. */
+export async function listAuditEntries(tx: Tx, merchantId: string, filter: AuditFilter, limit: number) {
+  const values = [merchantId, filter.actor ?? null, filter.noun ?? null, filter.before ?? null, limit];
+  return (await tx.run<AuditEntry>(LIST, values)).rows;
+}

@@ -1,0 +1,45 @@
+import type { Invoice } from "../domain/invoice.ts";
+import { encodeTextArray } from "../postgres/binary-array.ts";
+import { prepared, type Tx } from "../postgres/database.ts";
+
+/** A bill of a customer, and how its first case went, if it had one. */
+export interface CustomerInvoice
+  extends Pick<Invoice, "id" | "customerId" | "state" | "amount" | "currency" | "createdAt"> {
+  subscriptionId: string | null;
+  /** It has an open case in which something is planned or was asked for. */
+  isPlanned: boolean;
+  /** When it was first seen unpaid. */
+  unpaidAt: Date | null;
+  /** When the payment that ended a case is dated. */
+  paidAt: Date | null;
+}
+
+/** A customer of many thousand bills has the same habits as one of a few. */
+const INVOICES_PER_CUSTOMER_MAX = 16;
+
+const OF_CUSTOMERS = prepared(
+  "bills_of_customers",
+  `select i.*, k.unpaid_at as "unpaidAt", k.paid_at as "paidAt", k.planned as "isPlanned"
+   from unnest($2::text[]) as c (id)
+   cross join lateral (
+     select id, customer_id as "customerId", subscription_id as "subscriptionId", state, amount, currency, created_at as "createdAt" from invoices
+     where merchant_id = $1 and customer_id = c.id and created_at > $3
+     order by created_at desc, id limit ${INVOICES_PER_CUSTOMER_MAX}) i
+   cross join lateral (
+     select min(unpaid_at) as unpaid_at, max(paid_at) as paid_at,
+       coalesce(bool_or(ended_at is null and exists (
+         select 1 from recovery_actions r
+         where r.merchant_id = $1 and r.case_id = cases.id and r.status in ('SCHEDULED', 'SENT'))), false) as planned
+     from cases where merchant_id = $1 and invoice_id = i.id) k
+   order by i.id`,
+);
+
+/** The latest bills of these customers that were made after `since`, a few of each, in the order of their ids. */
+export async function latestInvoicesOfCustomers(
+  tx: Tx,
+  merchantId: string,
+  customerIds: readonly string[],
+  since: Date,
+) {
+  return (await tx.run<CustomerInvoice>(OF_CUSTOMERS, [merchantId, encodeTextArray(customerIds, "text"), since])).rows;
+}

@@ -1,0 +1,65 @@
+import { prepared, type Tx } from "../postgres/database.ts";
+
+const UNDELIVERED = prepared(
+  "undelivered",
+  `select (select count(*) from events where merchant_id = $1 and exhausted_at is not null) as exhausted,
+     waiting, failed
+   from (select count(*) as waiting, count(*) filter (where attempts > 0) as failed from deliveries where merchant_id = $1) d`,
+);
+
+/** A merchant's events that are not delivered. */
+export interface UndeliveredCounts {
+  /** Used up their attempts and were not replayed. */
+  exhausted: number;
+  /** For their next attempt. */
+  waiting: number;
+  /** Of those, how many have failed already. */
+  failed: number;
+}
+
+/** Counted anew. */
+export async function countUndelivered(tx: Tx, merchantId: string) {
+  return (await tx.run<UndeliveredCounts>(UNDELIVERED, [merchantId])).rows[0]!;
+}
+
+// Both are planned for the day that is asked about: for any day, reading all of a merchant's attempts looks as cheap.
+const FIGURES = prepared(
+  "",
+  `select count(*) filter (where round = 1 and number = 1) as "firstAttempts",
+     count(*) filter (where round = 1 and number = 1 and success) as "firstSuccesses",
+     percentile_cont(0.95) within group (order by duration_ms) filter (where success) as "p95Ms"
+   from delivery_attempts where merchant_id = $1 and started_at >= $2`,
+);
+
+/** How a merchant's attempts go. */
+export interface DeliveryFigures {
+  firstAttempts: number;
+  firstSuccesses: number;
+  /** Of attempts that succeeded; null when none did. */
+  p95Ms: number | null;
+}
+
+/** Of the attempts that began since then. */
+export async function readDeliveryFigures(tx: Tx, merchantId: string, since: Date) {
+  return (await tx.run<DeliveryFigures>(FIGURES, [merchantId, since])).rows[0]!;
+}
+
+const BY_HOUR = prepared(
+  "",
+  `select floor(extract(epoch from started_at - $2::timestamptz) / 3600)::int4 as hour,
+     count(*) filter (where success) as delivered, count(*) filter (where not success) as failed
+   from delivery_attempts where merchant_id = $1 and started_at >= $2 group by 1 order by 1`,
+);
+
+/** Attempts of one hour. */
+export interface HourlyAttempts {
+  /** 0 is the hour that begins at the moment that was asked about. */
+  hour: number;
+  delivered: number;
+  failed: number;
+}
+
+/** Attempts that began since then, by the hour; hours without one are left out. */
+export async function countAttemptsByHour(tx: Tx, merchantId: string, since: Date) {
+  return (await tx.run<HourlyAttempts>(BY_HOUR, [merchantId, since])).rows;
+}

@@ -1,0 +1,36 @@
+import { prepared, type Tx } from "../postgres/database.ts";
+
+// Fenced: only who sends for the merchant now may say how its endpoint does.
+const LEASE_FENCE = "from bucket_leases l where m.id = $1 and l.bucket = m.bucket and l.epoch = $2";
+
+const FAILING = prepared(
+  "mark_endpoint_failing",
+  `update merchants m set webhook_failing_since = $3 ${LEASE_FENCE} and m.webhook_failing_since is null`,
+);
+
+/** Every attempt since `since` (service time) has failed. */
+export async function markEndpointFailing(tx: Tx, merchantId: string, epoch: number, since: Date) {
+  await tx.run(FAILING, [merchantId, epoch, since]);
+}
+
+const RECOVERED = prepared(
+  "clear_endpoint_failing",
+  `update merchants m set webhook_failing_since = null ${LEASE_FENCE} and m.webhook_failing_since is not null`,
+);
+
+/** An attempt succeeded. */
+export async function clearEndpointFailing(tx: Tx, merchantId: string, epoch: number) {
+  await tx.run(RECOVERED, [merchantId, epoch]);
+}
+
+const PAUSE = prepared(
+  "pause_failing_endpoint",
+  `update merchants m set webhook_paused = true, webhook_paused_at = $3, webhook_paused_by = 'dunlin', updated_at = $3
+   ${LEASE_FENCE} and not m.webhook_paused and m.webhook_failing_since <= $4
+   returning m.id`,
+);
+
+/** Let the merchant's deliveries wait from `now` on, if every attempt since `since` or longer has failed; whether that was done. */
+export async function pauseFailingEndpoint(tx: Tx, merchantId: string, epoch: number, now: Date, since: Date) {
+  return (await tx.run(PAUSE, [merchantId, epoch, now, since])).rowCount > 0;
+}

@@ -1,0 +1,240 @@
+import { prepared, type Tx } from "../postgres/database.ts";
+import { deleteRecoveryActions } from "./recovery-actions.ts";
+
+const OPEN_INVOICES = prepared(
+  "open_invoices_of_customer",
+  `select distinct invoice_id as id from (
+     select invoice_id from cases where merchant_id = $1 and customer_id = $2 and coalesce(ended_at, 'infinity') = 'infinity' limit $3) k`,
+);
+const INVOICES = prepared(
+  "invoices_of_customer",
+  `select id from (
+     (select id from invoices where merchant_id = $1 and customer_id = $2 limit $3)
+     union (select invoice_id from cases where merchant_id = $1 and customer_id = $2 limit $3)
+   ) i limit $3`,
+);
+
+/** Up to `limit` invoices with data of this customer; those in recovery come first. None: there are no more. */
+export async function invoicesOfCustomer(tx: Tx, merchantId: string, customerId: string, limit: number) {
+  const ids = async (statement: typeof INVOICES) =>
+    (await tx.run<{ id: string }>(statement, [merchantId, customerId, limit])).rows.map(({ id }) => id);
+  const open = await ids(OPEN_INVOICES);
+  return open.length > 0 ? open : await ids(INVOICES);
+}
+
+const LOCK_INVOICES = prepared(
+  "hold_invoices_of_customer",
+  `select id from invoices where merchant_id = $1 and id = any($2::text[]) and customer_id = $3 order by id for update`,
+);
+
+/** Locks those of the invoices that are this customer's by now, and returns them. */
+export async function lockInvoicesOfCustomer(tx: Tx, merchantId: string, ids: readonly string[], customerId: string) {
+  return (await tx.run<{ id: string }>(LOCK_INVOICES, [merchantId, ids, customerId])).rows.map(({ id }) => id);
+}
+
+const LOCK_CASES = prepared(
+  "hold_cases_to_delete",
+  `select id from cases
+   where merchant_id = $1 and invoice_id = any($2::text[]) and (customer_id = $3 or invoice_id = any($4::text[]))
+   order by id for update`,
+);
+
+/** Locks the cases of `own`, and those of `invoiceIds` that are the customer's; waits for whoever steps one. */
+export async function lockCasesToDelete(
+  tx: Tx,
+  merchantId: string,
+  invoiceIds: readonly string[],
+  customerId: string,
+  own: readonly string[],
+) {
+  return (await tx.run<{ id: string }>(LOCK_CASES, [merchantId, invoiceIds, customerId, own])).rows.map(({ id }) => id);
+}
+
+const deleteOfCasesStatement = (table: string, text: string) => prepared(`delete_${table}_of_cases`, text);
+const OF_CASES = "merchant_id = $1 and case_id = any($2::uuid[])";
+const EVENT_IDS = `select id from events where ${OF_CASES}`;
+const DELETE_WAITING = deleteOfCasesStatement(
+  "deliveries",
+  `delete from deliveries where merchant_id = $1 and event_id = any(array(${EVENT_IDS})) returning event_id as id`,
+);
+const DELETE_ATTEMPTS = deleteOfCasesStatement(
+  "delivery_attempts",
+  `delete from delivery_attempts where merchant_id = $1 and event_id = any(array(${EVENT_IDS}))`,
+);
+const DELETE_EVENTS = deleteOfCasesStatement("events", `delete from events where ${OF_CASES} returning id`);
+const DELETE_DECISIONS = deleteOfCasesStatement("decisions", `delete from decisions where ${OF_CASES}`);
+const DELETE_DUE = deleteOfCasesStatement("due_cases", `delete from due_cases where ${OF_CASES}`);
+const DELETE_CASES = prepared("delete_cases", "delete from cases where merchant_id = $1 and id = any($2::uuid[])");
+
+/**
+ * Deletes all that was decided and sent in cases that are locked, and takes their actions out of the totals of lists. The merchant's clock is locked. The
+ * cases stay, and their pokes: whoever takes one whose case is gone drops it.
+ *
+ * @returns the events that are gone, and which of them were not delivered yet
+ */
+export async function deleteCaseContents(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+  const values = [merchantId, caseIds];
+  const waiting = await tx.run<{ id: string }>(DELETE_WAITING, values);
+  await tx.run(DELETE_ATTEMPTS, values);
+  const events = await tx.run<{ id: string }>(DELETE_EVENTS, values);
+  await tx.run(DELETE_DECISIONS, values);
+  await tx.run(DELETE_DUE, values);
+  await deleteRecoveryActions(tx, merchantId, caseIds);
+  return { events: events.rows.map(({ id }) => id), withdrawn: waiting.rows.map(({ id }) => id) };
+}
+
+const REASSIGN_CASES = prepared(
+  "hand_over_cases",
+  `update cases k set customer_id = i.customer_id from invoices i
+   where k.merchant_id = $1 and k.id = any($2::uuid[]) and k.ended_at is not null
+     and i.merchant_id = $1 and i.id = k.invoice_id and i.customer_id <> $3
+   returning k.id`,
+);
+
+/** Gives ended cases on invoices that are another customer's by now to that one: they say that the invoice was given up. Returns their ids. */
+export async function reassignCases(tx: Tx, merchantId: string, caseIds: readonly string[], customerId: string) {
+  return (await tx.run<{ id: string }>(REASSIGN_CASES, [merchantId, caseIds, customerId])).rows.map(({ id }) => id);
+}
+
+/** Deletes cases that are locked and empty. */
+export async function deleteCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
+  await tx.run(DELETE_CASES, [merchantId, caseIds]);
+}
+
+const TRANSACTIONS_ON = prepared(
+  "transactions_on_invoices",
+  "select id from transactions where merchant_id = $1 and invoice_id = any($2::text[])",
+);
+const CONFLICTS = prepared(
+  "delete_invoice_conflicts",
+  "delete from invoice_conflicts where merchant_id = $1 and invoice_id = any($2::text[])",
+);
+const ENTRIES = prepared(
+  "delete_experiment_invoices",
+  `delete from experiment_invoices where merchant_id = $1
+     and experiment_id = any(array(select id from experiments where merchant_id = $1)) and invoice_id = any($2::text[])`,
+);
+const DELETE_INVOICES = prepared(
+  "delete_invoices",
+  "delete from invoices where merchant_id = $1 and id = any($2::text[])",
+);
+
+/**
+ * Deletes invoices that are locked with their attempts and their places in experiments, whose sums stay. Their cases are gone.
+ *
+ * @param kept  ids of rows that stay all the same
+ */
+export async function deleteInvoices(
+  tx: Tx,
+  merchantId: string,
+  invoiceIds: readonly string[],
+  kept: { invoices: readonly string[]; transactions: readonly string[] } = { invoices: [], transactions: [] },
+) {
+  const values = [merchantId, invoiceIds];
+  const { rows } = await tx.run<{ id: string }>(TRANSACTIONS_ON, values);
+  await deleteTransactions(
+    tx,
+    merchantId,
+    rows.map(({ id }) => id),
+    kept.transactions,
+  );
+  await tx.run(CONFLICTS, values);
+  await tx.run(ENTRIES, values);
+  const goneIds = kept.invoices.length === 0 ? invoiceIds : invoiceIds.filter((id) => !kept.invoices.includes(id));
+  await tx.run(DELETE_INVOICES, [merchantId, goneIds]);
+}
+
+const DELETE_OBSERVED = prepared(
+  "delete_watched_retries",
+  "delete from watched_retries where merchant_id = $1 and transaction_id = any($2::text[])",
+);
+const DELETE_TRANSACTIONS = prepared(
+  "delete_transactions",
+  "delete from transactions where merchant_id = $1 and id = any($2::text[])",
+);
+
+/** Deletes attempts. For those that are kept, it deletes only the record that they were observed. */
+export async function deleteTransactions(
+  tx: Tx,
+  merchantId: string,
+  ids: readonly string[],
+  kept: readonly string[] = [],
+) {
+  await tx.run(DELETE_OBSERVED, [merchantId, ids]);
+  const goneIds = kept.length === 0 ? ids : ids.filter((id) => !kept.includes(id));
+  await tx.run(DELETE_TRANSACTIONS, [merchantId, goneIds]);
+}
+
+const TRANSACTIONS = prepared(
+  "transactions_of_customer",
+  "select id from transactions where merchant_id = $1 and customer_id = $2 limit $3",
+);
+
+/** Up to `limit` attempts that name this customer. */
+export async function transactionsOfCustomer(tx: Tx, merchantId: string, customerId: string, limit: number) {
+  const { rows } = await tx.run<{ id: string }>(TRANSACTIONS, [merchantId, customerId, limit]);
+  return rows.map(({ id }) => id);
+}
+
+/** What of an attempt tells who paid with what. */
+const PAYER_COLUMNS =
+  `customer_id, subscription_id, customer_timezone, payment_method_id, payment_gateway_transaction_id, payment_gateway_error_message,
+  card_bin, card_last4, card_fingerprint, card_country, card_issuer, card_expiry_month, card_expiry_year`.split(/,\s+/);
+const CLEAR_PAYER = prepared(
+  "forget_payer",
+  `update transactions t set ${PAYER_COLUMNS.map((column) => `${column} = null`).join(", ")}
+   where merchant_id = $1 and id = any($2::text[]) and state in ('PAID', 'REFUNDED', 'PENDING', 'DISPUTED')
+     and exists (select from invoices i where i.merchant_id = $1 and i.id = t.invoice_id)
+   returning id`,
+);
+
+/** Takes the payer out of those of the attempts that bear on what is owed on an invoice that is there, and returns their ids. */
+export async function clearPayer(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
+  return (await tx.run<{ id: string }>(CLEAR_PAYER, [merchantId, ids])).rows.map(({ id }) => id);
+}
+
+const ENTRIES_OF = prepared(
+  "delete_experiment_invoices_of_customer",
+  `delete from experiment_invoices where merchant_id = $1
+     and experiment_id = any(array(select id from experiments where merchant_id = $1)) and customer_id = $2`,
+);
+const SUBSCRIPTIONS_OF = prepared(
+  "delete_subscriptions_of_customer",
+  "delete from subscriptions where merchant_id = $1 and customer_id = $2",
+);
+
+/** Deletes what belongs to a customer and to no invoice. It reads all subscriptions of the merchant. */
+export async function deleteRestOfCustomer(tx: Tx, merchantId: string, customerId: string) {
+  await tx.run(SUBSCRIPTIONS_OF, [merchantId, customerId]);
+  await tx.run(ENTRIES_OF, [merchantId, customerId]);
+}
+
+const COUNTS = prepared(
+  "customer_counts",
+  `select
+     (select count(*) from subscriptions where merchant_id = $1 and customer_id = $2) as subscriptions,
+     (select count(*) from invoices where merchant_id = $1 and customer_id = $2) as invoices,
+     (select count(*) from transactions where merchant_id = $1
+       and (customer_id = $2 or invoice_id = any(array(select id from invoices where merchant_id = $1 and customer_id = $2)))) as transactions,
+     (select count(*) from cases where merchant_id = $1 and customer_id = $2) as cases,
+     (select count(*) from recovery_actions where merchant_id = $1 and customer_id = $2) as actions,
+     (select count(*) from cases k join events e on e.merchant_id = $1 and e.case_id = k.id where k.merchant_id = $1 and k.customer_id = $2) as events,
+     (select count(*) from experiment_invoices where merchant_id = $1
+       and experiment_id = any(array(select id from experiments where merchant_id = $1)) and customer_id = $2) as "experimentInvoices"`,
+);
+
+/** Numbers of a customer's records. */
+export interface CustomerCounts {
+  subscriptions: number;
+  invoices: number;
+  transactions: number;
+  cases: number;
+  actions: number;
+  events: number;
+  experimentInvoices: number;
+}
+
+/** Counts a customer's records. It reads all subscriptions of the merchant. */
+export async function countCustomerRecords(tx: Tx, merchantId: string, customerId: string): Promise<CustomerCounts> {
+  return (await tx.run<CustomerCounts>(COUNTS, [merchantId, customerId])).rows[0]!;
+}

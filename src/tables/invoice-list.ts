@@ -1,0 +1,140 @@
+import type { EndReason } from "../domain/case.ts";
+import type { InvoiceState } from "../domain/invoice.ts";
+import { prepared, type Tx } from "../postgres/database.ts";
+
+/**
+ * What became of a case: `recovered` was paid after an instruction that succeeded, also after its end, `paid` without one, `lost` ended unpaid,
+ * `stopped` ended because nothing was to be paid any more, and `watched` is left to the merchant's own system, by an experiment or in shadow mode.
+ */
+export const OUTCOMES = ["open", "recovered", "paid", "lost", "stopped", "watched"] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+export interface InvoiceFilter {
+  outcome?: Outcome | undefined;
+  customerId?: string | undefined;
+  subscriptionId?: string | undefined;
+  invoiceId?: string | undefined;
+  currency?: string | undefined;
+  /** When the case ended: the first inclusive, the second not. */
+  endedFrom?: Date | undefined;
+  endedTo?: Date | undefined;
+}
+
+const WHERE = `c.merchant_id = $1 and ($2::text is null or c.outcome = $2) and ($3::text is null or c.customer_id = $3)
+  and ($4::text is null or c.subscription_id = $4) and ($5::text is null or c.invoice_id = $5)
+  and ($6::text is null or c.currency = $6)`;
+const CONDITION_SQL = { any: WHERE, ended: `${WHERE} and c.ended_at >= $7 and c.ended_at < $8` };
+const LONG_AGO = new Date(0);
+const FAR_AHEAD = new Date("9999-01-01");
+
+function conditions(merchantId: string, filter: InvoiceFilter) {
+  const { outcome = null, customerId = null, subscriptionId = null, invoiceId = null, currency = null } = filter;
+  const values: unknown[] = [merchantId, outcome, customerId, subscriptionId, invoiceId, currency];
+  const { endedFrom = null, endedTo = null } = filter;
+  if (endedFrom === null && endedTo === null) return { part: "any" as const, values };
+  return { part: "ended" as const, values: [...values, endedFrom ?? LONG_AGO, endedTo ?? FAR_AHEAD] };
+}
+
+/** An invoice that is or was in recovery, as a list shows it: one row for each case. */
+export interface ListedInvoice {
+  caseId: string;
+  invoiceId: string;
+  customerId: string;
+  subscriptionId: string | null;
+  state: InvoiceState;
+  amount: number;
+  currency: string;
+  outcome: Outcome;
+  endReason: EndReason | null;
+  openedAt: Date;
+  endedAt: Date | null;
+  /** Retries that were asked for. */
+  asked: number;
+  /** Of the planned action; null when none is. */
+  nextAt: Date | null;
+}
+
+// Planned anew each time, for the filters that are there: a plan for any of them took minutes where these take milliseconds.
+const listStatement = (part: keyof typeof CONDITION_SQL, first: number) =>
+  prepared(
+    "",
+    `select c.id as "caseId", c.invoice_id as "invoiceId", c.customer_id as "customerId", c.subscription_id as "subscriptionId",
+       i.state, c.amount, c.currency, c.outcome, c.end_reason as "endReason", c.opened_at as "openedAt", c.ended_at as "endedAt",
+       (select count(*) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id and r.type = 'RETRY'
+         and r.decided_at is not null) as asked,
+       (select min(r.ideal_retry_time) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id
+         and r.status = 'SCHEDULED' and r.decided_at is null) as "nextAt"
+     from cases c join invoices i on i.merchant_id = c.merchant_id and i.id = c.invoice_id
+     where ${CONDITION_SQL[part]} and c.id < $${first} order by c.id desc limit $${first + 1}`,
+  );
+const LIST = { any: listStatement("any", 7), ended: listStatement("ended", 9) };
+
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** Cases with their invoices, latest first. `before`: only those whose id comes before it. */
+export async function listInvoices(
+  tx: Tx,
+  merchantId: string,
+  filter: InvoiceFilter,
+  before: string | undefined,
+  limit: number,
+) {
+  const { part, values } = conditions(merchantId, filter);
+  return (await tx.run<ListedInvoice>(LIST[part], [...values, before ?? LAST_ID, limit])).rows;
+}
+
+/** Cases of one outcome and one currency. `amount` in minor units: a sum may be larger than a number holds. */
+export interface OutcomeSum {
+  outcome: Outcome;
+  currency: string;
+  n: number;
+  amount: string;
+}
+
+const sumsStatement = (part: keyof typeof CONDITION_SQL) =>
+  prepared(
+    "",
+    `select c.outcome, c.currency, count(*) as n, sum(c.amount)::text as amount
+     from cases c where ${CONDITION_SQL[part]} group by 1, 2 order by 2, 1`,
+  );
+const SUMS = { any: sumsStatement("any"), ended: sumsStatement("ended") };
+
+/** How many cases a filter picks and for how much, by outcome and currency: what belongs to different currencies is never added. */
+export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFilter) {
+  const { part, values } = conditions(merchantId, filter);
+  return (await tx.run<OutcomeSum>(SUMS[part], values)).rows;
+}
+
+// Each span by itself: grouped by a function of the moment, all rows would be sorted first.
+const ENDED = prepared(
+  "",
+  `select s.span - 1 as span, k.*
+   from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as s (since, until, span)
+   cross join lateral (
+     select outcome, currency, count(*) as n, sum(amount)::text as amount
+     from cases where merchant_id = $1 and ended_at >= s.since and ended_at < s.until group by 1, 2) k
+   order by s.span, k.currency, k.outcome`,
+);
+
+const FAILED = prepared(
+  "",
+  `select outcome, count(*) as n from cases
+   where merchant_id = $1 and ended_at >= $2 and unpaid_at >= $2 and unpaid_at < $3 group by 1`,
+);
+
+/** How many of the cases that became unpaid in a span of time, and are over, have each outcome. They ended after it began, so the index by their end answers alone. */
+export async function countFailed(tx: Tx, merchantId: string, from: Date, to: Date) {
+  return (await tx.run<Pick<OutcomeSum, "outcome" | "n">>(FAILED, [merchantId, from, to])).rows;
+}
+
+/** Cases that ended in a span of time, with one outcome and in one currency. */
+export interface EndedSum extends OutcomeSum {
+  /** Which one: 0 begins at the first of the bounds. */
+  span: number;
+}
+
+/** Cases that ended between the first and the last of these moments by the spans between them. `bounds`: two or more, ascending. */
+export async function sumEnded(tx: Tx, merchantId: string, bounds: readonly Date[]) {
+  const moments = bounds.map((at) => at.toISOString());
+  return (await tx.run<EndedSum>(ENDED, [merchantId, moments.slice(0, -1), moments.slice(1)])).rows;
+}

@@ -1,0 +1,296 @@
+import { type Database, prepared, type Tx } from "../postgres/database.ts";
+
+/** The model of all merchants that share. */
+export const SHARED_MODEL = "00000000-0000-0000-0000-000000000000";
+
+export interface StoredModel {
+  layout: string;
+  version: number;
+}
+
+/** Numbers of a part of a model. */
+export interface StoredPart {
+  name: string;
+  numbers: Buffer;
+}
+
+/** The lesson that was learned last. */
+export interface TrainingCursor {
+  notedAt: Date;
+  lessonId: string;
+}
+
+/** How far a merchant's outcomes were learned, and in what it differs from the others that share. */
+export interface MerchantTrainingState extends TrainingCursor {
+  lessons: number;
+  version: number;
+  numbers: Buffer;
+}
+
+const MODEL = prepared("learned_model", "select layout, version from learned_models where merchant_id = $1");
+
+/** Which version of a model there is; null: nothing was learned yet. */
+export async function findModel(tx: Tx, modelId: string) {
+  return (await tx.run<StoredModel>(MODEL, [modelId])).rows[0] ?? null;
+}
+
+const OTHER_LAYOUTS = prepared(
+  "models_of_other_layouts",
+  "select merchant_id as id from learned_models where layout <> $1",
+);
+
+/** The models that were stored by an earlier program, or by a later one. */
+export async function modelsOfOtherLayouts(tx: Tx, layout: string) {
+  return (await tx.run<{ id: string }>(OTHER_LAYOUTS, [layout])).rows.map(({ id }) => id);
+}
+
+/** Where the model of a merchant is, and what is its own in it. */
+export interface MerchantModelRef {
+  modelId: string;
+  /** null: nothing was learned yet. */
+  layout: string | null;
+  version: number | null;
+  own: Buffer | null;
+}
+
+const OF_MERCHANT = prepared(
+  "model_of_merchant",
+  `select w.id as "modelId", g.layout, g.version, l.numbers as own
+   from merchants m
+   cross join lateral (select case when m.shares_learning then '${SHARED_MODEL}' else m.id end as id) w
+   left join learned_models g on g.merchant_id = w.id
+   left join learned_merchants l on l.merchant_id = m.id and m.shares_learning
+   where m.id = $1`,
+);
+
+/** Null when there is no such merchant. */
+export async function modelOfMerchant(tx: Tx, merchantId: string) {
+  return (await tx.run<MerchantModelRef>(OF_MERCHANT, [merchantId])).rows[0] ?? null;
+}
+
+const TRAINING_EXAMPLE_COUNT = prepared(
+  "lessons_of_model",
+  `select coalesce(sum(l.lessons), 0)::int4 as n from learned_merchants l join merchants m on m.id = l.merchant_id
+   where $1 = case when m.shares_learning then '${SHARED_MODEL}' else m.id end`,
+);
+
+/** How many outcomes a model has trained on in this installation, of all merchants that train it. */
+export async function countTrainingExamples(tx: Tx, modelId: string) {
+  return (await tx.run<{ n: number }>(TRAINING_EXAMPLE_COUNT, [modelId])).rows[0]!.n;
+}
+
+const PARTS = prepared(
+  "learned_parts",
+  "select name, numbers, version from learned_parts where merchant_id = $1 and version > $2",
+);
+
+/** The parts of a model that were written after this version. */
+export async function partsSince(tx: Tx, modelId: string, version: number) {
+  return (await tx.run<StoredPart & { version: number }>(PARTS, [modelId, version])).rows;
+}
+
+const MERCHANT = prepared(
+  "learned_merchant",
+  `select noted_at as "notedAt", lesson_id as "lessonId", lessons, version, numbers
+   from learned_merchants where merchant_id = $1`,
+);
+
+/** Null while nothing was learned from the merchant. */
+export async function findMerchantTrainingState(tx: Tx, merchantId: string) {
+  return (await tx.run<MerchantTrainingState>(MERCHANT, [merchantId])).rows[0] ?? null;
+}
+
+// By the first row of an index. Asked whether there is any, PostgreSQL reads the whole table for who has nothing to learn: it takes every third row to come later.
+const existsAfterSql = (table: string, moment: string) =>
+  `(select r.id from ${table} r
+    where r.merchant_id = m.id and r.${moment} <= $1 and r.${moment} >= coalesce(l.noted_at, '-infinity')
+      and (r.${moment}, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
+    order by r.${moment}, r.id limit 1) is not null`;
+
+const WAITING = prepared(
+  "merchants_with_lessons",
+  `select m.id from merchants m left join learned_merchants l on l.merchant_id = m.id
+   where (${existsAfterSql("recovery_actions", "executed_at")} or ${existsAfterSql("watched_retries", "noted_at")})
+     and m.id <> all($3::uuid[])
+   order by l.noted_at nulls first, m.id limit $2`,
+);
+
+/** Merchants with outcomes up to `until` that nobody has learned, but for `excludedEventIds`; whose learning is furthest behind comes first. */
+export async function merchantsWithTrainingExamples(tx: Tx, until: Date, leftOut: readonly string[], limit: number) {
+  return (await tx.run<{ id: string }>(WAITING, [until, limit, leftOut])).rows.map(({ id }) => id);
+}
+
+const firstAfterSql = (table: string, moment: string, transactionId: string) =>
+  `(select id, case_id as "caseId", ${moment} as "notedAt", ${transactionId} as "transactionId" from ${table}
+    where merchant_id = $1 and ${moment} <= $2 and (${moment}, id) > ($3, $4)
+    order by ${moment}, id limit $5)`;
+
+// Both are noted at moments of the merchant's clock, so they are in one order; ids tell apart what was noted at the same moment.
+const TRAINING_EXAMPLES = prepared(
+  "lessons",
+  `select l.*,
+     (select chance from decisions where merchant_id = $1 and case_id = l."caseId" and action_id = l.id
+      order by number desc limit 1) as said
+   from (
+     select * from (
+       ${firstAfterSql("recovery_actions", "executed_at", "null")}
+       union all
+       ${firstAfterSql("watched_retries", "noted_at", "transaction_id")}
+     ) every order by "notedAt", id limit $5
+   ) l order by "notedAt", id`,
+);
+
+/** A retry whose outcome is to be learned. */
+export interface TrainingExampleRow {
+  /** Of the action that asked for it, or of the watched retry. */
+  id: string;
+  caseId: string;
+  notedAt: Date;
+  /** Of a watched retry; null: Dunlin asked for it. */
+  transactionId: string | null;
+  /** The chance of approval that was said when it was decided; null: none was, or nobody kept it. */
+  said: number | null;
+}
+
+/** The first outcomes after the cursor, up to `until`, in the order in which they were noted. */
+export async function trainingExamplesAfter(
+  tx: Tx,
+  merchantId: string,
+  until: Date,
+  cursor: TrainingCursor | null,
+  limit: number,
+) {
+  const after = cursor ? [cursor.notedAt, cursor.lessonId] : [new Date(0), SHARED_MODEL];
+  return (await tx.run<TrainingExampleRow>(TRAINING_EXAMPLES, [merchantId, until, ...after, limit])).rows;
+}
+
+const FIRST_MODEL = prepared(
+  "insert_learned_model",
+  `insert into learned_models (merchant_id, layout, version, changed_at) values ($1, $2, 1, $3)
+   on conflict (merchant_id) do nothing`,
+);
+const NEXT_MODEL = prepared(
+  "advance_learned_model",
+  "update learned_models set version = version + 1, changed_at = $3 where merchant_id = $1 and layout = $2 and version = $4",
+);
+const SAVE_PARTS = prepared(
+  "save_learned_parts",
+  `insert into learned_parts (merchant_id, name, version, numbers)
+   select $1::uuid, p.name, $2::int8, p.numbers from unnest($3::text[], $4::bytea[]) as p (name, numbers)
+   on conflict (merchant_id, name) do update set version = excluded.version, numbers = excluded.numbers`,
+);
+const FIRST_MERCHANT = prepared(
+  "insert_learned_merchant",
+  `insert into learned_merchants (merchant_id, noted_at, lesson_id, lessons, version, numbers)
+   values ($1, $2, $3, $4, 1, $5) on conflict (merchant_id) do nothing`,
+);
+const NEXT_MERCHANT = prepared(
+  "advance_learned_merchant",
+  `update learned_merchants set noted_at = $2, lesson_id = $3, lessons = lessons + $4, version = version + 1, numbers = $5
+   where merchant_id = $1 and version = $6`,
+);
+
+/** What was learned from a merchant's next outcomes. */
+export interface TrainingResult {
+  modelId: string;
+  layout: string;
+  /** The versions that were read; 0: there was none. */
+  modelVersion: number;
+  merchantVersion: number;
+  /** Parts of the model that changed. */
+  parts: readonly StoredPart[];
+  merchantId: string;
+  cursor: TrainingCursor;
+  lessons: number;
+  own: Buffer;
+}
+
+/**
+ * Write what was learned, and that it was, in one transaction.
+ *
+ * @returns false when somebody else wrote meanwhile: then nothing is written, and what was learned here is void
+ */
+export async function saveTrainingResult(db: Database, learning: TrainingResult, now: Date): Promise<boolean> {
+  const { modelId, layout, modelVersion, merchantId, merchantVersion, parts, cursor, lessons, own } = learning;
+  try {
+    await db.transaction(async (tx) => {
+      const model =
+        modelVersion === 0
+          ? await tx.run(FIRST_MODEL, [modelId, layout, now])
+          : await tx.run(NEXT_MODEL, [modelId, layout, now, modelVersion]);
+      const values = [merchantId, cursor.notedAt, cursor.lessonId, lessons, own];
+      const merchant =
+        merchantVersion === 0
+          ? await tx.run(FIRST_MERCHANT, values)
+          : await tx.run(NEXT_MERCHANT, [...values, merchantVersion]);
+      if (model.rowCount + merchant.rowCount !== 2) throw new ConcurrentTraining();
+      await tx.run(SAVE_PARTS, partValues(modelId, modelVersion + 1, parts));
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof ConcurrentTraining) return false;
+    throw error;
+  }
+}
+
+class ConcurrentTraining extends Error {}
+
+const partValues = (modelId: string, version: number, parts: readonly StoredPart[]) => [
+  modelId,
+  version,
+  parts.map(({ name }) => name),
+  parts.map(({ numbers }) => numbers),
+];
+
+const REPLACE_MODEL = prepared(
+  "renew_learned_model",
+  "update learned_models set layout = $2, version = version + 1, changed_at = $3 where merchant_id = $1 and version = $4",
+);
+const DROP_PARTS = prepared("drop_learned_parts", "delete from learned_parts where merchant_id = $1");
+const DROP_CURSORS = prepared(
+  "drop_learned_cursors",
+  `delete from learned_merchants l using merchants m
+   where m.id = l.merchant_id and $1 = case when m.shares_learning then '${SHARED_MODEL}' else m.id end`,
+);
+
+/**
+ * Begin a model anew from these parts, which are all it has: those that there were go, and with them the cursors of those who taught
+ * it, so that their outcomes are learned again.
+ *
+ * @param renewed.version  of the model that is given up
+ * @returns false when somebody wrote after that version: then nothing is changed
+ */
+export async function replaceModel(
+  db: Database,
+  renewed: { modelId: string; layout: string; version: number; parts: readonly StoredPart[] },
+  now: Date,
+): Promise<boolean> {
+  const { modelId, layout, version, parts } = renewed;
+  return await db.transaction(async (tx) => {
+    if ((await tx.run(REPLACE_MODEL, [modelId, layout, now, version])).rowCount === 0) return false;
+    await tx.run(DROP_PARTS, [modelId]);
+    await tx.run(DROP_CURSORS, [modelId]);
+    await tx.run(SAVE_PARTS, partValues(modelId, version + 1, parts));
+    return true;
+  });
+}
+
+const ACQUIRE_LEASE = prepared(
+  "take_learner_lease",
+  `update learner_lease set owner = $1, expires_at = $3
+   where id = 1 and (owner is not distinct from $1 or owner is null or expires_at <= $2)`,
+);
+const RELEASE_LEASE = prepared(
+  "release_learner_lease",
+  "update learner_lease set owner = null, expires_at = null where id = 1 and owner = $1",
+);
+
+/** Take or keep the right to learn until `expiresAt`; false while somebody else has it. Both moments in real time. */
+export async function acquireLearnerLease(tx: Tx, owner: string, realNow: Date, expiresAt: Date): Promise<boolean> {
+  return (await tx.run(ACQUIRE_LEASE, [owner, realNow, expiresAt])).rowCount === 1;
+}
+
+/** Let another one learn at once. */
+export async function releaseLearnerLease(tx: Tx, owner: string) {
+  await tx.run(RELEASE_LEASE, [owner]);
+}

@@ -1,0 +1,61 @@
+import type { Role } from "../domain/role.ts";
+import { prepared, type Tx } from "../postgres/database.ts";
+
+/** A person who works for a merchant. */
+export interface Member {
+  personId: string;
+  email: string;
+  name: string;
+  role: Role;
+  createdAt: Date;
+  /** Real time of the last page; null: none of late. */
+  seenAt: Date | null;
+}
+
+const LIST = prepared(
+  "members_of_merchant",
+  `select b.person_id as "personId", p.email, p.name, b.role, b.created_at as "createdAt",
+     (select max(s.seen_at) from sessions s where s.person_id = p.id) as "seenAt"
+   from members b join people p on p.id = b.person_id where b.merchant_id = $1
+   order by array_position(array['owner','admin','developer','viewer'], b.role), p.email`,
+);
+
+/** Everybody who works for a merchant, owners first. */
+export async function membersOf(tx: Tx, merchantId: string) {
+  return (await tx.run<Member>(LIST, [merchantId])).rows;
+}
+
+const LOCK = prepared(
+  "hold_members",
+  `select person_id as "personId", role from members where merchant_id = $1 order by person_id for update`,
+);
+
+/** The members, and nobody else changes them until the transaction ends. */
+export async function lockMembers(tx: Tx, merchantId: string) {
+  return (await tx.run<{ personId: string; role: Role }>(LOCK, [merchantId])).rows;
+}
+
+const ADD = prepared(
+  "add_member",
+  `insert into members (merchant_id, person_id, role, created_at) values ($1, $2, $3, $4)
+   on conflict (merchant_id, person_id) do nothing`,
+);
+
+/** Make a person a member; false when the person is one already, whatever the role. */
+export async function addMember(tx: Tx, merchantId: string, personId: string, role: Role, now: Date) {
+  return (await tx.run(ADD, [merchantId, personId, role, now])).rowCount === 1;
+}
+
+const SET_ROLE = prepared("set_role", "update members set role = $3 where merchant_id = $1 and person_id = $2");
+
+/** Give a member another role. Hold the members first, so that an owner is left. */
+export async function setRole(tx: Tx, merchantId: string, personId: string, role: Role) {
+  await tx.run(SET_ROLE, [merchantId, personId, role]);
+}
+
+const REMOVE = prepared("remove_member", "delete from members where merchant_id = $1 and person_id = $2");
+
+/** End a membership; the person stays, and other merchants' memberships too. */
+export async function removeMember(tx: Tx, merchantId: string, personId: string) {
+  await tx.run(REMOVE, [merchantId, personId]);
+}

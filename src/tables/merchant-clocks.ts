@@ -1,0 +1,32 @@
+import { prepared, type Tx } from "../postgres/database.ts";
+
+const READ = prepared("merchant_clock", "select last_at as at from merchant_clocks where merchant_id = $1");
+
+/** The last moment given to what a merchant lists: all that has one up to it is committed. null: none was given. */
+export async function merchantClock(tx: Tx, merchantId: string): Promise<Date | null> {
+  return (await tx.run<{ at: Date }>(READ, [merchantId])).rows[0]?.at ?? null;
+}
+
+const ADVANCE = prepared(
+  "advance_merchant_clock",
+  `insert into merchant_clocks (merchant_id, last_at) values ($1, $2)
+   on conflict (merchant_id) do update
+     set last_at = greatest(excluded.last_at, merchant_clocks.last_at + interval '1 millisecond')
+   returning last_at as at`,
+);
+const SET_LOCK_TIMEOUT = prepared("merchant_clock_wait", "select set_config('lock_timeout', $1, true)");
+
+/**
+ * The moment for what this transaction lists: `now`, or just after the last one given. The row stays locked until the
+ * commit, so moments are in commit order, and a reader who sees one has seen all before it.
+ *
+ * @param waitMs  how long another transaction that lists something is waited for; without it, as long as for any lock
+ * @throws where that one takes longer: see `isLockTimeout`
+ */
+export async function advanceMerchantClock(tx: Tx, merchantId: string, now: Date, waitMs?: number): Promise<Date> {
+  const [, { rows }] = await Promise.all([
+    waitMs === undefined ? null : tx.run(SET_LOCK_TIMEOUT, [`${waitMs}`]),
+    tx.run<{ at: Date }>(ADVANCE, [merchantId, now]),
+  ]);
+  return rows[0]!.at;
+}

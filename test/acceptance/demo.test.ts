@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import pino from "pino";
+import { startEmbedded } from "../../src/postgres/embedded/start.ts";
+import { createProgram } from "../dunlin-program.ts";
+import { findFreePort } from "../free-port.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "dunlin-demo-"));
+const { run } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a demo whose port is taken says so and ends at once, with exit code 69", { timeout: 60_000 }, async (t) => {
+  const other = createServer().listen(0, "127.0.0.1");
+  t.after(() => other.close());
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  const { code, out, err } = await run(["demo"], { DUNLIN_PORT: String(port) });
+  assert.equal(code, 69);
+  assert.match(err, /DUNLIN_PORT .* is in use/);
+  assert.doesNotMatch(out, /Discarded/);
+  const ports = { DUNLIN_PORT: String(await findFreePort()), DUNLIN_METRICS_PORT: String(port) };
+  assert.match((await run(["demo"], ports)).err, new RegExp(`DUNLIN_METRICS_PORT \\(.*:${port}\\) +is in use`));
+});
+
+test("a demo leaves alone what another one that runs has in its folder", { timeout: 60_000 }, async (t) => {
+  const dataDir = join(folder, "data", "demo", "postgres");
+  const other = await startEmbedded({ dataDir, log: pino({ level: "silent" }) });
+  t.after(() => other.stop());
+  const { code, out, err } = await run(["demo"], { DUNLIN_PORT: String(await findFreePort()) });
+  assert.equal(code, 1);
+  assert.match(err, /another service runs on .*demo.postgres: stop it/);
+  assert.doesNotMatch(out, /Discarded/);
+  assert.ok(existsSync(join(dataDir, "cluster", "PG_VERSION")));
+});
+
+test("the demo says what it discards and how its API is called, and ends with a command that tells more as it stands", async () => {
+  const environment = { DUNLIN_PORT: String(await findFreePort()) };
+  const { code, out } = await run(["demo", "--day-seconds", "1", "--seconds", "12"], environment);
+  assert.equal(code, 0);
+  assert.match(out, /^Discarded +what the demo before left in .*demo$/m);
+  for (const name of ["CA file", "Key file"]) assert.ok(existsSync(new RegExp(`^${name} +(.+)$`, "m").exec(out)![1]!));
+  const [, said, words] = /^ {2}DUNLIN_DATA="(.+)" npx dunlin (explain inv_\d+)$/m.exec(out)!;
+  const explained = await run(words!.split(" "), { DUNLIN_DATA: said! });
+  assert.equal(explained.code, 0, explained.err);
+  assert.match(explained.out, /^Times are those of .*\nLast done .*\n[\s\S]*\nWhat happened so far\?\n/);
+});

@@ -1,0 +1,104 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pino from "pino";
+import { type Database, openDatabase } from "../../../src/postgres/database.ts";
+import { startEmbedded } from "../../../src/postgres/embedded/start.ts";
+import type { PostgresProcesses } from "./postgres-processes.ts";
+import type { RecordPusher } from "./record-pusher.ts";
+import type { ServiceProcess } from "./service-process.ts";
+import { countWaiting, digestTables, readStoredRows, type StoredRows } from "./stored-rows.ts";
+
+/** Where the run happens, and whom to tell what went wrong. */
+export interface TortureRun {
+  dataDir: string;
+  postgres: PostgresProcesses;
+  service: ServiceProcess;
+  broken(invariant: string, says: string): void;
+  print(line: string): void;
+}
+
+interface Draining {
+  pushing: RecordPusher;
+  db: Database;
+  merchantId: string;
+  /** Service time. */
+  now(): Date;
+  rate: number;
+}
+
+const DRAIN_MS = 60_000;
+const SETTLE_MS_MAX = 90_000;
+const TERMINATE_MS = 35_000;
+/** What is due for longer than this is overdue; real time. */
+const OVERDUE_MS = 1_000;
+/** Every loop has looked several times by then. */
+const QUIET_PERIOD_MS = 3_000;
+
+/** The faults are over: what is due goes out; then everybody pays, and nothing is left to do. */
+export async function waitUntilDrained(draining: Draining, { service, broken, print }: TortureRun) {
+  const { pushing, db, merchantId, now, rate } = draining;
+  const began = Date.now();
+  await service.revive();
+  await waitForAcknowledgement(pushing.stopBilling().then(pushing.idle));
+  const left = () => countWaiting(db, merchantId, new Date(now().getTime() - OVERDUE_MS * rate));
+  const overdue = await waitUntilZero(DRAIN_MS, async () => (await left()).overdue);
+  if (overdue > 0) broken("I3", `${overdue} deliveries are still overdue after ${DRAIN_MS} ms`);
+  const drainedMs = Date.now() - began;
+  await waitForAcknowledgement(pushing.settle());
+  const unsettled = await waitUntilZero(SETTLE_MS_MAX, async () => {
+    const { deliveries, cases } = await left();
+    return deliveries + cases;
+  });
+  if (unsettled > 0)
+    broken("I3", `${unsettled} deliveries and cases are not at rest ${SETTLE_MS_MAX} ms after all was paid`);
+  print(`drained in ${drainedMs} ms, at rest after ${Date.now() - began} ms`);
+}
+
+/** Stop the service; look at the database; start it again with nobody there, stop it: the database is as it was. */
+export async function verifyRestart(place: TortureRun, merchantId: string): Promise<StoredRows> {
+  const { service, broken } = place;
+  await terminateService(place);
+  const before = await withReopenedDatabase(place, async (db) => ({
+    rows: await readStoredRows(db, merchantId),
+    tables: await digestTables(db),
+  }));
+  await service.start();
+  await sleep(QUIET_PERIOD_MS);
+  await terminateService(place);
+  const tables = await withReopenedDatabase(place, digestTables);
+  for (const [name, digest] of before.tables)
+    if (tables.get(name) !== digest) broken("I17", `a restart changed ${name}: ${digest}, then ${tables.get(name)}`);
+  return before.rows;
+}
+
+async function terminateService({ service, postgres, broken }: TortureRun) {
+  const { code, ms } = await service.terminate();
+  if (code !== 0 || ms > TERMINATE_MS) broken("I12", `after SIGTERM it ended with ${code} in ${ms} ms`);
+  if (postgres.postmaster() !== null) broken("I12", "PostgreSQL still runs after the service has stopped");
+}
+
+/** By the product's own way, as the last user of the server. */
+async function withReopenedDatabase<T>({ dataDir }: TortureRun, read: (db: Database) => Promise<T>): Promise<T> {
+  const log = pino({ level: "error" }, pino.destination(2));
+  const embedded = await startEmbedded({ dataDir: join(dataDir, "postgres"), log, mode: "borrow" });
+  const db = openDatabase(embedded.address, 1, () => {});
+  try {
+    return await read(db);
+  } finally {
+    await db.close();
+    await embedded.stop();
+  }
+}
+
+async function waitForAcknowledgement(pushed: Promise<void>) {
+  const isDone = await Promise.race([pushed.then(() => true), sleep(DRAIN_MS, false, { ref: false })]);
+  if (!isDone) throw new Error(`the service did not acknowledge everything within ${DRAIN_MS} ms`);
+}
+
+/** How many are left when none is, or when time is up. The database may be on its way back from the last fault. */
+async function waitUntilZero(limitMs: number, count: () => Promise<number>) {
+  let left = Number.POSITIVE_INFINITY;
+  for (const deadline = Date.now() + limitMs; left > 0 && Date.now() < deadline; await sleep(200))
+    left = await count().catch(() => left);
+  return left;
+}

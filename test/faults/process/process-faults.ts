@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { integerBetween, keyedRandom, pickWeighted } from "../../../simulator/world/keyed-random.ts";
+import type { PostgresProcesses } from "./postgres-processes.ts";
+import type { ServiceProcess } from "./service-process.ts";
+
+export type Fault = "service" | "postgres" | "backend" | "stop" | "both";
+/** Right when this happened, in the same turn of our event loop: that is when a promise is easiest to break. */
+export type Trigger =
+  | "at any moment"
+  | "on an acknowledgement"
+  | "in a large batch"
+  | "on a webhook"
+  | "on a webhook's 200";
+const TRIGGERS = [
+  ["at any moment", 1],
+  ["on an acknowledgement", 1],
+  ["in a large batch", 1.5],
+  ["on a webhook", 1],
+  ["on a webhook's 200", 1],
+] as const;
+/** When nothing of the kind happens, the fault comes all the same. */
+const TRIGGER_MS = 2_000;
+/** A large batch is on its way, or being stored, for about so long. */
+const BATCH_TRIGGER_MS = 30;
+const RECOVERY_MS_MAX = 45_000;
+
+/** Moments that somebody may wait for. */
+export interface FaultMoments {
+  happened(trigger: Trigger): void;
+  next(trigger: Trigger): Promise<void>;
+}
+
+export function createFaultTriggers(): FaultMoments {
+  const waiting = new Map<Trigger, () => void>();
+  return {
+    happened(trigger) {
+      waiting.get(trigger)?.();
+      waiting.delete(trigger);
+    },
+    next: (trigger) => new Promise((resolve) => waiting.set(trigger, resolve)),
+  };
+}
+
+/** `kills` times the service and PostgreSQL, and fewer of the others, in an order that the seed decides. */
+function drawFaults(seed: number, kills: number): Fault[] {
+  const few = kills < 4 ? 0 : Math.ceil(kills / 4);
+  const all = [
+    ...Array<Fault>(kills).fill("service"),
+    ...Array<Fault>(kills).fill("postgres"),
+    ...Array<Fault>(few).fill("backend"),
+    ...Array<Fault>(few).fill("stop"),
+    ...Array<Fault>(few).fill("both"),
+  ];
+  return all
+    .map((fault, index) => ({ fault, at: keyedRandom(seed, "order", index) }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ fault }) => fault);
+}
+
+export interface FaultOptions {
+  seed: number;
+  kills: number;
+  /** Real time by which the last fault should be over. */
+  until: number;
+  service: ServiceProcess;
+  postgres: PostgresProcesses;
+  moments: FaultMoments;
+  print(line: string): void;
+  onBroken(problem: string): void;
+}
+
+export interface Faults {
+  faults: Fault[];
+  /** From when to when the service slept. */
+  stops: [number, number][];
+}
+
+/** Let all faults happen, one after the other, each when the service has come back from the one before. */
+export async function injectFaults(options: FaultOptions): Promise<Faults> {
+  const { seed, moments, print } = options;
+  const stops: Faults["stops"] = [];
+  const faults = drawFaults(seed, options.kills);
+  const began = Date.now();
+  for (const [index, fault] of faults.entries()) {
+    const draw = (what: string) => keyedRandom(seed, what, index);
+    const share = Math.max(0, options.until - Date.now()) / (faults.length - index);
+    await sleep(share * (0.3 + 0.5 * draw("pause")));
+    await options.service.revive();
+    const trigger = pickWeighted(draw("trigger"), TRIGGERS);
+    const make = prepareFault(fault, draw, options);
+    if (trigger !== "at any moment")
+      await Promise.race([moments.next(trigger), sleep(TRIGGER_MS, undefined, { ref: false })]);
+    if (trigger === "in a large batch") await sleep(BATCH_TRIGGER_MS * draw("batch"));
+    const at = Date.now();
+    const what = await make();
+    if (fault === "stop") stops.push([at, Date.now()]);
+    // What was answered before the fault may still arrive.
+    await sleep(100);
+    const back = await Promise.race([
+      moments.next("on an acknowledgement").then(() => true),
+      sleep(RECOVERY_MS_MAX, false, { ref: false }),
+    ]);
+    const seconds = ((at - began) / 1000).toFixed(1).padStart(6);
+    print(`${seconds} s  ${what} ${trigger}; ${back ? `back after ${Date.now() - at} ms` : "not back"}`);
+    if (!back) options.onBroken(`no acknowledgement within ${RECOVERY_MS_MAX} ms after ${what}`);
+  }
+  return { faults, stops };
+}
+
+/** Everything that takes time is done before the moment comes. */
+function prepareFault(fault: Fault, draw: (what: string) => number, { service, postgres }: FaultOptions) {
+  const all = draw("all") < 0.5;
+  const again = async () => {
+    const pid = service.pid();
+    await service.kill();
+    await service.start();
+    return `kill -9 of the service (${pid})`;
+  };
+  if (fault === "service") return again;
+  if (fault === "stop")
+    return async () => {
+      const ms = integerBetween(draw("stop"), 2_000, 7_000);
+      service.signal("SIGSTOP");
+      await sleep(ms);
+      service.signal("SIGCONT");
+      return `SIGSTOP of the service for ${ms} ms`;
+    };
+  const { pids, fire } = fault === "backend" ? postgres.aimAtBackend(draw("backend")) : postgres.aim(all);
+  const who = all ? `all ${pids.length} processes of PostgreSQL (${pids[0]})` : `the postmaster (${pids[0]})`;
+  return async () => {
+    fire();
+    if (fault === "backend") return `kill -9 of a PostgreSQL backend (${pids[0]})`;
+    return fault === "both" ? `${await again()} and ${who}` : `kill -9 of ${who}`;
+  };
+}

@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createClient, type RecoveryAction } from "#sdk";
+import { createScratchSettings } from "../../../bench/scratch-database.ts";
+import { integerBetween, keyedRandom } from "../../../simulator/world/keyed-random.ts";
+import { createApiKey } from "../../../src/auth/api-keys.ts";
+import { createMerchant } from "../../../src/merchants/merchant-settings.ts";
+import { start } from "../../../src/start.ts";
+import { exitWhenInterrupted, removeAtExit } from "../../test-server.ts";
+import { startExecutions } from "./executions.ts";
+
+export interface SyncCampaignOptions {
+  seed: number;
+  kills: number;
+  perSecond: number;
+}
+
+/** How long a copier lives from its first word on: often not long enough for a page. */
+const PROCESS_LIFE_MS = [0, 600] as const;
+/** Without a further action for so long, the copier is stuck. */
+const STUCK_MS = 60_000;
+
+/** A copy is kept of a service that executes actions, by a program that is killed again and again; then both are compared. */
+export async function runSyncCampaign({ seed, kills, perSecond }: SyncCampaignOptions) {
+  const { settings, log, remove } = await createScratchSettings();
+  removeAtExit(settings.dataDir);
+  exitWhenInterrupted();
+  const onFatal = (error: Error) => {
+    throw error;
+  };
+  const running = await start({ settings, roles: new Set(["api"]), log, onFatal });
+  try {
+    const { db, ports, secretKeys } = running.store;
+    const merchant = await createMerchant(db, "Copied", {}, secretKeys, ports);
+    const permissions = ["read:recovery_actions"] as const;
+    const { apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions }, ports);
+    const ca = running.caPath!;
+    const file = join(settings.dataDir, "copy.sqlite");
+    const executions = await startExecutions(running.store, merchant.id, perSecond, seed);
+    const copier = () => startCopier([settings.baseUrl, apiKey, ca, file]);
+
+    const problems: string[] = [];
+    for (let n = 0; n < kills && problems.length === 0; n++) {
+      const copying = await copier();
+      await sleep(integerBetween(keyedRandom(seed, "life", n), ...PROCESS_LIFE_MS));
+      if (!(await copying.kill())) problems.push(`copier ${n + 1} ended by itself: ${copying.errors()}`);
+    }
+    const { executed, perSecond: reached } = await executions.stop();
+    const last = await copier();
+    await waitUntilCaughtUp(file, executed);
+    // An action too many would come now.
+    await sleep(300);
+    if (!(await last.kill())) problems.push(`the last copier ended by itself: ${last.errors()}`);
+    problems.push(
+      ...findDifferences(readCopy(file), await listOriginal(settings.baseUrl, apiKey, readFileSync(ca, "utf8"))),
+    );
+    return { executed, reached, problems };
+  } finally {
+    await running.stop();
+    await remove();
+  }
+}
+
+async function startCopier(words: readonly string[]) {
+  const child: ChildProcess = spawn(process.execPath, [join(import.meta.dirname, "sync-copier.ts"), ...words], {
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  let errors = "";
+  child.stderr!.on("data", (chunk) => {
+    errors += chunk;
+  });
+  await Promise.race([once(child, "message"), once(child, "exit")]);
+  return {
+    errors: () => errors,
+    /** @returns false when it had ended already */
+    async kill() {
+      if (child.exitCode !== null) return false;
+      child.kill("SIGKILL");
+      await once(child, "exit");
+      return child.signalCode === "SIGKILL";
+    },
+  };
+}
+
+/** Resolves when the copy has so many actions, or no more come. */
+async function waitUntilCaughtUp(file: string, count: number) {
+  const db = new DatabaseSync(file, { readOnly: true });
+  const counting = db.prepare("select count(*) as copied from actions");
+  let best = -1;
+  for (let sinceMs = performance.now(); performance.now() - sinceMs < STUCK_MS; await sleep(200)) {
+    const copied = Number(counting.get()!.copied);
+    if (copied > best) sinceMs = performance.now();
+    best = Math.max(best, copied);
+    if (best >= count) break;
+  }
+  db.close();
+}
+
+/** The actions that the copier has stored, in the order of arrival. */
+function readCopy(file: string): RecoveryAction[] {
+  if (!existsSync(file)) return [];
+  const db = new DatabaseSync(file);
+  const rows = db.prepare("select action from actions order by place").all();
+  db.close();
+  return rows.map(({ action }) => JSON.parse(String(action)));
+}
+
+/** The executed actions of the service, read backwards. */
+async function listOriginal(baseUrl: string, apiKey: string, ca: string): Promise<RecoveryAction[]> {
+  const client = createClient({ baseUrl, apiKey, ca });
+  const actions: RecoveryAction[] = [];
+  for await (const action of client.recoveryActions.list({ orderBy: "executed_at" })) actions.push(action);
+  client.close();
+  return actions.reverse();
+}
+
+function findDifferences(copied: readonly RecoveryAction[], listed: readonly RecoveryAction[]): string[] {
+  const problems = copied.length === listed.length ? [] : [`${copied.length} were copied of ${listed.length}`];
+  const place = listed.findIndex((action, n) => JSON.stringify(action) !== JSON.stringify(copied[n]));
+  if (place >= 0)
+    problems.push(`at ${place}: ${JSON.stringify(copied[place])} in the copy, ${JSON.stringify(listed[place])} listed`);
+  return problems;
+}
