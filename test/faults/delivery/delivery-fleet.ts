@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Environment } from "../process/service-process.ts";
 
-const PROGRAM = join(import.meta.dirname, "..", "..", "bin", "dunlin.js");
+const PROGRAM = join(import.meta.dirname, "../../..", "bin", "dunlin.js");
 const PRELOAD = join(import.meta.dirname, "source-address.ts");
 const READY_MS = 60_000;
 /** An attempt may take 30 s; SIGTERM to exit may take 35. */

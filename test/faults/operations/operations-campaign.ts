@@ -35,7 +35,7 @@ export interface CampaignOptions {
   print(line: string): void;
 }
 
-const ROOT = join(import.meta.dirname, "..", "..");
+const ROOT = join(import.meta.dirname, "../../..");
 const COPIED_PATHS = ["bin", "docs", "migrations", "sdk", "simulator", "lab", "src", "openapi.json", "package.json"];
 const WORKERS = 3;
 const MERCHANTS = 6;

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-const ROOT = join(import.meta.dirname, "..", "..");
+const ROOT = join(import.meta.dirname, "../../..");
 const PROGRAM = join(ROOT, "bin", "dunlin.js");
 /** A start may have to wait for what a killed PostgreSQL left behind. */
 const READY_MS = 60_000;
