@@ -2,7 +2,7 @@ import { cp, mkdtemp, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { type Address, prepared } from "../src/postgres/database.ts";
+import { type Address, prepared, type Tx } from "../src/postgres/database.ts";
 import { migrate } from "../src/postgres/migrate.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { removeAtExit } from "./test-server.ts";
@@ -19,9 +19,31 @@ export async function migrateTo(address: Address, last = Number.POSITIVE_INFINIT
   return (await migrate(address, log, { folder, volatile: true })).applied;
 }
 
-/** A database of one's own without any schema. */
+/** Creates a database without any schema. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   const database = await createTestDatabase();
   await database.db.run(prepared("", "drop schema public cascade; create schema public"));
   return database;
+}
+
+/** The last of the migrations that the baseline replaced, as a database of 0.2.0 has it. */
+export const LAST_OF_0_2_0 = {
+  number: 40,
+  name: "0040_explore.sql",
+  checksum: "42bf71a87a80d1a6aa2b83da3d04ee852cafd61f5e5e855a7812586a8d33275d",
+};
+
+/** Makes the history of migrations that of a database which was created by 0.2.0, or by a version before it. */
+export async function pretendHistory({ db }: { db: Tx }, last: { number: number; name: string; checksum: string }) {
+  await db.run(prepared("", "delete from schema_migrations"));
+  for (let number = 1; number <= last.number; number++) {
+    const { name, checksum } = number === last.number ? last : { name: `${number}.sql`, checksum: String(number) };
+    await db.run(
+      prepared(
+        "pretend_migration",
+        "insert into schema_migrations (number, name, checksum, applied_at) values ($1, $2, $3, now())",
+      ),
+      [number, name, checksum],
+    );
+  }
 }

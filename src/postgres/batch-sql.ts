@@ -24,7 +24,7 @@ type ComputedColumn = readonly [name: string, value: string];
 
 /** The date of a version: a first one that the sender does not date is dated by its creation. */
 const VERSION_DATE = "coalesce(updated_at, created_at)";
-/** See migration 0031: the sender gave no date. */
+/** `version_at` of a record that the sender never dated. */
 const NO_VERSION_DATE = "'-infinity'::timestamptz";
 
 /**

@@ -11,6 +11,8 @@ interface Migration {
   name: string;
   checksum: string;
   sql: string;
+  /** The checksum of the migration that this baseline replaces, together with all before it; null if it is no baseline. */
+  replaces: string | null;
 }
 
 export interface MigrateOptions {
@@ -24,11 +26,15 @@ export interface MigrateOptions {
 
 const FOLDER = join(import.meta.dirname, "../../migrations");
 const NO_TRANSACTION = /^-- no-transaction\s*$/m;
+const REPLACES = /^-- replaces \S+ ([0-9a-f]{64})$/m;
 
 /**
  * Brings the schema to the newest version, each file `NNNN_name.sql` in one transaction. Any number of processes may
  * call it at once. A file whose first line is `-- no-transaction` runs outside one: it holds a single statement that
  * can be repeated, since it may be cut short before it is noted as applied.
+ *
+ * The first file may be a baseline: its first line `-- replaces NAME CHECKSUM` names the last of the migrations that it stands for. A
+ * database at that migration is taken over as it is; an older one is refused.
  */
 export async function migrate(address: Address, log: Log, options: MigrateOptions = {}): Promise<{ applied: number }> {
   const known = migrationsUpTo(await readMigrations(options.folder ?? FOLDER), options.like);
@@ -40,7 +46,8 @@ export async function migrate(address: Address, log: Log, options: MigrateOption
     await connection.run(CREATE_TABLE);
     const applied = (await connection.run<AppliedMigration>(READ)).rows;
     checkHistory(applied, known);
-    const pending = known.slice(applied.length);
+    const last = applied.at(-1)?.number ?? 0;
+    const pending = known.filter(({ number }) => number > last);
     // Of a new database each line would say the same.
     const isNew = applied.length === 0;
     for (const migration of pending) {
@@ -74,28 +81,43 @@ const NEWER = prepared(
  * @throws UnknownMigration when one has
  */
 export async function assertSchemaIsNewest(owner: Tx): Promise<void> {
-  const known = (await readdir(FOLDER)).filter((name) => name.endsWith(".sql")).length;
-  const [newer] = (await owner.run<{ name: string }>(NEWER, [known])).rows;
+  const names = (await readdir(FOLDER)).filter((name) => name.endsWith(".sql")).sort();
+  const [newer] = (await owner.run<{ name: string }>(NEWER, [numberOf(names.at(-1)!)])).rows;
   if (newer) throw new UnknownMigration(outdatedError(newer.name));
 }
 
+/** @param like  the migrations of another database, in their order */
 function migrationsUpTo(known: Migration[], like: MigrateOptions["like"]): Migration[] {
-  for (const [index, { name, checksum }] of (like ?? []).entries())
-    if (known[index]?.name !== name || known[index].checksum !== checksum)
+  const last = like?.at(-1);
+  if (!last) return known;
+  const index = known.findIndex(({ name }) => name === last.name);
+  const isBaseline = known[0]?.replaces === last.checksum;
+  if (index < 0 && !isBaseline)
+    throw new UnknownMigration(
+      `it has migration ${last.name}, which this version does not know: use its version, or a newer one`,
+    );
+  const wanted = known.slice(0, isBaseline ? 1 : index + 1);
+  for (const { name, checksum } of wanted.slice(1))
+    if (!like!.some((other) => other.name === name && other.checksum === checksum))
       throw new UnknownMigration(
-        `it has migration ${name}, which this version does not know: use its version, or a newer one`,
+        `it lacks migration ${name} as this version knows it: use its version, or a newer one`,
       );
-  return known.slice(0, like?.length);
+  return wanted;
 }
+
+const numberOf = (name: string) => Number(/^(\d{4})_/.exec(name)?.[1]);
 
 async function readMigrations(folder: string): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
   return Promise.all(
     names.map(async (name, index) => {
-      const number = Number(/^(\d{4})_/.exec(name)?.[1]);
-      if (number !== index + 1) throw new Error(`migration ${name}: its number must be ${index + 1}, with four digits`);
+      const number = numberOf(name);
       const sql = await readFile(join(folder, name), "utf8");
-      return { number, name, checksum: createHash("sha256").update(sql).digest("hex"), sql };
+      const replaces = index === 0 ? (REPLACES.exec(sql)?.[1] ?? null) : null;
+      const expected = index === 0 ? 1 : numberOf(names[0]!) + index;
+      if (number !== expected && replaces === null)
+        throw new Error(`migration ${name}: its number must be ${expected}, with four digits`);
+      return { number, name, checksum: createHash("sha256").update(sql).digest("hex"), sql, replaces };
     }),
   );
 }
@@ -154,17 +176,23 @@ const RECORD = prepared(
 
 type AppliedMigration = Pick<Migration, "number" | "name" | "checksum">;
 
-function checkHistory(applied: AppliedMigration[], known: Migration[]): void {
-  for (const [index, row] of applied.entries()) {
-    const file = known[index];
-    if (!file) {
-      throw new UnknownMigration(outdatedError(row.name));
-    }
-    if (row.number !== file.number || row.checksum !== file.checksum) {
+function checkHistory(applied: readonly AppliedMigration[], known: readonly Migration[]): void {
+  const last = applied.at(-1);
+  const [first] = known;
+  if (!last || !first) return;
+  if (last.number < first.number)
+    throw new UnknownMigration(
+      `the database is at migration ${last.name}, and this version begins after ${first.name}: start Dunlin 0.2.0 on it once, then this version`,
+    );
+  for (const row of applied) {
+    // A baseline stands for all before it.
+    if (row.number < first.number) continue;
+    const file = known[row.number - first.number];
+    if (!file) throw new UnknownMigration(outdatedError(row.name));
+    if (row.checksum !== file.checksum && row.checksum !== file.replaces)
       throw new Error(
         `migration ${file.name} was changed after it was applied (as ${row.name}): restore it, and write a new one`,
       );
-    }
   }
 }
 

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, beforeEach, test } from "node:test";
 import { buildExplanation } from "../explain/answers.ts";
 import { loadExplainedCase } from "../explain/load-explained-case.ts";
-import { prepared } from "../postgres/database.ts";
 import { DAY, HOUR, MINUTE, openStage } from "./stage.fixture.ts";
 
 // Another card is asked for, and banks renew expired ones: whatever comes first.
@@ -23,12 +20,6 @@ const loadAnswers = async () => {
   const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   return new Map(buildExplanation(explained).map(({ question, answer }) => [question, answer.join("\n")]));
 };
-/** What was decided and planned beside the request for another card. */
-const RETRY_FILTERS: Readonly<Record<string, string>> = {
-  decisions: "kind = 'retry'",
-  recovery_actions: "type = 'RETRY'",
-};
-
 /** The customer's new card, as another bill shows it. */
 const newCard = {
   invoiceId: "inv_other",
@@ -174,19 +165,6 @@ test("an endpoint that takes no card change is asked for a try after two of them
   assert.match((await loadAnswers()).get("What is planned now?")!, /\. Banks renew such cards by themselves/);
   await failRetry();
   assert.deepEqual(await listActions(), [failed, failed, "RETRY FAILED", "CARD_CHANGE SCHEDULED"]);
-});
-
-test("a case that an earlier edition left waiting for another card is looked at after the upgrade", async () => {
-  await waitUntilAsked();
-  for (const [table, where] of Object.entries(RETRY_FILTERS))
-    await stage.db.run(prepared(`test_forget_${table}`, `delete from ${table} where ${where}`));
-  await stage.db.run(prepared("test_wait", "update due_cases set due_at = due_at + interval '7 d'"));
-  await stage.decide();
-  assert.deepEqual(await listActions(), ["CARD_CHANGE SENT"]);
-  const migration = readFileSync(join(import.meta.dirname, "../../migrations/0025_barred_cards.sql"), "utf8");
-  await stage.db.run(prepared("test_upgrade", migration.slice(migration.indexOf("insert into case_pokes"))));
-  await stage.decide();
-  assert.deepEqual(await listActions(), ["CARD_CHANGE SENT", "RETRY SCHEDULED"]);
 });
 
 test("a lost card is not tried while another one is awaited", async () => {

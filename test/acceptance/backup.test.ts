@@ -16,7 +16,7 @@ import { maintainDeliveryLogPartitions } from "../../src/tables/delivery-log.ts"
 import { databaseUrlOf } from "../database-url.ts";
 import { createProgram } from "../dunlin-program.ts";
 import { fillMerchants } from "../plans/fill-plans.ts";
-import { migrateTo } from "../schema-versions.ts";
+import { LAST_OF_0_2_0, migrateTo, pretendHistory } from "../schema-versions.ts";
 import { removeAtExit, runOnServer, withDatabaseName } from "../test-server.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dunlin-backup-"));
@@ -25,8 +25,6 @@ const log = pino({ level: "silent" });
 const { run, start } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 const file = join(folder, "all.backup");
 const OWNER = "dunlin_owner_of_backup";
-/** The last migration of the version before balances. */
-const OLDER = 30;
 let server: EmbeddedDatabase;
 let source: Address;
 
@@ -114,10 +112,11 @@ test("partitions and their walls are restored, and rows lie in them", async () =
   );
 });
 
-test("a backup of an older version is restored, and brought up to date", async () => {
+test("a backup of 0.2.0 is restored and brought up to date", async () => {
   const old = await createDatabase("old");
-  await migrateTo(roleAddresses(old, false).owner, OLDER);
+  await migrateTo(roleAddresses(old, false).owner, LAST_OF_0_2_0.number);
   const db = openDatabase(roleAddresses(old, false).owner, 1, () => {});
+  await pretendHistory({ db }, LAST_OF_0_2_0);
   await fillMerchants(db, { first: 1, last: 2, invoices: 50 });
   await db.close();
   const oldFile = join(folder, "old.backup");

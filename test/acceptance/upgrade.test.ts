@@ -1,49 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
 import { prepared } from "../../src/postgres/database.ts";
 import type { TestDatabase } from "../database.ts";
 import { fillMerchants } from "../plans/fill-plans.ts";
-import { createEmptyDatabase, migrateTo } from "../schema-versions.ts";
-
-/** The last migration before versions, balances and conflicts were kept. */
-const BEFORE = 30;
-let database: TestDatabase;
-before(async () => {
-  database = await createEmptyDatabase();
-});
-after(() => database.drop());
+import { readSchemaText } from "../schema/schema-text.ts";
+import { SCHEMA_FILE } from "../schema/write-schema.ts";
+import { createEmptyDatabase, LAST_OF_0_2_0, migrateTo, pretendHistory } from "../schema-versions.ts";
 
 const text = (sql: string) => prepared("", sql);
-
-test("a database from before versions keeps its rows, and knows since when each invoice is unpaid", async () => {
-  await migrateTo(database.address, BEFORE);
-  const { db } = database;
-  await fillMerchants(db, { first: 1, last: 3, invoices: 400 });
-  await db.run(
-    text("update invoices set state = 'PAID', updated_at = updated_at + interval '1 day' where right(id, 1) = '7'"),
-  );
-  await db.run(text("update cases set unpaid_at = unpaid_at - interval '3 days' where right(invoice_id, 1) = '3'"));
-  await db.run(text("update cases set invoice_left = true where right(invoice_id, 1) = '4'"));
-  const counts = async () => {
-    const found = new Map<string, number>();
-    for (const table of ["subscriptions", "invoices", "transactions", "cases", "events", "recovery_actions"])
-      found.set(table, (await db.run<{ n: number }>(text(`select count(*) as n from ${table}`))).rows[0]!.n);
-    return found;
-  };
-  const outcomes = async () =>
-    (await db.run(text("select outcome, count(*) as n from cases group by 1 order by 1"))).rows;
-  const [rows, results] = [await counts(), await outcomes()];
-  assert.ok((await migrateTo(database.address)) > 0);
-  assert.deepEqual([await counts(), await outcomes()], [rows, results]);
-  const since = await db.run<{ last: string; n: number; expected: boolean }>(
-    text(`select right(i.id, 1) as last, count(*) as n,
-              bool_and(i.unpaid_since is not distinct from case right(i.id, 1)
-                when '7' then null when '4' then i.updated_at else c.unpaid_at end) as expected
-            from invoices i join cases c on c.merchant_id = i.merchant_id and c.invoice_id = i.id group by 1 order by 1`),
-  );
-  assert.equal(since.rows.length, 10);
-  for (const { last, n, expected } of since.rows) assert.deepEqual([last, n, expected], [last, 120, true]);
-});
 
 /** Released versions, by the last migration that each has. */
 const RELEASES = { "0.2.0": 40 };
@@ -77,6 +42,7 @@ for (const [release, last] of Object.entries(RELEASES))
     const old = await createEmptyDatabase();
     t.after(() => old.drop());
     await migrateTo(old.address, last);
+    await pretendHistory(old, LAST_OF_0_2_0);
     await fillMerchants(old.db, { first: 1, last: 2, invoices: 200 });
     const columns = await columnsOf(old);
     assert.ok(columns.size > 30);
@@ -84,3 +50,48 @@ for (const [release, last] of Object.entries(RELEASES))
     await migrateTo(old.address);
     assert.deepEqual(await sumsOf(old, columns), before);
   });
+
+test("a database of 0.2.0 has the schema of a new one after the upgrade", async (t) => {
+  const [old, fresh] = [await createEmptyDatabase(), await createEmptyDatabase()];
+  t.after(() => Promise.all([old.drop(), fresh.drop()]));
+  await migrateTo(old.address, LAST_OF_0_2_0.number);
+  await pretendHistory(old, LAST_OF_0_2_0);
+  assert.ok((await migrateTo(old.address)) > 0);
+  await migrateTo(fresh.address);
+  assert.equal(await readSchemaText(old.db), await readSchemaText(fresh.db));
+});
+
+test("a database from before 0.2.0 is refused in one line that names the way, and stays as it is", async (t) => {
+  const old = await createEmptyDatabase();
+  t.after(() => old.drop());
+  await migrateTo(old.address, LAST_OF_0_2_0.number);
+  await pretendHistory(old, { number: 30, name: "0030_latest_attempts.sql", checksum: "30" });
+  await assert.rejects(migrateTo(old.address), {
+    message:
+      "the database is at migration 0030_latest_attempts.sql, and this version begins after 0040_baseline.sql: start Dunlin 0.2.0 on it once, then this version",
+  });
+  assert.equal((await old.db.run(text("select from schema_migrations"))).rowCount, 30);
+});
+
+test("a database whose last migration is not that of 0.2.0 is refused", async (t) => {
+  const old = await createEmptyDatabase();
+  t.after(() => old.drop());
+  await migrateTo(old.address, LAST_OF_0_2_0.number);
+  await pretendHistory(old, { ...LAST_OF_0_2_0, checksum: "0".repeat(64) });
+  await assert.rejects(migrateTo(old.address), /0040_baseline\.sql was changed after it was applied/);
+});
+
+test("schema.sql is the schema of a new database: run npm run schema", async (t) => {
+  const fresh = await createEmptyDatabase();
+  t.after(() => fresh.drop());
+  await migrateTo(fresh.address);
+  assert.equal(readFileSync(SCHEMA_FILE, "utf8"), await readSchemaText(fresh.db));
+});
+
+test("schema.sql creates that schema", async (t) => {
+  const [fresh, copy] = [await createEmptyDatabase(), await createEmptyDatabase()];
+  t.after(() => Promise.all([fresh.drop(), copy.drop()]));
+  await migrateTo(fresh.address);
+  await copy.db.run(text(readFileSync(SCHEMA_FILE, "utf8")));
+  assert.equal(await readSchemaText(copy.db), await readSchemaText(fresh.db));
+});

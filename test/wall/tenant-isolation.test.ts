@@ -176,7 +176,11 @@ test("a login that may make no roles works as the owner behind the same wall, an
   // Its migrations change the rows of all merchants all the same.
   const folder = await mkdtemp(join(tmpdir(), "dunlin-migrations-"));
   await cp(join(import.meta.dirname, "../../migrations"), folder, { recursive: true });
-  const next = `${String((await readdir(folder)).length + 1).padStart(4, "0")}_shout.sql`;
+  const last = (await readdir(folder))
+    .filter((name) => name.endsWith(".sql"))
+    .sort()
+    .at(-1)!;
+  const next = `${String(Number(last.slice(0, 4)) + 1).padStart(4, "0")}_shout.sql`;
   await writeFile(join(folder, next), "update merchants set name = upper(name);");
   await migrate(plain, pino({ level: "silent" }), { volatile: true, folder });
   await rm(folder, { recursive: true });

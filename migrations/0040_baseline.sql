@@ -1,0 +1,771 @@
+-- replaces 0040_explore.sql 42bf71a87a80d1a6aa2b83da3d04ee852cafd61f5e5e855a7812586a8d33275d
+-- The schema of 0.2.0. A database of 0.2.0 is taken over with its data. The migrations before it are no longer part of Dunlin.
+--
+-- Rules for every migration:
+-- - Each key of a merchant's table begins with merchant_id, so the schema can be sharded by merchant.
+-- - Times are parameters (never now()). Ids are UUIDv7, made by the service.
+-- - A new table with a merchant_id gets the policy and the statistics setting below. Tests name a table that lacks them.
+-- Comments on tables and columns are in 0041. The current schema as a whole is in schema.sql.
+
+create table action_counts (
+  merchant_id uuid not null,
+  facets text collate "C" not null,
+  actions int8 not null,
+  constraint action_counts_pkey primary key (merchant_id, facets)
+) with (fillfactor=50);
+
+create table merchants (
+  id uuid not null,
+  name text not null,
+  bucket int2 not null,
+  webhook_url text,
+  webhook_auth text,
+  webhook_credential bytea,
+  webhook_secret bytea,
+  webhook_old_secret bytea,
+  webhook_old_secret_until timestamptz,
+  webhook_sub_paths boolean not null default false,
+  webhook_flat boolean not null default false,
+  webhook_cap int4 not null default 5,
+  webhook_rate int4,
+  webhook_failing_since timestamptz,
+  webhook_paused boolean not null default false,
+  webhook_paused_at timestamptz,
+  webhook_paused_by text,
+  lead_ms int8 not null default 2940000,
+  window_days int4 not null default 28,
+  budget int4 not null default 8,
+  rate_per_second int4 not null default 100,
+  rate_burst int4 not null default 100,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  engine text not null default 'learned',
+  shares_learning boolean not null default true,
+  shadow boolean not null default false,
+  smallest_amount int8 not null default 0,
+  explore boolean,
+  constraint merchants_pkey primary key (id),
+  constraint merchants_bucket_check check ((bucket >= 0) and (bucket <= 63)),
+  constraint merchants_budget_check check ((budget >= 0) and (budget <= 100)),
+  constraint merchants_check check ((webhook_auth is null) = (webhook_credential is null)),
+  constraint merchants_check1 check ((webhook_old_secret is null) = (webhook_old_secret_until is null)),
+  constraint merchants_check2 check ((webhook_secret is not null) or (webhook_old_secret is null)),
+  constraint merchants_check3 check ((webhook_paused_at is null) = (webhook_paused_by is null)),
+  constraint merchants_check4 check (webhook_paused or (webhook_paused_at is null)),
+  constraint merchants_engine_check check (engine = any (array['learned', 'static'])),
+  constraint merchants_lead_ms_check check ((lead_ms >= 0) and (lead_ms <= 86400000)),
+  constraint merchants_name_check check (name <> ''),
+  constraint merchants_rate_burst_check check ((rate_burst >= 1) and (rate_burst <= 1000000)),
+  constraint merchants_rate_per_second_check check ((rate_per_second >= 1) and (rate_per_second <= 1000000)),
+  constraint merchants_smallest_amount_check check (smallest_amount >= 0),
+  constraint merchants_webhook_auth_check check (webhook_auth = any (array['bearer', 'basic'])),
+  constraint merchants_webhook_cap_check check ((webhook_cap >= 1) and (webhook_cap <= 1000)),
+  constraint merchants_webhook_paused_by_check check (webhook_paused_by = any (array['person', 'dunlin'])),
+  constraint merchants_webhook_rate_check check ((webhook_rate >= 1) and (webhook_rate <= 10000)),
+  constraint merchants_webhook_url_check check (webhook_url ~* '^https://'),
+  constraint merchants_window_days_check check ((window_days >= 1) and (window_days <= 365))
+);
+
+create table api_keys (
+  id uuid not null,
+  merchant_id uuid not null,
+  hash bytea not null,
+  prefix text not null,
+  last_four text not null,
+  permissions text[] not null,
+  note text,
+  created_at timestamptz not null,
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  last_used_at timestamptz,
+  made_by text,
+  replaces uuid,
+  constraint api_keys_pkey primary key (id),
+  constraint api_keys_hash_check check (octet_length(hash) = 32),
+  constraint api_keys_hash_key unique (hash),
+  constraint api_keys_merchant_id_fkey foreign key (merchant_id) references merchants(id),
+  constraint api_keys_permissions_check check (cardinality(permissions) > 0)
+);
+
+create table audit_log (
+  merchant_id uuid not null,
+  id uuid not null,
+  at timestamptz not null,
+  person_id uuid,
+  actor text not null,
+  deed text not null,
+  object text not null,
+  details jsonb not null,
+  address text,
+  constraint audit_log_pkey primary key (merchant_id, id)
+);
+
+create table bucket_leases (
+  bucket int2 not null,
+  owner uuid,
+  epoch int8 not null default 0,
+  expires_at timestamptz,
+  backend_pid int4,
+  backend_start timestamptz,
+  constraint bucket_leases_pkey primary key (bucket),
+  constraint bucket_leases_bucket_check check ((bucket >= 0) and (bucket <= 63))
+);
+
+create table case_pokes (
+  merchant_id uuid not null,
+  id uuid not null,
+  part int4 not null,
+  case_ids uuid[] not null,
+  constraint case_pokes_pkey primary key (merchant_id, id, part)
+);
+
+create table cases (
+  merchant_id uuid not null,
+  id uuid not null,
+  invoice_id text not null,
+  customer_id text not null,
+  subscription_id text,
+  unpaid_at timestamptz not null,
+  window_ends_at timestamptz not null,
+  budget int4 not null,
+  opened_at timestamptz not null,
+  ended_at timestamptz,
+  end_reason text,
+  paid_at timestamptz,
+  invoice_left boolean not null default false,
+  arm text not null default 'dunlin',
+  amount int8 not null,
+  currency text not null,
+  recovered boolean not null default false,
+  outcome text collate "C" not null generated always as ( case when (arm <> 'dunlin') then 'watched' when (ended_at is null) then 'open' when recovered then 'recovered' when (end_reason = 'paid') then 'paid' when (end_reason = any (array['voided', 'refunded', 'draft', 'settled'])) then 'stopped' else 'lost' end) stored,
+  constraint cases_pkey primary key (merchant_id, id),
+  constraint cases_arm_check check (arm = any (array['dunlin', 'merchant', 'shadow'])),
+  constraint cases_budget_check check (budget >= 0),
+  constraint cases_check check ((ended_at is null) = (end_reason is null)),
+  constraint cases_check1 check ((paid_at is null) or (end_reason = 'paid')),
+  constraint cases_check2 check (window_ends_at > unpaid_at),
+  constraint cases_end_reason_check check (end_reason = any (array['paid', 'voided', 'uncollectible', 'refunded', 'draft', 'subscription_canceled', 'subscription_expired', 'window_over', 'budget_used', 'hopeless', 'stopped_by_hand', 'settled']))
+);
+create index cases_by_customer on cases (merchant_id, customer_id);
+create index cases_by_invoice on cases (merchant_id, invoice_id);
+create index cases_by_outcome on cases (merchant_id, outcome, id) include (currency, amount);
+create index cases_by_subscription on cases (merchant_id, subscription_id) where ended_at is null;
+create index cases_ended on cases (merchant_id, ended_at) include (outcome, currency, amount, unpaid_at) where ended_at is not null;
+create index cases_ended_with_subscription on cases (merchant_id, subscription_id) where end_reason = any (array['subscription_canceled', 'subscription_expired']);
+create index cases_in_shadow on cases (merchant_id, unpaid_at, id) where arm = 'shadow';
+create unique index cases_open on cases (merchant_id, invoice_id) where ended_at is null;
+create index cases_open_of_customer on cases (merchant_id, customer_id) where coalesce(ended_at, 'infinity'::timestamptz) = 'infinity'::timestamptz;
+
+create table clock_anchor (
+  id int2 not null,
+  real_at timestamptz not null,
+  service_at timestamptz not null,
+  rate float8 not null,
+  constraint clock_anchor_pkey primary key (id),
+  constraint clock_anchor_id_check check (id = 1),
+  constraint clock_anchor_rate_check check (rate > (0)::float8)
+);
+
+create table decisions (
+  merchant_id uuid not null,
+  case_id uuid not null,
+  number int4 not null,
+  made_at timestamptz not null,
+  engine text not null,
+  model_version int8,
+  kind text not null,
+  action_id uuid,
+  ideal_time timestamptz,
+  chance float8,
+  propensity float8,
+  facts text not null,
+  account jsonb not null,
+  constraint decisions_pkey primary key (merchant_id, case_id, number),
+  constraint decisions_chance_check check ((chance >= (0)::float8) and (chance <= (1)::float8)),
+  constraint decisions_check check ((kind = any (array['retry', 'card_change'])) = (ideal_time is not null)),
+  constraint decisions_check1 check ((chance is null) = (propensity is null)),
+  constraint decisions_engine_check check (engine = any (array['learned', 'static'])),
+  constraint decisions_kind_check check (kind = any (array['retry', 'card_change', 'stop', 'wait'])),
+  constraint decisions_number_check check (number >= 1),
+  constraint decisions_propensity_check check ((propensity > (0)::float8) and (propensity <= (1)::float8))
+) partition by range (case_id);
+
+create table deliveries (
+  merchant_id uuid not null,
+  event_id uuid not null,
+  round int4 not null default 1,
+  attempts int2 not null default 0,
+  attempts_max int2 not null,
+  due_at timestamptz not null,
+  constraint deliveries_pkey primary key (merchant_id, event_id),
+  constraint deliveries_attempts_check check (attempts >= 0),
+  constraint deliveries_attempts_max_check check (attempts_max = any (array[6, 7])),
+  constraint deliveries_check check (attempts < attempts_max),
+  constraint deliveries_round_check check (round >= 1)
+) with (fillfactor=70);
+create index deliveries_due on deliveries (merchant_id, due_at, event_id);
+
+create table delivery_attempts (
+  merchant_id uuid not null,
+  event_id uuid not null,
+  round int4 not null,
+  number int2 not null,
+  started_at timestamptz not null,
+  ended_at timestamptz not null,
+  duration_ms int4 not null,
+  ends text,
+  success boolean not null generated always as ((not (ends is distinct from 'delivered'))) stored,
+  status int4,
+  error text,
+  response text,
+  head_id int8,
+  look_up_ms int4,
+  connect_ms int4,
+  tls_ms int4,
+  first_byte_ms int4,
+  constraint delivery_attempts_pkey primary key (merchant_id, event_id, round, number),
+  constraint delivery_attempts_check check (ended_at >= started_at),
+  constraint delivery_attempts_duration_ms_check check (duration_ms >= 0),
+  constraint delivery_attempts_ends_check check (ends = any (array['delivered', 'exhausted'])),
+  constraint delivery_attempts_number_check check ((number >= 1) and (number <= 7))
+) partition by range (event_id);
+create index delivery_attempts_started on only public.delivery_attempts using brin (started_at) with (autosummarize='on');
+
+create table due_cases (
+  merchant_id uuid not null,
+  case_id uuid not null,
+  due_at timestamptz not null,
+  failures int4 not null default 0,
+  constraint due_cases_pkey primary key (merchant_id, case_id)
+) with (fillfactor=70);
+create index due_cases_due on due_cases (merchant_id, due_at, case_id);
+create index due_cases_of_all on due_cases (due_at, merchant_id);
+
+create table events (
+  merchant_id uuid not null,
+  id uuid not null,
+  case_id uuid not null,
+  invoice_id text not null,
+  type text not null,
+  body text not null,
+  created_at timestamptz not null,
+  withdrawn_at timestamptz,
+  exhausted_at timestamptz,
+  constraint events_pkey primary key (merchant_id, id),
+  constraint events_type_check check (type = any (array['recovery_action', 'pause_collection', 'complete_dunning']))
+) with (fillfactor=90);
+create index events_by_case on events (merchant_id, case_id);
+create index events_exhausted on events (merchant_id, id) where exhausted_at is not null;
+create unique index events_once_per_case on events (merchant_id, case_id, type) where type <> 'recovery_action';
+
+create table executed_counts (
+  merchant_id uuid not null,
+  span text not null,
+  starts_at timestamptz not null,
+  facets text collate "C" not null,
+  actions int8 not null,
+  constraint executed_counts_pkey primary key (merchant_id, span, starts_at, facets),
+  constraint executed_counts_span_check check (span = any (array['month', 'day', '3h']))
+) with (fillfactor=50);
+
+create table experiment_invoices (
+  merchant_id uuid not null,
+  experiment_id uuid not null,
+  invoice_id text not null,
+  customer_id text not null,
+  phase text not null,
+  arm text not null,
+  half int2 not null,
+  amount int8 not null,
+  currency text not null,
+  failed_at timestamptz not null,
+  counts_at timestamptz not null,
+  recovered boolean,
+  constraint experiment_invoices_pkey primary key (merchant_id, experiment_id, invoice_id),
+  constraint experiment_invoices_arm_check check (arm = any (array['dunlin', 'merchant'])),
+  constraint experiment_invoices_half_check check (half = any (array[1, 2])),
+  constraint experiment_invoices_phase_check check (phase = any (array['calibration', 'comparison']))
+);
+create index experiment_invoices_by_customer on experiment_invoices (merchant_id, experiment_id, customer_id);
+create index experiment_invoices_waiting on experiment_invoices (merchant_id, experiment_id, counts_at) where recovered is null;
+
+create table experiment_looks (
+  merchant_id uuid not null,
+  experiment_id uuid not null,
+  at timestamptz not null,
+  look jsonb not null,
+  constraint experiment_looks_pkey primary key (merchant_id, experiment_id, at)
+);
+
+create table experiment_tallies (
+  merchant_id uuid not null,
+  experiment_id uuid not null,
+  phase text not null,
+  arm text not null,
+  half int2 not null,
+  measure text not null,
+  customers float8 not null,
+  due float8 not null,
+  got float8 not null,
+  due_due float8 not null,
+  due_got float8 not null,
+  got_got float8 not null,
+  constraint experiment_tallies_pkey primary key (merchant_id, experiment_id, phase, arm, half, measure)
+) with (fillfactor=70);
+
+create table experiments (
+  merchant_id uuid not null,
+  id uuid not null,
+  name text not null,
+  salt text not null,
+  share float8 not null,
+  started_at timestamptz not null,
+  compared_from timestamptz not null,
+  stopped_at timestamptz,
+  maturity_days int4 not null,
+  primary_measure text not null,
+  margin float8 not null,
+  look_at timestamptz,
+  constraint experiments_pkey primary key (merchant_id, id),
+  constraint experiments_check check (compared_from >= started_at),
+  constraint experiments_margin_check check ((margin > (0)::float8) and (margin < (1)::float8)),
+  constraint experiments_maturity_days_check check ((maturity_days >= 1) and (maturity_days <= 365)),
+  constraint experiments_name_check check (name <> ''),
+  constraint experiments_primary_measure_check check (primary_measure ~ '^(count|[A-Z]{3})$'),
+  constraint experiments_share_check check ((share > (0)::float8) and (share < (1)::float8))
+);
+create unique index experiments_running on experiments (merchant_id) where stopped_at is null;
+
+create table people (
+  id uuid not null,
+  email text not null,
+  name text not null,
+  password text,
+  zone text not null default 'UTC',
+  theme text not null default 'system',
+  created_at timestamptz not null,
+  constraint people_pkey primary key (id),
+  constraint people_email_check check (email = lower(email)),
+  constraint people_email_key unique (email),
+  constraint people_name_check check (name <> ''),
+  constraint people_theme_check check (theme = any (array['system', 'light', 'dark']))
+);
+
+create table identities (
+  issuer text not null,
+  subject text not null,
+  person_id uuid not null,
+  created_at timestamptz not null,
+  constraint identities_pkey primary key (issuer, subject),
+  constraint identities_person_id_fkey foreign key (person_id) references people(id),
+  constraint identities_person_id_issuer_key unique (person_id, issuer)
+);
+
+create table installation (
+  id int2 not null,
+  key_check bytea not null,
+  constraint installation_pkey primary key (id),
+  constraint installation_id_check check (id = 1)
+);
+
+create table invites (
+  merchant_id uuid not null,
+  id uuid not null,
+  hash bytea not null,
+  role text not null,
+  email text,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  used_at timestamptz,
+  revoked_at timestamptz,
+  made_by uuid,
+  constraint invites_pkey primary key (merchant_id, id),
+  constraint invites_email_check check (email = lower(email)),
+  constraint invites_hash_check check (octet_length(hash) = 32),
+  constraint invites_merchant_id_fkey foreign key (merchant_id) references merchants(id),
+  constraint invites_role_check check (role = any (array['owner', 'admin', 'developer', 'viewer']))
+);
+create index invites_by_email on invites (email) where (used_at is null) and (revoked_at is null);
+create index invites_by_hash on invites (hash);
+
+create table invoice_conflicts (
+  merchant_id uuid not null,
+  invoice_id text not null,
+  kind text not null,
+  facts jsonb not null,
+  found_at timestamptz not null,
+  constraint invoice_conflicts_pkey primary key (merchant_id, invoice_id),
+  constraint invoice_conflicts_kind_check check (kind = any (array['paid_but_unpaid', 'two_currencies', 'paid_too_much']))
+);
+
+create table invoices (
+  merchant_id uuid not null,
+  id text not null,
+  state text not null,
+  customer_id text not null,
+  subscription_id text,
+  business_entity text,
+  amount int8 not null,
+  currency text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  was_in_recovery boolean,
+  version_at timestamptz,
+  amount_due int8,
+  unpaid_since timestamptz,
+  constraint invoices_pkey primary key (merchant_id, id),
+  constraint invoices_amount_check check (amount >= 0),
+  constraint invoices_amount_due_check check (amount_due >= 0),
+  constraint invoices_state_check check (state = any (array['PAID', 'UNPAID', 'DRAFT', 'PARTIALLY_PAID', 'VOIDED', 'UNCOLLECTIBLE', 'REFUNDED']))
+) with (fillfactor=90);
+create index invoices_by_customer on invoices (merchant_id, customer_id, created_at);
+
+create table jobs (
+  merchant_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  asked_at timestamptz not null,
+  person_id uuid,
+  actor text not null,
+  address text,
+  input jsonb not null,
+  progress jsonb not null default '{}'::jsonb,
+  result jsonb,
+  failure text,
+  ended_at timestamptz,
+  due_at timestamptz,
+  holder uuid,
+  constraint jobs_pkey primary key (merchant_id, id),
+  constraint jobs_check check ((ended_at is null) = (due_at is not null)),
+  constraint jobs_check1 check ((ended_at is not null) or ((result is null) and (failure is null))),
+  constraint jobs_check2 check ((result is null) or (failure is null)),
+  constraint jobs_kind_check check (kind = any (array['replay', 'backtest', 'shadow']))
+);
+create unique index jobs_open on jobs (merchant_id, kind) where due_at is not null;
+
+create table learned_merchants (
+  merchant_id uuid not null,
+  noted_at timestamptz not null,
+  lesson_id uuid not null,
+  lessons int8 not null,
+  version int8 not null,
+  numbers bytea not null,
+  constraint learned_merchants_pkey primary key (merchant_id),
+  constraint learned_merchants_lessons_check check (lessons >= 0)
+);
+
+create table learned_models (
+  merchant_id uuid not null,
+  layout text not null,
+  version int8 not null,
+  changed_at timestamptz not null,
+  constraint learned_models_pkey primary key (merchant_id)
+);
+
+create table learned_parts (
+  merchant_id uuid not null,
+  name text not null,
+  version int8 not null,
+  numbers bytea not null,
+  constraint learned_parts_pkey primary key (merchant_id, name)
+);
+
+create table learner_lease (
+  id int2 not null,
+  owner uuid,
+  expires_at timestamptz,
+  constraint learner_lease_pkey primary key (id),
+  constraint learner_lease_id_check check (id = 1)
+);
+
+create table members (
+  merchant_id uuid not null,
+  person_id uuid not null,
+  role text not null,
+  created_at timestamptz not null,
+  constraint members_pkey primary key (merchant_id, person_id),
+  constraint members_merchant_id_fkey foreign key (merchant_id) references merchants(id),
+  constraint members_person_id_fkey foreign key (person_id) references people(id),
+  constraint members_role_check check (role = any (array['owner', 'admin', 'developer', 'viewer']))
+);
+create index members_by_person on members (person_id);
+
+create table merchant_clocks (
+  merchant_id uuid not null,
+  last_at timestamptz not null,
+  constraint merchant_clocks_pkey primary key (merchant_id)
+);
+
+create table processes (
+  id uuid not null,
+  host text not null,
+  pid int4 not null,
+  version text not null,
+  roles text[] not null,
+  started_at timestamptz not null,
+  seen_at timestamptz not null,
+  troubles jsonb not null default '[]'::jsonb,
+  constraint processes_pkey primary key (id)
+);
+
+create table provider_visits (
+  hash bytea not null,
+  started_at timestamptz not null,
+  constraint provider_visits_pkey primary key (hash),
+  constraint provider_visits_hash_check check (octet_length(hash) = 32)
+);
+create index provider_visits_by_start on provider_visits (started_at);
+
+create unlogged table rate_buckets (
+  merchant_id uuid not null,
+  key_id uuid not null,
+  per_second int8 not null,
+  burst int8 not null,
+  left_over float8 not null,
+  asked int8 not null,
+  granted int8 not null,
+  at timestamptz not null,
+  constraint rate_buckets_pkey primary key (merchant_id, key_id)
+) with (fillfactor=50);
+
+create table recovery_actions (
+  merchant_id uuid not null,
+  id uuid not null,
+  case_id uuid not null,
+  invoice_id text not null,
+  subscription_id text,
+  customer_id text not null,
+  transaction_id text,
+  payment_method_type text,
+  card_country text,
+  currency text not null,
+  type text not null,
+  status text not null,
+  integration_type text not null default 'CUSTOM',
+  action_suggestion text not null,
+  ideal_retry_time timestamptz not null,
+  reasons jsonb not null,
+  decided_at timestamptz,
+  executed_at timestamptz,
+  attempted_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  facets text collate "C" not null generated always as ((((coalesce(card_country, '--') || currency) || case type when 'RETRY' then 'R' when 'CARD_CHANGE' then 'C' else null::text end) || case status when 'SCHEDULED' then 'P' when 'SENT' then 'T' when 'SUCCEEDED' then 'S' when 'FAILED' then 'F' when 'EXPIRED' then 'E' when 'CANCELED' then 'C' when 'DELIVERY_FAILED' then 'D' else null::text end)) stored,
+  executed_on date generated always as (((executed_at at time zone 'UTC'))::date) stored,
+  amount_due int8,
+  constraint recovery_actions_pkey primary key (merchant_id, id),
+  constraint recovery_actions_action_suggestion_check check (action_suggestion = any (array['UNSPECIFIED', 'RETRY', 'CARD_CHANGE'])),
+  constraint recovery_actions_amount_due_check check (amount_due >= 0),
+  constraint recovery_actions_check check ((executed_at is not null) = (status = any (array['SUCCEEDED', 'FAILED']))),
+  constraint recovery_actions_check1 check ((decided_at is not null) or (status = any (array['SCHEDULED', 'CANCELED']))),
+  constraint recovery_actions_check2 check ((type = 'RETRY') or (status <> 'FAILED')),
+  constraint recovery_actions_facets_check check (length(facets) = 7),
+  constraint recovery_actions_integration_type_check check (integration_type = any (array['CUSTOM', 'STRIPE', 'CHARGEBEE', 'RECURLY', 'RECHARGE', 'ZUORA'])),
+  constraint recovery_actions_merchant_id_case_id_fkey foreign key (merchant_id, case_id) references cases(merchant_id, id),
+  constraint recovery_actions_moments check (((executed_at is null) or ((created_at <= executed_at) and (executed_at <= updated_at)))),
+  constraint recovery_actions_status_check check (status = any (array['SCHEDULED', 'SENT', 'SUCCEEDED', 'FAILED', 'EXPIRED', 'CANCELED', 'DELIVERY_FAILED'])),
+  constraint recovery_actions_type_check check (type = any (array['RETRY', 'CARD_CHANGE']))
+);
+create index recovery_actions_by_case on recovery_actions (merchant_id, case_id);
+create index recovery_actions_by_customer on recovery_actions (merchant_id, customer_id, created_at);
+create index recovery_actions_by_invoice on recovery_actions (merchant_id, invoice_id, created_at);
+create index recovery_actions_by_subscription on recovery_actions (merchant_id, subscription_id, created_at) where subscription_id is not null;
+create index recovery_actions_by_transaction on recovery_actions (merchant_id, transaction_id) where transaction_id is not null;
+create index recovery_actions_created on recovery_actions (merchant_id, created_at, id);
+create index recovery_actions_day_created on recovery_actions (merchant_id, executed_on, created_at, id) include (facets, executed_at) where executed_at is not null;
+create index recovery_actions_day_updated on recovery_actions (merchant_id, executed_on, updated_at, id) include (facets, executed_at) where executed_at is not null;
+create index recovery_actions_executed on recovery_actions (merchant_id, executed_at, id) include (facets, created_at, updated_at) where executed_at is not null;
+create index recovery_actions_facets_created on recovery_actions (merchant_id, facets, created_at, id);
+create index recovery_actions_facets_executed on recovery_actions (merchant_id, facets, executed_at, id) include (created_at, updated_at) where executed_at is not null;
+create index recovery_actions_facets_updated on recovery_actions (merchant_id, facets, updated_at, id);
+create index recovery_actions_updated on recovery_actions (merchant_id, updated_at, id);
+
+create table request_heads (
+  merchant_id uuid not null,
+  id int8 not null,
+  head text not null,
+  constraint request_heads_pkey primary key (merchant_id, id)
+);
+
+create table request_log (
+  merchant_id uuid not null,
+  id uuid not null,
+  at timestamptz not null,
+  caller_request_id text,
+  key_id uuid,
+  method text,
+  route text not null,
+  status int2 not null,
+  duration_us int4 not null,
+  records int4,
+  error text,
+  stored int4,
+  older int4,
+  constraint request_log_pkey primary key (merchant_id, id),
+  constraint request_log_duration_us_check check (duration_us >= 0)
+) partition by range (id);
+create index request_log_older on only public.request_log (merchant_id, id) where older > 0;
+create index request_log_refused on only public.request_log (merchant_id, id) where status >= 400;
+
+create table sessions (
+  hash bytea not null,
+  person_id uuid not null,
+  merchant_id uuid,
+  created_at timestamptz not null,
+  seen_at timestamptz not null,
+  constraint sessions_pkey primary key (hash),
+  constraint sessions_hash_check check (octet_length(hash) = 32),
+  constraint sessions_person_id_fkey foreign key (person_id) references people(id)
+);
+create index sessions_by_person on sessions (person_id);
+
+create table sign_in_counts (
+  subject text not null,
+  tries int4 not null,
+  since timestamptz not null,
+  constraint sign_in_counts_pkey primary key (subject)
+);
+
+create table subscriptions (
+  merchant_id uuid not null,
+  id text not null,
+  state text not null,
+  customer_id text not null,
+  business_entity text,
+  plan_id text,
+  amount int8 not null,
+  currency text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  activated_at timestamptz,
+  canceled_at timestamptz,
+  expires_at timestamptz,
+  billing_period int4,
+  billing_period_unit text,
+  version_at timestamptz,
+  constraint subscriptions_pkey primary key (merchant_id, id),
+  constraint subscriptions_amount_check check (amount >= 0),
+  constraint subscriptions_billing_period_unit_check check (billing_period_unit = any (array['DAY', 'WEEK', 'MONTH', 'YEAR'])),
+  constraint subscriptions_state_check check (state = any (array['ACTIVE', 'CANCELED', 'TRIALING', 'PENDING', 'PAST_DUE', 'PAUSED', 'EXPIRED']))
+) with (fillfactor=90);
+
+create table transactions (
+  merchant_id uuid not null,
+  id text not null,
+  state text not null,
+  invoice_id text not null,
+  amount int8 not null,
+  currency text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  customer_id text,
+  subscription_id text,
+  business_entity text,
+  recovery_action_id text,
+  payment_method_type text,
+  payment_method_id text,
+  payment_gateway_id text,
+  payment_gateway_name text,
+  payment_gateway_type text,
+  payment_gateway_status text,
+  payment_gateway_transaction_id text,
+  payment_gateway_error_code text,
+  payment_gateway_error_message text,
+  network_decline_code text,
+  network_advice_code text,
+  decline_category text,
+  card_brand text,
+  card_bin text,
+  card_last4 text,
+  card_fingerprint text,
+  card_country text,
+  card_issuer text,
+  card_funding text,
+  card_expiry_month int4,
+  card_expiry_year int4,
+  customer_timezone text,
+  initiator text,
+  attempt_number int4,
+  network_token boolean,
+  version_at timestamptz,
+  constraint transactions_pkey primary key (merchant_id, id),
+  constraint transactions_amount_check check (amount >= 0),
+  constraint transactions_card_funding_check check ((card_funding = any (array['CREDIT', 'DEBIT', 'PREPAID', 'CHARGE']))),
+  constraint transactions_initiator_check check (initiator = any (array['BILLING_SYSTEM', 'RECOVERY_ACTION', 'CUSTOMER', 'MERCHANT_MANUAL'])),
+  constraint transactions_state_check check (state = any (array['PAID', 'FAILED', 'PENDING', 'VOIDED', 'REFUNDED', 'DISPUTED']))
+) with (fillfactor=90);
+create index transactions_by_customer on transactions (merchant_id, customer_id, created_at) where customer_id is not null;
+create index transactions_by_fingerprint on transactions (merchant_id, card_fingerprint, created_at) where card_fingerprint is not null;
+create index transactions_by_invoice on transactions (merchant_id, invoice_id, created_at);
+create index transactions_by_issuer on transactions (merchant_id, card_issuer, created_at) where card_issuer is not null;
+create index transactions_by_payment_method on transactions (merchant_id, payment_method_id, created_at) where payment_method_id is not null;
+create index transactions_declined_on_card on transactions (merchant_id, card_fingerprint, created_at) where (card_fingerprint is not null) and (state = 'FAILED');
+create index transactions_disputed_by_customer on transactions (merchant_id, customer_id) where state = 'DISPUTED';
+create index transactions_disputed_on_card on transactions (merchant_id, card_fingerprint) where state = 'DISPUTED';
+create index transactions_disputed_on_invoice on transactions (merchant_id, invoice_id) where state = 'DISPUTED';
+create index transactions_ended_by_moment on transactions (merchant_id, created_at, id) where state <> 'PENDING';
+
+create table watched_retries (
+  merchant_id uuid not null,
+  transaction_id text not null,
+  id uuid not null,
+  case_id uuid not null,
+  noted_at timestamptz not null,
+  constraint watched_retries_pkey primary key (merchant_id, transaction_id)
+);
+create unique index watched_retries_noted on watched_retries (merchant_id, noted_at, id);
+
+create table decisions_default partition of decisions default;
+
+create table delivery_attempts_default partition of delivery_attempts default;
+
+create table request_log_default partition of request_log default;
+
+-- Nobody changes or deletes an entry of the audit log, except the command that erases a customer or a merchant.
+create rule audit_log_is_not_updated as on update to audit_log
+  where coalesce(current_setting('dunlin.erasing', true), '') <> 'on' or current_user = 'dunlin_api' do instead nothing;
+create rule audit_log_is_not_deleted as on delete to audit_log
+  where coalesce(current_setting('dunlin.erasing', true), '') <> 'on' or current_user = 'dunlin_api' do instead nothing;
+
+insert into bucket_leases (bucket) select generate_series(0, 63);
+insert into learner_lease (id) values (1);
+
+-- A prepared statement is planned once for all merchants, from the rows that an average merchant has. For a large merchant among many
+-- small ones, such a plan reads every row where it could use keys. With n_distinct = 1 PostgreSQL plans for one merchant that owns all
+-- rows. Each statement finds its rows by all of their keys, which suits small merchants too.
+do $$
+declare
+  large text;
+begin
+  foreach large in array array[
+    'action_counts', 'case_pokes', 'cases', 'deliveries', 'due_cases', 'events',
+    'executed_counts', 'experiment_invoices', 'invoices', 'recovery_actions', 'subscriptions', 'transactions',
+    'watched_retries']
+  loop
+    execute format('alter table %I alter column merchant_id set (n_distinct = 1)', large);
+  end loop;
+end $$;
+
+-- Tenant isolation. Every statement names its merchant; if one forgets to, the rows of other merchants are still out of its sight.
+-- The setting dunlin.merchant holds for one transaction. Loops, keys and commands work for all merchants and set
+-- dunlin.every_merchant when they connect; the role dunlin_api cannot. The subselects run once per statement, not once per row.
+-- Partitions need the policy too, because a dump reads each by its own name.
+do $$
+declare
+  isolated record;
+begin
+  for isolated in
+    select c.oid::regclass as name, a.attname as merchant
+    from pg_class c join pg_attribute a on a.attrelid = c.oid
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not a.attisdropped
+      and (a.attname = 'merchant_id' or (a.attname = 'id' and c.relname = 'merchants'))
+  loop
+    execute format('alter table %s enable row level security', isolated.name);
+    execute format('alter table %s force row level security', isolated.name);
+    execute format(
+      'create policy wall on %s using (
+         %I = (select nullif(current_setting(''dunlin.merchant'', true), '''')::uuid)
+         or (select current_setting(''dunlin.every_merchant'', true) = ''on'' and current_user <> ''dunlin_api''))',
+      isolated.name, isolated.merchant);
+  end loop;
+end $$;
