@@ -104,7 +104,9 @@ test("what was known before any lesson stays as it is", () => {
   const start = newLearnedModel();
   const outcome = { at: new Date(40 * DAY), reason: null, isFirst: true, said: null };
   learnOutcome(newLearnedModel(), start, buildHistory([buildFailedCharge(30 * DAY)], SEPA), outcome);
-  assert.deepEqual(start, newLearnedModel());
+  const { workspace: _, ...kept } = start;
+  const { workspace: __, ...expected } = newLearnedModel();
+  assert.deepEqual(kept, expected);
 });
 
 test("a customer counts for their country at the first retry of the first bill that failed, and no more", () => {

@@ -77,11 +77,10 @@ const FAMILY_WORDING_BY_GROUP: Readonly<Partial<Record<DeclineGroup, Partial<typ
   },
 };
 
-const kindShareBuffer = new Float64Array(KIND_COUNT);
-
 /** The likeliest explanation. */
 function describeLikeliest(belief: CasePosterior, decline: InterpretedDecline | null): string {
   const families = FAMILIES.map(() => 0);
+  const kindShareBuffer = new Float64Array(KIND_COUNT);
   kindShares(belief, kindShareBuffer);
   for (let kind = 0; kind < KIND_COUNT; kind++) families[familyOfKind(kind)]! += kindShareBuffer[kind]!;
   const share = Math.max(...families);

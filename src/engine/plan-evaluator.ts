@@ -1,6 +1,5 @@
 import { HOUR_MS } from "../domain/durations.ts";
-import { type Forecast, forecastTables } from "./learned/forecast.ts";
-import { HYPOTHESIS_COUNT } from "./learned/hypotheses.ts";
+import type { Forecast } from "./learned/forecast.ts";
 import type { RetryValue } from "./retry-value.ts";
 import { keepsLimit, type PlanLimit } from "./rules/plan-limits.ts";
 
@@ -24,60 +23,77 @@ export const isFarEnoughApart = ({ slots, answeredAt }: Forecast, first: number,
 /** Tries of the longest plan: no budget is larger. */
 export const MAX_PLAN_LENGTH = 100;
 
-const { next, later, paidOn } = forecastTables;
-/** Place by explanation: what is left of each when that place of the plan is reached; what the tries after it are worth to one whole case. */
-const remainingShares = new Float64Array((MAX_PLAN_LENGTH + 1) * HYPOTHESIS_COUNT);
-const valuesToGo = new Float64Array((MAX_PLAN_LENGTH + 1) * HYPOTHESIS_COUNT);
-/** The slots of the plan: of one kind of array always, because the code made for one kind of list was thrown away at each other kind. */
-const planSlots = new Int32Array(MAX_PLAN_LENGTH);
-/** For each place: what the tries before it are worth, and the share of cases that reach it. */
-const valuesBefore = new Float64Array(MAX_PLAN_LENGTH + 1);
-const reachedShares = new Float64Array(MAX_PLAN_LENGTH + 1);
-/**
- * What the plan's tries from some place on are worth to those that reach a place, twice for each explanation, as `tables.later`: when
- * those tries find no new pay, and when they do. And from which place on: -1 when it is not worked out.
- */
-const restValues = new Float64Array(2 * (MAX_PLAN_LENGTH + 1) * HYPOTHESIS_COUNT);
-const restPositions = new Int32Array(MAX_PLAN_LENGTH + 1).fill(-1);
-
 /** 1 when pay came between two tries, else 0: its day only moves on, so the sign tells, and no branch has to be guessed. */
 const paidBetween = (paidBefore: number, paidNow: number) => (paidBefore - paidNow) >>> 31;
 
 /**
- * Weighs plans: lists of slots, earliest first, whose chances were foreseen. Only one plan at a time, on the forecast made last: what
- * is worked out of it is kept here and used by what is asked next.
+ * Evaluates plans: lists of slots, earliest first, whose later chances were computed. It holds one plan at a time, and reuses what it
+ * computed for that plan. Arrays by position hold one row of hypotheses for each position of the plan.
  */
 export interface PlanEvaluator {
   forecast: Forecast;
+  /** By slot: value of a success there, as a fraction of the amount due. */
   worth: Float64Array;
   cost: number;
   limits: readonly PlanLimit[];
   apartMs: number;
-  /** Tries of the plan looked at. */
+  /** Number of retries in the plan. */
   tries: number;
+  /** The slots of the plan. Always a typed array, so that the optimized code of the loops stays valid. */
+  planSlots: Int32Array;
+  /** Probability of each hypothesis that is left at a position, and value of the retries after it for one whole case. */
+  remainingShares: Float64Array;
+  valuesToGo: Float64Array;
+  /** By position: value of the retries before it, and the fraction of cases that reach it. */
+  valuesBefore: Float64Array;
+  reachedShares: Float64Array;
+  /**
+   * Value of the plan's retries from some position on, for the cases that reach a position; twice per hypothesis, as `later` of a
+   * forecast: those retries find no new pay, and they do. `restPositions` says from which position on; -1: not computed.
+   */
+  restValues: Float64Array;
+  restPositions: Int32Array;
 }
 
 /**
- * @param limits  to be kept by what is put into the plan
- * @param apartMs  between two tries of the plan
+ * @param maxLength  of the plans to be evaluated
+ * @param limits  to be kept by a retry that is put into the plan
+ * @param apartMs  minimum time between two retries of the plan
  */
 export function createPlanEvaluator(
   forecast: Forecast,
   { worthAt, cost }: RetryValue,
+  maxLength: number,
   limits: readonly PlanLimit[] = [],
   apartMs = MIN_RETRY_GAP_MS,
 ): PlanEvaluator {
-  if (!forecast.isLatest()) throw new Error("another forecast was made meanwhile");
   const { shares, slots } = forecast;
+  const positions = maxLength + 1;
+  const remainingShares = new Float64Array(positions * shares.length);
   remainingShares.set(shares);
+  const reachedShares = new Float64Array(positions);
   reachedShares[0] = shares.reduce((sum, share) => sum + share, 0);
   const worth = new Float64Array(slots.length);
-  for (let slot = 0; slot < worth.length; slot++) worth[slot] = worthAt(slots[slot]!);
-  return { forecast, worth, cost, limits, apartMs, tries: 0 };
+  for (let slot = 0; slot < slots.length; slot++) worth[slot] = worthAt(slots[slot]!);
+  return {
+    forecast,
+    worth,
+    cost,
+    limits,
+    apartMs,
+    tries: 0,
+    remainingShares,
+    reachedShares,
+    planSlots: new Int32Array(maxLength),
+    valuesToGo: new Float64Array(positions * shares.length),
+    valuesBefore: new Float64Array(positions),
+    restValues: new Float64Array(2 * positions * shares.length),
+    restPositions: new Int32Array(positions).fill(-1),
+  };
 }
 
 /** The plan looked at. */
-export const getPlan = ({ tries }: PlanEvaluator): number[] => Array.from(planSlots.subarray(0, tries));
+export const getPlan = ({ planSlots, tries }: PlanEvaluator): number[] => Array.from(planSlots.subarray(0, tries));
 
 /**
  * Look at that plan from then on.
@@ -85,16 +101,16 @@ export const getPlan = ({ tries }: PlanEvaluator): number[] => Array.from(planSl
  * @returns what it is worth, and the chance that one of its tries succeeds
  */
 export function evaluatePlan(board: PlanEvaluator, slots: readonly number[]): { worth: number; recovers: number } {
-  planSlots.set(slots);
+  board.planSlots.set(slots);
   board.tries = slots.length;
   const worth = evaluateFrom(board, 0);
-  return { worth, recovers: reachedShares[0]! - reachedShares[board.tries]! };
+  return { worth, recovers: board.reachedShares[0]! - board.reachedShares[board.tries]! };
 }
 
 /** One try more, at that slot and place. @returns what the plan is worth then */
 export function insertRetry(board: PlanEvaluator, place: number, slot: number): number {
-  planSlots.copyWithin(place + 1, place, board.tries++);
-  planSlots[place] = slot;
+  board.planSlots.copyWithin(place + 1, place, board.tries++);
+  board.planSlots[place] = slot;
   return evaluateFrom(board, place);
 }
 
@@ -102,11 +118,13 @@ export function insertRetry(board: PlanEvaluator, place: number, slot: number): 
 function evaluateFrom(board: PlanEvaluator, from: number): number {
   for (let place = from; place < board.tries; place++) advancePosition(board, place);
   computeValuesToGo(board);
-  return valuesBefore[board.tries]!;
+  return board.valuesBefore[board.tries]!;
 }
 
 /** From a place of the plan to the next one. */
-function advancePosition({ worth, cost, forecast }: PlanEvaluator, place: number) {
+function advancePosition(board: PlanEvaluator, place: number) {
+  const { worth, cost, forecast, planSlots, remainingShares, valuesBefore, reachedShares, restPositions } = board;
+  const { next, later, paidOn } = forecast;
   const width = forecast.shares.length;
   const row = planSlots[place]! * width;
   const rowBefore = place > 0 ? planSlots[place - 1]! * width : -1;
@@ -125,7 +143,9 @@ function advancePosition({ worth, cost, forecast }: PlanEvaluator, place: number
 }
 
 /** Fill `valuesToGo`. Worth is linear in what is left of an explanation, so it holds whatever comes before. */
-export function computeValuesToGo({ tries, worth, cost, forecast }: PlanEvaluator) {
+export function computeValuesToGo(board: PlanEvaluator) {
+  const { tries, worth, cost, forecast, planSlots, valuesToGo, restPositions } = board;
+  const { later, paidOn } = forecast;
   const width = forecast.shares.length;
   restPositions.fill(-1, 0, tries + 1);
   valuesToGo.fill(0, Math.max(0, tries - 1) * width, (tries + 1) * width);
@@ -142,6 +162,7 @@ export function computeValuesToGo({ tries, worth, cost, forecast }: PlanEvaluato
 
 /** Where in the plan that slot would come; -1 when it is too near to one of its tries, or a limit would not be kept. */
 export function findInsertPosition(board: PlanEvaluator, slot: number): number {
+  const { planSlots } = board;
   let place = 0;
   while (place < board.tries && planSlots[place]! < slot) place++;
   return canPlaceRetry(board, slot, place, place) ? place : -1;
@@ -149,7 +170,7 @@ export function findInsertPosition(board: PlanEvaluator, slot: number): number {
 
 /** Whether a slot is far enough from the tries before a place and those from `after` on, and keeps the limits together with them. */
 export function canPlaceRetry(
-  { tries, limits, apartMs, forecast }: PlanEvaluator,
+  { tries, limits, apartMs, forecast, planSlots }: PlanEvaluator,
   slot: number,
   place: number,
   after: number,
@@ -172,7 +193,9 @@ export function canPlaceRetry(
  * where both are the same, with another one in its place where `after` is the next.
  */
 export function evaluateWith(board: PlanEvaluator, slot: number, place: number, after: number): number {
-  const { tries, cost, forecast } = board;
+  const { tries, cost, forecast, planSlots, remainingShares, valuesBefore, reachedShares, restValues, restPositions } =
+    board;
+  const { next, later, paidOn } = forecast;
   const width = forecast.shares.length;
   const gain = board.worth[slot]!;
   const row = slot * width;
@@ -200,7 +223,8 @@ export function evaluateWith(board: PlanEvaluator, slot: number, place: number, 
 }
 
 /** The share of cases that a try after all others recovers. */
-function recoveredLater({ forecast }: PlanEvaluator, row: number, place: number): number {
+function recoveredLater({ forecast, planSlots, remainingShares }: PlanEvaluator, row: number, place: number): number {
+  const { later, paidOn } = forecast;
   const width = forecast.shares.length;
   const rowBefore = planSlots[place - 1]! * width;
   const from = place * width;
@@ -210,7 +234,9 @@ function recoveredLater({ forecast }: PlanEvaluator, row: number, place: number)
   return paid;
 }
 
-function fillRestValues({ worth, cost, forecast }: PlanEvaluator, place: number, after: number) {
+function fillRestValues(board: PlanEvaluator, place: number, after: number) {
+  const { worth, cost, forecast, planSlots, remainingShares, valuesToGo, restValues, restPositions } = board;
+  const { later } = forecast;
   const width = forecast.shares.length;
   const row = 2 * planSlots[after]! * width;
   const gain = worth[planSlots[after]!]!;
@@ -228,6 +254,6 @@ function fillRestValues({ worth, cost, forecast }: PlanEvaluator, place: number,
 
 /** Makes the try at that place at another slot; before the next walk back only the places after it may be asked about. */
 export function moveRetry(board: PlanEvaluator, place: number, slot: number) {
-  planSlots[place] = slot;
+  board.planSlots[place] = slot;
   advancePosition(board, place);
 }

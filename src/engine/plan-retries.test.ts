@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Forecast, forecastTables } from "./learned/forecast.ts";
+import type { Forecast } from "./learned/forecast.ts";
 import { planRetries, valuesByNextSlot } from "./plan-retries.ts";
 
 const DAY = 86_400_000;
@@ -9,7 +9,6 @@ const DAY = 86_400_000;
 interface SmallWorld extends Forecast {
   fresh: number[];
   same: number[];
-  paidOn: number[];
   lastPaidOn: readonly number[];
 }
 
@@ -31,17 +30,18 @@ function smallWorld(days: number, seed: number): SmallWorld {
     answeredAt: null,
     fresh: Array(3 * days).fill(0.01),
     same: Array(3 * days).fill(0.01),
-    paidOn: Array(3 * days).fill(0),
+    paidOn: new Int32Array(3 * days),
+    next: new Float64Array(3 * days),
+    later: new Float64Array(6 * days),
     lastPaidOn: [-5, -5, -1],
     foresee(slots) {
       for (const slot of slots) {
         for (let place = slot * 3; place < slot * 3 + 3; place++) {
-          forecastTables.later[2 * place] = world.same[place]!;
-          forecastTables.later[2 * place + 1] = world.fresh[place]!;
+          world.later[2 * place] = world.same[place]!;
+          world.later[2 * place + 1] = world.fresh[place]!;
         }
       }
     },
-    isLatest: () => true,
   };
   let paid = [-5, -5];
   for (let day = 0; day < days; day++) {
@@ -53,9 +53,8 @@ function smallWorld(days: number, seed: number): SmallWorld {
         world.same[place] = 0.05;
         world.paidOn[place] = paid[k]!;
       }
-      forecastTables.paidOn[place] = world.paidOn[place]!;
-      forecastTables.next[place] = chanceOf(world, day, k, null);
-      world.chances[day]! += world.shares[k]! * forecastTables.next[place]!;
+      world.next[place] = chanceOf(world, day, k, null);
+      world.chances[day]! += world.shares[k]! * world.next[place]!;
     }
   }
   return world;

@@ -1,5 +1,5 @@
 import { DAY_MS } from "../domain/durations.ts";
-import { type Forecast, MAX_SLOTS } from "./learned/forecast.ts";
+import type { Forecast } from "./learned/forecast.ts";
 import {
   canPlaceRetry,
   computeValuesToGo,
@@ -62,14 +62,18 @@ export function planRetries(
   const picked = bestOf24Hours(forecast, aside);
   forecast.foresee(picked);
   const apartMs = minGapOf(forecast, tries);
-  const board = createPlanEvaluator(forecast, stakes, limits, apartMs);
+  const length = Math.min(tries, MAX_PLAN_LENGTH);
+  const board = createPlanEvaluator(forecast, stakes, length, limits, apartMs);
   // What each picked slot gained when it was looked at last.
   const gains = new Float64Array(picked.length);
+  // The picked slots, in the order in which they are looked at.
+  const order = new Int32Array(picked.length);
+  for (let n = 0; n < order.length; n++) order[n] = n;
   const grown: number[] = [];
   let worth = 0;
-  while (grown.length < Math.min(tries, MAX_PLAN_LENGTH)) {
+  while (grown.length < length) {
     // A second try is scored otherwise than a first one, so what a slot gained as the first says nothing of it.
-    const slot = findBestAddition(board, picked, worth, gains, grown.length > 1);
+    const slot = findBestAddition(board, picked, worth, gains, order, grown.length > 1);
     if (slot < 0) break;
     grown.push(slot);
     worth = insertRetry(board, findInsertPosition(board, slot), slot);
@@ -80,8 +84,8 @@ export function planRetries(
 /** What `planRetries` finds on the same terms where only so many tries may be planned: a plan grows by the same slots however many they may become. */
 export function planFewerRetries(forecast: Forecast, tries: number, stakes: RetryValue, plan: RetryPlan): RetryPlan {
   const { picked, limits, apartMs } = plan;
-  const board = createPlanEvaluator(forecast, stakes, limits, apartMs);
   const grown = plan.grown.slice(0, tries);
+  const board = createPlanEvaluator(forecast, stakes, grown.length, limits, apartMs);
   const worth = grown.reduce((_, slot) => insertRetry(board, findInsertPosition(board, slot), slot), 0);
   return { ...improvePlan(board, picked, worth), picked, limits, apartMs, grown };
 }
@@ -119,9 +123,6 @@ function bestOf24Hours({ slots, chances }: Forecast, aside: number): number[] {
 /** The more tries are planned, the less another one gains, nearly always: so a gain seen before is hoped for again, and this much more. */
 const GAIN_OPTIMISM = 1.2;
 
-/** The picked slots in the order in which they are looked at. */
-const candidateOrder = new Int32Array(MAX_SLOTS);
-
 /**
  * The one try more that makes the plan worth most.
  *
@@ -135,14 +136,14 @@ function findBestAddition(
   picked: readonly number[],
   ofPlan: number,
   gains: Float64Array,
+  order: Int32Array,
   isLess: boolean,
 ): number {
   let most = ofPlan + MIN_GAIN;
   let found = -1;
-  if (isLess) sortByGain(gains);
-  else for (let n = 0; n < picked.length; n++) candidateOrder[n] = n;
+  if (isLess) sortByGain(order, gains);
   for (let looks = 0; looks < picked.length; looks++) {
-    const n = candidateOrder[looks]!;
+    const n = order[looks]!;
     if (isLess && ofPlan + gains[n]! * GAIN_OPTIMISM <= most) break;
     const place = findInsertPosition(board, picked[n]!);
     if (place < 0) continue;
@@ -159,17 +160,17 @@ function findBestAddition(
  * Puts those first that gained most, of as many the earlier one. They hardly change their order from one try to the next, so each is moved to its place
  * by hand: a list made and sorted anew each time took a tenth of a decision.
  */
-function sortByGain(gains: Float64Array) {
+function sortByGain(order: Int32Array, gains: Float64Array) {
   for (let n = 1; n < gains.length; n++) {
-    const one = candidateOrder[n]!;
+    const one = order[n]!;
     const gain = gains[one]!;
     let place = n;
     for (; place > 0; place--) {
-      const other = candidateOrder[place - 1]!;
+      const other = order[place - 1]!;
       if (gains[other]! > gain || (gains[other] === gain && other < one)) break;
-      candidateOrder[place] = other;
+      order[place] = other;
     }
-    candidateOrder[place] = one;
+    order[place] = one;
   }
 }
 
@@ -217,7 +218,7 @@ export function findFollowingSlots(
 
 /** For each slot that a plan was chosen from: what it is worth when its next try is made there instead, and those that still come after it follow. */
 export function valuesByNextSlot(forecast: Forecast, plan: RetryPlan, stakes: RetryValue): number[] {
-  const board = createPlanEvaluator(forecast, stakes);
+  const board = createPlanEvaluator(forecast, stakes, plan.slots.length);
   const worth: number[] = [];
   let looked: readonly number[] | null = null;
   for (const slot of plan.picked) {
@@ -246,6 +247,6 @@ function isSuffix(of: readonly number[], end: readonly number[]): boolean {
  */
 export function evaluateSets(forecast: Forecast, sets: readonly (readonly number[])[], stakes: RetryValue) {
   forecast.foresee(sets.flat());
-  const board = createPlanEvaluator(forecast, stakes);
+  const board = createPlanEvaluator(forecast, stakes, Math.max(0, ...sets.map(({ length }) => length)));
   return sets.map((slots) => evaluatePlan(board, slots));
 }

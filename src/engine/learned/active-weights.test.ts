@@ -17,10 +17,11 @@ import {
   WEIGHT_STARTS,
   withCodeRow,
 } from "./model-layout.ts";
-import { chanceOf, MAX_ACTIVE_WEIGHTS, observeRetry } from "./observe.ts";
+import { chanceOf, observeRetry } from "./observe.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 import { type BankClock, IMMEDIATE, SETTLEMENT_PATTERNS, settlementDay } from "./settlement.ts";
 import { learnFirstCharge, learnRetry } from "./train.ts";
+import { MAX_ACTIVE_WEIGHTS } from "./workspace.ts";
 
 const UTC = { offsetMs: 0, booking: IMMEDIATE };
 const DAY = 86_400_000;

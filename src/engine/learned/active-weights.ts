@@ -45,19 +45,21 @@ export function writeHistoryWeights(belief: CasePosterior, at: number, into: Int
   return from + 6;
 }
 
-const rowTime = { hour: 0, weekday: 0, date: 1, elapsedMs: 0, gapMs: 0 };
-const columnBuffer = new Int32Array(COLUMN_GROUPS);
-
-/** The columns of a try at that moment in each of its rows. Written over by the next call. */
+/** Returns the columns of a retry at that time, in each of its rows. */
 export function fillColumnsAt(belief: CasePosterior, at: number): Int32Array {
   const day = settlementDay(belief.clock, at);
-  rowTime.hour = settlementHour(belief.clock, at);
-  rowTime.weekday = weekdayOf(day);
-  rowTime.date = dayOfMonth(day);
-  rowTime.elapsedMs = at - belief.firstFailedAt;
-  rowTime.gapMs = at - belief.lastTriedAt;
-  fillColumns(rowTime, columnBuffer);
-  return columnBuffer;
+  const columns = new Int32Array(COLUMN_GROUPS);
+  fillColumns(
+    {
+      hour: settlementHour(belief.clock, at),
+      weekday: weekdayOf(day),
+      date: dayOfMonth(day),
+      elapsedMs: at - belief.firstFailedAt,
+      gapMs: at - belief.lastTriedAt,
+    },
+    columns,
+  );
+  return columns;
 }
 
 /** Of what a try's score is made the part that is the same at every moment. @returns how many were written */
@@ -73,10 +75,10 @@ export function writeCaseWeights({ reason, names, thenName }: CasePosterior, int
 export function writeTimeWeights(belief: CasePosterior, at: number, into: Int32Array, from: number): number {
   const next = writeCalendarWeights(classOf(belief.reason), belief.clock, at, into, from);
   let count = writeHistoryWeights(belief, at, into, next);
-  fillColumnsAt(belief, at);
+  const columns = fillColumnsAt(belief, at);
   const { rows } = belief;
   for (let row = 0; row < rows.length; row++)
-    for (let group = 0; group < COLUMN_GROUPS; group++) into[count++] = rows[row]! + columnBuffer[group]!;
+    for (let group = 0; group < COLUMN_GROUPS; group++) into[count++] = rows[row]! + columns[group]!;
   return count;
 }
 

@@ -182,8 +182,9 @@ export function cycleShares({ shares, cyclesBefore }: CasePosterior, cycles: Flo
   return cycles;
 }
 
-/** For the call at hand: the first cell of each kind of cycle. */
-const firstCellByCycleKind = new Int32Array(CYCLE_KINDS.length);
+/** The first cell of each kind of cycle. */
+const firstCells = (standing: number, between: number) =>
+  CYCLE_KINDS.map((_, kind) => sincePayCell(standing, between, kind, 0));
 
 /**
  * Which weight each explanation adds to a try at that moment.
@@ -196,8 +197,7 @@ export function fillRetryCells(belief: CasePosterior, at: number, cells: Int32Ar
   const now = daysSincePay(day);
   const then = daysSincePay(lastDay);
   const bins = sincePayBins(settlementHour(belief.clock, at));
-  for (let kind = 0; kind < firstCellByCycleKind.length; kind++)
-    firstCellByCycleKind[kind] = sincePayCell(belief.standing, PAID_BETWEEN.fresh, kind, 0);
+  const firstCellByCycleKind = firstCells(belief.standing, PAID_BETWEEN.fresh);
   for (let c = 0; c < CYCLE_COUNT; c++) {
     const since = now.row[now.from + c]!;
     const isSame = day - since === lastDay - then.row[then.from + c]!;
@@ -209,7 +209,6 @@ export function fillRetryCells(belief: CasePosterior, at: number, cells: Int32Ar
 
 /** What explanations other than a pay cycle may add to a try. */
 const OTHER_EFFECT = { before: 0, after: 1, anyDay: 2, never: 3 } as const;
-const OTHER_EFFECT_COUNT = 4;
 
 /** Which of the OTHERS an explanation other than a pay cycle adds to a try at that moment. */
 export const otherEffectOf = ({ holdsEnd }: CasePosterior, explanation: number, at: number): number =>
@@ -221,29 +220,30 @@ export const otherEffectOf = ({ holdsEnd }: CasePosterior, explanation: number, 
         ? OTHER_EFFECT.after
         : OTHER_EFFECT.before;
 
-const otherEffectCells = new Int32Array(OTHER_EFFECT_COUNT);
-/** The weights of the OTHERS at that moment. Written over by the next call. */
-function computeOtherEffectCells({ reason, lastTriedAt }: CasePosterior, at: number): Int32Array {
+/** The weights of the other effects at a time, in the order of `OTHER_EFFECT`. */
+function computeOtherEffectCells(
+  { reason, lastTriedAt }: CasePosterior,
+  at: number,
+): [before: number, after: number, anyDay: number, never: number] {
   const of = classOf(reason);
-  otherEffectCells[OTHER_EFFECT.before] = WEIGHT_STARTS.before + of;
-  otherEffectCells[OTHER_EFFECT.after] = WEIGHT_STARTS.after + of;
-  otherEffectCells[OTHER_EFFECT.anyDay] = anyDayWeight(of, at - lastTriedAt);
-  otherEffectCells[OTHER_EFFECT.never] = WEIGHT_STARTS.never;
-  return otherEffectCells;
+  return [WEIGHT_STARTS.before + of, WEIGHT_STARTS.after + of, anyDayWeight(of, at - lastTriedAt), WEIGHT_STARTS.never];
 }
 
-const otherEffectChances = new Float64Array(OTHER_EFFECT_COUNT);
-/** The chance of a try at a moment by each of the OTHERS, which adds its weight to a score. Written over by the next call. */
+/** The chance of a retry under each of the other effects, in the order of `OTHER_EFFECT`. */
 export function computeOtherEffectChances(
   { mean }: LearnedModel,
   belief: CasePosterior,
   at: number,
   score: number,
   scale: number,
-): Float64Array {
-  const cells = computeOtherEffectCells(belief, at);
-  for (let n = 0; n < OTHER_EFFECT_COUNT; n++) otherEffectChances[n] = normalCdf((score + mean[cells[n]!]!) * scale);
-  return otherEffectChances;
+): number[] {
+  const [before, after, anyDay, never] = computeOtherEffectCells(belief, at);
+  return [
+    normalCdf((score + mean[before]!) * scale),
+    normalCdf((score + mean[after]!) * scale),
+    normalCdf((score + mean[anyDay]!) * scale),
+    normalCdf((score + mean[never]!) * scale),
+  ];
 }
 
 /** The weights of a bill's first charge: for each cycle, and for money that is never short. */
@@ -251,8 +251,7 @@ export function fillFirstChargeCells(clock: BankClock, at: number, cells: Int32A
   const day = settlementDay(clock, at);
   const { row, from } = daysSincePay(day);
   const bins = sincePayBins(settlementHour(clock, at));
-  for (let kind = 0; kind < firstCellByCycleKind.length; kind++)
-    firstCellByCycleKind[kind] = sincePayCell(STANDINGS.between, PAID_BETWEEN.first, kind, 0);
+  const firstCellByCycleKind = firstCells(STANDINGS.between, PAID_BETWEEN.first);
   for (let c = 0; c < CYCLE_COUNT; c++) cells[c] = firstCellByCycleKind[KIND_BY_CYCLE[c]!]! + bins[row[from + c]!]!;
   cells[AMPLE_FUNDS] = WEIGHT_STARTS.ample;
 }

@@ -50,15 +50,11 @@ export const DATE_CELL_COUNT = STEP_COUNT * STEP_COUNT;
 /** What a cell says: in steps from 0 to 4, how much was approved and how much failed. */
 export const cellSteps = (cell: number) => ({ approved: Math.floor(cell / STEP_COUNT), failed: cell % STEP_COUNT });
 
-/** For the call at hand: what was approved and what failed on each date, and the dates with either. */
-const approvedByDate = new Float64Array(DATE_COUNT);
-const failedByDate = new Float64Array(DATE_COUNT);
-const chargedByDate = new Uint8Array(DATE_COUNT);
-
 /** For each date of the month, the 1st first, which of DATE_CELLS it is in by the charges made until then. */
 export function computeDateCells(charges: readonly DatedCharge[], until: number): Uint8Array {
-  approvedByDate.fill(0);
-  failedByDate.fill(0);
+  const approvedByDate = new Float64Array(DATE_COUNT);
+  const failedByDate = new Float64Array(DATE_COUNT);
+  const chargedByDate = new Uint8Array(DATE_COUNT);
   for (const charge of charges)
     if (charge.at <= until)
       (charge.approved ? approvedByDate : failedByDate)[charge.date - 1]! += Math.exp((charge.at - until) / FADE_MS);

@@ -1,7 +1,7 @@
 import { DAY_MS } from "../../domain/durations.ts";
 import { fillColumnsAt, writeCalendarWeights, writeCaseWeights, writeHistoryWeights } from "./active-weights.ts";
 import { type CasePosterior, computeOtherEffectChances, otherEffectOf } from "./case-posterior.ts";
-import { HYPOTHESIS_COUNT, NEVER_HYPOTHESIS } from "./hypotheses.ts";
+import { NEVER_HYPOTHESIS } from "./hypotheses.ts";
 import type { LearnedModel } from "./learned-model.ts";
 import {
   attemptsWeight,
@@ -15,62 +15,58 @@ import {
   sincePayCell,
 } from "./model-layout.ts";
 import { normalCdf } from "./normal-distribution.ts";
-import { CELL_VARIANCE, MAX_ACTIVE_WEIGHTS, uncertaintyScale } from "./observe.ts";
+import { CELL_VARIANCE, uncertaintyScale } from "./observe.ts";
 import { CYCLE_COUNT, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
 import { IMMEDIATE, settlementDay, settlementDayEnd, settlementHour } from "./settlement.ts";
+import { MAX_ACTIVE_WEIGHTS } from "./workspace.ts";
 
-/** What a case's future tries would meet at some slots, by each explanation that is likely enough to matter. */
+/**
+ * What future retries of a case would meet at some slots, under each hypothesis that is likely enough to matter. Tables are indexed by
+ * `slot * shares.length + hypothesis`.
+ */
 export interface Forecast {
+  /** Times of possible retries, earliest first. */
   slots: readonly number[];
-  /** The chances of the explanations looked at, which sum to 1. */
+  /** The probabilities of the hypotheses, which sum to 1. */
   shares: Float64Array;
-  /** For each slot: the chance that the very next try succeeds when it is made there. */
+  /** By slot: the probability that the very next retry succeeds when it is made there. */
   chances: Float64Array;
-  /** When the answer to a try at each slot is there: when the day is over on which a debit is booked. Null: at once. */
+  /** By slot: when the answer arrives. For a debit, the end of the day on which it is booked. Null: at once. */
   answeredAt: Float64Array | null;
-  /** Fills `tables.later` for these slots. */
+  /** Probability of a retry as the very next one. */
+  next: Float64Array;
+  /** Probability of a later retry, twice per index: without new pay since the retry before, and with it. Valid after `foresee`. */
+  later: Float64Array;
+  /** Day of the last pay; 0 if pay is not what is missing. */
+  paidOn: Int32Array;
+  /** Fills `later` for these slots. */
   foresee(slots: readonly number[]): void;
-  /** Whether the tables are still about this one. */
-  isLatest(): boolean;
 }
 
 const MAX_DAYS = 370;
 /** Every fourth hour of the first day, two slots of each later one, and the last. */
 export const MAX_SLOTS = 2 * MAX_DAYS + 8;
-const TABLE_SIZE = MAX_SLOTS * HYPOTHESIS_COUNT;
-
-/**
- * The forecast made last, slot by explanation: number `slot * shares.length + explanation`. It is written over by the next one:
- * eight tables made anew took 80 µs of a decision's CPU.
- */
-export const forecastTables = {
-  /** The chance of a try as the very next one. */
-  next: new Float64Array(TABLE_SIZE),
-  /** The chance of a later one, twice for each number: when no pay came since the try before, and when some did. */
-  later: new Float64Array(2 * TABLE_SIZE),
-  /** The day of the last pay; 0 where pay is not what is missing. */
-  paidOn: new Int32Array(TABLE_SIZE),
-} as const;
-const { next, later, paidOn } = forecastTables;
-let forecastCount = 0;
 
 /** A cycle with less than this share of all cycles' chance is left out, and so is what passes with less than this share of all that may be. */
 const MIN_SHARE = 0.006;
 /** Tries that are planned after the next one are, as a rule, this far apart. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
 
-const weightIndices = new Int32Array(MAX_ACTIVE_WEIGHTS);
-/** The weight that a cycle adds at a slot when it finds new pay, as `tables`. */
-const cycleCells = new Int32Array(TABLE_SIZE);
-/** Score of the very next try at a slot, and of a later one, whatever the explanation. */
-const slotScores = new Float64Array(MAX_SLOTS);
-const laterSlotScores = new Float64Array(MAX_SLOTS);
-/** What both are multiplied by, with what an explanation adds: see `uncertaintyScale`. */
-const slotScales = new Float64Array(MAX_SLOTS);
-/** Whether `tables.later` holds a slot. */
-const hasLaterChances = new Uint8Array(MAX_SLOTS);
-const kindCells = new Int32Array(CYCLE_COUNT);
-const lastPaidOn = new Int32Array(CYCLE_COUNT);
+/** What a forecast is computed from, and what `foresee` needs of it. */
+interface ForecastInput {
+  learned: LearnedModel;
+  belief: CasePosterior;
+  slots: readonly number[];
+  /** The hypotheses, cycles first, and how many cycles there are. */
+  kept: readonly number[];
+  cycles: number;
+  /** By slot: the score of the very next retry and of a later one under no hypothesis, and their scale: see `uncertaintyScale`. */
+  scores: Float64Array;
+  laterScores: Float64Array;
+  scales: Float64Array;
+  /** The weight that a cycle adds at a slot when it finds new pay, indexed as the tables. */
+  cells: Int32Array;
+}
 
 /** @param slots  moments of possible tries, earliest first; two a day of a year at most */
 export function buildForecast(learned: LearnedModel, belief: CasePosterior, slots: readonly number[]): Forecast {
@@ -81,15 +77,19 @@ export function buildForecast(learned: LearnedModel, belief: CasePosterior, slot
   const width = kept.length;
   if (slots.length > MAX_SLOTS)
     throw new RangeError(`${slots.length} slots, and at most ${MAX_SLOTS} can be looked at`);
-  const number = ++forecastCount;
+  const size = slots.length * width;
+  const tables = { next: new Float64Array(size), later: new Float64Array(2 * size), paidOn: new Int32Array(size) };
+  const { next, paidOn } = tables;
+  const cycleCells = new Int32Array(size);
+  const kindCells = new Int32Array(cycles);
+  const lastPaidOn = new Int32Array(cycles);
   const chances = new Float64Array(slots.length);
   const then = daysSincePay(lastDay);
   for (let k = 0; k < cycles; k++) {
     kindCells[k] = sincePayCell(belief.standing, PAID_BETWEEN.fresh, KIND_BY_CYCLE[kept[k]!]!, 0);
     lastPaidOn[k] = lastDay - then.row[then.from + kept[k]!]!;
   }
-  scoreSlots(learned, belief, slots);
-  hasLaterChances.fill(0, 0, slots.length);
+  const { scores: slotScores, laterScores, scales: slotScales } = scoreSlots(learned, belief, slots);
   for (let s = 0; s < slots.length; s++) {
     const at = slots[s]!;
     const score = slotScores[s]!;
@@ -118,15 +118,23 @@ export function buildForecast(learned: LearnedModel, belief: CasePosterior, slot
     }
     chances[s] = chance;
   }
-  const foresee = (some: readonly number[]) => fillLaterChances(learned, belief, slots, kept, cycles, some);
-  return {
+  const input = {
+    learned,
+    belief,
     slots,
-    shares,
-    chances,
-    answeredAt: answerTimes(belief, slots),
-    foresee,
-    isLatest: () => number === forecastCount,
+    kept,
+    cycles,
+    scores: slotScores,
+    laterScores,
+    scales: slotScales,
+    cells: cycleCells,
   };
+  const isForeseen = new Uint8Array(slots.length);
+  const foresee = (some: readonly number[]) => {
+    for (const slot of some) if (isForeseen[slot]! === 0) fillLaterChances(input, slot, tables.later);
+    for (const slot of some) isForeseen[slot] = 1;
+  };
+  return { slots, shares, chances, answeredAt: answerTimes(belief, slots), ...tables, foresee };
 }
 
 function answerTimes({ clock }: CasePosterior, slots: readonly number[]) {
@@ -134,37 +142,34 @@ function answerTimes({ clock }: CasePosterior, slots: readonly number[]) {
   return Float64Array.from(slots, (at) => settlementDayEnd(clock, at));
 }
 
-// By itself, as all that takes long: of a function that is made anew in each forecast V8 forgets the fast code whenever it collects garbage.
+// A function of its own, as all long ones: V8 forgets the optimized code of a closure that each forecast makes anew.
 function fillLaterChances(
-  learned: LearnedModel,
-  belief: CasePosterior,
-  slots: readonly number[],
-  kept: readonly number[],
-  cycles: number,
-  some: readonly number[],
+  { learned, belief, slots, kept, cycles, laterScores, scales, cells }: ForecastInput,
+  slot: number,
+  later: Float64Array,
 ) {
   const { mean } = learned;
   const width = kept.length;
-  for (const s of some) {
-    if (hasLaterChances[s]) continue;
-    hasLaterChances[s] = 1;
-    const score = laterSlotScores[s]!;
-    const scale = slotScales[s]!;
-    let place = s * width;
-    for (let k = 0; k < cycles; k++, place++) {
-      const cell = cycleCells[place]!;
-      later[2 * place] = normalCdf((score + mean[cell + FRESH_TO_SAME_OFFSET]!) * scale);
-      later[2 * place + 1] = normalCdf((score + mean[cell]!) * scale);
-    }
-    const at = slots[s]!;
-    const others = computeOtherEffectChances(learned, belief, at, score, scale);
-    for (let k = cycles; k < width; k++, place++)
-      later[2 * place] = later[2 * place + 1] = others[otherEffectOf(belief, kept[k]!, at)]!;
+  const score = laterScores[slot]!;
+  const scale = scales[slot]!;
+  let place = slot * width;
+  for (let k = 0; k < cycles; k++, place++) {
+    const cell = cells[place]!;
+    later[2 * place] = normalCdf((score + mean[cell + FRESH_TO_SAME_OFFSET]!) * scale);
+    later[2 * place + 1] = normalCdf((score + mean[cell]!) * scale);
   }
+  const at = slots[slot]!;
+  const others = computeOtherEffectChances(learned, belief, at, score, scale);
+  for (let k = cycles; k < width; k++, place++)
+    later[2 * place] = later[2 * place + 1] = others[otherEffectOf(belief, kept[k]!, at)]!;
 }
 
-/** Writes the score of each slot as the very next try, and as a later one, and the scale of both. */
+/** Returns the score of each slot as the very next retry and as a later one, and the scale of both. */
 function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slots: readonly number[]) {
+  const slotScores = new Float64Array(slots.length);
+  const laterSlotScores = new Float64Array(slots.length);
+  const slotScales = new Float64Array(slots.length);
+  const weightIndices = new Int32Array(MAX_ACTIVE_WEIGHTS);
   let shared = 0;
   let unknown = CELL_VARIANCE;
   const known = writeCaseWeights(belief, weightIndices);
@@ -172,8 +177,8 @@ function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slo
     shared += mean[weightIndices[n]!]!;
     unknown += variance[weightIndices[n]!]!;
   }
-  sumRows(mean, belief.rows, rowScores);
-  sumRows(variance, belief.rows, rowSpreads);
+  const rowScores = sumRows(mean, belief.rows);
+  const rowSpreads = sumRows(variance, belief.rows);
   const of = classOf(belief.reason);
   const laterTries = mean[attemptsWeight(of, belief.tries + 1)]! - mean[attemptsWeight(of, belief.tries)]!;
   const usualGap = mean[gapWeight(of, USUAL_GAP_MS)]!;
@@ -203,21 +208,18 @@ function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slo
     // The next try tells more than another bill's charge before it.
     if (belief.beside) laterSlotScores[s]! -= mean[otherInvoiceWeight(belief.beside.approved, at - belief.beside.at)]!;
   }
+  return { scores: slotScores, laterScores: laterSlotScores, scales: slotScales };
 }
 
-const rowScores = new Float64Array(ROW_WIDTH);
-const rowSpreads = new Float64Array(ROW_WIDTH);
 /** The numbers of a case's rows added up, column by column. */
-function sumRows(numbers: Float64Array, rows: Int32Array, sums: Float64Array) {
-  sums.fill(0);
+function sumRows(numbers: Float64Array, rows: Int32Array): Float64Array {
+  const sums = new Float64Array(ROW_WIDTH);
   for (let n = 0; n < rows.length; n++) {
     const row = rows[n]!;
     for (let column = 0; column < ROW_WIDTH; column++) sums[column]! += numbers[row + column]!;
   }
+  return sums;
 }
-
-const mergedShares = new Float64Array(CYCLE_COUNT);
-const mergedInto = new Int32Array(CYCLE_COUNT);
 
 /**
  * The explanations worth a look, cycles first. Cycles that pay on the same days as far as the slots reach are one here. What is unlikely leaves its chance to
@@ -226,7 +228,8 @@ const mergedInto = new Int32Array(CYCLE_COUNT);
 function selectLikely({ shares }: CasePosterior, from: number, to: number) {
   const twins = findEqualCycles(from, to);
   let paid = 0;
-  mergedShares.fill(0);
+  const mergedShares = new Float64Array(CYCLE_COUNT);
+  const mergedInto = new Int32Array(CYCLE_COUNT);
   for (let c = 0; c < CYCLE_COUNT; c++) {
     const twin = twins[c]!;
     if (twin === c || shares[c]! > shares[mergedInto[twin]!]!) mergedInto[twin] = c;

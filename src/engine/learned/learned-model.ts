@@ -18,6 +18,7 @@ import {
 import { CYCLE_COUNT, CYCLE_KINDS, PAY_CYCLES } from "./pay-cycles.ts";
 import { newSettlementScores } from "./settlement.ts";
 import { newShortfalls } from "./shortfall.ts";
+import { newWorkspace, type Workspace } from "./workspace.ts";
 
 /** Everything that was learned. Changed in place by functions named `learn…`, `note…`, `count…`, `loosen…` and `put…`; all others only read it. */
 export interface LearnedModel {
@@ -47,6 +48,8 @@ export interface LearnedModel {
   tries: Float64Array;
   /** How far what was said of the latest tries did not come true, by class of reason: see shortfall.ts. A merchant's own. */
   shortfalls: Float64Array;
+  /** Scratch memory of the functions that take this model. Not part of the model, and not stored. */
+  workspace: Workspace;
 }
 
 /** Where the shifts of a name begin, by where its weight is. */
@@ -136,6 +139,7 @@ export function newLearnedModel(): LearnedModel {
     strain: newStrain(),
     tries: Float64Array.from(INITIAL_APPROVAL_RATE),
     shortfalls: newShortfalls(),
+    workspace: newWorkspace(),
   };
 }
 

@@ -20,9 +20,6 @@ const LOOSENED_INDEX = 2;
 const STRAIN_WIDTH = 3;
 export const newStrain = () => new Float64Array(STRAIN_WIDTH * WEIGHT_GROUPS.length);
 
-/** The groups that a lesson found too stiff. */
-const stiffGroups: number[] = [];
-
 /**
  * Note how a lesson pulls a weight, before any weight is moved.
  *
@@ -37,6 +34,7 @@ export function recordStrain(learned: LearnedModel, weight: number, pull: number
   const group = GROUP_BY_WEIGHT[weight]!;
   if (group === NO_GROUP) return;
   const { mean, start, strain } = learned;
+  const { stiffGroups } = learned.workspace;
   const at = STRAIN_WIDTH * group;
   const gain = pull * (mean[weight]! - start[weight]!);
   const sum = strain[at + SUM_INDEX]! * FADE_FACTOR + gain;
@@ -53,7 +51,8 @@ export function recordStrain(learned: LearnedModel, weight: number, pull: number
 }
 
 /** Once the lesson's weights have moved, loosen the groups that were found too stiff: all of their weights, those that were never met among them. */
-export function loosenStiffGroups({ variance, strain }: LearnedModel) {
+export function loosenStiffGroups({ variance, strain, workspace }: LearnedModel) {
+  const { stiffGroups } = workspace;
   for (const group of stiffGroups) {
     const { from, width, rows, varianceMax } = WEIGHT_GROUPS[group]!;
     for (let row = 0; row < rows; row++) {

@@ -25,6 +25,7 @@ import {
 import { normalCdf } from "./normal-distribution.ts";
 import { CYCLE_COUNT, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
 import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
+import { type Observation, PAY_CELL_COUNT } from "./workspace.ts";
 
 /** Whatever a customer has shown so far, this much of it is forgotten at each outcome, back to what is usual: people change jobs. */
 const FORGET_RATE = 0.004;
@@ -36,36 +37,16 @@ export const CELL_VARIANCE = 0.02;
 /** No outcome is held to be less likely than this. */
 const MIN_CHANCE = 1e-5;
 
-/** An outcome is looked at by no more weights than these. */
-export const MAX_ACTIVE_WEIGHTS = 112;
-
-/** An outcome as the model looks at it; filled anew by each observation and by `createChanceFunction`, and read by `learn` right after an observation. */
-export const observation = {
-  /** The weights whatever the explanation, and how many they are. */
-  indices: new Int32Array(MAX_ACTIVE_WEIGHTS),
-  count: 0,
-  /** For each explanation: the weight it adds, its score with the sign of the outcome, its chance afterwards. */
-  cells: new Int32Array(HYPOTHESIS_COUNT),
-  scores: new Float64Array(HYPOTHESIS_COUNT),
-  shares: new Float64Array(HYPOTHESIS_COUNT),
-  explanations: 0,
-  /** What the scores were multiplied by: see `uncertaintyScale`. */
-  scale: 1,
-  approved: false,
-};
-
-/** What is written beyond the end of `indices` is lost, and what is read there is no number, which one lesson would spread over the model. */
-function assertWeightCount() {
-  if (observation.count > observation.indices.length)
-    throw new RangeError(
-      `an outcome of ${observation.count} weights, and at most ${observation.indices.length} can be looked at`,
-    );
+/** A write beyond the end of `indices` is lost, and a read there is NaN, which one update would spread over the model. */
+function assertWeightCount({ count, indices }: Observation) {
+  if (count > indices.length)
+    throw new RangeError(`an outcome of ${count} weights; at most ${indices.length} are supported`);
 }
 
-/** Describe a try in `look`. */
-function fillObservation(belief: CasePosterior, at: number) {
+/** Describes a retry in `observation`. */
+function fillObservation(observation: Observation, belief: CasePosterior, at: number) {
   observation.count = writeRetryWeights(belief, at, observation.indices);
-  assertWeightCount();
+  assertWeightCount(observation);
   fillRetryCells(belief, at, observation.cells);
 }
 
@@ -77,15 +58,14 @@ interface SharedScore {
 
 const NO_SCORE: SharedScore = { score: 0, spread: CELL_VARIANCE };
 
-/** With the weights in `look` from a place on. */
+/** Adds the first `count` weights of the observation. */
 function addWeights(
-  { mean, variance }: LearnedModel,
+  { mean, variance, workspace }: LearnedModel,
   { score, spread }: SharedScore,
-  from: number,
   count: number,
 ): SharedScore {
-  const { indices } = observation;
-  for (let n = from; n < count; n++) {
+  const { indices } = workspace.observation;
+  for (let n = 0; n < count; n++) {
     score += mean[indices[n]!]!;
     spread += variance[indices[n]!]!;
   }
@@ -100,9 +80,6 @@ const firstCellByCycle = Uint8Array.from(
   KIND_BY_CYCLE,
   (kind) => sincePayCell(0, 0, kind, 0) - sincePayCell(0, 0, 0, 0),
 );
-/** The chances of a try at the moment at hand by what an explanation adds: some hundred and fifty explanations share eighty cells. */
-const PAY_CELL_COUNT = 2 * FRESH_TO_SAME_OFFSET;
-const chanceByCell = new Float64Array(PAY_CELL_COUNT);
 
 /**
  * Tells the chance that a try at a moment is approved, not calibrated: as `observeRetry` gives it back once it was made, which is what calibration is
@@ -114,7 +91,7 @@ export function createChanceFunction(learned: LearnedModel, belief: CasePosterio
   const then = daysSincePay(lastDay);
   const lastPaidOn = new Int32Array(CYCLE_COUNT);
   for (let c = 0; c < CYCLE_COUNT; c++) lastPaidOn[c] = lastDay - then.row[then.from + c]!;
-  const ofCase = addWeights(learned, NO_SCORE, 0, writeCaseWeights(belief, observation.indices));
+  const ofCase = addWeights(learned, NO_SCORE, writeCaseWeights(belief, learned.workspace.observation.indices));
   let sum = 0;
   for (let e = 0; e < HYPOTHESIS_COUNT; e++) sum += shares[e]!;
   return (at) => weightedChance(learned, belief, ofCase, lastPaidOn, at) / sum;
@@ -128,9 +105,10 @@ function weightedChance(
   lastPaidOn: Int32Array,
   at: number,
 ): number {
-  const { mean } = learned;
+  const { mean, workspace } = learned;
+  const { chanceByCell, observation } = workspace;
   const { shares } = belief;
-  const usual = addWeights(learned, ofCase, 0, writeTimeWeights(belief, at, observation.indices, 0));
+  const usual = addWeights(learned, ofCase, writeTimeWeights(belief, at, observation.indices, 0));
   const { score } = usual;
   const scale = uncertaintyScale(usual.spread);
   const first = sincePayCell(belief.standing, PAID_BETWEEN.fresh, 0, 0);
@@ -161,8 +139,9 @@ export const chanceOf = (learned: LearnedModel, belief: CasePosterior, at: numbe
  * @returns the chance that had been given to an approval
  */
 function updateShares(learned: LearnedModel, shares: Float64Array, explanations: number, approved: boolean): number {
+  const { observation } = learned.workspace;
   const { cells, scores } = observation;
-  const usual = addWeights(learned, NO_SCORE, 0, observation.count);
+  const usual = addWeights(learned, NO_SCORE, observation.count);
   const scale = uncertaintyScale(usual.spread);
   const sign = approved ? 1 : -1;
   let total = 0;
@@ -175,15 +154,11 @@ function updateShares(learned: LearnedModel, shares: Float64Array, explanations:
     total += shares[e]!;
   }
   for (let e = 0; e < explanations; e++) shares[e]! /= total;
-  observation.explanations = explanations;
+  observation.hypotheses = explanations;
   observation.scale = scale;
   observation.approved = approved;
   return approved ? total / sum : 1 - total / sum;
 }
-
-/** The chances of pay cycles before an outcome and after it: worked out anew each time. */
-const cyclesBefore = new Float64Array(CYCLE_COUNT);
-const cyclesAfter = new Float64Array(CYCLE_COUNT);
 
 /**
  * What a bill's first charge shows of a person's pay. `reason`: why it was declined; null: it was approved.
@@ -200,10 +175,11 @@ export function observeFirstCharge(
 ): boolean {
   recordCharge(person.charges, settlementDay(clock, at), at, reason);
   if (reason !== null && reason !== "FUNDS" && reason !== "GENERIC" && reason !== "UNKNOWN") return false;
+  const { observation, cyclesAfter } = learned.workspace;
   observation.indices[0] = WEIGHT_STARTS.reason;
   observation.indices.set(names, 1);
   observation.count = writeCalendarWeights(0, clock, at, observation.indices, 1 + names.length);
-  assertWeightCount();
+  assertWeightCount(observation);
   fillFirstChargeCells(clock, at, observation.cells);
   const shares = observation.shares;
   for (let c = 0; c < CYCLE_COUNT; c++) shares[c] = (1 - person.ample) * person.cycles[c]!;
@@ -233,9 +209,10 @@ export function observeRetry(
   reason: Reason | null,
 ): number {
   recordCharge(person.charges, settlementDay(belief.clock, at), at, reason);
+  const { observation, cyclesBefore, cyclesAfter } = learned.workspace;
   cycleShares(belief, cyclesBefore);
-  fillObservation(belief, at);
-  const shares = observation.shares;
+  fillObservation(observation, belief, at);
+  const { shares } = observation;
   shares.set(belief.shares);
   const chance = updateShares(learned, shares, HYPOTHESIS_COUNT, reason === null);
   belief.shares.set(shares);

@@ -4,9 +4,9 @@ import { countFirstRetry } from "./first-retry-counts.ts";
 import { FAMILIES, familyOfKind, KIND_COUNT, reasonRow } from "./hypotheses.ts";
 import { COUNTRY_START_COUNT, type LearnedModel, shiftIndex } from "./learned-model.ts";
 import { loosenStiffGroups, recordStrain } from "./loosen-weights.ts";
-import { type Reason, WEIGHT_COUNT, WEIGHT_STARTS } from "./model-layout.ts";
+import { type Reason, WEIGHT_STARTS } from "./model-layout.ts";
 import { logCdfSlope } from "./normal-distribution.ts";
-import { observation, observeFirstCharge, observeRetry } from "./observe.ts";
+import { observeFirstCharge, observeRetry } from "./observe.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 import type { BankClock } from "./settlement.ts";
 
@@ -27,26 +27,18 @@ const MAX_AVERAGED_RETRIES = 1000;
 /** An explanation less likely than this has no part in what the weights learn. */
 const MIN_SHARE = 1e-4;
 
-/** First and second derivatives of the log-likelihood, summed for each weight an explanation adds. */
-const firstDerivatives = new Float64Array(WEIGHT_COUNT);
-const secondDerivatives = new Float64Array(WEIGHT_COUNT);
-
-/** What was believed before an outcome, and after it: one lesson at a time. */
-const kindsBefore = new Float64Array(KIND_COUNT);
-const kindsAfter = new Float64Array(KIND_COUNT);
-const cyclesBefore = new Float64Array(CYCLE_COUNT);
-
 /**
  * One step of assumed-density filtering of a probit whose last input is a mixture: each explanation is held responsible
  * for the outcome by how well it foresaw it, and the weights move by the mean over explanations. The outcome is the one
  * observed last.
  */
 function moveWeights(learned: LearnedModel) {
-  const { indices, count, cells, scores, shares, explanations, scale, approved } = observation;
+  const { observation, firstDerivatives, secondDerivatives } = learned.workspace;
+  const { indices, count, cells, scores, shares, hypotheses, scale, approved } = observation;
   const sign = approved ? 1 : -1;
   let g = 0;
   let h = 0;
-  for (let e = 0; e < explanations; e++) {
+  for (let e = 0; e < hypotheses; e++) {
     const share = shares[e]!;
     if (share < MIN_SHARE) continue;
     const z = scores[e]!;
@@ -62,7 +54,7 @@ function moveWeights(learned: LearnedModel) {
     recordStrain(learned, indices[n]!, g * scale);
     moveWeight(learned, indices[n]!, g * scale, h * scale * scale);
   }
-  for (let e = 0; e < explanations; e++) {
+  for (let e = 0; e < hypotheses; e++) {
     const cell = cells[e]!;
     if (secondDerivatives[cell] === 0) continue;
     moveWeight(learned, cell, firstDerivatives[cell]! * scale, secondDerivatives[cell]! * scale * scale);
@@ -137,8 +129,9 @@ export function learnRetry(
   reason: Reason | null,
 ): number {
   if (belief.tries === 0) countFirstRetry(learned, belief, at);
+  const kindsBefore = new Float64Array(KIND_COUNT);
   kindShares(belief, kindsBefore);
-  cyclesBefore.set(person.cycles);
+  const cyclesBefore = person.cycles.slice();
   const of = calibrationIndex(belief);
   const chance = observeRetry(learned, person, belief, at, reason);
   moveWeights(learned);
@@ -156,6 +149,7 @@ function countRetry({ tries }: LearnedModel, approved: boolean) {
 }
 
 function learnKinds(learned: LearnedModel, belief: CasePosterior, before: Float64Array) {
+  const kindsAfter = new Float64Array(KIND_COUNT);
   kindShares(belief, kindsAfter);
   const families = FAMILIES.map(() => 0);
   const counts = kindCountsOf(learned, belief);

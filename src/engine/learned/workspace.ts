@@ -1,0 +1,57 @@
+import { HYPOTHESIS_COUNT } from "./hypotheses.ts";
+import { FRESH_TO_SAME_OFFSET, WEIGHT_COUNT } from "./model-layout.ts";
+import { CYCLE_COUNT } from "./pay-cycles.ts";
+
+/** No outcome has more active weights than this. */
+export const MAX_ACTIVE_WEIGHTS = 112;
+/** Hypotheses share the cells of pay cycles, so the chance of each cell is computed once. */
+export const PAY_CELL_COUNT = 2 * FRESH_TO_SAME_OFFSET;
+
+/** An outcome as the model sees it. Each observation fills it; training reads it right after. */
+export interface Observation {
+  /** The weights that are active under every hypothesis. */
+  indices: Int32Array;
+  /** Number of `indices` in use. */
+  count: number;
+  /** By hypothesis: the weight that it adds, its score with the sign of the outcome, and its posterior probability. */
+  cells: Int32Array;
+  scores: Float64Array;
+  shares: Float64Array;
+  hypotheses: number;
+  /** Factor of the scores: see `uncertaintyScale`. */
+  scale: number;
+  approved: boolean;
+}
+
+/** Scratch memory of one model, for one call at a time. Its contents mean nothing between calls. */
+export interface Workspace {
+  observation: Observation;
+  chanceByCell: Float64Array;
+  /** Probabilities of the pay cycles before and after an observation. */
+  cyclesBefore: Float64Array;
+  cyclesAfter: Float64Array;
+  /** Derivatives of the log-likelihood, summed by weight. Zero between two updates. */
+  firstDerivatives: Float64Array;
+  secondDerivatives: Float64Array;
+  /** Weight groups that the current update found too stiff. Empty between two updates. */
+  stiffGroups: number[];
+}
+
+export const newWorkspace = (): Workspace => ({
+  observation: {
+    indices: new Int32Array(MAX_ACTIVE_WEIGHTS),
+    count: 0,
+    cells: new Int32Array(HYPOTHESIS_COUNT),
+    scores: new Float64Array(HYPOTHESIS_COUNT),
+    shares: new Float64Array(HYPOTHESIS_COUNT),
+    hypotheses: 0,
+    scale: 1,
+    approved: false,
+  },
+  chanceByCell: new Float64Array(PAY_CELL_COUNT),
+  cyclesBefore: new Float64Array(CYCLE_COUNT),
+  cyclesAfter: new Float64Array(CYCLE_COUNT),
+  firstDerivatives: new Float64Array(WEIGHT_COUNT),
+  secondDerivatives: new Float64Array(WEIGHT_COUNT),
+  stiffGroups: [],
+});
