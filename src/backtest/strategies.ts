@@ -4,6 +4,7 @@ import type { PastAttempt } from "../domain/past-attempt.ts";
 import { findCustomerLocale } from "../engine/customer-locale.ts";
 import { decideLearned } from "../engine/decide-learned.ts";
 import { decideStatic } from "../engine/decide-static.ts";
+import { buildDecisionContext } from "../engine/decision-context.ts";
 import type { Decision, DecisionFacts } from "../engine/decision-facts.ts";
 import type { CustomerHistory } from "../engine/infer-posterior.ts";
 import type { LearnedModel } from "../engine/learned/learned-model.ts";
@@ -64,14 +65,14 @@ export function buildStrategies(
   const even = evenlySpacedDays(WINDOW_DAYS, EVENLY_SPACED_RETRY_COUNT);
   const byRules = (invoice: FailedInvoice, k: number) => {
     const known = knownFactsAfter(invoice, k, byCustomer.get(invoice.customerId)!);
-    return nextRetryOf(decideStatic(known, invoice.attempts[k]!.at));
+    return nextRetryOf(decideStatic(buildDecisionContext(known, invoice.attempts[k]!.at)));
   };
   const byLearning = (invoice: FailedInvoice, k: number) => {
     const all = byCustomer.get(invoice.customerId)!;
     const known = knownFactsAfter(invoice, k, all);
-    return nextRetryOf(
-      decideLearned(known, customerHistoryUntil(invoice, k, all, known), learned, invoice.attempts[k]!.at).decision,
-    );
+    const history = customerHistoryUntil(invoice, k, all, known);
+    const context = buildDecisionContext(known, invoice.attempts[k]!.at, history);
+    return nextRetryOf(decideLearned(context, history, learned).decision);
   };
   return [
     { name: "dunlin", words: "Dunlin, with what it ships knowing", next: byLearning },

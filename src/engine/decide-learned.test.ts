@@ -13,6 +13,7 @@ import {
 } from "./decide-learned.fixture.ts";
 import { decideLearned } from "./decide-learned.ts";
 import { HOUR } from "./decide-static.fixture.ts";
+import { buildDecisionContext } from "./decision-context.ts";
 import type { DecisionFacts } from "./decision-facts.ts";
 import type { CustomerHistory, PastInvoice } from "./infer-posterior.ts";
 import { DATE_CELL_COUNT } from "./learned/date-outcomes.ts";
@@ -25,7 +26,11 @@ const pretrainedModel = fromPretrained(readPretrainedModel(pino({ level: "silent
 
 test("a customer whose pay always came between the 20th and the 26th is not tried before it, and told why", () => {
   const [known, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]);
-  const { decision, chosen } = decideLearned(known, history, pretrainedModel, soonAfterFailure(known));
+  const { decision, chosen } = decideLearned(
+    buildDecisionContext(known, soonAfterFailure(known), history),
+    history,
+    pretrainedModel,
+  );
   assert.equal(decision.kind, "retry");
   const date = (decision as { at: Date }).at.getUTCDate();
   assert.ok(date >= 21 && date <= 28, `${date}`);
@@ -39,7 +44,11 @@ test("that payments went through around the chosen date before is said where tha
   for (let cell = 15; cell < DATE_CELL_COUNT; cell++) taught.mean[dateCellWeight(classOf("LIMIT"), cell)] = 0.3;
   const decided = (model: LearnedModel, earlier: readonly PastInvoice[]) => {
     const [known, history] = buildCase([...earlier, buildInvoice("2026-05-11", [], "61")]);
-    const { decision } = decideLearned(known, history, model, soonAfterFailure(known, 100));
+    const { decision } = decideLearned(
+      buildDecisionContext(known, soonAfterFailure(known, 100), history),
+      history,
+      model,
+    );
     return { date: (decision as { at: Date }).at.toISOString().slice(8, 10), said: decision.reasons.join(" ") };
   };
   const months = [1, 2, 3, 4];
@@ -64,26 +73,41 @@ test("decided again while its moment lies ahead, the plan is word for word the s
     [...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [["2026-05-14", "51"]])],
   ]) {
     const [known, history] = buildCase(bills);
-    const first = decideLearned(known, history, newModel, new Date(+bills.at(-1)!.charges.at(-1)!.at + HOUR));
+    const first = decideLearned(
+      buildDecisionContext(known, new Date(+bills.at(-1)!.charges.at(-1)!.at + HOUR), history),
+      history,
+      newModel,
+    );
     assert.equal(first.decision.kind, "retry");
     const at = +(first.decision as { at: Date }).at;
     for (const ahead of [0, HOUR, DAY / 2]) {
-      const { decision, chosen } = decideLearned(known, history, newModel, new Date(at - ahead));
+      const { decision, chosen } = decideLearned(
+        buildDecisionContext(known, new Date(at - ahead), history),
+        history,
+        newModel,
+      );
       const choice = { ...chosen, weighed: null };
       assert.deepEqual([decision, choice], [first.decision, { ...first.chosen, weighed: null }]);
     }
-    const later = decideLearned(known, history, newModel, new Date(at + DAY)).decision;
+    const later = decideLearned(buildDecisionContext(known, new Date(at + DAY), history), history, newModel).decision;
     if (later.kind === "retry") assert.ok(+later.at >= at + DAY);
   }
 });
 
 test("what rules decide alone is decided as before", () => {
   const [lost, history] = buildCase([buildInvoice("2026-05-11", [], "41")]);
-  assert.equal(decideLearned(lost, history, newModel, soonAfterFailure(lost)).decision.kind, "card_change");
+  assert.equal(
+    decideLearned(buildDecisionContext(lost, soonAfterFailure(lost), history), history, newModel).decision.kind,
+    "card_change",
+  );
   const [open, same] = buildCase([buildInvoice("2026-05-11", [])]);
-  const over = decideLearned(open, same, newModel, new Date(+open.windowEndsAt));
+  const over = decideLearned(buildDecisionContext(open, new Date(+open.windowEndsAt), same), same, newModel);
   assert.equal(over.decision.kind, "wait");
-  const used = decideLearned({ ...open, budgetLeft: 0 }, same, newModel, soonAfterFailure(open));
+  const used = decideLearned(
+    buildDecisionContext({ ...open, budgetLeft: 0 }, soonAfterFailure(open), same),
+    same,
+    newModel,
+  );
   assert.deepEqual([used.decision.kind, used.chosen], ["stop", null]);
 });
 
@@ -92,7 +116,7 @@ test("a bank's advice to wait is kept, with the lead that the merchant may take"
   const advised = buildCodes("51", "28");
   const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
   const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
-  const { decision } = decideLearned(told, history, newModel, soonAfterFailure(told));
+  const { decision } = decideLearned(buildDecisionContext(told, soonAfterFailure(told), history), history, newModel);
   assert.equal(decision.kind, "retry");
   assert.ok(+(decision as { at: Date }).at - known.leadMs >= +known.unpaidAt + 6 * DAY);
   assert.match(decision.reasons.join(" "), /advises/);
@@ -102,7 +126,7 @@ test("of a bank debit it is said when it is booked, by what its scheme is known 
   const returned: PastInvoice = { ...buildInvoice("2026-05-11", [], "AM04"), paymentMethodType: "sepa_debit" };
   const [known, history] = buildCase([returned], { paymentMethodType: "sepa_debit", network: null, cardCountry: "SE" });
   const debit: CustomerHistory = { ...history, traits: { ...history.traits, paymentMethodType: "sepa_debit" } };
-  const { decision } = decideLearned(known, debit, newModel, soonAfterFailure(known));
+  const { decision } = decideLearned(buildDecisionContext(known, soonAfterFailure(known), debit), debit, newModel);
   assert.equal(decision.kind, "retry");
   const booked = decision.reasons
     .join(" ")
@@ -114,7 +138,10 @@ test("of a bank debit it is said when it is booked, by what its scheme is known 
   const days = (Date.parse(`${booked[2]} ${booked[3]} 2026 UTC`) - Math.floor(asked / DAY) * DAY) / DAY;
   assert.ok(days >= 1 && days <= 4 && !/Sat|Sun/.test(booked[1]!), `${booked[0]} after ${days} days`);
   const [card, same] = buildCase([buildInvoice("2026-05-11", [])]);
-  assert.doesNotMatch(decideLearned(card, same, newModel, soonAfterFailure(card)).decision.reasons.join(" "), /booked/);
+  assert.doesNotMatch(
+    decideLearned(buildDecisionContext(card, soonAfterFailure(card), same), same, newModel).decision.reasons.join(" "),
+    /booked/,
+  );
 });
 
 test("with no transaction ever seen there is a plan all the same", () => {
@@ -129,13 +156,13 @@ test("with no transaction ever seen there is a plan all the same", () => {
     paymentMethodType: null,
     network: null,
   });
-  const { decision } = decideLearned(known, history, newModel, soonAfterFailure(known));
+  const { decision } = decideLearned(buildDecisionContext(known, soonAfterFailure(known), history), history, newModel);
   assert.equal(decision.kind, "retry");
 });
 
 test("a case that is not worth a try any more is given up, in words", () => {
   const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { amount: 5, currency: "USD" });
-  const { decision } = decideLearned(known, history, newModel, soonAfterFailure(known));
+  const { decision } = decideLearned(buildDecisionContext(known, soonAfterFailure(known), history), history, newModel);
   assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
   assert.match(
     decision.reasons.join(" "),
@@ -153,7 +180,11 @@ test("what a given-up case lacked is said in figures: the best moment's chance, 
       currency: "USD",
       caseId: `case-${amount}`,
     });
-    const { decision, outlook } = decideLearned(known, history, pretrainedModel, soonAfterFailure(known));
+    const { decision, outlook } = decideLearned(
+      buildDecisionContext(known, soonAfterFailure(known), history),
+      history,
+      pretrainedModel,
+    );
     if (decision.kind !== "stop") continue;
     met++;
     const [chance, cost, from] = figures.exec(decision.reasons.join(" "))!.slice(1).map(Number);
@@ -166,10 +197,9 @@ test("what a given-up case lacked is said in figures: the best moment's chance, 
   assert.ok(met > 1, `${met}`);
   const [known, history] = buildCase([buildInvoice("2026-05-11", [], "54")], { cardChange: "unasked" });
   const late = decideLearned(
-    { ...known, windowEndsAt: soonAfterFailure(known, 19) },
+    buildDecisionContext({ ...known, windowEndsAt: soonAfterFailure(known, 19) }, soonAfterFailure(known), history),
     history,
     pretrainedModel,
-    soonAfterFailure(known),
   );
   assert.match(
     late.decision.reasons.join(" "),
@@ -181,7 +211,8 @@ test("what a given-up case lacked is said in figures: the best moment's chance, 
 test("where no try is worth making, the customer's other bills are waited for as long as some is to come within the window", () => {
   const decided = (rest: Partial<DecisionFacts>, hours = 0.1) => {
     const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { amount: 5, currency: "USD", ...rest });
-    return decideLearned(known, history, newModel, soonAfterFailure(known, hours)).decision;
+    return decideLearned(buildDecisionContext(known, soonAfterFailure(known, hours), history), history, newModel)
+      .decision;
   };
   const billed = ["2026-05-01", "2026-05-08"].map((day) => ({ subscriptionId: "s", at: new Date(`${day}T09:00:00Z`) }));
   const weekly = decided({ billed });
@@ -212,7 +243,8 @@ test("a plan is made anew from the charge of another bill on, names it, and stay
   const taught = newLearnedModel();
   for (const hours of [1, 12]) taught.mean[otherInvoiceWeight(true, hours * HOUR)] = 2;
   const [known, history] = buildCase([buildInvoice("2026-05-18", [], null), buildInvoice("2026-05-11", [])]);
-  const at = (moment: string) => decideLearned(known, history, taught, new Date(moment)).decision;
+  const at = (moment: string) =>
+    decideLearned(buildDecisionContext(known, new Date(moment), history), history, taught).decision;
   const first = at("2026-05-18T09:05:00Z");
   assert.equal(first.kind, "retry");
   const ideal = (first as { at: Date }).at;
@@ -231,24 +263,28 @@ test("the same amount in another currency is at stake for as much, and leads to 
     [3000, "JPY"],
   ].map(([amount, currency]) => {
     const of = { ...known, amount: amount as number, currency: currency as string };
-    return decideLearned(of, history, newModel, soonAfterFailure(known)).chosen!;
+    return decideLearned(buildDecisionContext(of, soonAfterFailure(known), history), history, newModel).chosen!;
   });
   assert.equal(dollars!.weighed.plan.worth, yen!.weighed.plan.worth);
   assert.deepEqual(dollars!.weighed.stakes.cost, yen!.weighed.stakes.cost);
   const hundreds = decideLearned(
-    { ...known, amount: 200_000, currency: "USD" },
+    buildDecisionContext({ ...known, amount: 200_000, currency: "USD" }, soonAfterFailure(known), history),
     history,
     newModel,
-    soonAfterFailure(known),
   ).chosen!;
   assert.ok(hundreds.weighed.stakes.cost < dollars!.weighed.stakes.cost);
 });
 
 test("a bank that is down is tried again three hours later at the soonest, and the reasons say so", () => {
   const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
-  const free = decideLearned(known, history, newModel, soonAfterFailure(known)).decision as { at: Date };
+  const free = decideLearned(buildDecisionContext(known, soonAfterFailure(known), history), history, newModel)
+    .decision as { at: Date };
   const issuerDownAt = new Date(free.at.getTime() - HOUR);
-  const { decision } = decideLearned({ ...known, issuerDownAt }, history, newModel, soonAfterFailure(known));
+  const { decision } = decideLearned(
+    buildDecisionContext({ ...known, issuerDownAt }, soonAfterFailure(known), history),
+    history,
+    newModel,
+  );
   assert.equal(decision.kind, "retry");
   assert.ok(+(decision as { at: Date }).at >= +issuerDownAt + 3 * HOUR);
   assert.match(decision.reasons.join(" "), /could not reach the bank.*nothing is tried there before/);
@@ -258,9 +294,13 @@ test("a bank that is down is tried again three hours later at the soonest, and t
 test("a case is not given up because its bank is down until the window ends", () => {
   const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
   const now = new Date(known.windowEndsAt.getTime() - 3 * HOUR);
-  const free = decideLearned(known, history, newModel, now).decision;
+  const free = decideLearned(buildDecisionContext(known, now, history), history, newModel).decision;
   assert.equal(free.kind, "retry");
-  const { decision } = decideLearned({ ...known, issuerDownAt: now }, history, newModel, now);
+  const { decision } = decideLearned(
+    buildDecisionContext({ ...known, issuerDownAt: now }, now, history),
+    history,
+    newModel,
+  );
   assert.deepEqual(decision, free);
 });
 
@@ -270,10 +310,9 @@ test("after a decline of the card itself no more tries are said to be left than 
     const [known, history] = buildCase([buildInvoice("2026-05-11", [], code)], { cardChange: "unasked" });
     const windowEndsAt = new Date(+known.unpaidAt + (20 + hoursLeft) * HOUR);
     const { decision } = decideLearned(
-      { ...known, windowEndsAt },
+      buildDecisionContext({ ...known, windowEndsAt }, soonAfterFailure(known, 20), history),
       history,
       pretrainedModel,
-      soonAfterFailure(known, 20),
     );
     const { at, reasons } = decision as { at: Date; reasons: string[] };
     const room = Math.floor((+windowEndsAt - +at) / (20 * HOUR));
@@ -289,7 +328,11 @@ test("where rules leave few tries they are not spent early, and the reasons say 
   const bills = [...PAID_ON_THE_25TH, buildInvoice("2026-05-02", [])];
   const plannedFor = (rest: Partial<DecisionFacts>) => {
     const [known, history] = buildCase(bills, rest);
-    const { decision, chosen } = decideLearned(known, history, newModel, soonAfterFailure(known));
+    const { decision, chosen } = decideLearned(
+      buildDecisionContext(known, soonAfterFailure(known), history),
+      history,
+      newModel,
+    );
     return { tries: [chosen!.at, ...chosen!.next].map((at) => (at - +known.unpaidAt) / DAY), decision };
   };
   assert.ok(plannedFor({}).tries.length > 4);
@@ -315,13 +358,21 @@ test("a try comes some minutes after its moment, the same ones for each look at 
   const late = new Set<number>();
   for (let n = 0; n < 20; n++) {
     const own = { ...known, caseId: `case ${n}` };
-    const { decision, chosen } = decideLearned(own, history, newLearnedModel(), soonAfterFailure(known));
+    const { decision, chosen } = decideLearned(
+      buildDecisionContext(own, soonAfterFailure(known), history),
+      history,
+      newLearnedModel(),
+    );
     assert.equal(decision.kind, "retry");
     assert.equal(+decision.at - chosen!.at, jitterMs(own));
     late.add(jitterMs(own));
     // A window that ends in between.
     const short = { ...own, windowEndsAt: new Date(chosen!.at + jitterMs(own)) };
-    const again = decideLearned(short, history, newLearnedModel(), soonAfterFailure(known));
+    const again = decideLearned(
+      buildDecisionContext(short, soonAfterFailure(known), history),
+      history,
+      newLearnedModel(),
+    );
     if (again.decision.kind === "retry" && again.chosen!.at === chosen!.at)
       assert.equal(+again.decision.at, chosen!.at);
     assert.ok(again.decision.kind !== "retry" || again.decision.at < short.windowEndsAt);

@@ -3,7 +3,8 @@ import { type Alternatives, type BestTime, compareAlternatives, compareWithoutRe
 import { jitterMs, lastAttemptTime, MIN_GAP_MS } from "./candidate-times.ts";
 import { type ChosenRetry, chooseRetry, lastSlotTime, minWaitAfter, type RetryContext } from "./choose-retry.ts";
 import { decideStatic, MAX_LATENESS_MS } from "./decide-static.ts";
-import type { Decision, DecisionFacts } from "./decision-facts.ts";
+import { type DecisionContext, findWaitBefore, isSoonAfter, retriesLeftOf } from "./decision-context.ts";
+import type { Decision } from "./decision-facts.ts";
 import { giveUp } from "./give-up.ts";
 import { SLOT_MS } from "./hour-slots.ts";
 import { type CustomerHistory, inferPosterior } from "./infer-posterior.ts";
@@ -16,65 +17,61 @@ import { buildRetryDecision, describeBudget, describeCardWait } from "./reasons.
 import { amountDueUsd, retryValueOf } from "./retry-value.ts";
 import { findForbiddingRule } from "./rules/guard.ts";
 import { findFillableLimits } from "./rules/plan-limits.ts";
-import { buildSituation, findWaitBefore, isSoonAfter, retriesLeftOf, type Situation } from "./situation.ts";
 
-/** A decision by the learned engine, with what it expected. */
-export interface LearnedDecision {
+/** The decision of a policy, and what it was chosen from. */
+export interface PolicyDecision {
   decision: Decision;
-  situation: Situation;
-  /** Whether what was learned took part; else rules and reasons decided alone. */
+  /** Whether the model took part. Otherwise rules and the reason of the decline decided alone. */
   isLearned: boolean;
-  /** null where no moment was chosen by what was learned. */
+  /** Null if the model chose no time. */
   chosen: ChosenRetry | null;
-  /** What else could have been done; null as `chosen`. To be asked before the next decision is made. */
+  /** Returns what else could have been done, and its value by the same model; null if the model chose no time. */
   outlook(): Alternatives | null;
 }
 
 const NO_OUTLOOK = () => null;
 
 /**
- * Returns the next action in a case, by the learned model: the signature of `decide`, and two arguments more.
+ * Returns the next action by the learned policy.
  *
- * Whatever rules and reasons decide alone (stop, another card, a new card) stays with `decide`. A moment is planned from
- * the last try on, or the last charge of another bill of the customer since, not from `now`, so it stays the same until it is reached or a fact changes.
+ * Rules and declines that leave no choice (stop, a card change, a new card) are left to the static policy. A time is planned from the
+ * last attempt, or from the last charge of another invoice of the customer since, and not from `now`. So it stays the same until it is
+ * reached or a fact changes.
  *
+ * @param history  of the context; the learned policy needs it
  * @see docs/guides/engine.md
  */
 export function decideLearned(
-  known: DecisionFacts,
+  context: DecisionContext,
   history: CustomerHistory,
   learned: LearnedModel,
-  now: Date,
-): LearnedDecision {
-  const situation = buildSituation(known, now);
-  const isOver = now >= known.windowEndsAt;
-  const byRules = { situation, isLearned: false, chosen: null, outlook: NO_OUTLOOK };
-  if (isOver || situation.isNewCard || giveUp(situation) !== null)
-    return { decision: decideStatic(known, now), ...byRules };
+): PolicyDecision {
+  const { facts, now, issuerUpAt } = context;
+  const byRules = { isLearned: false, chosen: null, outlook: NO_OUTLOOK };
+  const isOver = now >= facts.windowEndsAt.getTime();
+  if (isOver || context.isNewCard || giveUp(context) !== null) return { decision: decideStatic(context), ...byRules };
+
   const { belief } = inferPosterior(learned, history);
-  const question = retryContextOf(situation, belief);
-  const { upAgainAt } = situation;
-  const afterOutage: RetryContext = { ...question, allow: (at) => at >= upAgainAt && question.allow(at) };
-  // A bank that stays down until the window ends is tried all the same: it may be up by then.
+  const question = retryContextOf(context, belief);
+  const afterOutage: RetryContext = { ...question, allow: (at) => at >= issuerUpAt && question.allow(at) };
+  // If the issuer stays down until the window ends, a retry within the outage is better than none.
   const next =
-    (upAgainAt > now.getTime() && planRetry(learned, belief, afterOutage, now)) ||
-    planRetry(learned, belief, question, now);
+    (issuerUpAt > now && planRetry(learned, belief, afterOutage, now)) || planRetry(learned, belief, question, now);
+  const unpaidAt = facts.unpaidAt.getTime();
   if (next) {
     const { asked, chosen } = next;
-    const outlook = () => compareAlternatives(learned, belief, asked, chosen, known.unpaidAt.getTime(), now.getTime());
     return {
-      decision: decideRetry(situation, learned, belief, asked, chosen),
-      situation,
+      decision: decideRetry(context, learned, belief, asked, chosen),
       isLearned: true,
       chosen,
-      outlook,
+      outlook: () => compareAlternatives(learned, belief, asked, chosen, unpaidAt, now),
     };
   }
-  const fallback = decideStatic(known, now);
+  const fallback = decideStatic(context);
   if (fallback.kind !== "retry") return { decision: fallback, ...byRules };
-  const least = compareWithoutRetry(learned, belief, question, known.unpaidAt.getTime(), now.getTime());
-  const decision = decideWithoutRetry(situation, belief, least?.best ?? null);
-  return { ...byRules, decision, isLearned: true, outlook: () => least?.outlook ?? null };
+  const least = compareWithoutRetry(learned, belief, question, unpaidAt, now);
+  const decision = decideWithoutRetry(context, belief, least?.best ?? null);
+  return { decision, isLearned: true, chosen: null, outlook: () => least?.outlook ?? null };
 }
 
 /** The next bill of a customer may come so much later than the ones before. */
@@ -83,74 +80,74 @@ const INVOICE_LATE_MS = DAY_MS;
 const OTHER_CASES_CHECK_MS = DAY_MS;
 
 /** No try is worth making by what is known now: wait for what comes of the customer's other bills, where some is to come within the window, or for another card that was asked for, else stop. */
-function decideWithoutRetry(situation: Situation, belief: CasePosterior, best: BestTime | null): Decision {
-  const { known, now, place } = situation;
-  const said = explainNoRetry(situation, belief, best);
-  const billAt = findNextInvoiceTime(known.billed, now - INVOICE_LATE_MS);
-  const isInTime = billAt !== null && billAt < known.windowEndsAt.getTime();
-  if (!isInTime && !known.othersPlanned) {
-    const waits = describeCardWait(situation);
+function decideWithoutRetry(context: DecisionContext, belief: CasePosterior, best: BestTime | null): Decision {
+  const { facts, now, locale } = context;
+  const said = explainNoRetry(context, belief, best);
+  const billAt = findNextInvoiceTime(facts.billed, now - INVOICE_LATE_MS);
+  const isInTime = billAt !== null && billAt < facts.windowEndsAt.getTime();
+  if (!isInTime && !facts.othersPlanned) {
+    const waits = describeCardWait(context);
     if (waits) return { kind: "wait", reasons: [...said, waits] };
-    return { kind: "stop", end: "hopeless", reasons: [...said, describeBudget(known)] };
+    return { kind: "stop", end: "hopeless", reasons: [...said, describeBudget(facts)] };
   }
   // What is waited for stands last, and without figures, which change each day.
-  const reasons = [...said, describeAwaitedInvoices(isInTime ? billAt : null, place.zone)];
+  const reasons = [...said, describeAwaitedInvoices(isInTime ? billAt : null, locale.zone)];
   return { kind: "wait", until: new Date(isInTime ? billAt + INVOICE_LATE_MS : now + OTHER_CASES_CHECK_MS), reasons };
 }
 
 /** The try to be made and what was asked for it; null: none is worth making. */
-function planRetry(learned: LearnedModel, belief: CasePosterior, question: RetryContext, now: Date) {
+function planRetry(learned: LearnedModel, belief: CasePosterior, question: RetryContext, now: number) {
   const inTime = chooseRetry(learned, belief, question);
   if (!inTime || !isMissed(inTime.at, question, now)) return inTime && { asked: question, chosen: inTime };
-  const asked = { ...question, now: now.getTime() };
+  const asked = { ...question, now };
   const chosen = chooseRetry(learned, belief, asked);
   return chosen && { asked, chosen };
 }
 
 /** Too long ago to be made up for at once, or not allowed any more. */
-function isMissed(at: number, { allow }: RetryContext, now: Date): boolean {
-  const late = now.getTime() - at;
-  return late > 0 && (late > MAX_LATENESS_MS || !allow(now.getTime()));
+function isMissed(at: number, { allow }: RetryContext, now: number): boolean {
+  const late = now - at;
+  return late > 0 && (late > MAX_LATENESS_MS || !allow(now));
 }
 
-function retryContextOf(situation: Situation, belief: CasePosterior): RetryContext {
-  const { known, guard } = situation;
-  const dollars = amountDueUsd(known.amount, known.currency);
+function retryContextOf(context: DecisionContext, belief: CasePosterior): RetryContext {
+  const { facts, guard } = context;
+  const dollars = amountDueUsd(facts.amount, facts.currency);
   // What was asked for and not answered was tried, as far as anybody knows.
-  const now = Math.max(belief.lastTriedAt, belief.beside?.at ?? 0, lastAttemptTime(known));
+  const now = Math.max(belief.lastTriedAt, belief.beside?.at ?? 0, lastAttemptTime(facts));
   // Where the rules leave room for none, they allow no moment either, but for the last minutes before a limit is free for sure.
-  const left = Math.max(1, retriesLeftOf(situation).count);
+  const left = Math.max(1, retriesLeftOf(context).count);
   return {
-    key: known.caseId,
+    key: facts.caseId,
     now,
-    windowEndsAt: known.windowEndsAt.getTime(),
+    windowEndsAt: facts.windowEndsAt.getTime(),
     triesLeft: left,
-    explores: known.explores,
+    explores: facts.explores,
     allow: (at) => findForbiddingRule(guard, at) === null,
     limits: findFillableLimits(guard, now, left),
     dollars,
-    stakes: retryValueOf(dollars, known.unpaidAt.getTime()),
+    stakes: retryValueOf(dollars, facts.unpaidAt.getTime()),
   };
 }
 
 function decideRetry(
-  situation: Situation,
+  context: DecisionContext,
   learned: LearnedModel,
   belief: CasePosterior,
   asked: RetryContext,
   chosen: ChosenRetry,
 ): Decision {
-  const { known, guard, upAgainAt, now } = situation;
+  const { facts, guard, issuerUpAt, now } = context;
   // A few minutes, so that one bank does not get all tries of an hour in the same second.
-  const jittered = chosen.at + jitterMs(known);
-  const isFree = jittered < known.windowEndsAt.getTime() && findForbiddingRule(guard, jittered) === null;
+  const jittered = chosen.at + jitterMs(facts);
+  const isFree = jittered < facts.windowEndsAt.getTime() && findForbiddingRule(guard, jittered) === null;
   const at = Math.max(now, isFree ? jittered : chosen.at);
-  const reasons = explainRetry(situation, learned, belief, chosen, at);
+  const reasons = explainRetry(context, learned, belief, chosen, at);
   // A retry that is made up for at once comes because it was missed.
   const from = at > now ? Math.max(asked.now, belief.lastTriedAt + MIN_GAP_MS) : now;
-  const wait = findWaitBefore(situation, at, from);
-  if (!wait && upAgainAt > now && isSoonAfter(at, upAgainAt)) reasons.push(describeOutage(situation));
-  return buildRetryDecision(situation, at, reasons, wait, countRetriesAfter(at, asked, belief));
+  const wait = findWaitBefore(context, at, from);
+  if (!wait && issuerUpAt > now && isSoonAfter(at, issuerUpAt)) reasons.push(describeOutage(context));
+  return buildRetryDecision(context, at, reasons, wait, countRetriesAfter(at, asked, belief));
 }
 
 /** For how many tries there is time after one at a moment, should it fail as the latest one did: as far apart as they would be planned, from slot to slot. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { decideStatic } from "./decide-static.ts";
+import { buildDecisionContext } from "./decision-context.ts";
 import type { Decision, DecisionFacts } from "./decision-facts.ts";
 import type { LedgerEntry } from "./rules/attempt-ledger.ts";
 import type { DeclineCodes } from "./rules/interpret-decline.ts";
@@ -64,4 +65,5 @@ export const assertRetry = (decision: Decision) => {
   assert.equal(decision.kind, "retry", JSON.stringify(decision));
   return decision as Extract<Decision, { kind: "retry" }>;
 };
-export const decideSoonAfterFailure = (known: DecisionFacts) => decideStatic(known, hoursAfterFailure(0.1));
+export const decideSoonAfterFailure = (known: DecisionFacts) =>
+  decideStatic(buildDecisionContext(known, hoursAfterFailure(0.1)));

@@ -7,6 +7,7 @@ import { MIN_GAP_MS } from "./candidate-times.ts";
 import { buildCase, buildInvoice } from "./decide-learned.fixture.ts";
 import { decideLearned } from "./decide-learned.ts";
 import { decideStatic } from "./decide-static.ts";
+import { buildDecisionContext } from "./decision-context.ts";
 import type { Decision, DecisionFacts } from "./decision-facts.ts";
 import type { CustomerHistory } from "./infer-posterior.ts";
 import { newLearnedModel } from "./learned/learned-model.ts";
@@ -171,7 +172,7 @@ test("whatever happened before, a retry is inside the window, keeps the gap and 
   let retries = 0;
   fc.assert(
     fc.property(cases, ({ known, now }) => {
-      const decision = decideStatic(known, now);
+      const decision = decideStatic(buildDecisionContext(known, now));
       const at = findKeptRetry(known, now, decision);
       if (at === null) return;
       retries++;
@@ -209,7 +210,8 @@ test("whatever happened before, the learned engine breaks no network's limit eit
   let retries = 0;
   fc.assert(
     fc.property(cases, fc.double({ min: 0, max: 1, noNaN: true }), ({ known, now }, share) => {
-      const decideBy = (at: Date) => decideLearned(known, historyOf(known), learned, at).decision;
+      const decideBy = (at: Date) =>
+        decideLearned(buildDecisionContext(known, at, historyOf(known)), historyOf(known), learned).decision;
       const decision = decideBy(now);
       const at = findKeptRetry(known, now, decision);
       if (at === null) return;
@@ -232,7 +234,7 @@ test("no try is moved, by minutes or to an hour that is drawn, or made up for, t
     const asks = Array.from({ length: 20 }, () => ({ ...asked, at: new Date(until + days * DAY_MS) }));
     const known = { ...plain, ledger: [...plain.ledger, ...asks] };
     const now = late > 0 ? until + late : +known.unpaidAt + HOUR_MS;
-    return decideLearned(known, history, learned, new Date(now));
+    return decideLearned(buildDecisionContext(known, new Date(now), history), history, learned);
   };
   const far = Date.UTC(2026, 3, 20);
   for (let n = 0; n < 100; n++) {
@@ -251,13 +253,16 @@ test("no try is moved, by minutes or to an hour that is drawn, or made up for, t
 test("decided again while its moment lies ahead, a plan stays word for word the same", () => {
   fc.assert(
     fc.property(cases, fc.double({ min: 0, max: 1, noNaN: true }), ({ known, now }, share) => {
-      const first = decideStatic(known, now);
-      assert.deepEqual(decideStatic(structuredClone(known), now), first);
+      const first = decideStatic(buildDecisionContext(known, now));
+      assert.deepEqual(decideStatic(buildDecisionContext(structuredClone(known), now)), first);
       if (first.kind !== "retry" || first.at <= now) return;
       const later = new Date(+now + Math.floor(share * (+first.at - +now)));
-      assert.deepEqual(decideStatic(known, later), first);
-      assert.deepEqual(decideStatic(known, new Date(+first.at - Math.min(known.leadMs, +first.at - +now))), first);
-      assert.deepEqual(decideStatic(known, first.at), first);
+      assert.deepEqual(decideStatic(buildDecisionContext(known, later)), first);
+      assert.deepEqual(
+        decideStatic(buildDecisionContext(known, new Date(+first.at - Math.min(known.leadMs, +first.at - +now)))),
+        first,
+      );
+      assert.deepEqual(decideStatic(buildDecisionContext(known, first.at)), first);
     }),
     { numRuns: 4000, seed: 7 },
   );
@@ -266,11 +271,11 @@ test("decided again while its moment lies ahead, a plan stays word for word the 
 test("the plan being decided, and one that was withdrawn, do not move it", () => {
   fc.assert(
     fc.property(cases, ({ known, now }) => {
-      const decision = decideStatic(known, now);
+      const decision = decideStatic(buildDecisionContext(known, now));
       if (decision.kind !== "retry" || decision.at <= now) return;
       const statuses = ["SCHEDULED", "CANCELED"] as const;
       const retries = [...known.retries, ...statuses.map((status) => ({ idealRetryTime: decision.at, status }))];
-      assert.deepEqual(decideStatic({ ...known, retries }, now), decision);
+      assert.deepEqual(decideStatic(buildDecisionContext({ ...known, retries }, now)), decision);
     }),
     { numRuns: 1000 },
   );
@@ -283,7 +288,7 @@ test("cases that failed together are not tried in the same second", () => {
   const plain: DecisionFacts = { ...known, ...nothingYet, budgetLeft: 8, paymentMethodType: "card", windowEndsAt };
   const moments = new Set(
     Array.from({ length: 500 }, (_, index) => {
-      const decision = decideStatic({ ...plain, caseId: `case ${index}` }, new Date(START));
+      const decision = decideStatic(buildDecisionContext({ ...plain, caseId: `case ${index}` }, new Date(START)));
       return decision.kind === "retry" ? +decision.at : 0;
     }),
   );

@@ -8,6 +8,7 @@ import {
   hoursAfterFailure,
 } from "./decide-static.fixture.ts";
 import { decideStatic } from "./decide-static.ts";
+import { buildDecisionContext } from "./decision-context.ts";
 
 test("with nothing known of the decline the tries are spread evenly, each in the local morning", () => {
   const decision = assertRetry(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "05" })));
@@ -64,18 +65,21 @@ test("a bank that is down is tried again after twelve hours, and evenly when it 
     { networkDeclineCode: "91" },
     { ledger: [down.ledger[0]!, again], lastDecline: { ...down.lastDecline!, at: hoursAfterFailure(12) } },
   );
-  assert.ok(assertRetry(decideStatic(twice, hoursAfterFailure(13))).at > hoursAfterFailure(36));
+  assert.ok(assertRetry(decideStatic(buildDecisionContext(twice, hoursAfterFailure(13)))).at > hoursAfterFailure(36));
 });
 
 test("a new card is tried about an hour later, at any hour, and at once when that was missed", () => {
   const changed = buildFailedFacts({ networkDeclineCode: "41" }, { cardChangedAt: hoursAfterFailure(30) });
   const known = { ...changed, ledger: changed.ledger.map((entry) => ({ ...entry, onPresentCard: false })) };
-  const decision = assertRetry(decideStatic(known, hoursAfterFailure(30)));
+  const decision = assertRetry(decideStatic(buildDecisionContext(known, hoursAfterFailure(30))));
   assert.ok(decision.at >= hoursAfterFailure(31) && decision.at < hoursAfterFailure(31.25));
-  assert.deepEqual(assertRetry(decideStatic(known, hoursAfterFailure(60))).at, hoursAfterFailure(60));
+  assert.deepEqual(
+    assertRetry(decideStatic(buildDecisionContext(known, hoursAfterFailure(60)))).at,
+    hoursAfterFailure(60),
+  );
   const tried = { ...known, retries: [{ idealRetryTime: decision.at, status: "EXPIRED" as const }] };
   assert.ok(
-    assertRetry(decideStatic(tried, hoursAfterFailure(90))).at > hoursAfterFailure(43),
+    assertRetry(decideStatic(buildDecisionContext(tried, hoursAfterFailure(90)))).at > hoursAfterFailure(43),
     "the second try with it is an ordinary one",
   );
 });
@@ -95,7 +99,7 @@ test("an advised wait is a reason of the try that comes soon after it, and of no
   const isNamed = (networkAdviceCode: string, over: object, hours = 0.1) => {
     const known = buildFailedFacts({ networkAdviceCode, networkDeclineCode: "05" }, { network: "mastercard", ...over });
     return /Mastercard advises|no try comes sooner/.test(
-      assertRetry(decideStatic(known, hoursAfterFailure(hours))).reasons.join(" "),
+      assertRetry(decideStatic(buildDecisionContext(known, hoursAfterFailure(hours)))).reasons.join(" "),
     );
   };
   assert.equal(isNamed("30", {}), true, "ten days, where tries are three days apart");
@@ -134,8 +138,8 @@ test("a moment missed by little comes at once, by much on the next morning", () 
   const known = buildFailedFacts({ networkDeclineCode: "05" });
   const planned = assertRetry(decideSoonAfterFailure(known)).at;
   const late = new Date(+planned + 2 * HOUR);
-  assert.deepEqual(assertRetry(decideStatic(known, late)).at, late);
-  const next = assertRetry(decideStatic(known, new Date(+planned + 20 * HOUR))).at;
+  assert.deepEqual(assertRetry(decideStatic(buildDecisionContext(known, late))).at, late);
+  const next = assertRetry(decideStatic(buildDecisionContext(known, new Date(+planned + 20 * HOUR)))).at;
   assert.equal(+next - +planned, 24 * HOUR);
 });
 
@@ -153,7 +157,7 @@ test("a rule that kept a try from moments before is its reason, but not where on
   assert.ok(planned.at > hoursAfterFailure(5 * 24));
   assert.match(planned.reasons.join(" "), /Visa allows at most/);
   for (const late of [2, 20]) {
-    const next = assertRetry(decideStatic(full, new Date(+planned.at + late * HOUR)));
+    const next = assertRetry(decideStatic(buildDecisionContext(full, new Date(+planned.at + late * HOUR))));
     assert.doesNotMatch(next.reasons.join(" "), /Visa allows at most/, `${late} hours late`);
   }
 });
@@ -161,8 +165,8 @@ test("a rule that kept a try from moments before is its reason, but not where on
 test("a service that was down until shortly before the window's end still tries once", () => {
   const known = buildFailedFacts({ networkDeclineCode: "05" });
   const late = new Date(+known.windowEndsAt - HOUR / 2);
-  assert.deepEqual(assertRetry(decideStatic(known, late)).at, late);
-  assert.equal(decideStatic(known, known.windowEndsAt).kind, "wait");
+  assert.deepEqual(assertRetry(decideStatic(buildDecisionContext(known, late))).at, late);
+  assert.equal(decideStatic(buildDecisionContext(known, known.windowEndsAt)).kind, "wait");
 });
 
 test("a code that is a limit or wants the customer is tried again twice, then the customer is asked", () => {
@@ -172,8 +176,10 @@ test("a code that is a limit or wants the customer is tried again twice, then th
     const [first] = known.ledger;
     const ledger = Array.from({ length: tries }, (_, n) => ({ ...first!, at: hoursAfterFailure(72 * n) }));
     return decideStatic(
-      { ...known, ledger, lastDecline: { ...known.lastDecline!, at: ledger.at(-1)!.at } },
-      hoursAfterFailure(72 * tries),
+      buildDecisionContext(
+        { ...known, ledger, lastDecline: { ...known.lastDecline!, at: ledger.at(-1)!.at } },
+        hoursAfterFailure(72 * tries),
+      ),
     );
   };
   assert.deepEqual(
@@ -194,7 +200,7 @@ test("only the first of several faults at the bank is followed by a try after tw
   const money = { ...first!.codes!, networkDeclineCode: "51" };
   const isSoon = (ledger: typeof down.ledger, lastAt: number, over: Partial<typeof down> = {}) => {
     const known = { ...down, ledger, lastDecline: { ...down.lastDecline!, at: hoursAfterFailure(lastAt) }, ...over };
-    const { at, reasons } = assertRetry(decideStatic(known, hoursAfterFailure(lastAt + 0.5)));
+    const { at, reasons } = assertRetry(decideStatic(buildDecisionContext(known, hoursAfterFailure(lastAt + 0.5))));
     const isTold = /Such faults pass within hours/.test(reasons.join(" "));
     assert.equal(isTold, +at <= +hoursAfterFailure(lastAt + 12.5), reasons.join(" "));
     return isTold;
@@ -215,7 +221,7 @@ test("a new card whose hour is beyond the window is tried at once", () => {
     { cardChangedAt: hoursAfterFailure(30), windowEndsAt: hoursAfterFailure(30.5) },
   );
   const known = { ...changed, ledger: changed.ledger.map((entry) => ({ ...entry, onPresentCard: false })) };
-  const decision = assertRetry(decideStatic(known, hoursAfterFailure(30.2)));
+  const decision = assertRetry(decideStatic(buildDecisionContext(known, hoursAfterFailure(30.2))));
   assert.deepEqual(decision.at, hoursAfterFailure(30.2));
   assert.match(decision.reasons.join(" "), /new card or payment method/);
 });

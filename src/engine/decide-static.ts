@@ -8,6 +8,7 @@ import {
   MIN_GAP_MS,
   retryIntervalOf,
 } from "./candidate-times.ts";
+import { type DecisionContext, findWaitBefore, retriesLeftOf } from "./decision-context.ts";
 import type { Decision, DecisionFacts } from "./decision-facts.ts";
 import { giveUp } from "./give-up.ts";
 import {
@@ -22,7 +23,6 @@ import {
 import type { Ruling } from "./rules/attempt-ledger.ts";
 import { findForbiddingRule } from "./rules/guard.ts";
 import { interpretDecline } from "./rules/interpret-decline.ts";
-import { buildSituation, findWaitBefore, retriesLeftOf, type Situation } from "./situation.ts";
 
 /**
  * A moment missed by no more than this is made up for at once; after longer the next good moment is waited for. Long
@@ -33,26 +33,24 @@ export const MAX_LATENESS_MS = 3 * HOUR_MS;
 const NEW_CARD_WAIT_MS = HOUR_MS;
 
 /**
- * What to do next in a case by the static policy: fixed rules, and nothing learned.
+ * Returns the next action by the static policy: fixed rules, nothing learned.
  *
- * The tries left are spread evenly over the days left, each moved within half the gap to a moment that suits the
- * reason of the last decline. The rules of the networks go before everything: a moment they forbid is never chosen.
- * Pure: the same facts and the same `now` give the same decision, and a moment chosen once stays as long as it lies
- * ahead and the facts are the same.
+ * The remaining retries are spread evenly over the remaining days. Each is moved, by at most half the gap, to a time that suits the reason
+ * of the last decline. A time that a network rule forbids is never chosen. The same facts give the same time as long as it lies ahead.
  *
  * @see docs/guides/decisions.md
  */
-export function decideStatic(known: DecisionFacts, now: Date): Decision {
-  const situation = buildSituation(known, now);
-  if (situation.now >= known.windowEndsAt.getTime())
-    return { kind: "wait", reasons: ["The recovery window is over.", describeBudget(known)] };
-  return giveUp(situation) ?? chooseNextRetry(situation);
+export function decideStatic(context: DecisionContext): Decision {
+  const { facts, now } = context;
+  if (now >= facts.windowEndsAt.getTime())
+    return { kind: "wait", reasons: ["The recovery window is over.", describeBudget(facts)] };
+  return giveUp(context) ?? chooseNextRetry(context);
 }
 
 /** The first good moment that no rule forbids. */
-function chooseNextRetry(situation: Situation): Decision {
-  const { known, now, guard, decline, isNewCard, place } = situation;
-  const windowEnd = known.windowEndsAt.getTime();
+function chooseNextRetry(context: DecisionContext): Decision {
+  const { facts, now, guard, decline, isNewCard, locale } = context;
+  const windowEnd = facts.windowEndsAt.getTime();
   let refused: Ruling | null = null;
   // What kept the try from the moments before, unless one was missed: then it comes now because of that.
   let held: Ruling | null = null;
@@ -62,15 +60,15 @@ function chooseNextRetry(situation: Situation): Decision {
     const ruling = findForbiddingRule(guard, at);
     refused ??= ruling;
     if (ruling) return null;
-    const wait = missed ? null : findWaitBefore(situation, at, lastAttemptTime(known) + MIN_GAP_MS);
+    const wait = missed ? null : findWaitBefore(context, at, lastAttemptTime(facts) + MIN_GAP_MS);
     const said = joinSentences([
       isNewCard ? NEW_CARD_RETRY_REASON : describeDecline(decline, false),
-      describeRenewal(known, decline),
+      describeRenewal(facts, decline),
     ]);
-    const why = [said, explainTime(moment, at, place)];
-    return buildRetryDecision(situation, at, why, held ?? wait, (windowEnd - at) / MIN_GAP_MS);
+    const why = [said, explainTime(moment, at, locale)];
+    return buildRetryDecision(context, at, why, held ?? wait, (windowEnd - at) / MIN_GAP_MS);
   };
-  for (const moment of candidateTimes(situation)) {
+  for (const moment of candidateTimes(context)) {
     // One that is forbidden stays so when it is late: else the plan would move as time passes, and nothing else.
     const ruling = findForbiddingRule(guard, moment.at);
     refused ??= ruling;
@@ -90,38 +88,38 @@ function chooseNextRetry(situation: Situation): Decision {
     reasons: [
       describeDecline(decline, isNewCard),
       why ? why.sentence : "No suitable moment is left.",
-      `So nothing more is tried before the recovery window ends. ${describeBudget(known)}`,
+      `So nothing more is tried before the recovery window ends. ${describeBudget(facts)}`,
     ],
   };
 }
 
 /** Good moments, best first, then later ones in order of time. All rest on facts alone, so they stay the same. */
-function* candidateTimes(situation: Situation): Generator<CandidateTime> {
-  const { known, guard, decline, isNewCard, place } = situation;
-  const advised = guard.notBefore ? guard.notBefore.at + known.leadMs : 0;
-  const span = retryIntervalOf(known, retriesLeftOf(situation).count, advised);
+function* candidateTimes(context: DecisionContext): Generator<CandidateTime> {
+  const { facts, guard, decline, isNewCard, locale } = context;
+  const advised = guard.notBefore ? guard.notBefore.at + facts.leadMs : 0;
+  const span = retryIntervalOf(facts, retriesLeftOf(context).count, advised);
   const group = decline?.group ?? "UNKNOWN";
   let first: CandidateTime;
-  if (isNewCard) first = newCardTime(known, span.windowEnd);
-  else if (group === "ISSUER_DOWN" && isFirstOutage(known))
-    first = { at: Math.max(lastAttemptTime(known) + MIN_GAP_MS, advised) + span.jitterMs, why: "outage" };
-  else first = chooseBestTime(span, group, place);
+  if (isNewCard) first = newCardTime(facts, span.windowEnd);
+  else if (group === "ISSUER_DOWN" && isFirstOutage(facts))
+    first = { at: Math.max(lastAttemptTime(facts) + MIN_GAP_MS, advised) + span.jitterMs, why: "outage" };
+  else first = chooseBestTime(span, group, locale);
   yield first;
-  yield* laterTimes(span, first.at, group, place);
+  yield* laterTimes(span, first.at, group, locale);
 }
 
 /** About an hour after the change; at once when the window ends before that. */
-function newCardTime(known: DecisionFacts, windowEnd: number): CandidateTime {
-  const changedAt = known.cardChangedAt!.getTime();
-  const at = changedAt + NEW_CARD_WAIT_MS + jitterMs(known);
+function newCardTime(facts: DecisionFacts, windowEnd: number): CandidateTime {
+  const changedAt = facts.cardChangedAt!.getTime();
+  const at = changedAt + NEW_CARD_WAIT_MS + jitterMs(facts);
   return { at: at < windowEnd ? at : changedAt, why: "new_card" };
 }
 
 /** The latest try of the invoice met a fault at the bank, and the one before it did not. */
-function isFirstOutage(known: DecisionFacts): boolean {
-  const tries = known.ledger.filter((entry) => entry.onThisInvoice && entry.approved !== true);
+function isFirstOutage(facts: DecisionFacts): boolean {
+  const tries = facts.ledger.filter((entry) => entry.onThisInvoice && entry.approved !== true);
   const [before, latest] = [tries.at(-2), tries.at(-1)];
-  if (latest && +latest.at > +known.lastDecline!.at) return false;
-  if (lastAttemptTime(known) - +known.lastDecline!.at > DAY_MS) return false;
-  return !before?.codes || interpretDecline(before.codes, known).group !== "ISSUER_DOWN";
+  if (latest && +latest.at > +facts.lastDecline!.at) return false;
+  if (lastAttemptTime(facts) - +facts.lastDecline!.at > DAY_MS) return false;
+  return !before?.codes || interpretDecline(before.codes, facts).group !== "ISSUER_DOWN";
 }

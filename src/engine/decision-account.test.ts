@@ -4,9 +4,9 @@ import { DAY_MS, HOUR_MS } from "../domain/durations.ts";
 import { buildFailedFacts, hoursAfterFailure } from "./decide-static.fixture.ts";
 import { decideStatic } from "./decide-static.ts";
 import { buildAccount } from "./decision-account.ts";
+import { buildDecisionContext } from "./decision-context.ts";
 import type { DecisionFacts } from "./decision-facts.ts";
 import type { LedgerEntry } from "./rules/attempt-ledger.ts";
-import { buildSituation } from "./situation.ts";
 
 const NOTHING = { networkDeclineCode: null, networkAdviceCode: null, gatewayCode: null, declineCategory: null };
 const MASTERCARD = buildFailedFacts({ networkDeclineCode: "51" }, { network: "mastercard" });
@@ -27,13 +27,9 @@ const buildFactsWith = (...entries: LedgerEntry[]): DecisionFacts => ({
 /** The account of a decision so many hours after the invoice failed, and what its sentences are about. */
 function buildAccountOf(known: DecisionFacts, hours = 0.1, before: Parameters<typeof buildAccount>[3] = null) {
   const now = hoursAfterFailure(hours);
-  const made = {
-    situation: buildSituation(known, now),
-    decision: decideStatic(known, now),
-    chosen: null,
-    outlook: () => null,
-  };
-  const found = buildAccount(made, null, null, before);
+  const context = buildDecisionContext(known, now);
+  const made = { decision: decideStatic(context), chosen: null, outlook: () => null };
+  const found = buildAccount(context, made, null, before);
   const { reasons, known: facts, about } = found;
   return {
     ...found,

@@ -3,14 +3,14 @@ import type { DecisionAccount, ExcludedPeriod } from "../domain/decision.ts";
 import { toDisplayText } from "../domain/display-text.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/durations.ts";
 import { cardBrandName, paymentMethodName } from "../domain/payment-method-names.ts";
-import type { LearnedDecision } from "./decide-learned.ts";
+import type { PolicyDecision } from "./decide-learned.ts";
+import type { DecisionContext } from "./decision-context.ts";
 import { findDebitEndRule } from "./give-up.ts";
 import type { CustomerHistory } from "./infer-posterior.ts";
 import { formatDay, formatZonedTime, localDay, type Zone } from "./local-time.ts";
 import { CONFIRM_PHRASE, canConfirm, describeAwaitedCard, describeDecline } from "./reasons.ts";
 import { findForbiddingRule, forbidsAnyTime } from "./rules/guard.ts";
 import type { Source } from "./rules/sources.ts";
-import type { Situation } from "./situation.ts";
 
 const YEAR_MS = 366 * DAY_MS;
 /** The rules are asked about every fourth hour, and where they change, about the hours between. */
@@ -26,14 +26,14 @@ const MAX_LISTED_ATTEMPTS = 4;
  * @param before  the decision before in the same case; null: this is the first
  */
 export function buildAccount(
-  { situation, decision, chosen, outlook }: Omit<LearnedDecision, "isLearned">,
-  history: CustomerHistory | null,
+  context: DecisionContext,
+  { decision, chosen, outlook }: Pick<PolicyDecision, "decision" | "chosen" | "outlook">,
   fallback: string | null,
   before: Pick<DecisionAccount, "known" | "about"> | null,
 ): DecisionAccount {
   const { reasons } = decision;
-  const { notBefore } = situation.guard;
-  const { known, knowsFailure, ...counted } = listFacts(situation, history, reasons);
+  const { notBefore } = context.guard;
+  const { known, knowsFailure, ...counted } = listFacts(context, reasons);
   const about = {
     wait: positionsOf(reasons, notBefore ? [notBefore.sentence] : []),
     rule: positionsOf(reasons, decision.kind === "retry" ? decision.rules : []),
@@ -45,7 +45,7 @@ export function buildAccount(
     about,
     knowsFailure,
     changed: before ? findNewFacts(selectLastingFacts(before), selectLastingFacts({ known, about })) : [],
-    ruledOut: findRuledOutTimes(situation),
+    ruledOut: findRuledOutTimes(context),
     ...(outlook() ?? { days: [], hours: [], even: null }),
     drawn: chosen?.drawn ?? false,
     hourDrawn: chosen?.hourDrawn ?? false,
@@ -69,31 +69,31 @@ function findNewFacts(before: readonly string[], facts: readonly string[]): stri
 }
 
 /** What was known, in sentences that stay the same as long as it does, but for what is counted: that falls as time passes. */
-function listFacts(situation: Situation, history: CustomerHistory | null, reasons: readonly string[]) {
-  const { known, decline, isNewCard, place } = situation;
-  const { budgetLeft } = known;
-  const { tally, tried, knowsFailure } = describeFailedAttempts(situation);
-  const limit = describeLimits(situation, reasons);
-  const facts = [
+function listFacts(context: DecisionContext, reasons: readonly string[]) {
+  const { facts, history, decline, isNewCard, locale } = context;
+  const { budgetLeft } = facts;
+  const { tally, tried, knowsFailure } = describeFailedAttempts(context);
+  const limit = describeLimits(context, reasons);
+  const sentences = [
     describeDecline(decline, isNewCard),
     ...tally,
     ...tried,
-    describePayment(situation, history),
+    describePayment(context),
     ...(history ? [describeSubscription(history)] : []),
     ...limit,
-    ...describeCard(situation),
-    ...(history ? [describePastInvoices(history, place.zone), ...describeOtherInvoices(history, place.zone)] : []),
-    `The window is open until ${formatTime(situation, known.windowEndsAt)}.`,
+    ...describeCard(context),
+    ...(history ? [describePastInvoices(history, locale.zone), ...describeOtherInvoices(history, locale.zone)] : []),
+    `The window is open until ${formatTime(context, facts.windowEndsAt)}.`,
     `${budgetLeft === 0 ? "No retry" : formatCount(budgetLeft, "retry", "retries")} of the budget ${budgetLeft > 1 ? "are" : "is"} left.`,
   ];
-  return { known: facts, knowsFailure, limit: positionsOf(facts, limit), tally: positionsOf(facts, tally) };
+  return { known: sentences, knowsFailure, limit: positionsOf(sentences, limit), tally: positionsOf(sentences, tally) };
 }
 
-const formatTime = ({ place }: Situation, at: Date) => formatZonedTime(place.zone, at.getTime());
+const formatTime = ({ locale }: DecisionContext, at: Date) => formatZonedTime(locale.zone, at.getTime());
 
 /** The latest tries of the invoice that were not approved: those that failed, then those of which nobody knows. */
-function describeFailedAttempts(situation: Situation) {
-  const tries = situation.known.ledger.filter(({ onThisInvoice }) => onThisInvoice);
+function describeFailedAttempts(context: DecisionContext) {
+  const tries = context.facts.ledger.filter(({ onThisInvoice }) => onThisInvoice);
   const failed = tries.filter(({ approved }) => approved === false);
   const open = tries.filter(({ approved }) => approved === null).slice(-MAX_LISTED_ATTEMPTS);
   const named = failed.slice(-MAX_LISTED_ATTEMPTS);
@@ -102,12 +102,12 @@ function describeFailedAttempts(situation: Situation) {
   // Without codes nobody reported it: it is the first try, which must have been.
   const tried = named.map(({ at, codes }) =>
     codes === null
-      ? `A first try is taken to have failed when the invoice became unpaid, on ${formatTime(situation, at)}.`
-      : `A try failed on ${formatTime(situation, at)}.`,
+      ? `A first try is taken to have failed when the invoice became unpaid, on ${formatTime(context, at)}.`
+      : `A try failed on ${formatTime(context, at)}.`,
   );
   for (const { at, codes } of open) {
     const done = codes === null ? "asked for" : "made";
-    tried.push(`A try was ${done} on ${formatTime(situation, at)}, and how it ended is not known.`);
+    tried.push(`A try was ${done} on ${formatTime(context, at)}, and how it ended is not known.`);
   }
   return { tally, tried, knowsFailure: named.some(({ codes }) => codes !== null) };
 }
@@ -117,12 +117,12 @@ function describeFailedAttempts(situation: Situation) {
  *
  * @param reasons  of the decision: what they say of tries left is not said again
  */
-function describeLimits(situation: Situation, reasons: readonly string[]): string[] {
-  const { known, now, guard } = situation;
+function describeLimits(context: DecisionContext, reasons: readonly string[]): string[] {
+  const { facts, now, guard } = context;
   const { limits, triesLeft } = guard;
   const within = ({ times, windowMs }: (typeof limits)[number]) => times.filter((time) => time >= now - windowMs);
   const counting = new Set(limits.filter(({ counts }) => counts !== "invoice").flatMap(within));
-  const others = known.ledger.filter(
+  const others = facts.ledger.filter(
     ({ at, onPresentCard, onThisInvoice, approved, isUnsent }) =>
       onPresentCard && !onThisInvoice && !isUnsent && approved !== true && counting.has(at.getTime()),
   ).length;
@@ -136,37 +136,37 @@ function describeLimits(situation: Situation, reasons: readonly string[]): strin
       `${formatCount(others, "try of another invoice counts", "tries of other invoices count")} for this card, declined or not answered.`,
     );
   if (triesLeft && !reasons.some((reason) => reason.includes(triesLeft.sentence)))
-    words.push(`${triesLeft.sentence} Tries left by this rule: ${describeAttemptsLeft(situation, triesLeft.count)}.`);
+    words.push(`${triesLeft.sentence} Tries left by this rule: ${describeAttemptsLeft(context, triesLeft.count)}.`);
   return words;
 }
 
 /** How many tries a debit's scheme leaves, of which a return code may leave none. */
-const describeAttemptsLeft = (situation: Situation, count: number) =>
-  findDebitEndRule(situation) ? "none, after such a decline" : Number.isFinite(count) ? `${count}` : "any number";
+const describeAttemptsLeft = (context: DecisionContext, count: number) =>
+  findDebitEndRule(context) ? "none, after such a decline" : Number.isFinite(count) ? `${count}` : "any number";
 
 /** What became of the card, and of its bank. */
-function describeCard(situation: Situation): string[] {
-  const { cardChangedAt, cardChange, issuerDownAt } = situation.known;
+function describeCard(context: DecisionContext): string[] {
+  const { cardChangedAt, cardChange, issuerDownAt } = context.facts;
   const words: string[] = [];
-  if (cardChangedAt) words.push(`The card or payment method was changed on ${formatTime(situation, cardChangedAt)}.`);
-  if (cardChange === "awaited") words.push(describeAwaitedCard(situation));
+  if (cardChangedAt) words.push(`The card or payment method was changed on ${formatTime(context, cardChangedAt)}.`);
+  if (cardChange === "awaited") words.push(describeAwaitedCard(context));
   if (cardChange === "expired")
     words.push(
-      canConfirm(situation)
+      canConfirm(context)
         ? `The customer was asked ${CONFIRM_PHRASE}, and nothing came of it within seven days.`
         : "The customer was asked for another card or payment method, and none came within seven days.",
     );
   if (issuerDownAt)
     words.push(
-      `Payments of several customers could not reach the bank, the last one on ${formatTime(situation, issuerDownAt)}.`,
+      `Payments of several customers could not reach the bank, the last one on ${formatTime(context, issuerDownAt)}.`,
     );
   return words;
 }
 
 export const describeLocalTime = ({ name }: Zone) => `Local time is that of ${name}.`;
 
-function describePayment({ known, place }: Situation, history: CustomerHistory | null): string {
-  const { paymentMethodType, network, cardCountry } = known;
+function describePayment({ facts, history, locale }: DecisionContext): string {
+  const { paymentMethodType, network, cardCountry } = facts;
   const type =
     paymentMethodType === null
       ? "a payment method that was not named"
@@ -177,8 +177,8 @@ function describePayment({ known, place }: Situation, history: CustomerHistory |
   const card = [shown(brand, funding), shown(cardCountry), issuer ? `issued by ${toDisplayText(issuer)}` : ""].filter(
     (each) => each !== "",
   );
-  const amount = formatMoneyText(known.amount, known.currency);
-  return `${amount} is due, to be paid by ${type}${card.length === 0 ? "" : ` (${card.join(", ")})`}. ${describeLocalTime(place.zone)}`;
+  const amount = formatMoneyText(facts.amount, facts.currency);
+  return `${amount} is due, to be paid by ${type}${card.length === 0 ? "" : ` (${card.join(", ")})`}. ${describeLocalTime(locale.zone)}`;
 }
 
 /** What the learned engine looks at of the subscription: how long it had lasted, and how often it is billed. */
@@ -229,12 +229,12 @@ function describeOtherInvoices({ bills }: CustomerHistory, zone: Zone): string[]
 const formatCount = (number: number, one: string, more: string) => `${number} ${number === 1 ? one : more}`;
 
 /** Which rules leave no try when, from the decision to the end of the window. */
-function findRuledOutTimes(situation: Situation): ExcludedPeriod[] {
-  const { known, guard, now } = situation;
-  const scheme = findDebitEndRule(situation);
+function findRuledOutTimes(context: DecisionContext): ExcludedPeriod[] {
+  const { facts, guard, now } = context;
+  const scheme = findDebitEndRule(context);
   const found: ExcludedPeriod[] = [];
   if (!scheme && !forbidsAnyTime(guard)) return found;
-  const end = Math.min(known.windowEndsAt.getTime(), now + YEAR_MS);
+  const end = Math.min(facts.windowEndsAt.getTime(), now + YEAR_MS);
   const rulingAt = (at: number) => findForbiddingRule(guard, at) ?? scheme;
   for (let from = now; from < end; ) {
     const ruling = rulingAt(from);

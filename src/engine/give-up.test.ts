@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertRetry, buildFailedFacts, decideSoonAfterFailure, hoursAfterFailure } from "./decide-static.fixture.ts";
 import { decideStatic } from "./decide-static.ts";
+import { buildDecisionContext } from "./decision-context.ts";
 import type { LedgerEntry } from "./rules/attempt-ledger.ts";
 
 test("where another invoice's decline bars the card until the window is over, another card is asked for, though this one is alive", () => {
@@ -93,7 +94,7 @@ test("a new card is said to be likely to work only where it is tried", () => {
   const ledger = [{ ...first!, onPresentCard: false }];
   const barred = { ...first!, onThisInvoice: false, at: hoursAfterFailure(30) };
   const said = (over: Partial<typeof changed>) =>
-    decideStatic({ ...changed, ledger, ...over }, hoursAfterFailure(31)).reasons.join(" ");
+    decideStatic(buildDecisionContext({ ...changed, ledger, ...over }, hoursAfterFailure(31))).reasons.join(" ");
   assert.match(said({}), /^The customer has a new card or payment method, which may well work\./);
   for (const over of [{ ledger: [...ledger, barred] }, { budgetLeft: 0 }]) {
     assert.match(said(over), /^The customer has a new card or payment method\./);
@@ -193,8 +194,10 @@ test("a later mild decline does not lift what an earlier one barred", () => {
     { lastDecline: { ...buildFailedFacts({ networkDeclineCode: "05" }).lastDecline!, at: hoursAfterFailure(20) } },
   );
   const decision = decideStatic(
-    { ...mild, ledger: [barred, { ...mild.ledger[0]!, at: hoursAfterFailure(20) }] },
-    hoursAfterFailure(21),
+    buildDecisionContext(
+      { ...mild, ledger: [barred, { ...mild.ledger[0]!, at: hoursAfterFailure(20) }] },
+      hoursAfterFailure(21),
+    ),
   );
   assert.equal(decision.kind, "card_change");
   assert.match(decision.reasons.join(" "), /An earlier try failed: the card was reported stolen/);
@@ -204,13 +207,17 @@ test("a used budget stops, but not while the last retry is on its way", () => {
   const retry = { idealRetryTime: hoursAfterFailure(72), status: "SENT" as const };
   assert.equal(
     decideStatic(
-      buildFailedFacts({ networkDeclineCode: "51" }, { budgetLeft: 0, retries: [retry] }),
-      hoursAfterFailure(80),
+      buildDecisionContext(
+        buildFailedFacts({ networkDeclineCode: "51" }, { budgetLeft: 0, retries: [retry] }),
+        hoursAfterFailure(80),
+      ),
     ).kind,
     "wait",
   );
   const settled = { budgetLeft: 0, retries: [{ ...retry, status: "FAILED" as const }] };
-  const decision = decideStatic(buildFailedFacts({ networkDeclineCode: "51" }, settled), hoursAfterFailure(80));
+  const decision = decideStatic(
+    buildDecisionContext(buildFailedFacts({ networkDeclineCode: "51" }, settled), hoursAfterFailure(80)),
+  );
   assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "budget_used"]);
 });
 
@@ -219,8 +226,7 @@ test("a returned debit is presented twice again, and then another payment method
   assert.equal(decideSoonAfterFailure(debit).kind, "retry");
   const again = [72, 144].map((hours) => ({ ...debit.ledger[0]!, at: hoursAfterFailure(hours) }));
   const decision = decideStatic(
-    { ...debit, ledger: [...debit.ledger, ...again], budgetLeft: 6 },
-    hoursAfterFailure(150),
+    buildDecisionContext({ ...debit, ledger: [...debit.ledger, ...again], budgetLeft: 6 }, hoursAfterFailure(150)),
   );
   assert.equal(decision.kind, "card_change");
   assert.match(decision.reasons.join(" "), /SEPA debits allow 2 more tries .* By that rule no try is left, so/);
@@ -309,11 +315,11 @@ test("whose rule bars a card is said: Visa's own on a Visa card, and on others t
 test("while an attempt is pending nothing else is asked for, until when is said, and after that tries go on", () => {
   const pending = { at: hoursAfterFailure(1), until: hoursAfterFailure(49) };
   const known = buildFailedFacts({ networkDeclineCode: "51" }, { pending });
-  const waiting = decideStatic(known, hoursAfterFailure(2));
+  const waiting = decideStatic(buildDecisionContext(known, hoursAfterFailure(2)));
   assert.deepEqual([waiting.kind, waiting.kind === "wait" && waiting.until], ["wait", pending.until]);
   assert.equal(
     waiting.reasons.at(-1),
     "An attempt was made on Mon 6 April, 13:00 (Europe/Berlin) and may still go through, so nothing else is asked for before its outcome is known, or until Wed 8 April, 13:00 (Europe/Berlin).",
   );
-  assert.equal(decideStatic(known, hoursAfterFailure(49)).kind, "retry");
+  assert.equal(decideStatic(buildDecisionContext(known, hoursAfterFailure(49))).kind, "retry");
 });

@@ -1,3 +1,4 @@
+import type { DecisionContext } from "./decision-context.ts";
 import type { Decision, DecisionFacts } from "./decision-facts.ts";
 import { formatZonedTime } from "./local-time.ts";
 import {
@@ -15,27 +16,26 @@ import { endsRetries } from "./rules/decline-groups.ts";
 import type { Guard } from "./rules/guard.ts";
 import type { InterpretedDecline } from "./rules/interpret-decline.ts";
 import { findFullLimit } from "./rules/plan-limits.ts";
-import type { Situation } from "./situation.ts";
 
 /** Stop, or ask for another card, or wait for the one that was asked for, or for the outcome of an attempt that was made; null when trying again makes sense. */
-export function giveUp(situation: Situation): Decision | null {
-  const { known, now, guard, decline, isNewCard } = situation;
+export function giveUp(context: DecisionContext): Decision | null {
+  const { facts, now, guard, decline, isNewCard } = context;
   const said = describeDecline(decline, isNewCard);
-  if (known.pending && now < known.pending.until.getTime())
-    return { kind: "wait", until: known.pending.until, reasons: [said, describePending(known.pending, situation)] };
-  const bar = findBlockUntilEnd(guard, known);
+  if (facts.pending && now < facts.pending.until.getTime())
+    return { kind: "wait", until: facts.pending.until, reasons: [said, describePending(facts.pending, context)] };
+  const bar = findBlockUntilEnd(guard, facts);
   if (isFinalDecline(decline)) {
     const rule = bar?.onThisInvoice && isSameDecline(bar.decline, decline!) ? [bar.sentence] : [];
-    return { kind: "stop", end: "hopeless", reasons: [said, ...rule, explainNoCardChange(known)] };
+    return { kind: "stop", end: "hopeless", reasons: [said, ...rule, explainNoCardChange(facts)] };
   }
   if (bar?.onThisInvoice && isFinalDecline(bar.decline))
-    return { kind: "stop", end: "hopeless", reasons: [describeBlock(bar), bar.sentence, explainNoCardChange(known)] };
-  if (known.budgetLeft <= 0) return decideBudgetUsed(situation, said);
+    return { kind: "stop", end: "hopeless", reasons: [describeBlock(bar), bar.sentence, explainNoCardChange(facts)] };
+  if (facts.budgetLeft <= 0) return decideBudgetUsed(context, said);
   const ends = decline !== null && endsRetries(decline.group);
-  const full = guard.usedUp ? null : findFullLimit(guard, [now, known.windowEndsAt.getTime()]);
+  const full = guard.usedUp ? null : findFullLimit(guard, [now, facts.windowEndsAt.getTime()]);
   const usedUp = guard.usedUp ?? full;
   if (!ends && !bar && !usedUp) return null;
-  if (!ends && !bar && hasOutstandingRetry(known))
+  if (!ends && !bar && hasOutstandingRetry(facts))
     return {
       kind: "wait",
       reasons: ["The last try allowed was asked for, and its outcome is not known yet.", usedUp!.sentence],
@@ -43,18 +43,18 @@ export function giveUp(situation: Situation): Decision | null {
 
   const isTried = ends && decline.renewsItself && !bar;
   // Once another card was asked for, the present one is tried as well. The last try of the budget is kept for the other one, as long as that may come.
-  const isKept = known.cardChange === "awaited" && known.budgetLeft === 1;
-  if (isTried && known.cardChange !== null && !isKept) return null;
+  const isKept = facts.cardChange === "awaited" && facts.budgetLeft === 1;
+  if (isTried && facts.cardChange !== null && !isKept) return null;
 
   // Nothing failed that would have to be explained.
   const reasons = bar?.isDispute && !decline ? [] : [said];
   if (bar && !(bar.onThisInvoice && decline && isSameDecline(bar.decline, decline))) reasons.push(describeBlock(bar));
-  const ruling = bar ?? usedUp ?? findDebitEndRule(situation);
+  const ruling = bar ?? usedUp ?? findDebitEndRule(context);
   if (ruling) reasons.push(ruling.sentence);
-  const waits = describeCardWait(situation);
+  const waits = describeCardWait(context);
   if (waits) return { kind: "wait", reasons: [...reasons, waits] };
   // Whoever confirms keeps the card.
-  const how = !ruling && canConfirm(situation) ? CONFIRM_PHRASE : "for another card or payment method";
+  const how = !ruling && canConfirm(context) ? CONFIRM_PHRASE : "for another card or payment method";
   const why = bar
     ? BLOCKED_REASON
     : full
@@ -102,23 +102,23 @@ const explainNoCardChange = ({ paymentMethodType }: DecisionFacts) =>
     : "It will not succeed later either, and after such an answer Dunlin asks for no other card or payment method: whether to ask for one is the merchant's to say.";
 
 /** The scheme's rule, after a return code with which a debit is not presented again. */
-export const findDebitEndRule = ({ known, guard, decline }: Situation): Ruling | null =>
-  decline && endsRetries(decline.group) && findBankDebit(known.paymentMethodType) ? guard.triesLeft : null;
+export const findDebitEndRule = ({ facts, guard, decline }: DecisionContext): Ruling | null =>
+  decline && endsRetries(decline.group) && findBankDebit(facts.paymentMethodType) ? guard.triesLeft : null;
 
-function decideBudgetUsed(situation: Situation, said: string): Decision {
-  const { known } = situation;
-  if (hasOutstandingRetry(known))
+function decideBudgetUsed(context: DecisionContext, said: string): Decision {
+  const { facts } = context;
+  if (hasOutstandingRetry(facts))
     return {
       kind: "wait",
-      reasons: ["The last retry was asked for, and its outcome is not known yet.", describeBudget(known)],
+      reasons: ["The last retry was asked for, and its outcome is not known yet.", describeBudget(facts)],
     };
-  if (known.cardChange === "awaited")
-    return { kind: "wait", reasons: [said, describeBudget(known), describeAwaitedCard(situation)] };
+  if (facts.cardChange === "awaited")
+    return { kind: "wait", reasons: [said, describeBudget(facts), describeAwaitedCard(context)] };
   return { kind: "stop", end: "budget_used", reasons: [said, "All retries of this invoice's budget are used."] };
 }
 
 /** Both could be paid: most of what is pending is a debit, which takes days, or waits for its customer. */
-const describePending = ({ at, until }: NonNullable<DecisionFacts["pending"]>, { place }: Situation) =>
-  `An attempt was made on ${formatZonedTime(place.zone, at.getTime())} and may still go through, so nothing else is asked for before its outcome is known, or until ${formatZonedTime(place.zone, until.getTime())}.`;
+const describePending = ({ at, until }: NonNullable<DecisionFacts["pending"]>, { locale }: DecisionContext) =>
+  `An attempt was made on ${formatZonedTime(locale.zone, at.getTime())} and may still go through, so nothing else is asked for before its outcome is known, or until ${formatZonedTime(locale.zone, until.getTime())}.`;
 
 const hasOutstandingRetry = (known: DecisionFacts) => known.retries.some(({ status }) => status === "SENT");

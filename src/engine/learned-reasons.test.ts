@@ -6,13 +6,13 @@ import { buildPosterior, buildRetryContext, START } from "./choose-retry.fixture
 import { chooseRetry } from "./choose-retry.ts";
 import { buildCase, buildInvoice, PAID_ON_THE_25TH, soonAfterFailure } from "./decide-learned.fixture.ts";
 import { decideLearned } from "./decide-learned.ts";
+import { buildDecisionContext } from "./decision-context.ts";
 import { DATE_CELL_COUNT } from "./learned/date-outcomes.ts";
 import { newLearnedModel } from "./learned/learned-model.ts";
 import { classOf, dateCellWeight } from "./learned/model-layout.ts";
 import { fromPretrained } from "./learned/pretrained-model.ts";
 import { recordPrediction } from "./learned/shortfall.ts";
 import { explainRetry } from "./learned-reasons.ts";
-import { buildSituation } from "./situation.ts";
 
 const pretrainedModel = fromPretrained(readPretrainedModel(pino({ level: "silent" }))!);
 
@@ -30,10 +30,9 @@ test("of a try that is spread evenly neither its date nor a next try is named, a
   let dated = 0;
   for (let n = 0; n < 30; n++) {
     const { decision, chosen } = decideLearned(
-      { ...known, caseId: `case ${n}` },
+      buildDecisionContext({ ...known, caseId: `case ${n}` }, soonAfterFailure(known, 100), history),
       history,
       model,
-      soonAfterFailure(known, 100),
     );
     const { spread, drawn } = chosen!;
     if (drawn) continue;
@@ -56,7 +55,11 @@ test("what passes by itself is named where the decline tells what it is", () => 
     ["05", newLearnedModel(), "something at the bank passes by itself"],
   ] as const) {
     const [known, history] = buildCase([buildInvoice("2026-05-11", [], code)], { cardChange: "unasked" });
-    const said = decideLearned(known, history, model, soonAfterFailure(known, 30)).decision.reasons.join(" ");
+    const said = decideLearned(
+      buildDecisionContext(known, soonAfterFailure(known, 30), history),
+      history,
+      model,
+    ).decision.reasons.join(" ");
     assert.match(said, new RegExp(`by what was seen so far, ${words} \\(`));
   }
 });
@@ -71,7 +74,11 @@ test("whatever is likeliest after a decline is told in words that the decline do
     for (const model of [pretrainedModel, newLearnedModel()])
       for (const before of [[], PAID_ON_THE_25TH]) {
         const [known, history] = buildCase([...before, buildInvoice("2026-05-11", [], code)]);
-        const said = decideLearned(known, history, model, soonAfterFailure(known)).decision.reasons.join(" ");
+        const said = decideLearned(
+          buildDecisionContext(known, soonAfterFailure(known), history),
+          history,
+          model,
+        ).decision.reasons.join(" ");
         const [, words] = /Most likely, by what was seen so far, (.*?) \(\d+%\)/.exec(said)!;
         assert.match(words!, fits, code);
       }
@@ -80,7 +87,11 @@ test("whatever is likeliest after a decline is told in words that the decline do
 test("when money comes is told where one rhythm is likely enough, and not where none is", () => {
   const said = (bills: Parameters<typeof buildCase>[0]) => {
     const [known, history] = buildCase(bills);
-    return decideLearned(known, history, newLearnedModel(), soonAfterFailure(known)).decision.reasons.join(" ");
+    return decideLearned(
+      buildDecisionContext(known, soonAfterFailure(known), history),
+      history,
+      newLearnedModel(),
+    ).decision.reasons.join(" ");
   };
   assert.match(
     said([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]),
@@ -102,7 +113,7 @@ test("the reason names the way a moment was chosen: evenly, in spite of little h
   };
   const words = (over: Partial<typeof chosen>) =>
     explainRetry(
-      buildSituation(known, soonAfterFailure(known)),
+      buildDecisionContext(known, soonAfterFailure(known)),
       model,
       kase,
       { ...chosen, ...over },
@@ -136,7 +147,7 @@ test("payments around a date are a word only where three went well, none failed,
     >;
     const chosen = { ...chooseRetry(model, kase, buildRetryContext())!, spread: false, drawn: false };
     const said = explainRetry(
-      buildSituation(known, soonAfterFailure(known)),
+      buildDecisionContext(known, soonAfterFailure(known)),
       model,
       kase,
       chosen,

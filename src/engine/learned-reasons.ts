@@ -1,5 +1,6 @@
 import type { BestTime } from "./alternatives.ts";
 import type { ChosenRetry } from "./choose-retry.ts";
+import type { DecisionContext } from "./decision-context.ts";
 import { type CasePosterior, kindShares } from "./learned/case-posterior.ts";
 import { cellSteps } from "./learned/date-outcomes.ts";
 import { FAMILIES, familyOfKind, KIND_COUNT } from "./learned/hypotheses.ts";
@@ -14,36 +15,35 @@ import { COST_WORDING } from "./retry-value.ts";
 import type { DeclineGroup } from "./rules/decline-groups.ts";
 import type { InterpretedDecline } from "./rules/interpret-decline.ts";
 import { formatPercent, formatTenths } from "./shares.ts";
-import type { Situation } from "./situation.ts";
 
 /** Why a try is made at a moment, by what was learned. */
 export function explainRetry(
-  situation: Situation,
+  context: DecisionContext,
   learned: LearnedModel,
   belief: CasePosterior,
   chosen: ChosenRetry,
   at: number,
 ) {
-  const { known, decline, place } = situation;
+  const { facts, decline, locale } = context;
   const { drawn, spread, next } = chosen;
   const [after] = spread ? [] : next;
   return [
-    [describeDecline(decline, false), describeRenewal(known, decline)],
-    [describeLikeliest(belief, decline), describeOtherInvoice(belief, place.zone)],
+    [describeDecline(decline, false), describeRenewal(facts, decline)],
+    [describeLikeliest(belief, decline), describeOtherInvoice(belief, locale.zone)],
     [
-      describeChoice(chosen, at, place.zone, known.explores),
+      describeChoice(chosen, at, locale.zone, facts.explores),
       describeSettlement(belief, at),
       drawn || spread ? null : describeDate(learned, belief, at),
-      after === undefined ? null : `If it fails, ${formatZonedTime(place.zone, after)} would be next.`,
+      after === undefined ? null : `If it fails, ${formatZonedTime(locale.zone, after)} would be next.`,
     ],
   ].map(joinSentences);
 }
 
 /** Why none is made. `best`: null where no moment is left. */
-export const explainNoRetry = ({ decline, place }: Situation, belief: CasePosterior, best: BestTime | null) => [
+export const explainNoRetry = ({ decline, locale }: DecisionContext, belief: CasePosterior, best: BestTime | null) => [
   describeDecline(decline, false),
   describeLikeliest(belief, decline),
-  best ? explainNotWorthRetrying(best, place.zone) : NO_TIME_LEFT,
+  best ? explainNotWorthRetrying(best, locale.zone) : NO_TIME_LEFT,
 ];
 
 const NO_TIME_LEFT =
@@ -152,8 +152,8 @@ function describeDate({ mean }: LearnedModel, { dateCells, clock, reason }: Case
 export const NOTHING_BEFORE = "so nothing is tried there before";
 
 /** Why nothing is tried before the card's bank may be up again. */
-export const describeOutage = ({ known, place, upAgainAt }: Situation) =>
-  `Payments of several customers could not reach the bank, the last one on ${formatZonedTime(place.zone, known.issuerDownAt!.getTime())}, ${NOTHING_BEFORE} ${formatZonedTime(place.zone, upAgainAt)}.`;
+export const describeOutage = ({ facts, locale, issuerUpAt }: DecisionContext) =>
+  `Payments of several customers could not reach the bank, the last one on ${formatZonedTime(locale.zone, facts.issuerDownAt!.getTime())}, ${NOTHING_BEFORE} ${formatZonedTime(locale.zone, issuerUpAt)}.`;
 
 /** What is lacking: how likely the best moment is, and how likely it had to be. Rounded so that the two never look the other way round. */
 function explainNotWorthRetrying({ at, chance, cost, mustBring, worthFrom }: BestTime, zone: Zone): string {

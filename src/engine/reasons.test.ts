@@ -3,16 +3,16 @@ import { test } from "node:test";
 import { HOUR_MS } from "../domain/durations.ts";
 import type { CandidateTime } from "./candidate-times.ts";
 import { buildCase, PAID_ON_THE_25TH, soonAfterFailure } from "./decide-learned.fixture.ts";
+import { buildDecisionContext } from "./decision-context.ts";
 import { findZone } from "./local-time.ts";
 import { buildRetryDecision, describeFailure, explainTime } from "./reasons.ts";
 import type { DeclineGroup } from "./rules/decline-groups.ts";
 import type { InterpretedDecline } from "./rules/interpret-decline.ts";
-import { buildSituation } from "./situation.ts";
 
 test("where the time left has room for fewer tries than are allowed, both are said, and no rule is then said to leave them", () => {
   const [{ ledger, ...rest }] = buildCase(PAID_ON_THE_25TH, { paymentMethodType: "paypal", network: null });
   const known = { ...rest, ledger: ledger.slice(0, 1) };
-  const situation = buildSituation(known, soonAfterFailure(known));
+  const situation = buildDecisionContext(known, soonAfterFailure(known));
   const end = +known.windowEndsAt;
   const retry = (hoursLeft: number) =>
     buildRetryDecision(situation, end - hoursLeft * HOUR_MS, [], null, hoursLeft / 2);
@@ -26,7 +26,7 @@ test("where the time left has room for fewer tries than are allowed, both are sa
     "After this one, 1 more try would be allowed, but before the window ends on Sat 9 May there is no time for it.",
   );
   const { reasons } = buildRetryDecision(
-    buildSituation(buildCase(PAID_ON_THE_25TH)[0], soonAfterFailure(known)),
+    buildDecisionContext(buildCase(PAID_ON_THE_25TH)[0], soonAfterFailure(known)),
     end - 26 * HOUR_MS,
     [],
     null,

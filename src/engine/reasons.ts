@@ -2,13 +2,13 @@ import { toDisplayText } from "../domain/display-text.ts";
 import { paymentMethodName } from "../domain/payment-method-names.ts";
 import type { CandidateTime } from "./candidate-times.ts";
 import type { CustomerLocale } from "./customer-locale.ts";
+import { type DecisionContext, retriesLeftOf } from "./decision-context.ts";
 import type { Decision, DecisionFacts } from "./decision-facts.ts";
 import { formatDay, formatZonedTime, localDay } from "./local-time.ts";
 import type { Ruling } from "./rules/attempt-ledger.ts";
 import { type DeclineGroup, endsRetries } from "./rules/decline-groups.ts";
 import { hasKnownRules } from "./rules/instrument.ts";
 import { describeCodes, type InterpretedDecline } from "./rules/interpret-decline.ts";
-import { retriesLeftOf, type Situation } from "./situation.ts";
 
 const GROUP_WORDING: Readonly<Record<DeclineGroup, string>> = {
   REVOKED: "the customer revoked the payment",
@@ -90,16 +90,16 @@ export function explainTime(moment: CandidateTime, at: number, place: CustomerLo
  * @param room  for how many more tries there is time, should they fail as the latest one did
  */
 export function buildRetryDecision(
-  situation: Situation,
+  context: DecisionContext,
   at: number,
   why: string[],
   held: Ruling | null,
   room: number,
 ): Decision {
-  const { known, place } = situation;
-  const unknown = describeUnknownMethod(situation);
-  const { count, rule } = retriesLeftOf(situation);
-  const left = describeRetriesLeft(count - 1, room, formatDay(localDay(place.zone, known.windowEndsAt.getTime())));
+  const { facts, locale } = context;
+  const unknown = describeUnknownMethod(context);
+  const { count, rule } = retriesLeftOf(context);
+  const left = describeRetriesLeft(count - 1, room, formatDay(localDay(locale.zone, facts.windowEndsAt.getTime())));
   const leftByRule = rule && count - 1 <= room ? `${left} ${rule.sentence}` : null;
   return {
     kind: "retry",
@@ -121,9 +121,9 @@ function describeRetriesLeft(allowed: number, room: number, windowEnds: string):
 }
 
 /** Of a way of paying that a retry is not known to be right for; null: it is. */
-function describeUnknownMethod({ known, guard }: Situation): string | null {
-  if (hasKnownRules(known)) return null;
-  const pushed = toDisplayText(known.paymentMethodType!);
+function describeUnknownMethod({ facts, guard }: DecisionContext): string | null {
+  if (hasKnownRules(facts)) return null;
+  const pushed = toDisplayText(facts.paymentMethodType!);
   const words = paymentMethodName(pushed);
   const payments = `payments by ${words === pushed ? `"${pushed}"` : words}`;
   return guard.limits.length === 0
@@ -135,23 +135,23 @@ function describeUnknownMethod({ known, guard }: Situation): string | null {
 export const CONFIRM_PHRASE = "to confirm the payment or to give another card or payment method";
 
 /** Whether the customer may as well confirm the payment, and keep the card: no rule bars it. */
-export const canConfirm = ({ decline, guard }: Pick<Situation, "decline" | "guard">) =>
+export const canConfirm = ({ decline, guard }: Pick<DecisionContext, "decline" | "guard">) =>
   decline?.group === "AUTH_REQUIRED" && !guard.bar && !guard.usedUp;
 
-export const describeAwaitedCard = (situation: Situation) =>
-  canConfirm(situation)
+export const describeAwaitedCard = (context: DecisionContext) =>
+  canConfirm(context)
     ? `The customer is asked ${CONFIRM_PHRASE}, and may still do so.`
     : "Another card or payment method is asked for, and may still come.";
 
 /** Why a case waits for another card that was asked for, whether or not its time to come is over; null: none was asked for. */
-export function describeCardWait(situation: Situation): string | null {
-  const { known, place } = situation;
-  if (known.cardChange === "awaited") return describeAwaitedCard(situation);
-  if (known.cardChange !== "expired") return null;
-  const [asked, ends] = [known.cardAskedAt!, known.windowEndsAt].map((at) =>
-    formatDay(localDay(place.zone, at.getTime())),
+export function describeCardWait(context: DecisionContext): string | null {
+  const { facts, locale } = context;
+  if (facts.cardChange === "awaited") return describeAwaitedCard(context);
+  if (facts.cardChange !== "expired") return null;
+  const [asked, ends] = [facts.cardAskedAt!, facts.windowEndsAt].map((at) =>
+    formatDay(localDay(locale.zone, at.getTime())),
   );
-  if (canConfirm(situation))
+  if (canConfirm(context))
     return `The customer was asked on ${asked} ${CONFIRM_PHRASE}, and nothing came of it so far. The case stays open until the recovery window ends on ${ends}, in case something does.`;
   return `Another card or payment method was asked for on ${asked}, and none came so far. The case stays open until the recovery window ends on ${ends}, in case one does.`;
 }

@@ -11,6 +11,7 @@ import {
   soonAfterFailure,
 } from "./decide-learned.fixture.ts";
 import { decideLearned } from "./decide-learned.ts";
+import { buildDecisionContext } from "./decision-context.ts";
 import { fromPretrained } from "./learned/pretrained-model.ts";
 
 // Which waits are reasons of the try that follows.
@@ -24,7 +25,11 @@ test("an advised wait is named where the try comes soon after it, and not where 
     const advised = buildCodes("51", advice);
     const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
     const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
-    const { decision } = decideLearned(told, history, pretrainedModel, soonAfterFailure(told, hours));
+    const { decision } = decideLearned(
+      buildDecisionContext(told, soonAfterFailure(told, hours), history),
+      history,
+      pretrainedModel,
+    );
     assert.equal(decision.kind, "retry");
     const days = (+(decision as { at: Date }).at - +known.unpaidAt) / DAY;
     return { days, isNamed: /no try comes sooner/.test(decision.reasons.join(" ")) };
@@ -45,7 +50,11 @@ test("an advised wait is named where the try comes soon after it, and not where 
 test("an outage is named where the try comes soon after it, and not where the try would come later anyway", () => {
   const [known, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]);
   const issuerDownAt = soonAfterFailure(known);
-  const { decision } = decideLearned({ ...known, issuerDownAt }, history, pretrainedModel, soonAfterFailure(known));
+  const { decision } = decideLearned(
+    buildDecisionContext({ ...known, issuerDownAt }, soonAfterFailure(known), history),
+    history,
+    pretrainedModel,
+  );
   assert.equal(decision.kind, "retry");
   assert.ok(+(decision as { at: Date }).at > +issuerDownAt + 2 * DAY);
   assert.doesNotMatch(decision.reasons.join(" "), /could not reach the bank/);
@@ -58,10 +67,9 @@ test("where a wait is named, an outage that was over before it is not", () => {
   const told = { ...known, ledger, lastDecline: { at: known.unpaidAt, ...advised } };
   const issuerDownAt = soonAfterFailure(known, 12);
   const { decision } = decideLearned(
-    { ...told, issuerDownAt },
+    buildDecisionContext({ ...told, issuerDownAt }, soonAfterFailure(known, 12.1), history),
     history,
     pretrainedModel,
-    soonAfterFailure(known, 12.1),
   );
   assert.match(decision.reasons.join(" "), /no try comes sooner/);
   assert.doesNotMatch(decision.reasons.join(" "), /could not reach the bank/);

@@ -4,7 +4,7 @@ import { type Invoice, isInRecovery } from "../domain/invoice.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Tx } from "../postgres/database.ts";
 import { type Balance, computeBalance } from "../recovery/balance.ts";
-import { LEDGER_WINDOW_MS } from "../recovery/load-facts.ts";
+import { LEDGER_WINDOW_MS } from "../recovery/load-cases.ts";
 import { type PaymentProfile, paymentProfileOf } from "../recovery/payment-profile.ts";
 import { casesOfInvoice } from "../tables/cases.ts";
 import { decisionsOfCases, type explanatoryDecisions } from "../tables/decisions.ts";

@@ -17,9 +17,9 @@ import type { Database } from "../postgres/database.ts";
 import { errorFields, isOutage } from "../postgres/database-errors.ts";
 import { buildDecisionFacts, declineCodesOf } from "../recovery/build-decision-facts.ts";
 import { buildHistory, viewBefore } from "../recovery/build-history.ts";
-import type { CaseView } from "../recovery/case-view.ts";
 import { failureBackoffMs } from "../recovery/failure-backoff.ts";
-import { loadFacts } from "../recovery/load-facts.ts";
+import { loadCases } from "../recovery/load-cases.ts";
+import type { LoadedCase } from "../recovery/loaded-case.ts";
 import { arePaymentsReported, observedRetries } from "../recovery/observed-retries.ts";
 import { findCases } from "../tables/cases.ts";
 import {
@@ -180,9 +180,9 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
   async function teach(learned: LearnedModel, merchant: Merchant, rows: readonly TrainingExampleRow[]) {
     const cases = await findCases(db, merchant.id, [...new Set(rows.map(({ caseId }) => caseId))]);
     const now = ports.now();
-    const facts = await loadFacts(db, { ...merchant, engine: "learned" }, cases);
+    const facts = await loadCases(db, { ...merchant, engine: "learned" }, cases);
     const byId = new Map(cases.map((kase) => [kase.id, kase]));
-    const views = new Map<string, CaseView>();
+    const views = new Map<string, LoadedCase>();
     for (const lesson of rows) {
       const { id, caseId, transactionId } = lesson;
       try {
@@ -244,7 +244,7 @@ interface FinishedRetry {
 function learnFromRetry(
   learned: LearnedModel,
   start: LearnedModel,
-  view: CaseView,
+  view: LoadedCase,
   { id, transactionId, said }: TrainingExampleRow,
   now: Date,
 ) {
@@ -263,7 +263,7 @@ function learnFromRetry(
 }
 
 /** One that Dunlin asked for, by its action. */
-function findRequestedRetry({ actions, transactions }: CaseView, actionId: string): FinishedRetry | null {
+function findRequestedRetry({ actions, transactions }: LoadedCase, actionId: string): FinishedRetry | null {
   const action = actions.find(({ id }) => id === actionId);
   if (action?.type !== "RETRY") return null;
   return {
@@ -274,7 +274,7 @@ function findRequestedRetry({ actions, transactions }: CaseView, actionId: strin
 }
 
 /** One of the merchant's own system; null where a newer copy says that it is none, and where only failures are pushed. */
-function findObservedRetry(view: CaseView, transactionId: string, now: Date): FinishedRetry | null {
+function findObservedRetry(view: LoadedCase, transactionId: string, now: Date): FinishedRetry | null {
   if (!arePaymentsReported(view, now)) return null;
   const transaction = observedRetries(view).find(({ id }) => id === transactionId);
   return transaction ? { at: transaction.createdAt, approved: isApproved(transaction), transaction } : null;

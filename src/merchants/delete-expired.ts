@@ -4,7 +4,7 @@ import type { Ports } from "../domain/ports.ts";
 import { blocksCard } from "../engine/rules/guard.ts";
 import type { Database, Tx } from "../postgres/database.ts";
 import { declineCodesOf, instrumentOf } from "../recovery/build-decision-facts.ts";
-import { INVOICE_HISTORY_MS } from "../recovery/load-facts.ts";
+import { INVOICE_HISTORY_MS } from "../recovery/load-cases.ts";
 import { lockCasesOfInvoices } from "../tables/cases.ts";
 import { deleteCaseContents, deleteCases, deleteInvoices } from "../tables/erasure.ts";
 import {

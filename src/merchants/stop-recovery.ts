@@ -5,7 +5,7 @@ import { HOLDOUT_ANSWER, NEVER_IN_RECOVERY, SHADOW_ANSWER } from "../explain/ans
 import { END_REASON_WORDING } from "../explain/story.ts";
 import type { Database, Tx } from "../postgres/database.ts";
 import type { AvailableModel } from "../recovery/decide-case.ts";
-import { loadFacts } from "../recovery/load-facts.ts";
+import { loadCases } from "../recovery/load-cases.ts";
 import { type Step, step } from "../recovery/step.ts";
 import { publishSteps, type StepListeners, writeSteps } from "../recovery/write-steps.ts";
 import { writeAuditEntry } from "../tables/audit-log.ts";
@@ -59,7 +59,7 @@ export async function stopRecovery(
     const listedAt = await advanceMerchantClock(tx, merchantId, ports.now());
     const now = ports.now();
     const merchant = (await findMerchant(tx, merchantId))!;
-    const facts = await loadFacts(tx, merchant, [kase]);
+    const facts = await loadCases(tx, merchant, [kase]);
     const made = step({ ...facts.view(kase), isStopped: true }, now, ports.newId, NO_MODEL, listedAt);
     const withdrawn = await writeSteps(tx, merchantId, [made], now);
     // The facts may say an end that no step has seen yet.

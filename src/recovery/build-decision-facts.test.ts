@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DAY_MS } from "../domain/durations.ts";
 import type { Transaction } from "../domain/transaction.ts";
-import { buildSituation } from "../engine/situation.ts";
+import { buildDecisionContext } from "../engine/decision-context.ts";
 import type { PendingRetryRequest } from "../tables/recovery-actions.ts";
 import { buildDecisionFacts, declineCodesOf } from "./build-decision-facts.ts";
-import type { CaseView } from "./case-view.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 
 const at = new Date("2026-03-02T10:00:00Z");
 const buildAsk = (number: number): PendingRetryRequest => ({
@@ -29,7 +29,7 @@ const viewWith = (asks: PendingRetryRequest[]) =>
     barring: [],
     disputed: [],
     storedConflict: null,
-  }) as unknown as CaseView;
+  }) as unknown as LoadedCase;
 
 test("what is known does not depend on the order in which retries of the same moment were read", () => {
   const [own, other] = [buildAsk(1), buildAsk(2)];
@@ -55,7 +55,7 @@ test("a retry asks for what is left, and of an invoice that is paid by now it as
         ...view,
         invoice: { ...view.invoice, createdAt: at, updatedAt: at, ...invoice },
         transactions: attempts,
-      } as CaseView,
+      } as LoadedCase,
       [],
     ).amount;
   const part = {
@@ -96,7 +96,7 @@ const attempt = (days: number, invoiceId: string, card: string, code: string | n
     networkDeclineCode: code ?? undefined,
   }) as Transaction;
 const buildFactsWith = (...transactions: Transaction[]) =>
-  buildDecisionFacts({ ...viewWith([]), transactions } as CaseView, []);
+  buildDecisionFacts({ ...viewWith([]), transactions } as LoadedCase, []);
 /** The codes of declines that count for what is charged next. */
 const countedAttempts = ({ ledger }: ReturnType<typeof buildDecisionFacts>) =>
   ledger.filter((e) => e.onPresentCard && e.approved === false).map(({ codes }) => codes?.networkDeclineCode);
@@ -192,7 +192,7 @@ test("what stood in for a card is held to the rules of its own network", () => {
       attempt(1, "inv_0", "B", "57", other),
       attempt(2, "inv_1", "A", "51", brand),
     );
-    return buildSituation(known, at).guard.bar?.decline.codes.networkDeclineCode;
+    return buildDecisionContext(known, at).guard.bar?.decline.codes.networkDeclineCode;
   };
   assert.deepEqual([bar("mastercard", "visa"), bar("visa", "mastercard")], ["57", undefined]);
 });
@@ -200,7 +200,7 @@ test("what stood in for a card is held to the rules of its own network", () => {
 test("a card that has replaced another one goes by the rules of its own network", () => {
   const bar = (brand: string, next: string, code: string) => {
     const known = buildFactsWith(attempt(0, "inv_1", "A", "51", brand), attempt(1, "inv_2", "B", code, next));
-    return buildSituation(known, at).guard.bar?.decline.codes.networkDeclineCode;
+    return buildDecisionContext(known, at).guard.bar?.decline.codes.networkDeclineCode;
   };
   assert.equal(bar("mastercard", "visa", "46"), "46");
   assert.equal(bar("visa", "mastercard", "57"), undefined);
@@ -218,10 +218,10 @@ test("a blocked attempt counts against no limit, and hides no stolen card that t
   );
   assert.equal(known.lastDecline?.networkDeclineCode, "43");
   assert.deepEqual(
-    buildSituation(known, at).guard.limits.map(({ times }) => times.length),
+    buildDecisionContext(known, at).guard.limits.map(({ times }) => times.length),
     [1],
   );
   const stopped = { ...blocked(3), paymentGatewayErrorCode: "previously_declined_do_not_retry" };
-  const { decline } = buildSituation(buildFactsWith(attempt(0, "inv_1", "A", "51"), stopped), at);
+  const { decline } = buildDecisionContext(buildFactsWith(attempt(0, "inv_1", "A", "51"), stopped), at);
   assert.deepEqual([decline?.group, decline?.words], ["HARD_CARD", "Stripe blocks further attempts on the card"]);
 });

@@ -19,7 +19,7 @@ import {
   isKnownToUse,
   mayUseCard,
 } from "./card.ts";
-import type { CaseView } from "./case-view.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 import { type DeliveredAction, isAwaited, PENDING_OUTCOME_MS } from "./outcome.ts";
 import { type PaymentProfile, paymentProfileOf } from "./payment-profile.ts";
 
@@ -29,7 +29,7 @@ import { type PaymentProfile, paymentProfileOf } from "./payment-profile.ts";
  * @param isTrained  the model has trained on enough outcomes to sample retries where the merchant did not choose
  */
 export function buildDecisionFacts(
-  view: CaseView,
+  view: LoadedCase,
   actions: readonly DeliveredAction[],
   isTrained = false,
 ): DecisionFacts {
@@ -92,7 +92,7 @@ export const instrumentOf = (payer: Pick<PaymentProfile, "paymentMethodType" | "
 const wasRequested = ({ decidedAt, status, firstAttemptAt }: DeliveredAction) =>
   decidedAt !== null && (status !== "CANCELED" || firstAttemptAt !== null);
 
-function buildLedger(view: CaseView, actions: readonly DeliveredAction[], card: Card | null): LedgerEntry[] {
+function buildLedger(view: LoadedCase, actions: readonly DeliveredAction[], card: Card | null): LedgerEntry[] {
   const { case: kase, invoice, barring, asks, disputed } = view;
   const transactions = [...barring, ...view.transactions];
   const [isStandIn, isReplacement] = [buildIsOnSubstituteCard(view), buildIsOnReplacementCard(view, card)];
@@ -150,7 +150,7 @@ const isClearing = (t: TransactionFacts, card: Card | null) =>
   isKnownToUse(t, card) === true;
 
 /** What a retry asks for. A version that says that the invoice is paid does not say what was left before. */
-function retryAmountOf({ invoice, transactions }: CaseView): number {
+function retryAmountOf({ invoice, transactions }: LoadedCase): number {
   const asked = isInRecovery(invoice.state) ? invoice : { ...invoice, amountDue: undefined };
   return computeBalance(asked, transactions).left || invoice.amount;
 }
@@ -190,7 +190,7 @@ function findLastDecline(onInvoice: readonly TransactionFacts[], card: Card | nu
 }
 
 /** When the present card was first seen, if an earlier attempt on the invoice failed on another one. */
-function findCardChangeTime({ invoice, transactions }: CaseView, card: Card | null): Date | null {
+function findCardChangeTime({ invoice, transactions }: LoadedCase, card: Card | null): Date | null {
   const first = card === null ? undefined : transactions.find((t) => isKnownToUse(t, card));
   if (!first) return null;
   const failedOnOther = transactions.some(
@@ -213,7 +213,7 @@ function findPendingAttempt(onInvoice: readonly TransactionFacts[]): DecisionFac
 
 /** What became of the change of the present card that was asked for. Who takes none twice in a row is asked for a try before it is offered once more. */
 function findCardChangeState(
-  view: CaseView,
+  view: LoadedCase,
   actions: readonly DeliveredAction[],
   card: Card | null,
 ): Pick<DecisionFacts, "cardChange" | "cardAskedAt"> {

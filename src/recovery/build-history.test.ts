@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { DAY_MS } from "../domain/durations.ts";
 import { buildDecisionFacts } from "./build-decision-facts.ts";
 import { buildHistory } from "./build-history.ts";
-import type { CaseView } from "./case-view.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 
 const unpaidAt = new Date("2026-03-02T10:00:00Z");
 const cardChangedAt = new Date("2026-03-05T10:00:00Z");
@@ -21,7 +21,7 @@ const view = {
   barring: [],
   disputed: [],
   storedConflict: null,
-} as unknown as CaseView;
+} as unknown as LoadedCase;
 
 test("a first charge that nobody pushed was made when the invoice became unpaid; a new card is a charge that nobody made", () => {
   const known = buildDecisionFacts(view, []);
@@ -41,7 +41,7 @@ test("an earlier bill that failed before the attempts that are read was declined
   const chargesOf = (failedAt: Date, ...attempts: [at: Date, state: string][]) => {
     const transactions = attempts.map(([createdAt, state]) => ({ ...attempt, state, createdAt }));
     const bills = [{ ...bill, subscriptionId: null, unpaidAt: failedAt, paidAt: day(-170) }];
-    const told = { ...view, bills, transactions } as unknown as CaseView;
+    const told = { ...view, bills, transactions } as unknown as LoadedCase;
     const [earlier] = buildHistory(told, buildDecisionFacts(told, []), []).bills;
     return earlier!.charges.map(({ at, approved }) => [+at, approved]);
   };
@@ -79,7 +79,7 @@ test("bills of which only attempts are known count since the last try, and only 
     attempt("since", 4),
     attempt("by_hand", 5, { initiator: "CUSTOMER" }),
   ];
-  const told = { ...view, transactions } as unknown as CaseView;
+  const told = { ...view, transactions } as unknown as LoadedCase;
   const [other, open, ...rest] = buildHistory(told, buildDecisionFacts(told, []), []).bills;
   assert.deepEqual([other!.charges.map(({ at }) => at), rest], [[new Date(+unpaidAt + 4 * DAY_MS)], []]);
   assert.equal(open!.charges.length, 2);

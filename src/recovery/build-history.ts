@@ -12,13 +12,13 @@ import type { CustomerInvoice } from "../tables/customer-invoices.ts";
 import type { TransactionFacts } from "../tables/transactions.ts";
 import { declineCodesOf } from "./build-decision-facts.ts";
 import { currentCard, mayUseCard } from "./card.ts";
-import type { CaseView } from "./case-view.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 import type { DeliveredAction } from "./outcome.ts";
 import { paymentProfileOf } from "./payment-profile.ts";
 
 /** What the learned engine wants to know beside `known`: the customer's bills and how each went, the open case last. */
 export function buildHistory(
-  view: CaseView,
+  view: LoadedCase,
   known: DecisionFacts,
   actions: readonly DeliveredAction[],
 ): CustomerHistory {
@@ -57,7 +57,7 @@ export function buildHistory(
 }
 
 /** The view as it was when a retry was made, as far as records are dated: what is learned from its outcome rests on that. `actionId`: what asked for it, if anything did. */
-export function viewBefore(view: CaseView, actionId: string, at: Date): CaseView {
+export function viewBefore(view: LoadedCase, actionId: string, at: Date): LoadedCase {
   return {
     ...view,
     transactions: view.transactions.filter(({ createdAt }) => createdAt < at),
@@ -85,13 +85,13 @@ const isAboutCard = (t: TransactionFacts) =>
   (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER" && !isUnsent(t);
 
 /** The attempts on the customer's other bills since a moment, oldest first. */
-const findOtherInvoiceAttempts = ({ case: kase, invoice, transactions }: CaseView, since: Date) =>
+const findOtherInvoiceAttempts = ({ case: kase, invoice, transactions }: LoadedCase, since: Date) =>
   transactions.filter(
     (t) => t.createdAt > since && t.customerId === kase.customerId && t.invoiceId !== invoice.id && isAboutCard(t),
   );
 
 /** The bills of such attempts whose invoice was not pushed yet. */
-function findUnpushedInvoices({ bills }: CaseView, news: readonly TransactionFacts[]): OtherInvoice[] {
+function findUnpushedInvoices({ bills }: LoadedCase, news: readonly TransactionFacts[]): OtherInvoice[] {
   const seen = new Set(bills.map(({ id }) => id));
   return [...Map.groupBy(news, ({ invoiceId }) => invoiceId)]
     .filter(([id]) => !seen.has(id))
@@ -129,7 +129,7 @@ function toPastInvoice(
  * The bill that is to be decided: what failed on the present card. Retries that no attempt tells of count when their outcome is known. There
  * was a first charge in any case.
  */
-function toOpenInvoice(view: CaseView, known: DecisionFacts, actions: readonly DeliveredAction[]): PastInvoice {
+function toOpenInvoice(view: LoadedCase, known: DecisionFacts, actions: readonly DeliveredAction[]): PastInvoice {
   const { case: kase, invoice, transactions } = view;
   const card = currentCard(view);
   const since = known.cardChangedAt?.getTime() ?? Number.NEGATIVE_INFINITY;

@@ -1,11 +1,11 @@
 import { currentCard, mayUseCard } from "./card.ts";
-import type { CaseView } from "./case-view.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 
 /**
  * Whether the next retry would charge the card or account of a disputed payment. If the card is not known, it would: another dispute costs more than a retry
  * brings.
  */
-export function wouldChargeDisputedCard(view: CaseView): boolean {
+export function wouldChargeDisputedCard(view: LoadedCase): boolean {
   if (view.disputed.length === 0) return false;
   const card = currentCard(view);
   return view.disputed.some((t) => mayUseCard(t, card));

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Balance } from "./balance.ts";
-import type { CaseView } from "./case-view.ts";
 import { endOfCase } from "./ends.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 import { buildInvoice, DAY, START } from "./stage.fixture.ts";
 
 const UNPAID_BALANCE: Balance = { left: 4900, paidAt: null, conflict: null };
@@ -11,14 +11,14 @@ const NOW = new Date(START.getTime() + DAY);
 const WINDOW_END = new Date(START.getTime() + 28 * DAY);
 
 /** Why an open case ends. */
-function endReasonOf(over: Partial<CaseView> & { invoiced?: Partial<Invoice> }, balance = UNPAID_BALANCE, now = NOW) {
+function endReasonOf(over: Partial<LoadedCase> & { invoiced?: Partial<Invoice> }, balance = UNPAID_BALANCE, now = NOW) {
   const { invoiced = {}, ...rest } = over;
   const kase = { endedAt: null, endReason: null, paidAt: null, windowEndsAt: WINDOW_END };
-  const view = { case: kase, invoice: buildInvoice(invoiced), subscription: null, ...rest } as CaseView;
+  const view = { case: kase, invoice: buildInvoice(invoiced), subscription: null, ...rest } as LoadedCase;
   const { endedAt, endReason, paidAt } = endOfCase(view, balance, now);
   return endedAt === null ? null : [endReason, endedAt, paidAt];
 }
-const subscription = (state: string) => ({ subscription: { state } }) as Partial<CaseView>;
+const subscription = (state: string) => ({ subscription: { state } }) as Partial<LoadedCase>;
 
 test("a case on which money is owed stays open until its window ends", () => {
   assert.equal(endReasonOf({}), null);
@@ -52,6 +52,6 @@ test("a case ends with its subscription, or because a person said so", () => {
 });
 
 test("a case that has ended keeps its end", () => {
-  const ended = { endedAt: START, endReason: "voided", paidAt: null, windowEndsAt: WINDOW_END } as CaseView["case"];
+  const ended = { endedAt: START, endReason: "voided", paidAt: null, windowEndsAt: WINDOW_END } as LoadedCase["case"];
   assert.deepEqual(endReasonOf({ case: ended, invoiced: { state: "PAID" } }), ["voided", START, null]);
 });

@@ -2,7 +2,7 @@ import type { Case, EndReason } from "../domain/case.ts";
 import { type Invoice, isInRecovery } from "../domain/invoice.ts";
 import type { CaseEnd } from "../tables/cases.ts";
 import type { Balance } from "./balance.ts";
-import type { CaseView } from "./case-view.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 
 const END_OF_STATE = {
   PAID: "paid",
@@ -33,7 +33,7 @@ export const NOT_ENDED: End = { endedAt: null, endReason: null, paidAt: null };
 
 /** Whether, why and since when the case is over, by the facts and what is owed, or else because a person said so. */
 export function endOfCase(
-  { case: kase, invoice, subscription, isStopped }: CaseView,
+  { case: kase, invoice, subscription, isStopped }: LoadedCase,
   balance: Balance,
   now: Date,
 ): End {

@@ -3,8 +3,8 @@ import { isApproved } from "../domain/transaction.ts";
 import { isUnsent } from "../engine/rules/unsent-attempts.ts";
 import type { TransactionFacts } from "../tables/transactions.ts";
 import { listMerchantRetries } from "./build-decision-facts.ts";
-import type { CaseView } from "./case-view.ts";
-import { LEDGER_WINDOW_MS } from "./load-facts.ts";
+import { LEDGER_WINDOW_MS } from "./load-cases.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 
 /** A retry dated so soon after the end of its case may be what ended it: the merchant's clock is not ours, and an invoice may be dated before its payment. */
 const CLOCK_SKEW_MS = 5 * 60_000;
@@ -27,7 +27,7 @@ export function listFinishedRetries(
 }
 
 /** Of a case that Dunlin only watches, as far as the view goes: what teaches. None of a case that it looks after, where its own retries teach. */
-export const observedRetries = ({ case: kase, invoice, transactions }: CaseView): TransactionFacts[] =>
+export const observedRetries = ({ case: kase, invoice, transactions }: LoadedCase): TransactionFacts[] =>
   kase.arm === "dunlin"
     ? []
     : listFinishedRetries(
@@ -39,6 +39,6 @@ export const observedRetries = ({ case: kase, invoice, transactions }: CaseView)
  * Whether payments are pushed as attempts, as far as the customer's bills tell: where some was paid and no attempt was approved, only failures are pushed, and would
  * teach that nothing ever succeeds.
  */
-export const arePaymentsReported = ({ bills, transactions }: CaseView, now: Date): boolean =>
+export const arePaymentsReported = ({ bills, transactions }: LoadedCase, now: Date): boolean =>
   transactions.some(isApproved) ||
   !bills.some(({ state, createdAt }) => state === "PAID" && now.getTime() - createdAt.getTime() < LEDGER_WINDOW_MS);

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Invoice } from "../domain/invoice.ts";
 import type { TransactionFacts } from "../tables/transactions.ts";
-import type { CaseView } from "./case-view.ts";
 import { wouldChargeDisputedCard } from "./disputed-card.ts";
 import { NOT_ENDED } from "./ends.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 import { buildPaymentFacts } from "./payment-facts.ts";
 import { buildInvoice, MINUTE, START } from "./stage.fixture.ts";
 
@@ -19,7 +19,7 @@ const view = (invoice: Partial<Invoice>, transactions: TransactionFacts[] = [], 
     invoice: buildInvoice(invoice),
     transactions,
     disputed,
-  }) as unknown as CaseView;
+  }) as unknown as LoadedCase;
 const factsOf = (
   invoice: Partial<Invoice>,
   transactions: TransactionFacts[] = [],

@@ -2,12 +2,12 @@ import { isInRecovery } from "../domain/invoice.ts";
 import { isApproved } from "../domain/transaction.ts";
 import type { TransactionFacts } from "../tables/transactions.ts";
 import type { Balance } from "./balance.ts";
-import type { CaseView } from "./case-view.ts";
 import type { End } from "./ends.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 import type { PaymentFacts } from "./outcome.ts";
 
 /** Returns what bears on the outcome of a case's actions. `end`: of the case, by now. */
-export function buildPaymentFacts(view: CaseView, balance: Balance, end: End): PaymentFacts {
+export function buildPaymentFacts(view: LoadedCase, balance: Balance, end: End): PaymentFacts {
   const { case: kase, invoice, transactions } = view;
   const paidByVersion = invoice.state === "PAID" && invoice.updatedAt >= kase.unpaidAt ? invoice.updatedAt : null;
   const own = transactions.filter((t) => t.invoiceId === invoice.id);
@@ -26,7 +26,7 @@ export function buildPaymentFacts(view: CaseView, balance: Balance, end: End): P
  * @param own  attempts on the invoice, oldest first
  */
 function findCompletingAttempts(
-  { case: kase, invoice }: CaseView,
+  { case: kase, invoice }: LoadedCase,
   own: readonly TransactionFacts[],
   { paidAt }: Balance,
 ) {

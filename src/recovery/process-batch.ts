@@ -11,7 +11,7 @@ import { enqueueCases } from "../tables/reevaluation-queue.ts";
 import { type ClaimedCase, claimCases } from "./claim-cases.ts";
 import { dateListedRows } from "./date-listed-rows.ts";
 import type { AvailableModel } from "./decide-case.ts";
-import { type BatchFacts, loadFacts } from "./load-facts.ts";
+import { type LoadedBatch, loadCases } from "./load-cases.ts";
 import { observedRetries } from "./observed-retries.ts";
 import { applyReview, loadOpeningContext } from "./open-cases.ts";
 import { reviewInvoices } from "./review-invoices.ts";
@@ -58,7 +58,7 @@ export async function processBatch(
     // Read after the cases are locked: a change of settings that comes later finds them and pokes them again.
     const merchant = await findMerchant(tx, merchantId);
     if (!merchant) return NO_STEPS;
-    const facts = await loadFacts(tx, merchant, cases, now);
+    const facts = await loadCases(tx, merchant, cases, now);
     const provisional = new Date(now);
     const made = await stepCases(deciding, cases, facts, { now, provisional, knowledge });
     const owedAgain = made.filter(({ step }) => step.isOwedAgain).map(({ kase }) => kase.invoiceId);
@@ -97,7 +97,7 @@ interface ProcessedCase {
 async function stepCases(
   { ports, pause = othersFirst }: BatchProcessing,
   cases: readonly ClaimedCase[],
-  facts: BatchFacts,
+  facts: LoadedBatch,
   by: { now: Date; provisional: Date; knowledge: AvailableModel },
 ): Promise<ProcessedCase[]> {
   const all: ProcessedCase[] = [];
@@ -126,7 +126,7 @@ async function dropOvertakenRetries(
   tx: Tx,
   merchantId: string,
   all: readonly ProcessedCase[],
-  facts: BatchFacts,
+  facts: LoadedBatch,
   seenUntil: Date | null,
 ): Promise<{ standing: readonly ProcessedCase[]; overtaken: string[] }> {
   if (!all.some(requestsRetry)) return { standing: all, overtaken: [] };

@@ -1,10 +1,10 @@
 import { buildEnvelope, buildFlatRetryRequest, type Event } from "../domain/event.ts";
 import type { RecoveryAction } from "../domain/recovery-action.ts";
-import type { CaseView } from "./case-view.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 
 /** Tells the merchant that a case begins or ends. */
 export function buildCaseEvent(
-  { case: kase, invoice }: CaseView,
+  { case: kase, invoice }: LoadedCase,
   type: "pause_collection" | "complete_dunning",
   now: Date,
   id: string,
@@ -14,7 +14,7 @@ export function buildCaseEvent(
 }
 
 /** Asks the merchant for what was decided. The event has the action's id. */
-export function buildActionEvent({ merchant }: CaseView, action: RecoveryAction, now: Date): Event {
+export function buildActionEvent({ merchant }: LoadedCase, action: RecoveryAction, now: Date): Event {
   const { id, caseId, invoiceId } = action;
   const body = merchant.webhookFlat
     ? buildFlatRetryRequest(id, action)

@@ -3,8 +3,8 @@ import type { Case } from "../domain/case.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
 import type { TransactionFacts } from "../tables/transactions.ts";
-import type { CaseView } from "./case-view.ts";
 import type { AvailableModel } from "./decide-case.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 import type { DeliveredAction } from "./outcome.ts";
 import { buildInvoice, DAY, START } from "./stage.fixture.ts";
 import { step } from "./step.ts";
@@ -12,11 +12,11 @@ import { step } from "./step.ts";
 export const at = (ms: number) => new Date(START.getTime() + ms);
 export const WINDOW_MS = 28 * DAY;
 
-export interface ViewOverrides extends Partial<Omit<CaseView, "case" | "merchant" | "invoice" | "told">> {
+export interface ViewOverrides extends Partial<Omit<LoadedCase, "case" | "merchant" | "invoice" | "told">> {
   case?: Partial<Case>;
   merchant?: Partial<Merchant>;
   invoice?: Partial<Invoice>;
-  told?: Partial<CaseView["told"]>;
+  told?: Partial<LoadedCase["told"]>;
 }
 
 /** A case that has paused collection. */
@@ -35,7 +35,7 @@ export const buildView = ({ case: kase, merchant, invoice, told, ...over }: View
     ...{ subscription: null, bills: [], actions: [], transactions: [], barring: [], disputed: [], asks: [] },
     ...{ storedConflict: null, issuerDownAt: null, lastDecision: null, ...over },
     told: { pauseCollection: true, completeDunning: false, ...told },
-  }) as unknown as CaseView;
+  }) as unknown as LoadedCase;
 
 export function stepAt(nowMs: number, given: ViewOverrides = {}, model: AvailableModel["model"] = null) {
   let ids = 0;

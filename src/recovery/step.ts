@@ -10,11 +10,11 @@ import type { Decision } from "../engine/decision-facts.ts";
 import type { CaseState } from "../tables/cases.ts";
 import type { NextEvaluation } from "../tables/due-cases.ts";
 import { type Balance, type Conflict, computeBalance } from "./balance.ts";
-import type { CaseView } from "./case-view.ts";
 import { toStoredFacts } from "./conflict-wording.ts";
 import { type AvailableModel, decideCase, decideInShadow } from "./decide-case.ts";
 import { wouldChargeDisputedCard } from "./disputed-card.ts";
 import { type End, endOfCase, NOT_ENDED } from "./ends.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 import {
   type DeliveredAction,
   hasNamingAttempt,
@@ -60,7 +60,7 @@ const CARD_CHANGE_REPEAT_MS = DAY_MS;
  * @param listedAt  later than every moment this merchant's listed rows have, and `now` unless a clock was set back
  */
 export function step(
-  view: CaseView,
+  view: LoadedCase,
   now: Date,
   newId: () => string,
   knowledge: AvailableModel,
@@ -105,19 +105,19 @@ export function step(
 }
 
 /** A step may end a case by a payment that is taken back while it reads. */
-const isOwedAgain = ({ case: { endReason }, invoice }: CaseView, { left, conflict }: Balance) =>
+const isOwedAgain = ({ case: { endReason }, invoice }: LoadedCase, { left, conflict }: Balance) =>
   (endReason === "paid" || endReason === "settled") && isInRecovery(invoice.state) && left > 0 && !conflict;
 
-function newConflict({ storedConflict: known }: CaseView, { conflict }: Balance): Conflict | null | undefined {
+function newConflict({ storedConflict: known }: LoadedCase, { conflict }: Balance): Conflict | null | undefined {
   if (!conflict || !known) return conflict || known ? conflict : undefined;
   return conflict.kind === known.kind && isDeepStrictEqual(toStoredFacts(conflict), known.facts) ? undefined : conflict;
 }
 
 /** Otherwise the merchant's own system looks after the invoice: Dunlin asks for nothing, and watches until the end. */
-const isHandledByDunlin = ({ case: kase }: CaseView) => kase.arm === "dunlin";
+const isHandledByDunlin = ({ case: kase }: LoadedCase) => kase.arm === "dunlin";
 
 interface Draft {
-  view: CaseView;
+  view: LoadedCase;
   balance: Balance;
   now: Date;
   listedAt: Date;
@@ -131,7 +131,13 @@ interface Draft {
 }
 
 /** The action with its outcome by now; the same object when nothing changed. */
-function settleAction(view: CaseView, index: number, facts: PaymentFacts, now: Date, listedAt: Date): DeliveredAction {
+function settleAction(
+  view: LoadedCase,
+  index: number,
+  facts: PaymentFacts,
+  now: Date,
+  listedAt: Date,
+): DeliveredAction {
   const action = view.actions[index]!;
   if (action.decidedAt === null && !hasNamingAttempt(action, facts)) return action;
   const next = view.actions.slice(index + 1).find((a) => a.type === "RETRY" && a.firstAttemptAt !== null);
@@ -298,7 +304,7 @@ function nextOutcomeAt({ settled, now }: Draft, facts: PaymentFacts): Date | nul
 }
 
 /** The card's fields of a listed action come from the latest attempt on its invoice. */
-function cardFields({ invoice, transactions }: CaseView) {
+function cardFields({ invoice, transactions }: LoadedCase) {
   const latest = transactions.findLast((t) => t.invoiceId === invoice.id);
   return { paymentMethodType: latest?.paymentMethodType ?? null, cardCountry: latest?.cardCountry ?? null };
 }

@@ -45,7 +45,7 @@ export interface Forecast {
 
 const MAX_DAYS = 370;
 /** Every fourth hour of the first day, two slots of each later one, and the last. */
-export const MAX_SLOTS = 2 * MAX_DAYS + 8;
+const MAX_SLOTS = 2 * MAX_DAYS + 8;
 
 /** A cycle with less than this share of all cycles' chance is left out, and so is what passes with less than this share of all that may be. */
 const MIN_SHARE = 0.006;

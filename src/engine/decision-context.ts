@@ -3,6 +3,7 @@ import { lastAttemptTime, MIN_GAP_MS } from "./candidate-times.ts";
 import { type CustomerLocale, findCustomerLocale } from "./customer-locale.ts";
 import type { DecisionFacts } from "./decision-facts.ts";
 import { outageWaitEnd } from "./detect-outage.ts";
+import type { CustomerHistory } from "./infer-posterior.ts";
 import type { Ruling } from "./rules/attempt-ledger.ts";
 import { findCardNetwork } from "./rules/card-networks.ts";
 import { buildGuard, type Guard } from "./rules/guard.ts";
@@ -10,59 +11,67 @@ import { type InterpretedDecline, interpretDecline } from "./rules/interpret-dec
 import { findTightestLimit } from "./rules/plan-limits.ts";
 import { mayNeedCustomer } from "./rules/response-codes.ts";
 
-/** The situation, read once from what is known. */
-export interface Situation {
-  known: DecisionFacts;
+/** Everything that a policy decides from, computed once per decision. Times are milliseconds. */
+export interface DecisionContext {
+  facts: DecisionFacts;
+  /** The customer's invoices and attempts; null for the static policy, which looks at no other invoice. */
+  history: CustomerHistory | null;
   now: number;
+  /** The rules that apply to the next retry. */
   guard: Guard;
-  /** The latest decline of the present card. */
+  /** The latest decline of the current card. */
   decline: InterpretedDecline | null;
-  /** A new card came and was not tried on this invoice yet. */
+  /** Whether a new card was seen that was not tried on this invoice yet. */
   isNewCard: boolean;
-  /** From when on the card's bank, which was found down, may be tried again; 0: nobody found it so. */
-  upAgainAt: number;
-  place: CustomerLocale;
+  /** When an issuer that was found down may be tried again; 0 if no outage is known. */
+  issuerUpAt: number;
+  locale: CustomerLocale;
 }
 
-/** Read the codes, the rules and the place out of what is known. */
-export function buildSituation(known: DecisionFacts, now: Date): Situation {
-  const changedAt = known.cardChangedAt?.getTime() ?? null;
+/** Interprets the facts: decline codes, rules and the customer's locale. */
+export function buildDecisionContext(
+  facts: DecisionFacts,
+  now: Date,
+  history: CustomerHistory | null = null,
+): DecisionContext {
+  const changedAt = facts.cardChangedAt?.getTime() ?? null;
   const last =
-    known.lastDecline && (changedAt === null || known.lastDecline.at.getTime() >= changedAt) ? known.lastDecline : null;
-  const isSeen = last !== null && known.ledger.some((entry) => entry.onPresentCard && +entry.at === +last.at);
+    facts.lastDecline && (changedAt === null || facts.lastDecline.at.getTime() >= changedAt) ? facts.lastDecline : null;
+  const isSeen = last !== null && facts.ledger.some((entry) => entry.onPresentCard && +entry.at === +last.at);
   const guard = buildGuard({
-    instrument: known,
-    amount: known.amount,
+    instrument: facts,
+    amount: facts.amount,
     // The last decline counts also where the ledger does not reach back to it.
     ledger:
       last === null || isSeen
-        ? known.ledger
+        ? facts.ledger
         : [
             {
               at: last.at,
-              amount: known.amount,
+              amount: facts.amount,
               approved: false,
               onThisInvoice: true,
               onPresentCard: true,
               codes: last,
             },
-            ...known.ledger,
+            ...facts.ledger,
           ],
-    firstTriedAt: changedAt === null ? known.unpaidAt : null,
-    earlyMs: known.leadMs,
+    firstTriedAt: changedAt === null ? facts.unpaidAt : null,
+    earlyMs: facts.leadMs,
   });
   return {
-    known,
+    facts,
+    history,
     now: now.getTime(),
     guard,
     decline:
       last &&
-      (needsCustomer(known)
-        ? { ...interpretDecline(last, known), ...CONFIRMATION_DECLINE }
-        : interpretDecline(last, known)),
-    upAgainAt: known.issuerDownAt === null ? 0 : outageWaitEnd(known.issuerDownAt),
-    isNewCard: changedAt !== null && last === null && lastAttemptTime(known) < changedAt,
-    place: findCustomerLocale(known),
+      (needsCustomer(facts)
+        ? { ...interpretDecline(last, facts), ...CONFIRMATION_DECLINE }
+        : interpretDecline(last, facts)),
+    issuerUpAt: facts.issuerDownAt === null ? 0 : outageWaitEnd(facts.issuerDownAt),
+    isNewCard: changedAt !== null && last === null && lastAttemptTime(facts) < changedAt,
+    locale: findCustomerLocale(facts),
   };
 }
 
@@ -75,16 +84,20 @@ export const isSoonAfter = (at: number, over: number) => at >= over && at < over
  *
  * @param from  the first moment that was thought of: a wait that was over by then kept nothing back
  */
-export function findWaitBefore({ known, guard: { notBefore } }: Situation, at: number, from: number): Ruling | null {
-  const over = notBefore ? notBefore.at + known.leadMs : 0;
+export function findWaitBefore(
+  { facts, guard: { notBefore } }: DecisionContext,
+  at: number,
+  from: number,
+): Ruling | null {
+  const over = notBefore ? notBefore.at + facts.leadMs : 0;
   return over > from && isSoonAfter(at, over) ? notBefore : null;
 }
 
 /** How many tries are left until the window ends, and the rule by which they are fewer than the budget; null: it is the budget. */
-export function retriesLeftOf({ known, guard }: Situation): { count: number; rule: Ruling | null } {
-  const span = [lastAttemptTime(known), known.windowEndsAt.getTime()] as const;
-  const fewer = findTightestLimit(guard, span, MIN_GAP_MS, known.budgetLeft);
-  return { count: fewer?.count ?? known.budgetLeft, rule: fewer };
+export function retriesLeftOf({ facts, guard }: DecisionContext): { count: number; rule: Ruling | null } {
+  const span = [lastAttemptTime(facts), facts.windowEndsAt.getTime()] as const;
+  const fewer = findTightestLimit(guard, span, MIN_GAP_MS, facts.budgetLeft);
+  return { count: fewer?.count ?? facts.budgetLeft, rule: fewer };
 }
 
 const CONFIRMATION_DECLINE = {

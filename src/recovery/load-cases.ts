@@ -21,8 +21,8 @@ import {
 } from "../tables/transactions.ts";
 import { declineCodesOf, instrumentOf } from "./build-decision-facts.ts";
 import { findCardSharers } from "./card.ts";
-import type { CaseView } from "./case-view.ts";
 import { loadOutages } from "./load-outages.ts";
+import type { LoadedCase } from "./loaded-case.ts";
 import type { Step } from "./step.ts";
 
 /**
@@ -35,9 +35,9 @@ export const INVOICE_HISTORY_MS = 400 * DAY_MS;
 const timeBefore = ({ unpaidAt }: Case, ms: number) => new Date(unpaidAt.getTime() - ms);
 
 /** Everything a batch of steps needs to know, read in a few statements for all of them. */
-export interface BatchFacts {
+export interface LoadedBatch {
   /** What is known of a case by now, with what earlier steps of the batch asked for. */
-  view(kase: Case): CaseView;
+  view(kase: Case): LoadedCase;
   /** A step decided: later ones of the batch must see what was asked for, or together they could break a network's limit. */
   note(step: Step): void;
   /** Whether one of these retries counts for a case, as one of its view's would. */
@@ -49,7 +49,7 @@ export interface BatchFacts {
  *
  * @param now  when something is decided by them: only then it matters whether banks can be reached
  */
-export async function loadFacts(tx: Tx, merchant: Merchant, cases: readonly Case[], now?: Date): Promise<BatchFacts> {
+export async function loadCases(tx: Tx, merchant: Merchant, cases: readonly Case[], now?: Date): Promise<LoadedBatch> {
   const ids = cases.map(({ id }) => id);
   const invoiceIds = cases.map(({ invoiceId }) => invoiceId);
   const customerIds = distinct(cases.map(({ customerId }) => customerId));

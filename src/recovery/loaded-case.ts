@@ -10,7 +10,7 @@ import type { TransactionFacts } from "../tables/transactions.ts";
 import type { DeliveredAction } from "./outcome.ts";
 
 /** All that is known about a case. */
-export interface CaseView {
+export interface LoadedCase {
   case: Case;
   merchant: Merchant;
   invoice: Invoice;
