@@ -1,4 +1,4 @@
-// `npm run bench:backup`: how long a backup and a restore of many recovery actions take, and how large the file is; `restore` compares every table by rows and hashes.
+// `npm run bench -- backup`: how long a backup and a restore of many recovery actions take, and how large the file is; `restore` compares every table by rows and hashes.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, stat } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// `npm run bench:blocks`: how soon Dunlin is ahead of six even tries, cold and warm, in blocks of 500 cases, and how soon again when a world changes.
+// `npm run bench -- blocks`: how soon Dunlin is ahead of six even tries, cold and warm, in blocks of 500 cases, and how soon again when a world changes.
 
 import { parseTrialOptions } from "../lab/studies/trial-options.ts";
 import { countBrokenRules } from "../lab/trial/broken-rules.ts";

@@ -1,4 +1,4 @@
-// `npm run bench:giant`: one merchant with many due cases, and several processes that decide: steps a second, their CPU, and how long statements wait for locks.
+// `npm run bench -- giant`: one merchant with many due cases, and several processes that decide: steps a second, their CPU, and how long statements wait for locks.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

@@ -1,4 +1,4 @@
-// `npm run bench:merchants`: the cost of many merchants for an idle process, and how long a new case waits while a fifth of the merchants are due.
+// `npm run bench -- merchants`: the cost of many merchants for an idle process, and how long a new case waits while a fifth of the merchants are due.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";

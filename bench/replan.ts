@@ -1,4 +1,4 @@
-// `npm run bench:replan`: what it takes to plan open cases, and to plan them anew after a new fact of each, through PostgreSQL.
+// `npm run bench -- replan`: what it takes to plan open cases, and to plan them anew after a new fact of each, through PostgreSQL.
 import { parseArgs } from "node:util";
 import type { Ports } from "../src/domain/ports.ts";
 import { ingestTransactions } from "../src/ingest/ingest.ts";

@@ -1,4 +1,4 @@
-// `npm run bench:sdk`: the SDK's client beside a hand-written loop of requests, and its memory under a million records.
+// `npm run bench -- sdk`: the SDK's client beside a hand-written loop of requests, and its memory under a million records.
 import { availableParallelism, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import type { IngestFacts } from "./ingest-service.ts";

@@ -1,4 +1,4 @@
-// `npm run openapi`: writes the types of the SDK from openapi.json; with --check: says whether they are as the document has them.
+// `npm run generate`: writes the types of the SDK from openapi.json; with --check: says whether they are as the document has them.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -135,7 +135,7 @@ for (const [path, names] of Object.entries(NAMES_BY_FILE)) {
   const text = formatSource(fileText(names, schemas));
   if (!process.argv.includes("--check")) writeFileSync(file, text);
   else if (readFileSync(file, "utf8") !== text) {
-    console.error(`sdk/${path} is not what openapi.json says. Run "npm run openapi" and commit the difference.`);
+    console.error(`sdk/${path} is not what openapi.json says. Run "npm run generate" and commit the difference.`);
     process.exitCode = 1;
   }
 }

@@ -1,4 +1,4 @@
-// `npm run fuzz [-- --requests N --seed S]`: hostile requests at the running service.
+// `npm run proof -- fuzz [--requests N --seed S]`: hostile requests at the running service.
 import { parseArgs } from "node:util";
 import { fuzzService } from "./fuzz/fuzz-service.ts";
 import { measureSlowestBodies } from "./fuzz/slowest-bodies.ts";

@@ -1,4 +1,4 @@
-// `npm run isolation [-- --seeds N --operations N --first S]`: what a merchant sees does not depend on any other.
+// `npm run proof -- isolation [--seeds N --operations N --first S]`: what a merchant sees does not depend on any other.
 import { parseArgs } from "node:util";
 import { compareLives } from "./isolation/compare-lives.ts";
 

@@ -1,4 +1,4 @@
-// `npm run bench:console`: pages of the console over a million actions and five million deliveries of one merchant.
+// `npm run bench -- console`: pages of the console over a million actions and five million deliveries of one merchant.
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";

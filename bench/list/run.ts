@@ -1,4 +1,4 @@
-// `npm run bench:list`: every filter, order, direction and range of time of a list of ten million actions of one merchant.
+// `npm run bench -- list`: every filter, order, direction and range of time of a list of ten million actions of one merchant.
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";

@@ -1,4 +1,4 @@
-// `npm run bench:backtest`: how often a backtest's intervals hold the truth, on histories whose truth is known.
+// `npm run lab -- backtest`: how often a backtest's intervals hold the truth, on histories whose truth is known.
 import { parseArgs } from "node:util";
 import { measureCoverage } from "../backtest/coverage.ts";
 

@@ -1,4 +1,4 @@
-// `npm run bench:decisions`: how much Dunlin recovers in simulated worlds, beside the figures it is held to. With `-- --told` also beside what
+// `npm run lab -- decisions`: how much Dunlin recovers in simulated worlds, beside the figures it is held to. With `-- --told` also beside what
 // the same engine reaches when it is told how customers are paid.
 import { parseArgs } from "node:util";
 import { comparePolicies } from "../trial/compare-policies.ts";

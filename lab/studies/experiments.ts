@@ -1,4 +1,4 @@
-// `npm run bench:experiments`: false alarms, sample sizes and power of experiments that are looked at every day.
+// `npm run lab -- experiments`: false alarms, sample sizes and power of experiments that are looked at every day.
 import { parseArgs } from "node:util";
 import { benchExperimentCounting } from "../../bench/experiment-counting.ts";
 import {

@@ -1,4 +1,4 @@
-// `npm run bench:foresight`: how well the engine foresees the outcomes of six even tries, which are the same whatever was learned: a
+// `npm run lab -- foresight`: how well the engine foresees the outcomes of six even tries, which are the same whatever was learned: a
 // thousandth of a nat shows here after minutes, where the value of what is chosen differs by luck.
 
 import { newLearnedModel } from "../../src/engine/learned/learned-model.ts";

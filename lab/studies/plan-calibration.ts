@@ -1,4 +1,4 @@
-// `npm run bench:promises`: whether plans, and six even tries, recover what `explain` says of them.
+// `npm run lab -- promises`: whether plans, and six even tries, recover what `explain` says of them.
 
 import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
 import { openWorld, readPretrainedModel } from "../trial/open-world.ts";

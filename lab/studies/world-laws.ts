@@ -1,4 +1,4 @@
-// `npm run bench:laws`: how much of what is to be gained could be known at all. In the world of consumers the engine is held
+// `npm run lab -- laws`: how much of what is to be gained could be known at all. In the world of consumers the engine is held
 // against a policy that knows the world's laws by heart and sees what merchants see. That one takes a second for each customer
 // and seed or so, so the cases of some are judged, of a merchant who has many: in a world of fewer they meet the same luck.
 import { parseArgs } from "node:util";

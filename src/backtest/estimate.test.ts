@@ -12,7 +12,7 @@ const log = createMerchantLog({ customers: 3000, depth: 0 }, [STRATEGIES.later!]
 const later = log.chosen[0]!;
 
 test("of 30 histories whose truth is known, nearly all intervals hold it", () => {
-  // The short form of `npm run bench:backtest`. At 95 % fewer than 25 of 30 have a chance of 0.3 %.
+  // The short form of `npm run lab -- backtest`. At 95 % fewer than 25 of 30 have a chance of 0.3 %.
   const task = { money: false, chancesKnown: false };
   const [found] = measureCoverage(30, ["later"], [task], { depth: 1, customers: 1500 });
   const { said, covered, bias } = found!;

@@ -26,7 +26,7 @@ const UNMEASURED_CAVEAT =
   "A model flatters the plans that it made; by how much was measured in no world of such payments, which are neither by card nor bank debits.";
 
 /**
- * To be said beside what `plans` would recover, of which `debits` are for bank debits and `others` neither for those nor for cards; `npm run bench:promises`
+ * To be said beside what `plans` would recover, of which `debits` are for bank debits and `others` neither for those nor for cards; `npm run lab -- promises`
  * measures it, docs/measurements.md has the figures.
  */
 export const listPlanCaveats = ({ plans, debits, others }: { plans: number; debits: number; others: number }) =>

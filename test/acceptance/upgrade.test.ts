@@ -81,7 +81,7 @@ test("a database whose last migration is not that of 0.2.0 is refused", async (t
   await assert.rejects(migrateTo(old.address), /0040_baseline\.sql was changed after it was applied/);
 });
 
-test("schema.sql is the schema of a new database: run npm run schema", async (t) => {
+test("schema.sql is the schema of a new database: run npm run generate", async (t) => {
   const fresh = await createEmptyDatabase();
   t.after(() => fresh.drop());
   await migrateTo(fresh.address);

@@ -42,7 +42,7 @@ test("the overview is painted, in less than 60 kB", async () => {
   const fresh = await context.newPage();
   const responses: Response[] = [];
   fresh.on("response", (response) => responses.push(response));
-  // How soon is for `npm run bench:console` to say: here much else is going on.
+  // How soon is for `npm run bench -- console` to say: here much else is going on.
   const ms = await measureFirstPaintMs(fresh, "/overview?days=90");
   assert.ok(ms > 0);
   // What comes later, while the page is closed, has no body to be asked for.

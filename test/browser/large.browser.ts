@@ -1,4 +1,4 @@
-// Pages over many rows. `npm run bench:console` does the same over a million actions, and measures.
+// Pages over many rows. `npm run bench -- console` does the same over a million actions, and measures.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import v8 from "node:v8";
@@ -46,7 +46,7 @@ test("the first page of many actions is there soon, with their exact number", as
     times.push(await page.evaluate<number>("performance.getEntriesByType('navigation')[0].responseEnd"));
   }
   // The best: other work on the machine is none of the console's.
-  // `npm run bench:console` holds it to 200 ms, with ten times as many.
+  // `npm run bench -- console` holds it to 200 ms, with ten times as many.
   assert.ok(Math.min(...times) < 1_500, times.map(Math.round).join(" "));
   assert.equal(await page.locator(".lead").innerText(), "100,000 actions");
   assert.equal(await page.locator("tbody tr").count(), 50);

@@ -1,4 +1,4 @@
-// `npm run torture:delivery`: delivering processes and PostgreSQL killed, stopped and cut off from each other while
+// `npm run torture -- delivery`: delivering processes and PostgreSQL killed, stopped and cut off from each other while
 // receivers fail; then everybody's books are compared.
 // With --statements one process is simulated on a real database, and dies at each of its statements in turn.
 // With --bugs the same is done to copies of the source that have a bug each: every one must be caught.

@@ -1,4 +1,4 @@
-// `npm run torture:operations`: three processes and their PostgreSQL under an operator's bad days, one fault after the other; then everybody's books are compared.
+// `npm run torture -- operations`: three processes and their PostgreSQL under an operator's bad days, one fault after the other; then everybody's books are compared.
 import { parseArgs } from "node:util";
 import { drawFaults, FAULTS, type Fault } from "./operations/operation-faults.ts";
 import { runOperationsCampaign } from "./operations/operations-campaign.ts";

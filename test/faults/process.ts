@@ -1,4 +1,4 @@
-// `npm run torture`: the service in a process of its own, under load, killed again and again; then everybody's books are compared.
+// `npm run torture -- process`: the service in a process of its own, under load, killed again and again; then everybody's books are compared.
 import { parseArgs } from "node:util";
 import { runProcessCampaign } from "./process/process-campaign.ts";
 

@@ -1,4 +1,4 @@
-// `npm run test:frameworks`: the tarball of the SDK in an empty project for each framework, or for those given, behind a running service.
+// `npm run proof -- frameworks`: the tarball of the SDK in an empty project for each framework, or for those given, behind a running service.
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// `npm run bench:service -- --worlds issuers --customers 2000`: whether the service recovers in a world what its engine does in a trial of the same world, on the same luck.
+// `npm run lab -- service --worlds issuers --customers 2000`: whether the service recovers in a world what its engine does in a trial of the same world, on the same luck.
 import { parseArgs } from "node:util";
 import { createDunlinPolicy } from "../../lab/trial/dunlin-policy.ts";
 import { openWorld, readPretrainedModel, WORLDS } from "../../lab/trial/open-world.ts";

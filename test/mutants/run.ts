@@ -1,4 +1,4 @@
-// `npm run mutants`: how many of the bugs that StrykerJS plants in a room are seen by its tests; rooms as arguments, or all.
+// `npm run proof -- mutants`: how many of the bugs that StrykerJS plants in a room are seen by its tests; rooms as arguments, or all.
 // A room with long loops is slow while each of its lines counts: `--sample 0.1 --seed 1` plants bugs in a tenth of its lines, and `--patience 30` gives the tests
 // 30 seconds for each.
 import { createHash } from "node:crypto";

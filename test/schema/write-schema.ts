@@ -1,4 +1,4 @@
-// `npm run schema` writes schema.sql; a test compares it with a new database.
+// `npm run generate` writes schema.sql; a test compares it with a new database.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openDatabase } from "../../src/postgres/database.ts";

@@ -6,7 +6,7 @@ import {
   measureStoppingTimes,
 } from "../../../lab/experiments/experiment-error-rates.ts";
 
-// The short form of `npm run bench:experiments`.
+// The short form of `npm run lab -- experiments`.
 
 test("of 200 A/A tests that are looked at daily for 90 days, hardly one raises an alarm", () => {
   const { any, plain } = measureFalseAlarms(200, { customersPerDay: 30, calibrationDays: 20 });

@@ -8,7 +8,7 @@ import { crashAtEveryStatement } from "./every-statement.ts";
 const CONNECTIONS = 5;
 
 /**
- * `npm run torture:delivery -- --statements`: several seeds' stories, on a server of their own; 1 when a promise was broken.
+ * `npm run torture -- delivery --statements`: several seeds' stories, on a server of their own; 1 when a promise was broken.
  *
  * @param share  of all statements and mishaps, 0 to 1
  */
