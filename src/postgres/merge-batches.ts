@@ -10,17 +10,31 @@ export interface Wave<Row> {
  * later waves, so that they are stored in the order in which they arrived.
  */
 export function mergeBatches<Row extends { id: string }>(batches: readonly (readonly Row[])[]): Wave<Row>[] {
-  const records = batches.flatMap((rows, batchIndex) => rows.map((row) => ({ row, batchIndex })));
-  // The sort is stable, so versions of one record keep their order.
-  records.sort((a, b) => (a.row.id < b.row.id ? -1 : a.row.id > b.row.id ? 1 : 0));
+  const rows = batches.flat();
+  const batchOfRow = batches.flatMap(({ length }, batchIndex) => new Array<number>(length).fill(batchIndex));
+  const order = isAscending(rows) ? null : sortedOrder(rows);
   const waves: { rows: Row[]; batchIndexes: number[] }[] = [];
   let version = 0;
-  for (const [index, { row, batchIndex }] of records.entries()) {
-    version = index > 0 && row.id === records[index - 1]!.row.id ? version + 1 : 0;
-    const wave = waves[version] ?? { rows: [], batchIndexes: [] };
-    waves[version] = wave;
-    wave.rows.push(row);
-    wave.batchIndexes.push(batchIndex);
+  let idBefore: string | null = null;
+  for (let n = 0; n < rows.length; n++) {
+    const place = order === null ? n : order[n]!;
+    const row = rows[place]!;
+    version = row.id === idBefore ? version + 1 : 0;
+    idBefore = row.id;
+    waves[version] ??= { rows: [], batchIndexes: [] };
+    waves[version]!.rows.push(row);
+    waves[version]!.batchIndexes.push(batchOfRow[place]!);
   }
   return waves;
+}
+
+function isAscending(rows: readonly { id: string }[]): boolean {
+  for (let n = 1; n < rows.length; n++) if (rows[n]!.id <= rows[n - 1]!.id) return false;
+  return true;
+}
+
+/** Places of the rows in the order of their ids; versions of one record keep their order. */
+function sortedOrder(rows: readonly { id: string }[]): number[] {
+  const ids = rows.map(({ id }) => id);
+  return ids.map((_, place) => place).sort((a, b) => (ids[a]! < ids[b]! ? -1 : ids[a]! > ids[b]! ? 1 : a - b));
 }
