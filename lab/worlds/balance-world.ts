@@ -26,7 +26,7 @@ interface Customer extends Subscriber {
  * World 1: an account balance moves by pay, spending and gifts, and a charge is approved when it covers the bill. Beside
  * it: holds that pass, limits, replaced and lost cards, outages, and a risk engine that dislikes quick repetition.
  *
- * Near published figures, which stand beside it in docs/guides/engine.md: 14 % of first charges fail, more than two fifths of
+ * Near published figures, which stand beside it in docs/measurements.md: 14 % of first charges fail, more than two fifths of
  * them with 51 and a third with 05; days 1, 3, 5, 7 recover half.
  *
  * Options: `poor` (share that lives from pay to pay), `gone` (share of those whose pay ends within the year; the hard

@@ -34,7 +34,7 @@ const FINAL_CODES: Readonly<Record<Scheme, readonly string[]>> = {
  * that the bank grants on good days; returns name a cause. A scheme allows few presentations, so each must count.
  *
  * Shares of return reasons: about four in five Bacs returns are "refer to payer", most ACH and SEPA returns are for
- * funds (docs/guides/engine.md). Options: `poor`, `closing` (share of accounts that close within the year); `cutoff` (local hour: what is
+ * funds (docs/engine-internals.md). Options: `poor`, `closing` (share of accounts that close within the year); `cutoff` (local hour: what is
  * handed in later is booked a day later), `businessDays` (from handing in to booking).
  */
 export const world: CreateWorld = (options) => {

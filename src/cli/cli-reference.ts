@@ -11,7 +11,7 @@ export function buildCliReference(commands: readonly Command[]): string {
 
 \`npx dunlin COMMAND\` in the folder of the project, or \`npm run dunlin -- COMMAND\`. \`npx dunlin COMMAND --help\` says the same as this page. Commands work on
 the database that the [settings](settings.md) name, also while the service runs. Exit codes: ${EXIT_CODES.ok} ok, ${EXIT_CODES.failed} failed,
-${EXIT_CODES.usage} usage, ${EXIT_CODES.unreachable} unreachable, ${EXIT_CODES.config} wrong settings. This page is written by \`npm run reference\`.
+${EXIT_CODES.usage} usage, ${EXIT_CODES.unreachable} unreachable, ${EXIT_CODES.config} wrong settings. This page is written by \`npm run generate\`.
 
 ${groups.join("\n\n")}
 `;

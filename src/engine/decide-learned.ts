@@ -39,7 +39,7 @@ const NO_OUTLOOK = () => null;
  * reached or a fact changes.
  *
  * @param history  of the context; the learned policy needs it
- * @see docs/guides/engine.md
+ * @see docs/engine-internals.md
  */
 export function decideLearned(
   context: DecisionContext,
