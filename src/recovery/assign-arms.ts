@@ -7,12 +7,11 @@ import type { NewCase } from "../tables/cases.ts";
 import { armsOfCustomers, enrollInvoices } from "../tables/experiment-invoices.ts";
 
 /**
- * Gives cases that are about to be opened their arms: by the customer where an experiment runs.
+ * Assigns the arms of cases that are about to be opened: by customer if an experiment runs.
  *
- * @param experiment  the one that runs. Invoices that failed before it began belong to none, and neither do cases that begin in shadow mode: Dunlin asks
- *   for nothing in them
- * @returns the cases with their arms; and `enter`, to be called in the same transaction when they are opened, which puts their
- *   invoices into the experiment
+ * @param experiment  the running one. It excludes invoices that failed before it began, and cases in shadow mode
+ * @returns the cases with their arms, and `enter`: call it in the transaction that opens them to add their invoices to the
+ * experiment
  */
 export async function assignArms(
   tx: Tx,
@@ -54,7 +53,7 @@ export async function assignArms(
   };
 }
 
-/** What is stored of a customer stays; who is new to the experiment is drawn. */
+/** A customer keeps the stored arm; a customer who is new to the experiment gets one at random. */
 async function loadOrDrawAssignments(
   tx: Tx,
   merchantId: string,

@@ -1,30 +1,29 @@
 import type { Invoice } from "../domain/invoice.ts";
 import type { Transaction } from "../domain/transaction.ts";
 
-/** What of an attempt bears on what is owed. */
 export type Payment = Pick<Transaction, "invoiceId" | "state" | "amount" | "currency" | "createdAt" | "updatedAt">;
 
-/** Two facts that cannot both be true. Amounts are minor units. */
+/** Two facts that cannot both be true. Amounts are in minor units. */
 export type Conflict =
   | { kind: "paid_but_unpaid"; paid: number; currency: string; paidAt: Date; unpaidAt: Date }
   | { kind: "two_currencies"; currency: string; paid: number; paidCurrency: string }
   | { kind: "paid_too_much"; amount: number; paid: number; currency: string };
 
-/** What is owed on an invoice by everything that is known of it. */
+/** The unpaid amount of an invoice. */
 export interface Balance {
-  /** In minor units of the invoice; 0 when nothing is. */
+  /** In minor units of the invoice's currency, at least 0. */
   left: number;
-  /** When payments left nothing to pay: the date of the attempt that paid the last part. */
+  /** The date of the attempt that paid the last part; null if payments did not pay the invoice. */
   paidAt: Date | null;
-  /** Nobody is asked for money while there is one. */
+  /** While there is one, no retry and no request goes out. */
   conflict: Conflict | null;
 }
 
 /**
- * Returns what is owed on an invoice that is in recovery. See decision 52.
+ * Computes the unpaid amount of an invoice in recovery. See decision record 52.
  *
- * A payment stands while its attempt is PAID, in the invoice's currency, and not older than the invoice. One that was refunded stands until a newer version
- * says what is owed since: nobody is asked again because somebody gave the money back.
+ * A payment counts if its attempt is PAID, in the invoice's currency, and not older than the invoice. A refunded payment still
+ * counts until a newer version of the invoice says otherwise: a refund alone is no reason to charge again.
  *
  * @param attempts  on any invoice, in any order
  */
@@ -37,7 +36,7 @@ export function computeBalance(invoice: Invoice, attempts: readonly Payment[]): 
   const due = reportedAmountDue(invoice, payments);
   const left = Math.max(0, due === null ? amount - sum : amountLeftAfter(due, invoice, payments));
   const isPaid = left === 0 && ((sum > 0 && sum >= amount) || (due !== null && due > 0));
-  // Payments from before a version that says what is left are part of what it says.
+  // A version that names the unpaid amount already includes the payments before it.
   const isContradicted = isPaid && amount > 0 && due !== 0 && payments.every((t) => t.updatedAt < saidAt);
   return {
     left,
@@ -51,35 +50,35 @@ export function computeBalance(invoice: Invoice, attempts: readonly Payment[]): 
   };
 }
 
-/** Returns what the version itself says is left to pay at its date; null if it names only the total. */
+/** Returns the unpaid amount that the version itself reports at its date; null if it names only the total. */
 function reportedAmountDue(
   { state, amount, amountDue, updatedAt: saidAt }: Invoice,
   payments: readonly Payment[],
 ): number | null {
   if (amountDue !== undefined) return amountDue;
-  // Its total was never seen: a part that is larger than the amount shows that the amount is the rest.
+  // The total was never seen. A payment larger than the amount shows that the amount is the remainder.
   const isRest = state === "PARTIALLY_PAID" && payments.some((t) => t.updatedAt <= saidAt && t.amount > amount);
   return isRest ? amount : null;
 }
 
-/** Returns what payments leave of `due` that the version does not include; less than 0 if more was paid. */
+/** Subtracts from `due` the payments that the version does not include. A negative result is an overpayment. */
 function amountLeftAfter(due: number, invoice: Invoice, payments: readonly Payment[]): number {
   const { state, amount, amountDue, updatedAt: saidAt } = invoice;
   const later = sumAmounts(payments.filter((t) => t.updatedAt > saidAt));
   const before = sumAmounts(payments.filter((t) => t.updatedAt < saidAt));
-  // Clocks count seconds, so the sums have to tell which payments of its own second the version includes.
+  // Dates have whole seconds, so the amounts must show which payments of its own second the version includes.
   const tied = payments.filter((t) => t.updatedAt.getTime() === saidAt.getTime()).map((t) => t.amount);
   const isTold = amountDue !== undefined && hasSubsetWithSum(tied, amount - due - before);
-  // In doubt it includes none: nothing is asked for twice.
+  // If the amounts do not show it, the version includes none of them. So no amount is charged twice.
   const sinceThen = tied.filter((part) => part <= due).reduce((sum, part) => sum + part, 0);
   const left = isTold ? amount - sumAmounts(payments) : due - sinceThen - later;
   return state === "UNPAID" ? Math.min(left, amount - sumAmounts(payments)) : left;
 }
 
-/** More payments of one second than this are not tried out. */
+/** With more payments in one second, the combinations are too many to try. */
 const MAX_TIED_PAYMENTS = 12;
 
-/** Whether some of these amounts, or none, come to exactly this sum. */
+/** Whether some of these amounts add up to exactly this sum. An empty selection adds up to 0. */
 function hasSubsetWithSum(amounts: readonly number[], sum: number): boolean {
   if (sum === 0) return true;
   const [first, ...others] = amounts;
@@ -92,7 +91,7 @@ function findCurrencyConflict({ currency }: Invoice, paid: readonly Payment[]): 
   return other ? { kind: "two_currencies", currency, paid: other.amount, paidCurrency: other.currency } : null;
 }
 
-/** A payment that is larger than the invoice may be of another unit, or of another invoice. */
+/** A payment larger than the invoice may be in another unit, or for another invoice. */
 function findOverpayment({ amount, currency, state, updatedAt: saidAt }: Invoice, payments: readonly Payment[]) {
   const isPart = (t: Payment) => state === "PARTIALLY_PAID" && t.updatedAt <= saidAt;
   const large = amount > 0 && payments.find((t) => t.amount > amount && !isPart(t));
@@ -103,7 +102,7 @@ const sumAmounts = (payments: readonly Payment[]) => payments.reduce((sum, { amo
 const latestUpdate = (payments: readonly Payment[]) =>
   new Date(Math.max(...payments.map((t) => t.updatedAt.getTime())));
 
-/** The date of the attempt by which payments reached the amount, else of the last one. */
+/** Returns the date of the attempt at which the payments reached the amount, or of the last one. */
 function findCompletionTime(payments: readonly Payment[], amount: number): Date {
   const inOrder = [...payments].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
   let sum = 0;

@@ -24,9 +24,10 @@ import { type DeliveredAction, isAwaited, PENDING_OUTCOME_MS } from "./outcome.t
 import { type PaymentProfile, paymentProfileOf } from "./payment-profile.ts";
 
 /**
- * Returns the facts of a case for a decision, from its view; `actions` are its actions with their outcomes by now.
+ * Builds the facts for a decision on a case.
  *
- * @param isTrained  the model has trained on enough outcomes to sample retries where the merchant did not choose
+ * @param actions  the actions of the case with their outcomes by now
+ * @param isTrained  whether the model has enough outcomes to explore if the merchant left that open
  */
 export function buildDecisionFacts(
   view: LoadedCase,
@@ -62,7 +63,7 @@ export function buildDecisionFacts(
     ),
     othersPlanned: view.bills.some(({ id, isPlanned }) => id !== invoice.id && isPlanned),
     issuerDownAt: view.issuerDownAt,
-    // One that was canceled after it had gone out was asked for all the same.
+    // A retry that was canceled after it had been sent still counts as requested.
     retries: retries.map(({ idealRetryTime, status }) => ({
       idealRetryTime,
       status: status === "CANCELED" ? "EXPIRED" : status,
@@ -71,13 +72,13 @@ export function buildDecisionFacts(
 }
 
 /**
- * The tries that the merchant's own system made in a case, after the charge that it began with. What a person did is none.
+ * Returns the retries of the merchant's own system in a case: the attempts after the first charge, except those by a person.
  *
  * @param onInvoice  attempts on its invoice, oldest first
  */
 export function listMerchantRetries({ unpaidAt }: Pick<Case, "unpaidAt">, onInvoice: readonly TransactionFacts[]) {
   const since = onInvoice.filter(({ createdAt }) => createdAt > unpaidAt);
-  // The first charge may be dated a little after the copy of the invoice that says it is unpaid.
+  // The first charge may be dated a little later than the invoice version that reports it unpaid.
   const retries = onInvoice.length > since.length ? since : since.slice(1);
   return retries.filter(({ initiator }) => initiator !== "CUSTOMER");
 }
@@ -88,7 +89,7 @@ export const instrumentOf = (payer: Pick<PaymentProfile, "paymentMethodType" | "
   cardCountry: payer.cardCountry ?? null,
 });
 
-/** Whether the merchant may have seen the instruction: then it counts, whatever became of it. */
+/** Whether the merchant may have received the instruction. Then it counts, however it ended. */
 const wasRequested = ({ decidedAt, status, firstAttemptAt }: DeliveredAction) =>
   decidedAt !== null && (status !== "CANCELED" || firstAttemptAt !== null);
 
@@ -115,14 +116,14 @@ function buildLedger(view: LoadedCase, actions: readonly DeliveredAction[], card
     if (mayUseCard(t, card))
       attempts.push({ ...DISPUTE_ENTRY, at: t.updatedAt, amount: t.amount, onThisInvoice: t.invoiceId === invoice.id });
   const unseen = { amount: invoice.amount, onPresentCard: true, codes: null };
-  // An ask that a transaction answers by now is in the ledger as that transaction.
+  // A request that a transaction answers is in the ledger as that transaction.
   const answered = new Set([
     ...transactions.map(({ recoveryActionId }) => recoveryActionId),
     ...actions.filter((a) => a.transactionId !== null || !wasRequested(a)).map(({ id }) => id),
   ]);
   const asked: LedgerEntry[] = asks
     .filter(({ actionId }) => !answered.has(actionId))
-    // Of the same moment: by id, so that a decision never depends on how rows lie. The last sort keeps that order.
+    // Ties are broken by id, so that a decision never depends on the order of rows. The last sort is stable.
     .sort((a, b) => (a.actionId < b.actionId ? -1 : 1))
     .map(({ caseId, at, mayBeAnswered }) => ({
       at,
@@ -131,17 +132,19 @@ function buildLedger(view: LoadedCase, actions: readonly DeliveredAction[], card
       ...unseen,
       ...(mayBeAnswered && caseId !== kase.id ? { mayBeAnswered } : {}),
     }));
-  // An unpaid invoice was charged at least once, whether or not we were shown the attempt.
+  // An unpaid invoice was charged at least once, even if that attempt was never pushed.
   const first: LedgerEntry[] = attempts.some(({ onThisInvoice }) => onThisInvoice)
     ? []
     : [{ at: kase.unpaidAt, approved: false, onThisInvoice: true, ...unseen }];
   return [...attempts, ...asked, ...first].sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-/** Beside the payment itself: no attempt, so no limit counts it. */
+/** Stands beside the disputed payment. It is no attempt, so no limit counts it. */
 const DISPUTE_ENTRY = { approved: true, onPresentCard: true, codes: null, isDispute: true } as const;
 
-/** No check without money, nothing that was taken back, and nothing that the customer did, who may be there where a merchant is not. */
+/**
+ * Excludes checks without an amount, disputed payments, and charges by the customer, who can pass checks that a merchant cannot.
+ */
 const isClearing = (t: TransactionFacts, card: Card | null) =>
   (t.state === "PAID" || t.state === "REFUNDED") &&
   t.amount > 0 &&
@@ -149,13 +152,12 @@ const isClearing = (t: TransactionFacts, card: Card | null) =>
   card !== null &&
   isKnownToUse(t, card) === true;
 
-/** What a retry asks for. A version that says that the invoice is paid does not say what was left before. */
+/** Returns the amount of a retry. A version in state PAID no longer reports the amount that was due before. */
 function retryAmountOf({ invoice, transactions }: LoadedCase): number {
   const asked = isInRecovery(invoice.state) ? invoice : { ...invoice, amountDue: undefined };
   return computeBalance(asked, transactions).left || invoice.amount;
 }
 
-/** What a failed attempt said about itself, of the columns that say it. */
 type CodeColumns = Pick<
   TransactionFacts,
   | "networkDeclineCode"
@@ -180,7 +182,7 @@ export const declineCodesOf = (t: CodeColumns) => ({
   declineCategory: t.declineCategory ?? null,
 });
 
-/** A blocked attempt without a reason of its own does not hide what the bank said before it. */
+/** A blocked attempt without a reason of its own does not hide the bank's earlier answer. */
 function findLastDecline(onInvoice: readonly TransactionFacts[], card: Card | null): Decline | null {
   const isSaid = (t: TransactionFacts) =>
     !isUnsent(t) || endsRetries(findDeclineGroup(declineCodesOf(t), instrumentOf(t)));
@@ -189,7 +191,7 @@ function findLastDecline(onInvoice: readonly TransactionFacts[], card: Card | nu
   return failed ? { at: failed.createdAt, ...declineCodesOf(failed) } : null;
 }
 
-/** When the present card was first seen, if an earlier attempt on the invoice failed on another one. */
+/** Returns when the current card was first seen, if an earlier attempt on the invoice failed on another card. */
 function findCardChangeTime({ invoice, transactions }: LoadedCase, card: Card | null): Date | null {
   const first = card === null ? undefined : transactions.find((t) => isKnownToUse(t, card));
   if (!first) return null;
@@ -199,7 +201,10 @@ function findCardChangeTime({ invoice, transactions }: LoadedCase, card: Card | 
   return failedOnOther ? first.createdAt : null;
 }
 
-/** The attempt that is waited for longest: a card's answer comes at once, but for a customer who is to confirm, and nobody may tell that none came. */
+/**
+ * Returns the pending attempt whose wait ends last. A card answers at once unless the customer has to confirm, and a missing
+ * answer is never reported.
+ */
 function findPendingAttempt(onInvoice: readonly TransactionFacts[]): DecisionFacts["pending"] {
   let latest: DecisionFacts["pending"] = null;
   for (const t of onInvoice) {
@@ -211,7 +216,7 @@ function findPendingAttempt(onInvoice: readonly TransactionFacts[]): DecisionFac
   return latest;
 }
 
-/** What became of the change of the present card that was asked for. Who takes none twice in a row is asked for a try before it is offered once more. */
+/** Returns how the last request for a new card ended. A merchant who misses two in a row is sent a retry before the next one. */
 function findCardChangeState(
   view: LoadedCase,
   actions: readonly DeliveredAction[],

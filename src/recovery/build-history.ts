@@ -16,7 +16,7 @@ import type { LoadedCase } from "./loaded-case.ts";
 import type { DeliveredAction } from "./outcome.ts";
 import { paymentProfileOf } from "./payment-profile.ts";
 
-/** What the learned engine wants to know beside `known`: the customer's bills and how each went, the open case last. */
+/** Builds the facts that only the learned engine uses: the customer's invoices with their attempts, the open one last. */
 export function buildHistory(
   view: LoadedCase,
   known: DecisionFacts,
@@ -28,7 +28,7 @@ export function buildHistory(
   const tried = Map.groupBy(transactions, ({ invoiceId }) => invoiceId);
   const open = toOpenInvoice(view, known, actions);
   const news = findOtherInvoiceAttempts(view, open.charges.at(-1)!.at).slice(0, MAX_OTHER_INVOICE_CHARGES);
-  // What came after as many tells nothing new: with the plan made anew each time, the next try would be put off without end.
+  // Later news is ignored. It would say little more, and each replanning would postpone the next retry.
   const heardUntil = news.length < MAX_OTHER_INVOICE_CHARGES ? null : news.at(-1)!.createdAt;
   const isHeard = ({ at }: PastCharge) => heardUntil === null || at <= heardUntil;
   const earlier = [...view.bills, ...findUnpushedInvoices(view, news)]
@@ -36,7 +36,7 @@ export function buildHistory(
     .map((bill) => toPastInvoice(bill, tried.get(bill.id) ?? []))
     .map((bill) => ({ ...bill, charges: bill.charges.filter(isHeard) }))
     .filter(({ charges }) => charges.length > 0)
-    // Of the same moment: in the order of their ids, so that a decision never depends on how rows lie.
+    // Ties are in the order of ids, so that a decision never depends on the order of rows.
     .sort((a, b) => a.charges[0]!.at.getTime() - b.charges[0]!.at.getTime());
   return {
     traits: {
@@ -56,7 +56,11 @@ export function buildHistory(
   };
 }
 
-/** The view as it was when a retry was made, as far as records are dated: what is learned from its outcome rests on that. `actionId`: what asked for it, if anything did. */
+/**
+ * Returns the case as it was before a retry, as far as records are dated. The model is trained on these facts.
+ *
+ * @param actionId  the action that asked for the retry, if there is one
+ */
 export function viewBefore(view: LoadedCase, actionId: string, at: Date): LoadedCase {
   return {
     ...view,
@@ -80,17 +84,19 @@ const toPastCharge = (t: TransactionFacts): PastCharge => {
   return { at: t.createdAt, approved, codes: approved ? null : declineCodesOf(t) };
 };
 
-/** An attempt that says something about the card: not one that a person made, perhaps with another, nor one that no bank saw. */
+/**
+ * Whether an attempt says something about the card. A person may have used another card, and a blocked attempt reached no bank.
+ */
 const isAboutCard = (t: TransactionFacts) =>
   (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER" && !isUnsent(t);
 
-/** The attempts on the customer's other bills since a moment, oldest first. */
+/** Returns the attempts on the customer's other invoices since a time, oldest first. */
 const findOtherInvoiceAttempts = ({ case: kase, invoice, transactions }: LoadedCase, since: Date) =>
   transactions.filter(
     (t) => t.createdAt > since && t.customerId === kase.customerId && t.invoiceId !== invoice.id && isAboutCard(t),
   );
 
-/** The bills of such attempts whose invoice was not pushed yet. */
+/** Returns the invoices of such attempts that were not pushed yet. */
 function findUnpushedInvoices({ bills }: LoadedCase, news: readonly TransactionFacts[]): OtherInvoice[] {
   const seen = new Set(bills.map(({ id }) => id));
   return [...Map.groupBy(news, ({ invoiceId }) => invoiceId)]
@@ -103,7 +109,7 @@ function findUnpushedInvoices({ bills }: LoadedCase, news: readonly TransactionF
 
 type OtherInvoice = Omit<CustomerInvoice, "customerId" | "subscriptionId" | "isPlanned">;
 
-/** An earlier bill: by its attempts, else by what its invoice and its case say. */
+/** Describes an earlier invoice by its attempts, or else by its state and its case. */
 function toPastInvoice(
   { amount, currency, state, createdAt, unpaidAt, paidAt }: OtherInvoice,
   tried: readonly TransactionFacts[],
@@ -113,7 +119,7 @@ function toPastInvoice(
   const charges = said.map(toPastCharge);
   const first = charges[0];
   if (first) {
-    // Attempts are read for half a year: of a bill that failed before, the first one read is a later one.
+    // Only half a year of attempts is loaded. If the invoice failed before that, its first attempt is missing.
     const sinceMs = unpaidAt === null ? 0 : first.at.getTime() - unpaidAt.getTime();
     if (sinceMs > (first.approved ? HOUR_MS : DAY_MS)) charges.unshift({ at: unpaidAt!, approved: false, codes: null });
     return { dollars, paymentMethodType: said[0]!.paymentMethodType ?? null, charges };
@@ -126,8 +132,8 @@ function toPastInvoice(
 }
 
 /**
- * The bill that is to be decided: what failed on the present card. Retries that no attempt tells of count when their outcome is known. There
- * was a first charge in any case.
+ * Describes the invoice of the case: its failures on the current card. A retry without a transaction counts once its outcome is
+ * known.
  */
 function toOpenInvoice(view: LoadedCase, known: DecisionFacts, actions: readonly DeliveredAction[]): PastInvoice {
   const { case: kase, invoice, transactions } = view;
@@ -145,7 +151,7 @@ function toOpenInvoice(view: LoadedCase, known: DecisionFacts, actions: readonly
   if (known.cardChangedAt !== null) {
     if (!first) charges.push({ ...presumed, at: known.cardChangedAt, isPresumed: true });
   } else if (!first || first.at.getTime() > kase.unpaidAt.getTime() + DAY_MS)
-    // Where the first attempt of all was not pushed, it was made when the invoice became unpaid.
+    // If the first attempt was never pushed, it was made when the invoice became unpaid.
     charges.unshift({ ...presumed, at: kase.unpaidAt });
   const { paymentMethodType } = known;
   return { dollars: toUsd(invoice.amount, invoice.currency), paymentMethodType, charges };

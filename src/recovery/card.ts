@@ -1,7 +1,7 @@
 import { findSubstituteCards } from "../engine/rules/substitute-cards.ts";
 import type { TransactionFacts } from "../tables/transactions.ts";
 
-/** What a card is told apart by; null where no attempt said it. */
+/** The marks that identify a card; null if no attempt had the mark. */
 export interface Card {
   fingerprint: string | null;
   paymentMethodId: string | null;
@@ -14,14 +14,17 @@ const cardOf = ({ cardFingerprint, paymentMethodId }: TransactionFacts): Card =>
   paymentMethodId: paymentMethodId ?? null,
 });
 
-/** What cards are looked for in; attempts oldest first. */
+/** The attempts in which cards are compared, oldest first. */
 export interface AttemptHistory {
   case: { customerId: string };
   invoice: { id: string };
   transactions: readonly TransactionFacts[];
 }
 
-/** The attempt that tells how the invoice is paid: the latest on it, or on the card that has replaced that one's, else the customer's latest; null: none was seen. */
+/**
+ * Returns the attempt that shows how the invoice is paid: the latest on the invoice, or on the card that replaced its card, else
+ * the customer's latest; null if there is none.
+ */
 export function latestRelevantAttempt(attempts: AttemptHistory): TransactionFacts | null {
   const { case: kase, invoice, transactions } = attempts;
   const isCustomers = (t: TransactionFacts) => t.customerId === kase.customerId;
@@ -33,8 +36,9 @@ export function latestRelevantAttempt(attempts: AttemptHistory): TransactionFact
 }
 
 /**
- * The card that the invoice was tried on last, or what has replaced it: a card that the customer was charged on later, and that nobody had seen before. One
- * that had been in use is a second card, and says nothing of this invoice. An invoice of which no attempt names a card is paid as the customer was charged last.
+ * Returns the card of the latest attempt on the invoice, or its replacement: a card on which the customer was charged later and
+ * which is new in these attempts. A card that was in use before is a second card and replaces nothing. If no attempt on the
+ * invoice names a card, the customer's latest card counts.
  */
 export function currentCard({ case: kase, invoice, transactions }: AttemptHistory): Card | null {
   const charged = transactions.filter((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId);
@@ -46,7 +50,10 @@ export function currentCard({ case: kase, invoice, transactions }: AttemptHistor
   return replaced ?? findLatestCard(charged.filter((t) => isKnownToUse(t, own))) ?? own;
 }
 
-/** Tells whether an attempt was on one of the cards of these, as `mayUseCard` would of each: by sets, since a customer may have made thousands. */
+/**
+ * Builds a test whether an attempt was on a card of these attempts, as `mayUseCard` would answer for each. Sets keep it fast for
+ * thousands of attempts.
+ */
 function buildIsOnCardsOf(attempts: readonly TransactionFacts[]): (t: TransactionFacts) => boolean {
   const fingerprints = new Set(attempts.map((t) => t.cardFingerprint));
   const methods = new Set(attempts.map((t) => t.paymentMethodId));
@@ -58,7 +65,7 @@ function buildIsOnCardsOf(attempts: readonly TransactionFacts[]): (t: Transactio
   };
 }
 
-/** Tells which attempts were on a card that stands in for another one. */
+/** Builds a test whether an attempt was on a substitute card. */
 export function buildIsOnSubstituteCard({
   case: kase,
   invoice,
@@ -71,10 +78,10 @@ export function buildIsOnSubstituteCard({
   return (t) => found.size > 0 && found.has(keyOf(t));
 }
 
-/** What more customers than these are charged on is no shared card: a test card, or a word in place of a fingerprint. */
+/** A fingerprint with more customers is not a shared card, but a test card or a placeholder. */
 const MAX_CARD_SHARERS = 8;
 
-/** The customers who were charged on the same card as another one of these attempts. */
+/** Returns the customers who were charged on the same card as another customer of these attempts. */
 export function findCardSharers(attempts: readonly TransactionFacts[]): Set<string> {
   const byCard = new Map<string, Set<string>>();
   for (const { cardFingerprint, customerId } of attempts) {
@@ -88,8 +95,8 @@ export function findCardSharers(attempts: readonly TransactionFacts[]): Set<stri
 }
 
 /**
- * Tells which attempts were on a card that has replaced this one for others who pay with it, and so for all: they are charged on it now, and nobody who is seen
- * here was before the last charge on this one.
+ * Builds a test whether an attempt was on a card that replaced this one for other customers who pay with it, and so for all: they
+ * are charged on it now, and no customer here used it before the last charge on this one.
  */
 export function buildIsOnReplacementCard(
   { case: kase, transactions }: AttemptHistory,
@@ -111,7 +118,7 @@ export function buildIsOnReplacementCard(
 const keyOf = ({ cardFingerprint, paymentMethodId }: TransactionFacts) =>
   cardFingerprint ?? `method ${paymentMethodId}`;
 
-/** The card of the latest of these attempts that names one; what it leaves out is taken from earlier attempts on the same one. */
+/** Returns the card of the latest attempt that names one. Missing marks come from earlier attempts on the same card. */
 function findLatestCard(transactions: readonly TransactionFacts[]): Card | null {
   const latest = transactions.findLast(namesCard);
   if (!latest) return null;
@@ -124,8 +131,8 @@ function findLatestCard(transactions: readonly TransactionFacts[]): Card | null 
 }
 
 /**
- * Whether the attempt was on this card; null when nothing can be compared. Fingerprints decide when both sides have one: the same
- * card stored anew is no new card, and another card under the same payment method is one.
+ * Whether the attempt was on this card; null if nothing can be compared. Fingerprints decide if both sides have one: the same
+ * card may be stored under a new payment method, and another card under the same one.
  */
 export function isKnownToUse(t: TransactionFacts, card: Card): boolean | null {
   if (card.fingerprint !== null && t.cardFingerprint !== undefined) return t.cardFingerprint === card.fingerprint;
@@ -134,5 +141,5 @@ export function isKnownToUse(t: TransactionFacts, card: Card): boolean | null {
   return null;
 }
 
-/** In doubt it was: a limit held too often costs less than one broken. */
+/** In doubt it was: waiting for a limit that does not apply costs less than breaking one. */
 export const mayUseCard = (t: TransactionFacts, card: Card | null) => card === null || isKnownToUse(t, card) !== false;

@@ -4,19 +4,18 @@ import { lockCases } from "../tables/cases.ts";
 import { deleteOrphanedDueCases, dueCases } from "../tables/due-cases.ts";
 import { dequeue, readQueue } from "../tables/reevaluation-queue.ts";
 
-/** A case to be stepped. */
 export interface ClaimedCase extends Case {
-  /** How many of its steps have failed in a row. */
+  /** Failed steps in a row. */
   failures: number;
 }
 
-/** So many steps' worth of poked cases is looked at: one that was poked twice in it is stepped once. All pokes would be read again for each step. */
+/** Reads ahead so that a case queued several times is processed once. Otherwise each batch would read the whole queue again. */
 const LOOKAHEAD_STEPS = 10;
 
 /**
- * Locks up to `limit` cases that were poked or are due, and deletes their pokes. What is read from now on holds the facts
- * that they were poked for. Later facts poke again. What another transaction holds right now is left to it, or for
- * the next time: so several processes decide for one merchant at once.
+ * Locks up to `limit` cases that are queued or due, and deletes their queue entries. Everything read from now on includes the
+ * facts that queued them; later facts queue them again. Cases that another transaction holds are skipped, so several processes
+ * can decide for one merchant at once.
  */
 export async function claimCases(tx: Tx, merchantId: string, now: Date, limit: number): Promise<ClaimedCase[]> {
   const [pokes, due] = await Promise.all([
@@ -35,7 +34,7 @@ export async function claimCases(tx: Tx, merchantId: string, now: Date, limit: n
   const missing = ids.filter((id) => !cases.has(id));
   const gone = missing.length === 0 ? new Set<string>() : await deleteOrphanedDueCases(tx, merchantId, missing);
   if (pokes.length > 0) await dequeue(tx, merchantId, pokes, (id) => cases.has(id) || gone.has(id));
-  // Gone cases at the front of the queue do not mean that there is nothing to do.
+  // Entries of deleted cases may fill the front of the queue while others wait behind them.
   if (cases.size === 0 && gone.size > 0) return await claimCases(tx, merchantId, now, limit);
   return ids.flatMap((id) => {
     const kase = cases.get(id);
@@ -43,7 +42,7 @@ export async function claimCases(tx: Tx, merchantId: string, now: Date, limit: n
   });
 }
 
-/** Half of each, or more of one when the other is short: a flood of pokes must not hold up what is due. */
+/** Takes half from each, or more if the other is short. So a flood of queued cases does not hold up due ones. */
 function pickFairly(poked: readonly string[], due: readonly string[], limit: number): string[] {
   const half = Math.ceil(limit / 2);
   const first = poked.slice(0, Math.max(half, limit - due.length));

@@ -2,7 +2,7 @@ import { formatMoneyText } from "../domain/currency.ts";
 import type { InvoiceConflict } from "../tables/invoice-conflicts.ts";
 import type { Conflict } from "./balance.ts";
 
-/** Returns what contradicts what, as a sentence, and what to do about it. `when`: writes a moment. */
+/** Describes a conflict and how to resolve it. `when` formats a time. */
 export function describeConflict(conflict: Conflict, when: (at: Date) => string): string {
   switch (conflict.kind) {
     case "paid_but_unpaid": {
@@ -20,11 +20,10 @@ export function describeConflict(conflict: Conflict, when: (at: Date) => string)
   }
 }
 
-/** Returns the facts of a conflict as they are stored: dates are ISO 8601 text. */
+/** Returns the facts of a conflict as they are stored. Dates become ISO 8601 text. */
 export const toStoredFacts = ({ kind: _, ...facts }: Conflict): Readonly<Record<string, unknown>> =>
   JSON.parse(JSON.stringify(facts)) as Record<string, unknown>;
 
-/** Reads a stored conflict. */
 export const parseStoredConflict = ({ kind, facts }: InvoiceConflict): Conflict =>
   Object.fromEntries([
     ["kind", kind],

@@ -2,9 +2,10 @@ import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Step } from "./step.ts";
 
 /**
- * A step whose listed rows have their moment. It is known last, under a lock that others of the merchant wait for, when all else is decided.
+ * Returns the step with `listedAt` in place of `provisional`. The time is known last, under a lock that other processes wait for,
+ * when everything else is decided.
  *
- * @param made  a step that was made with `provisional`, this very object, as the moment of what it lists
+ * @param provisional  the very object that the step was made with
  */
 export function dateListedRows(made: Step, provisional: Date, listedAt: Date): Step {
   const dated = (at: Date | null) => (at === provisional ? listedAt : at);

@@ -20,13 +20,14 @@ export interface AvailableModel {
 }
 
 /**
- * Returns the next action in a case, by the policy that the merchant chose. `record` is what to store of the decision, without the action
- * that it leads to; null if it is the same as the last one. `error`: the learned policy failed, and the static one decided.
+ * Decides the next action of a case by the merchant's policy.
  *
- * A plan stays as long as its facts do, even if the model was trained meanwhile. Otherwise the times of all open cases would creep with
- * every outcome of anyone.
+ * A plan stays while its facts stay, even if the model was trained meanwhile. Otherwise each outcome would shift the times of all
+ * open cases a little.
  *
  * @param plan  the action that is planned now
+ * @returns `record`: the decision as it is stored, without its action; null if it equals the last one. `error`: the learned
+ * policy failed, so the static one decided
  */
 export function decideCase(
   loaded: LoadedCase,
@@ -55,10 +56,10 @@ export function decideCase(
 }
 
 /**
- * Returns what Dunlin would do next in a case of shadow mode. The decision stands until a fact changes, even after its time has passed:
- * it is compared with what the merchant's own system does next.
+ * Returns the decision that Dunlin would make in shadow mode. It stands until a fact changes, even after its time has passed, and
+ * is compared with the next attempt of the merchant's own system.
  *
- * @returns `record`: null if the last decision stands; `until`: when to decide again at the latest, null for never
+ * @returns `record`: null if the last decision stands; `until`: the latest time to decide again, null for never
  */
 export function decideInShadow(
   loaded: LoadedCase,
@@ -78,13 +79,13 @@ export function decideInShadow(
   return { record: { ...record, actionId: null, idealTime }, until, error };
 }
 
-/** What is waited for of other bills is no fact of a case, and stands in the last reason. */
+/** The news that is expected of other invoices is not a fact of the case. It is in the last reason. */
 const isSameWait = ({ lastReason }: PreviousDecision, { reasons }: Decision) => lastReason === reasons.at(-1);
 
 /**
- * Computes the decision context of a case, and a fingerprint of the facts that keep a plan in place: the same fingerprint means the same
- * plan. Left out of it are an outage (its end moves no plan), news that is expected of other invoices (it matters only if no retry is
- * worth making), and whether retries are sampled (it counts from the next plan on).
+ * Computes the decision context of a case and a fingerprint of the facts that keep a plan in place. The fingerprint leaves out an
+ * outage, whose end moves no plan; news expected of other invoices, which matters only if no retry is worth making; and whether
+ * retries are sampled, which counts from the next plan on.
  */
 function decisionContextOf(
   loaded: LoadedCase,
@@ -95,7 +96,7 @@ function decisionContextOf(
   const facts = buildDecisionFacts(loaded, actions, model?.isTrained ?? false);
   const history = loaded.merchant.engine === "learned" && model ? buildHistory(loaded, facts, actions) : null;
   const { issuerDownAt: _, billed: __, othersPlanned: ___, explores: ____, pending, ...lasting } = facts;
-  // Without a pending attempt the fingerprint is that of earlier versions, so plans survive an upgrade.
+  // Without a pending attempt the fingerprint equals that of earlier versions, so plans survive an upgrade.
   const all = [lasting, history?.bills, history?.traits, ...(pending ? [pending] : [])];
   return {
     context: buildDecisionContext(facts, now, history),
@@ -132,7 +133,9 @@ function buildDecisionRecord(
   };
 }
 
-/** The plan as it is, when it still lies ahead, past any outage, and rests on the same facts and the same engine. */
+/**
+ * Returns the plan as a decision if it is still ahead, later than any outage, and made by the same engine from the same facts.
+ */
 function keepPlan(
   plan: RecoveryAction,
   last: PreviousDecision | null,

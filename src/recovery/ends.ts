@@ -12,7 +12,7 @@ const END_OF_STATE = {
   DRAFT: "draft",
 } as const;
 
-/** The end of a case that an invoice in a state outside recovery says. */
+/** Returns the end of a case whose invoice has left recovery. */
 export function endOfInvoiceState({
   state,
   updatedAt,
@@ -23,15 +23,14 @@ export function endOfInvoiceState({
   return { endReason, paidAt: endReason === "paid" ? updatedAt : null, amount, currency };
 }
 
-/** The end of a case on whose invoice nothing is left to pay. */
+/** Returns the end of a case whose invoice has nothing left to pay. */
 export const endOfBalance = ({ paidAt }: Balance): Pick<CaseEnd, "endReason" | "paidAt"> =>
   paidAt === null ? { endReason: "settled", paidAt } : { endReason: "paid", paidAt };
 
-/** The end of a case, or that it has none yet. */
 export type End = Pick<Case, "endedAt" | "endReason" | "paidAt">;
 export const NOT_ENDED: End = { endedAt: null, endReason: null, paidAt: null };
 
-/** Whether, why and since when the case is over, by the facts and what is owed, or else because a person said so. */
+/** Returns whether, why and since when the case is over: by its facts and balance, or because a person stopped it. */
 export function endOfCase(
   { case: kase, invoice, subscription, isStopped }: LoadedCase,
   balance: Balance,

@@ -26,34 +26,35 @@ import type { LoadedCase } from "./loaded-case.ts";
 import type { Step } from "./step.ts";
 
 /**
- * Of so long before a case began attempts are read, the longest window a rule counts over: ACH re-presentments, 180 days. What bars a card is found however
- * old it is. From the case's beginning on, not from now: what is known changes with facts alone, or a plan would move when an attempt becomes old.
+ * Attempts this long before a case are loaded: 180 days of ACH re-presentments is the longest window of a rule. Declines that
+ * block a card are found however old they are. The window starts at the case, not now: a plan changes only with facts, never
+ * because an attempt grows old.
  */
 export const LEDGER_WINDOW_MS = 180 * DAY_MS;
-/** A year of bills before it, and then some: what came before says little about how somebody is paid today. */
+/** A year of invoices with some margin. Older ones say little about how a customer pays today. */
 export const INVOICE_HISTORY_MS = 400 * DAY_MS;
 const timeBefore = ({ unpaidAt }: Case, ms: number) => new Date(unpaidAt.getTime() - ms);
 
-/** Everything a batch of steps needs to know, read in a few statements for all of them. */
+/** The facts of a batch of cases, read in a few statements. */
 export interface LoadedBatch {
-  /** What is known of a case by now, with what earlier steps of the batch asked for. */
+  /** Returns the facts of a case, including retries that earlier steps of the batch requested. */
   view(kase: Case): LoadedCase;
-  /** A step decided: later ones of the batch must see what was asked for, or together they could break a network's limit. */
+  /** Adds the requests of a step. Later steps of the batch must count them, or together they could break a network's limit. */
   note(step: Step): void;
-  /** Whether one of these retries counts for a case, as one of its view's would. */
+  /** Whether one of these retries counts for a case. */
   isConcerned(kase: Case, asks: readonly PendingRetryRequest[]): boolean;
 }
 
 /**
- * Read the facts about these cases. They are locked: nobody else decides about them meanwhile, but perhaps about others of their customers.
+ * Loads the facts of these cases, which the caller has locked. Others may decide meanwhile on other cases of the same customers.
  *
- * @param now  when something is decided by them: only then it matters whether banks can be reached
+ * @param now  when the cases are decided; without it outages are not loaded
  */
 export async function loadCases(tx: Tx, merchant: Merchant, cases: readonly Case[], now?: Date): Promise<LoadedBatch> {
   const ids = cases.map(({ id }) => id);
   const invoiceIds = cases.map(({ invoiceId }) => invoiceId);
   const customerIds = distinct(cases.map(({ customerId }) => customerId));
-  // All that any of them looks at; each leaves out what is too old for itself, so that it sees the same in every batch.
+  // Loads all that any case needs. Each case then drops what is too old for it, so it sees the same facts in every batch.
   const byBeginning = [...cases].sort((a, b) => a.unpaidAt.getTime() - b.unpaidAt.getTime());
   const [first, last] = [byBeginning[0]!, byBeginning.at(-1)!];
   const since = timeBefore(first, LEDGER_WINDOW_MS);
@@ -74,7 +75,7 @@ export async function loadCases(tx: Tx, merchant: Merchant, cases: readonly Case
     standingDisputes(tx, merchant.id, customerIds, invoiceIds, distinct(own.map(({ cardFingerprint: card }) => card))),
     now ? loadOutages(tx, merchant, attachOwnAttempts(cases, invoices, own), now) : null,
   ]);
-  // Who shares a card shares what replaces it.
+  // Customers who share a card also share its replacement.
   const sharers = [...findCardSharers([...own, ...others])];
   const theirs = sharers.length === 0 ? [] : await transactionsForCases(tx, merchant.id, [], sharers, since);
   const all = [...new Map([...own, ...others, ...theirs].map((t) => [t.id, t])).values()];
@@ -126,7 +127,7 @@ export async function loadCases(tx: Tx, merchant: Merchant, cases: readonly Case
   };
 }
 
-/** Only the learned engine looks at them. */
+/** Only the learned engine uses them. */
 async function loadInvoicesByCustomer(tx: Tx, merchant: Merchant, customerIds: readonly string[], since: Date) {
   if (merchant.engine === "static") return new Map<string, CustomerInvoice[]>();
   return Map.groupBy(
@@ -135,7 +136,7 @@ async function loadInvoicesByCustomer(tx: Tx, merchant: Merchant, customerIds: r
   );
 }
 
-/** The cases with what concerns them of their own attempts; without those whose invoice is gone. */
+/** Returns the cases with their own attempts. Cases whose invoice was deleted are left out. */
 function attachOwnAttempts(
   cases: readonly Case[],
   invoices: ReadonlyMap<string, Invoice>,
@@ -148,7 +149,6 @@ function attachOwnAttempts(
   });
 }
 
-/** Attempts by what a case finds them by. */
 type AttemptIndex = Record<"invoices" | "customers" | "cards" | "methods", Map<string | undefined, TransactionFacts[]>>;
 
 const indexAttempts = (all: readonly TransactionFacts[]): AttemptIndex => ({
@@ -158,10 +158,13 @@ const indexAttempts = (all: readonly TransactionFacts[]): AttemptIndex => ({
   methods: Map.groupBy(all, ({ paymentMethodId }) => paymentMethodId),
 });
 
-/** Attempts on the invoice, by the customer, on any card that those used, and on other cards by the few who share one of these; oldest first. */
+/**
+ * Returns attempts on the invoice, by the customer, on cards of those, and on other cards of the few customers who share one;
+ * oldest first.
+ */
 function findConcerningAttempts(kase: Case, { invoices, customers, cards, methods }: AttemptIndex): TransactionFacts[] {
   const found = new Set<TransactionFacts>();
-  // What is too old for this case leads to nothing else, whichever case of the batch had it read.
+  // An attempt too old for this case adds no cards, even if another case of the batch loaded it.
   const add = (attempts: readonly TransactionFacts[] = []) => {
     for (const t of attempts) if (!isBeforeLedger(kase, t)) found.add(t);
   };
@@ -171,17 +174,17 @@ function findConcerningAttempts(kase: Case, { invoices, customers, cards, method
     if (cardFingerprint !== undefined) add(cards.get(cardFingerprint));
     if (paymentMethodId !== undefined) add(methods.get(paymentMethodId));
   }
-  // Of somebody else only what names its card: the rest may have been on any.
+  // Another customer's attempt counts only if it names its card.
   for (const id of findCardSharers([...found]))
     if (id !== kase.customerId) add(customers.get(id)!.filter(({ cardFingerprint }) => cardFingerprint !== undefined));
   return sortOldestFirst([...found]);
 }
 
-/** Of what is older, and not on its invoice, a case looks at nothing but what bars a card. */
+/** Older attempts matter only if they are on the invoice or block a card. */
 const isBeforeLedger = (kase: Case, { invoiceId, createdAt }: TransactionFacts) =>
   invoiceId !== kase.invoiceId && createdAt.getTime() <= kase.unpaidAt.getTime() - LEDGER_WINDOW_MS;
 
-/** Retries asked for in any case of whom these attempts were made by, or on their invoices. */
+/** Returns the retries requested in any case of these customers, or on these invoices. */
 function findAsks(
   kase: Case,
   concerning: readonly TransactionFacts[],
@@ -200,7 +203,7 @@ async function loadOthersOnCards(tx: Tx, merchantId: string, own: readonly Trans
   return await transactionsOnCards(tx, merchantId, fingerprints, methods, since, own);
 }
 
-/** What barred a card that the customer or the invoice was charged on before these attempts begin, and what showed it to be alive again. */
+/** Returns older declines that block a card of the customer or the invoice, and later charges that prove the card alive. */
 function selectBlockingAttempts(
   kase: Case,
   attempts: readonly TransactionFacts[],
@@ -212,7 +215,10 @@ function selectBlockingAttempts(
   return barring.filter((t) => cards.has(t.cardFingerprint) && isBeforeLedger(kase, t));
 }
 
-/** What barred one of the cards before that, and the newest charge before it on each of these that went through. */
+/**
+ * Loads declines from before `since` that block one of the cards, and the latest charge before `since` on each of these that went
+ * through.
+ */
 async function loadBlockingAttempts(tx: Tx, merchantId: string, own: readonly TransactionFacts[], since: Date) {
   const fingerprints = distinct(own.map(({ cardFingerprint }) => cardFingerprint));
   if (fingerprints.length === 0) return [];

@@ -22,10 +22,11 @@ import { type AttemptHistory, latestRelevantAttempt } from "./card.ts";
 import { paymentProfileOf } from "./payment-profile.ts";
 
 /**
- * When the bank of each case's card was found down last, by whoever, if it is down now; where none is named, the way to banks. Only the learned engine heeds it.
+ * Finds, for each case, the latest time at which the bank of its card was down for any customer, if it is down now. If no bank is
+ * named, the route to the banks is checked. Only the learned engine uses outages.
  *
  * @param cases  with their own attempts, oldest first
- * @returns by the cases' ids; null, or none: no outage is known
+ * @returns times by case id; null or absent if no outage is known
  */
 export async function loadOutages(
   tx: Tx,
@@ -46,13 +47,13 @@ export async function loadOutages(
     banks.length === 0 ? [] : latestAttemptsAtBanks(tx, merchant.id, banks, since, now, MAX_ATTEMPTS_AT_PLACE),
     isUnnamed ? latestAttemptsOfMerchant(tx, merchant.id, since, now, MAX_ATTEMPTS_OVERALL) : [],
   ]);
-  // What its gateway blocked says nothing of a bank.
+  // An attempt that the gateway blocked says nothing about a bank.
   const byBank = Map.groupBy(
     atBanks.filter((t) => !isUnsent(t)),
     ({ cardIssuer }) => cardIssuer!,
   );
   const ofAll = all.filter((t) => !isUnsent(t)).map(toOutageEvidence);
-  // Many cases of a batch ask about one place.
+  // Many cases of a batch ask about the same bank.
   const banksDown = new Map(
     banks.map((bank) => [bank, findDownTime((byBank.get(bank) ?? []).map(toOutageEvidence), now)]),
   );

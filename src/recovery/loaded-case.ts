@@ -9,32 +9,40 @@ import type { SubscriptionFacts } from "../tables/subscriptions.ts";
 import type { TransactionFacts } from "../tables/transactions.ts";
 import type { DeliveredAction } from "./outcome.ts";
 
-/** All that is known about a case. */
+/** A case with all facts that Dunlin has about it. */
 export interface LoadedCase {
   case: Case;
   merchant: Merchant;
   invoice: Invoice;
   subscription: SubscriptionFacts | null;
-  /** The customer's latest bills, in any order; none when nobody asks for them. */
+  /** The customer's latest invoices, in any order; empty for the static engine. */
   bills: readonly CustomerInvoice[];
   /** Oldest first. */
   actions: readonly DeliveredAction[];
-  /** Attempts on the invoice, by the customer, on the customer's cards, and on other cards by the few who share one of these; oldest first. */
+  /**
+   * Attempts on the invoice, by the customer, on the customer's cards, and on other cards of the few customers who share one;
+   * oldest first.
+   */
   transactions: readonly TransactionFacts[];
-  /** Declines from before those that bar their card for good, and the newest charge from before them on each such card that went through; oldest first. */
+  /**
+   * Declines older than `transactions` that block their card for good, and the latest earlier charge that went through on each
+   * such card; oldest first.
+   */
   barring: readonly TransactionFacts[];
-  /** Disputed payments of the customer whose card or account was not charged successfully since. */
+  /** Disputed payments of the customer whose card or account had no successful charge since. */
   disputed: readonly TransactionFacts[];
-  /** What is stored of facts about its invoice that contradict each other. */
+  /** The stored conflict of the invoice. */
   storedConflict: InvoiceConflict | null;
-  /** Retries asked for in any case of the customer that no transaction answers. */
+  /** Retries requested in any case of the customer that no transaction answers. */
   asks: readonly PendingRetryRequest[];
-  /** When the card's bank, or where none is named the way to it, was found down last, if it is down; null also when nobody asks. */
+  /**
+   * When the card's bank, or the route to unnamed banks, was found down last, if it is down now; null also if outages were not
+   * loaded.
+   */
   issuerDownAt: Date | null;
-  /** What was decided last. */
   lastDecision: PreviousDecision | null;
-  /** Which of the events that go out once per case have gone out. */
+  /** Which of the events that are sent once per case exist already. */
   told: { pauseCollection: boolean; completeDunning: boolean };
-  /** A person ends the case with this step. */
+  /** Whether a person ends the case with this step. */
   isStopped?: true;
 }

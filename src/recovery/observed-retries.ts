@@ -6,13 +6,16 @@ import { listMerchantRetries } from "./build-decision-facts.ts";
 import { LEDGER_WINDOW_MS } from "./load-cases.ts";
 import type { LoadedCase } from "./loaded-case.ts";
 
-/** A retry dated so soon after the end of its case may be what ended it: the merchant's clock is not ours, and an invoice may be dated before its payment. */
+/**
+ * A retry dated this soon after the end of its case may be the one that ended it: clocks differ, and an invoice may be dated
+ * before its payment.
+ */
 const CLOCK_SKEW_MS = 5 * 60_000;
 
 /**
- * The retries of the merchant's own system that ended, while the case lasted: those that are compared with what Dunlin would have done, and learned from. Of a
- * payment that came late the case lasted until it was paid, since by now the invoice may have failed again. A card that was checked for nothing was not charged,
- * and what its gateway blocked reached no bank.
+ * Returns the ended retries of the merchant's own system during the case. They are compared with Dunlin's decisions and train the
+ * model. If the payment came late, the case lasted until it was paid, since the invoice may have failed again by now. Checks
+ * without an amount and attempts that the gateway blocked are left out.
  *
  * @param onInvoice  attempts on its invoice, oldest first
  */
@@ -26,7 +29,10 @@ export function listFinishedRetries(
   );
 }
 
-/** Of a case that Dunlin only watches, as far as the view goes: what teaches. None of a case that it looks after, where its own retries teach. */
+/**
+ * Returns the observed retries of a case that Dunlin only watches; none for a case that it handles, where its own retries train
+ * the model.
+ */
 export const observedRetries = ({ case: kase, invoice, transactions }: LoadedCase): TransactionFacts[] =>
   kase.arm === "dunlin"
     ? []
@@ -36,8 +42,8 @@ export const observedRetries = ({ case: kase, invoice, transactions }: LoadedCas
       );
 
 /**
- * Whether payments are pushed as attempts, as far as the customer's bills tell: where some was paid and no attempt was approved, only failures are pushed, and would
- * teach that nothing ever succeeds.
+ * Whether the merchant pushes successful attempts, judged by the customer's invoices. If one was paid without an approved
+ * attempt, only failures are pushed: they would teach the model that nothing succeeds.
  */
 export const arePaymentsReported = ({ bills, transactions }: LoadedCase, now: Date): boolean =>
   transactions.some(isApproved) ||

@@ -17,27 +17,29 @@ import {
   type OwedInvoice,
 } from "./review-invoices.ts";
 
-/** What cases begin with. */
+/** The settings and the experiment that new cases begin with. */
 export interface OpeningContext {
   settings: Merchant;
   experiment: Awaited<ReturnType<typeof runningExperiment>>;
 }
 
-/** Reads it in the transaction that opens cases: a case stays with what it begins with, and a request may know settings of some seconds ago. */
+/**
+ * Reads them in the transaction that opens cases. A case keeps them, and a request may hold settings that are some seconds old.
+ */
 export async function loadOpeningContext(tx: Tx, merchantId: string): Promise<OpeningContext | null> {
   const [settings, experiment] = await Promise.all([findMerchant(tx, merchantId), runningExperiment(tx, merchantId)]);
   return settings && { settings, experiment };
 }
 
-/** Statements that go out at once, with the commit if they are the last; returns the events that were withdrawn. */
+/** Runs the last statements, which are sent together with the commit. Returns the events that were withdrawn. */
 export type FinalWrites = () => Promise<string[]>;
 
 /**
- * Brings the cases of reviewed invoices in line with what is owed. A case ends if nothing is owed, and opens if something is. While facts contradict each
+ * Updates the cases of reviewed invoices. A case opens if something is owed, and ends if nothing is. While facts contradict each
  * other, undelivered retries are withdrawn.
  *
  * @param beginning  null: no case is opened
- * @param broughtBy  as of `findOwedInvoices`
+ * @param broughtBy  as in `findOwedInvoices`
  */
 export async function applyReview(
   tx: Tx,

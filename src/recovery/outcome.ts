@@ -4,53 +4,55 @@ import { isApproved } from "../domain/transaction.ts";
 import type { ActionDelivery } from "../tables/recovery-actions.ts";
 import type { TransactionFacts } from "../tables/transactions.ts";
 
-/** A bank debit may stay pending for days before it says how it ended. */
+/** A bank debit may stay pending for days. */
 export const PENDING_OUTCOME_MS = 14 * DAY_MS;
 
 export type DeliveredAction = RecoveryAction & ActionDelivery;
 
-/** On its way, by replay too, or waiting for its outcome; not what was carried out, whether or not anybody answered its event. */
+/**
+ * Whether the action is on its way, also by replay, or waits for its outcome. An executed action is not awaited, answered or not.
+ */
 export const isAwaited = ({ decidedAt, status, delivery, executedAt }: DeliveredAction) =>
   decidedAt !== null &&
   executedAt === null &&
   (status === "SCHEDULED" || status === "SENT" || (delivery === "waiting" && status !== "CANCELED"));
 
-/** On its way for nothing. */
+/** Whether an undelivered event has become pointless. */
 export const isStale = ({ status, delivery, executedAt }: DeliveredAction) =>
   delivery === "waiting" && (status === "CANCELED" || executedAt !== null);
 
-/** What is known about an invoice that bears on the outcome of its actions. */
+/** The facts of an invoice that decide the outcomes of its actions. */
 export interface PaymentFacts {
-  /** The moment the payment is dated; null while unpaid. */
+  /** When the payment is dated; null while unpaid. */
   paidAt: Date | null;
-  /** `updatedAt` of the newest copy of the invoice, if that copy says unpaid. */
+  /** `updatedAt` of the latest version of the invoice if it is unpaid. */
   unpaidAt: Date | null;
-  /** Whether this attempt by itself paid the invoice, in this case. */
+  /** Whether this attempt alone paid the invoice, in this case. */
   paidInFull(t: TransactionFacts): boolean;
   /** Attempts on the invoice, oldest first. */
   transactions: readonly TransactionFacts[];
-  /** Nothing more is planned. */
+  /** Whether the case has ended, so that nothing more is planned. */
   ended: boolean;
 }
 
-/** The state an action has by now, with the transaction that executed it. */
+/** The status of an action by now, with the transaction that executed it. */
 export interface Outcome {
   status: ActionStatus;
   transaction: TransactionFacts | null;
-  /** The moment of the attempt itself; null when it is not known. */
+  /** When the attempt was made; null if unknown. */
   attemptedAt: Date | null;
 }
 
-/** Whether an attempt says that it carried out this action. */
+/** Whether a transaction names this action. */
 export const hasNamingAttempt = ({ id }: RecoveryAction, { transactions }: Pick<PaymentFacts, "transactions">) =>
   transactions.some((t) => t.recoveryActionId === id && isExecuted(t));
 
 const isExecuted = (transaction: TransactionFacts) => isApproved(transaction) || transaction.state === "FAILED";
 
 /**
- * The status that a decided action has, from the facts alone (contract: the life of an invoice, 5).
+ * Returns the status of a decided action from the facts alone.
  *
- * @param until  start of the first delivery attempt of the next retry: what is dated later belongs to that one; null if none
+ * @param until  start of the first delivery attempt of the next retry, which owns all later transactions; null if there is none
  */
 export function outcomeOf(action: DeliveredAction, facts: PaymentFacts, until: Date | null, now: Date): Outcome {
   return action.type === "RETRY" ? retryOutcome(action, facts, until, now) : cardChangeOutcome(action, facts, now);
@@ -58,14 +60,14 @@ export function outcomeOf(action: DeliveredAction, facts: PaymentFacts, until: D
 
 type RequestedAction = Pick<DeliveredAction, "id" | "type" | "idealRetryTime" | "firstAttemptAt">;
 
-/** When time alone can change the outcome of a decided action that is not settled. */
+/** Returns when time alone can change the outcome of a decided action that is not settled. */
 export function outcomeDueAt(action: RequestedAction, facts: PaymentFacts, now: Date): Date {
   const deadline = addMs(action.idealRetryTime, OUTCOME_WAIT_MS[action.type]);
   if (deadline > now || !hasPending(action, facts)) return deadline;
   return addMs(action.idealRetryTime, PENDING_OUTCOME_MS);
 }
 
-/** Whether all that was asked for came in by this action, or in the end after it brought in a part. */
+/** Whether the action brought in the whole unpaid amount, or a part after which the rest was paid. */
 export const recovers = (
   { status, transactionId }: RecoveryAction,
   { paidAt, transactions, paidInFull }: PaymentFacts,
@@ -77,13 +79,13 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date 
   const named = facts.transactions.filter((t) => t.recoveryActionId === action.id && isExecuted(t));
   const started = action.firstAttemptAt;
   const deadline = addMs(action.idealRetryTime, OUTCOME_WAIT_MS.RETRY);
-  // A replay may still deliver what was exhausted.
+  // A replay may still deliver an exhausted event.
   const settled =
     action.status === "EXPIRED" || (action.status === "DELIVERY_FAILED" && action.delivery !== "delivered");
-  // A replay that nobody took in time.
+  // A replay that was not delivered in time.
   const stale = action.delivery === "waiting" && (now >= deadline || facts.ended);
   const counts = (at: Date) => started !== null && at >= started && at <= deadline && (until === null || at < until);
-  // A merchant who names attempts says by that whose the others are not.
+  // If a merchant names the action in some attempts, the unnamed ones belong to something else.
   const dated =
     settled || named.length > 0
       ? []
@@ -104,7 +106,7 @@ function retryOutcome(action: DeliveredAction, facts: PaymentFacts, until: Date 
       (t) =>
         facts.paidInFull(t) &&
         t.createdAt <= deadline &&
-        // What names this action has made it succeed already.
+        // An approved attempt that names this action has already made it succeed.
         (t.initiator === "CUSTOMER" || t.recoveryActionId !== undefined),
     );
   if (failure) return outcomeOfTransaction("FAILED", failure);

@@ -6,7 +6,7 @@ import type { End } from "./ends.ts";
 import type { LoadedCase } from "./loaded-case.ts";
 import type { PaymentFacts } from "./outcome.ts";
 
-/** Returns what bears on the outcome of a case's actions. `end`: of the case, by now. */
+/** Returns the facts that decide the outcomes of a case's actions. `end` is the end of the case by now. */
 export function buildPaymentFacts(view: LoadedCase, balance: Balance, end: End): PaymentFacts {
   const { case: kase, invoice, transactions } = view;
   const paidByVersion = invoice.state === "PAID" && invoice.updatedAt >= kase.unpaidAt ? invoice.updatedAt : null;
@@ -21,7 +21,7 @@ export function buildPaymentFacts(view: LoadedCase, balance: Balance, end: End):
 }
 
 /**
- * Tells the attempts that paid the invoice in this case, by themselves or as the last part, whatever became of the money later.
+ * Returns the attempts that paid the invoice in this case, alone or as the last part, even if the money was returned later.
  *
  * @param own  attempts on the invoice, oldest first
  */
@@ -36,7 +36,7 @@ function findCompletingAttempts(
     sum += t.amount;
     return sum >= invoice.amount;
   });
-  // If a credit paid a part, the latest attempt paid the rest.
+  // If a credit covered a part, the latest attempt paid the rest.
   const ids = new Set([(last ?? (paidAt ? approved.at(-1) : undefined))?.id]);
   for (const { id, amount } of approved) if (amount >= invoice.amount) ids.add(id);
   return ({ id }: TransactionFacts) => ids.has(id);

@@ -3,12 +3,12 @@ import { type AttemptHistory, currentCard, isKnownToUse, latestRelevantAttempt }
 
 const INSTRUMENT_FIELDS = ["paymentMethodType", "cardBrand", "cardCountry", "cardFunding", "cardIssuer"] as const;
 
-/** How an invoice is paid, and on whose clock; undefined is "not known". */
+/** How an invoice is paid, and in which time zone; undefined if unknown. */
 export type PaymentProfile = Pick<TransactionFacts, (typeof INSTRUMENT_FIELDS)[number] | "customerTimezone">;
 
 /**
- * As the latest attempt tells. What it leaves out of the card is told by the latest attempt that surely was on the present one; what it leaves out of the
- * customer by the latest on the invoice, else by the customer's latest.
+ * Reads the profile from the latest attempt. Missing fields of the card come from the latest attempt that is known to use the
+ * current card. Missing fields of the customer come from the latest attempt on the invoice, else from the customer's latest.
  */
 export function paymentProfileOf(attempts: AttemptHistory): PaymentProfile {
   const { case: kase, invoice, transactions } = attempts;
@@ -26,7 +26,7 @@ export function paymentProfileOf(attempts: AttemptHistory): PaymentProfile {
 }
 
 function instrumentOf(latest: TransactionFacts, attempts: AttemptHistory, isCharged: (t: TransactionFacts) => boolean) {
-  // As a rule it leaves out nothing, and a customer may have made thousands.
+  // The latest attempt usually has every field, and a customer may have thousands of attempts.
   const card = INSTRUMENT_FIELDS.every((field) => latest[field] !== undefined) ? null : currentCard(attempts);
   const onCard = card
     ? attempts.transactions.filter((t) => isCharged(t) && isKnownToUse(t, card) && isConsistent(t, latest))
@@ -34,13 +34,13 @@ function instrumentOf(latest: TransactionFacts, attempts: AttemptHistory, isChar
   return Object.fromEntries(INSTRUMENT_FIELDS.map((field) => [field, latest[field] ?? latestValue(onCard, field)]));
 }
 
-/** Neither denies what the other one says: the latest attempt may have named no card, and been on another. */
+/** No field contradicts: the latest attempt may name no card and have been on another one. */
 const isConsistent = (one: TransactionFacts, other: TransactionFacts) =>
   INSTRUMENT_FIELDS.every(
     (field) => one[field] === undefined || other[field] === undefined || one[field] === other[field],
   );
 
-/** What the last of these attempts says that says it. */
+/** Returns the most recent reported value of a field. */
 const latestValue = <Field extends keyof PaymentProfile>(
   attempts: readonly TransactionFacts[],
   field: Field,

@@ -18,7 +18,7 @@ import { reviewInvoices } from "./review-invoices.ts";
 import { type Step, step } from "./step.ts";
 import { publishSteps, type StepListeners, writeSteps } from "./write-steps.ts";
 
-/** Another process writes what it decided within this long, or hangs. */
+/** A process that holds the clock longer than this hangs. */
 const CLOCK_LOCK_TIMEOUT_MS = 1_000;
 
 export interface BatchProcessing extends StepListeners {
@@ -26,17 +26,17 @@ export interface BatchProcessing extends StepListeners {
   ports: Ports;
   log: Log;
   models: ModelCache;
-  /** Between two cases: lets everything else in the process go first. */
+  /** Lets other work of the process run between two cases. */
   pause?(): Promise<unknown>;
 }
 
 /**
- * One step for each of up to `limit` cases of a merchant that are poked or due, in one transaction. Everything is decided before the merchant's clock is locked, so
- * that processes which decide for one merchant only write in turn.
+ * Processes up to `limit` queued or due cases of a merchant in one transaction. Everything is decided before the merchant's clock
+ * is locked, so processes that decide for the same merchant only write in turn.
  *
- * @param onTaken  told of the first case before it is stepped
- * @returns how many cases were stepped
- * @throws where another process holds the clock for long: see `isLockTimeout`
+ * @param onTaken  is called with the first case before it is processed
+ * @returns how many cases were processed
+ * @throws if another process holds the clock for long: see `isLockTimeout`
  */
 export async function processBatch(
   deciding: BatchProcessing,
@@ -45,7 +45,7 @@ export async function processBatch(
   onTaken: (first: { id: string; failures: number }) => void = () => {},
 ): Promise<number> {
   const { db, ports, models } = deciding;
-  // Read outside of the transaction: what is wrong with it must not undo a step.
+  // Read outside of the transaction: a broken model must not undo a step.
   const knowledge = availableModelOf(await models.of(merchantId));
   const { steps, withdrawn } = await db.transaction(async (tx) => {
     const now = ports.now();
@@ -55,7 +55,7 @@ export async function processBatch(
     ]);
     if (cases.length === 0) return NO_STEPS;
     onTaken(cases[0]!);
-    // Read after the cases are locked: a change of settings that comes later finds them and pokes them again.
+    // Read after the cases are locked. A later change of settings queues them again.
     const merchant = await findMerchant(tx, merchantId);
     if (!merchant) return NO_STEPS;
     const facts = await loadCases(tx, merchant, cases, now);
@@ -78,7 +78,7 @@ export async function processBatch(
   return steps.length;
 }
 
-/** Opens cases of invoices on which payments no longer stand, whichever attempt said so. */
+/** Opens new cases for invoices whose payments no longer count. */
 async function reopenCases(tx: Tx, merchantId: string, invoiceIds: readonly string[], ports: Ports) {
   const beginning = await loadOpeningContext(tx, merchantId);
   const reviewed = await reviewInvoices(tx, merchantId, [], invoiceIds);
@@ -104,23 +104,23 @@ async function stepCases(
   for (const kase of cases) {
     const view = facts.view(kase);
     const made = step(view, by.now, ports.newId, by.knowledge, by.provisional);
-    // Of the case as the step leaves it: what came after its payment is not of this case.
+    // Uses the case as the step leaves it: attempts after its payment do not belong to it.
     const watched = observedRetries({ ...view, case: { ...kase, ...made.state } }).map(({ id }) => ({
       ...{ id: ports.newId(), transactionId: id, caseId: kase.id },
     }));
     facts.note(made);
     all.push({ kase, step: made, watched });
-    // A step takes some 0.4 ms, and requests and deliveries of this process want to go on.
+    // A step takes about 0.4 ms of CPU, and requests and deliveries of this process must go on.
     await pause();
   }
   return all;
 }
 
 /**
- * Leaves out the retries that were decided without knowing of one that another process asked for meanwhile: together they might break a network's limit. Their
- * cases are decided anew.
+ * Drops retries that were decided without knowing of a retry that another process requested meanwhile: together they might break
+ * a network's limit. Their cases are decided again.
  *
- * @param seenUntil  all that the merchant listed up to it was known to the steps
+ * @param seenUntil  the time up to which the steps have seen the merchant's actions
  */
 async function dropOvertakenRetries(
   tx: Tx,

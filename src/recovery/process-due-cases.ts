@@ -5,18 +5,18 @@ import { failureBackoffMs } from "./failure-backoff.ts";
 import { type BatchProcessing, processBatch } from "./process-batch.ts";
 
 const CASES_PER_BATCH = 100;
-/** A round is over after so long, so that who fell due meanwhile is seen. */
+/** A round ends after this time, so that merchants that became due meanwhile are seen. */
 const MAX_ROUND_MS = 250;
 
 export interface CaseProcessing extends BatchProcessing {
-  /** For so many merchants at once, 1 unless it is said; every second worker begins with those that wait for the shortest time. */
+  /** Merchants processed in parallel, 1 by default. Every second worker begins with the merchants that became due last. */
   merchantsAtOnce?: number;
 }
 
 /**
- * Takes the cases that are due or poked once, one step for each, and writes the next due time with the result.
+ * Processes each queued or due case once and writes its next due time with the result.
  *
- * @returns how many cases were stepped, and when the next one falls due (null: none)
+ * @returns how many cases were processed, and when the next one is due (null: none)
  */
 export async function processDueCases(deciding: CaseProcessing): Promise<{ stepped: number; nextDueAt: Date | null }> {
   const { db, ports, merchantsAtOnce = 1 } = deciding;
@@ -32,7 +32,7 @@ export async function processDueCases(deciding: CaseProcessing): Promise<{ stepp
       const merchantId = isNewestFirst ? waiting.pop() : waiting.shift();
       if (merchantId === undefined) return;
       const done = await processMerchant(deciding, merchantId);
-      stepped += done; // read after the wait, for others add to it meanwhile
+      stepped += done; // Read after the wait, because other workers add to it meanwhile.
     }
   };
   const ends = await Promise.allSettled(Array.from({ length: workers }, (_, n) => work(n % 2 === 1)));
@@ -41,13 +41,13 @@ export async function processDueCases(deciding: CaseProcessing): Promise<{ stepp
   return { stepped, nextDueAt: now };
 }
 
-/** Whether a round has lasted long enough. One worker comes to everybody. */
+/** Returns whether a round has lasted long enough. A single worker visits every merchant. */
 function createRoundTimer({ monotonicMs }: Pick<Ports, "monotonicMs">, workers: number) {
   const begunMs = monotonicMs();
   return () => workers > 1 && monotonicMs() - begunMs > MAX_ROUND_MS;
 }
 
-/** One batch, so that a merchant with many due cases does not keep the others waiting. */
+/** Processes one batch, so that a merchant with many due cases does not delay the others. */
 async function processMerchant(deciding: CaseProcessing, merchantId: string): Promise<number> {
   try {
     return await processBatch(deciding, merchantId, CASES_PER_BATCH);
@@ -61,7 +61,7 @@ async function processMerchant(deciding: CaseProcessing, merchantId: string): Pr
   }
 }
 
-/** A batch failed: find the case that does it, set it aside, and let the others go on. */
+/** After a batch failed: processes the cases one by one, and postpones the one that fails. */
 async function processOneByOne(deciding: CaseProcessing, merchantId: string): Promise<number> {
   for (let stepped = 0; stepped < CASES_PER_BATCH; stepped++) {
     let first: { id: string; failures: number } | undefined;

@@ -10,7 +10,7 @@ import { type Balance, type Conflict, computeBalance } from "./balance.ts";
 import { toStoredFacts } from "./conflict-wording.ts";
 import { endOfBalance } from "./ends.ts";
 
-/** An invoice in recovery with everything that bears on what is owed, and its cases, oldest first. */
+/** An invoice in recovery with its balance, its attempts and its cases, oldest first. */
 export interface InvoiceReview {
   invoice: StoredInvoice;
   balance: Balance;
@@ -19,11 +19,11 @@ export interface InvoiceReview {
 }
 
 /**
- * Reads what is owed on those of these invoices that are in recovery. It locks their cases first: if two transactions bring two parts of a payment, the
- * later one sees both.
+ * Computes the balances of those of these invoices that are in recovery. It locks their cases first: if two transactions bring
+ * two parts of a payment, the later one sees both.
  *
  * @param fresh  invoices that this transaction stored as new: they have no cases
- * @param toldIds  invoices that may have some; one that is named twice is one
+ * @param toldIds  ids of invoices that may have cases; duplicates are ignored
  */
 export async function reviewInvoices(
   tx: Tx,
@@ -52,7 +52,7 @@ export async function reviewInvoices(
 
 const isOpen = ({ endedAt }: ReviewedCase) => endedAt === null;
 
-/** Returns the cases, open and ended, on whose invoices nothing is left to pay, sorted by id. */
+/** Returns the cases, open and ended, whose invoices have nothing left to pay, sorted by id. */
 export const findEndedByBalance = (reviewed: readonly InvoiceReview[]): EndedCase[] =>
   reviewed
     .filter(({ balance }) => balance.left === 0 && !balance.conflict)
@@ -61,7 +61,6 @@ export const findEndedByBalance = (reviewed: readonly InvoiceReview[]): EndedCas
 
 const NO_AMOUNT = { amount: null, currency: null };
 
-/** A conflict as it is stored. */
 export const toStoredConflict = (invoiceId: string, conflict: Conflict, foundAt: Date): InvoiceConflict => ({
   invoiceId,
   kind: conflict.kind,
@@ -78,20 +77,20 @@ export const listConflicts = (reviewed: readonly InvoiceReview[], now: Date): In
 export const listWaitingCases = (reviewed: readonly InvoiceReview[]): string[] =>
   reviewed.flatMap(({ balance, cases }) => (balance.conflict ? cases.filter(isOpen).map(({ id }) => id) : []));
 
-/** An invoice on which a case is open, or opens, and since when it is unpaid. */
+/** An invoice with an open case, or one that is about to open. */
 export interface OwedInvoice {
   invoice: StoredInvoice;
-  /** What the case is about, in minor units: what is owed, or what was when it is paid already. */
+  /** The unpaid amount in minor units; if the invoice is paid already, the amount that was unpaid before. */
   left: number;
   unpaidAt: Date;
 }
 
 /**
- * Returns the invoices on which something is owed and a case is open or is to be opened. If the payment was pushed before its unpaid invoice, the invoice
- * gets a case, too: the next step ends it as paid, and it is counted.
+ * Returns the invoices on which something is owed, with an open case or a case to open. An invoice whose payment was pushed
+ * before its unpaid version gets a case too: the next step ends it as paid, and it is counted.
  *
- * @param broughtBy  ids of the attempts that brought this; null: a version of the invoice did. After a payment, an invoice is owed again by a newer
- *   version, or by an attempt that failed, was voided or disputed
+ * @param broughtBy  ids of the attempts that led here; null: a version of the invoice did. After a payment, a newer version makes
+ * an invoice owed again, or an attempt that failed, was voided or disputed
  */
 export const findOwedInvoices = (
   reviewed: readonly InvoiceReview[],
@@ -112,10 +111,10 @@ export const findOwedInvoices = (
       return unpaidAt ? [{ invoice, left: balance.left || invoice.amount, unpaidAt }] : [];
     });
 
-/** Ends by which the invoice left recovery, although no version may say so. */
+/** Ends by which the invoice left recovery, even if no version reports it. */
 const ENDED_BY_BALANCE: readonly (EndReason | null)[] = ["paid", "settled"];
 
-/** Returns since when a case that is to be opened is unpaid; null if none is opened. See decision 52. */
+/** Returns since when a case that is about to open is unpaid; null if none opens. See decision record 52. */
 function findUnpaidSince(
   { unpaidSince, updatedAt }: StoredInvoice,
   attempts: readonly InvoiceAttempt[],
@@ -127,7 +126,7 @@ function findUnpaidSince(
   const isInWindow = (at: Date) => at.getTime() + windowMs > now.getTime();
   const since = unpaidSince ?? updatedAt;
   if (last && ENDED_BY_BALANCE.includes(last.endReason) && last.unpaidAt >= since) {
-    // Paid, and not any more: what shows that begins a window of its own.
+    // The invoice was paid and is owed again. The attempt that shows this begins a window of its own.
     const broken = attempts.filter(
       ({ id, state }) => broughtBy?.has(id) && (state === "FAILED" || state === "VOIDED" || state === "DISPUTED"),
     );

@@ -28,36 +28,36 @@ import {
 import { buildPaymentFacts } from "./payment-facts.ts";
 import { buildActionEvent, buildCaseEvent } from "./step-events.ts";
 
-/** What is to be written, all in one transaction. */
+/** Everything a step writes, in one transaction. */
 export interface Step {
   state: CaseState & NextEvaluation & Pick<Case, "invoiceId">;
   inserted: RecoveryAction[];
   updated: RecoveryAction[];
   events: Event[];
-  /** What was decided, if something had changed. */
+  /** The decision, if it differs from the last one. */
   decision: DecisionRecord | null;
-  /** The learned engine failed on this case, so the static policy decided. */
+  /** The learned engine's failure on this case, after which the static policy decided. */
   error: unknown;
-  /** What contradicts what on its invoice by now, where that changed; null: nothing does any more. */
+  /** The conflict of its invoice, if it changed; null: resolved. */
   conflict: Conflict | null | undefined;
-  /** The case ends: every event of it that was not delivered is taken back, before `events` are queued. */
+  /** Whether the case ends now. Then its undelivered events are withdrawn before `events` are queued. */
   endsNow: boolean;
-  /** The case ended as paid or settled by facts that do not hold any more: another one is to be opened. */
+  /** Whether the case ended as paid or settled by facts that no longer hold. Then another case is to be opened. */
   isOwedAgain: boolean;
-  /** Take back these events: their actions were canceled, or carried out although no answer came. */
+  /** Ids of events to withdraw: their actions were canceled, or executed without an answer to the event. */
   withdrawn: string[];
 }
 
-/** A card change that could not be delivered is asked for again after a day, not in a circle. */
+/** A request for a new card that could not be delivered is repeated after a day. */
 const CARD_CHANGE_REPEAT_MS = DAY_MS;
 
 /**
- * One step of a case: settle what is known of its actions, end it when it is over, else plan the next action, and decide
- * it when its time has come. Pure; the same view and moment give the same step, but for the ids of what is new.
+ * Computes one step of a case: settles its actions, ends the case if it is over, else plans the next action and decides it when
+ * its time has come. Pure, except for the ids of new rows.
  *
- * @param now  what time it is: everything is decided and due by it
- * @param knowledge  what there is to decide by
- * @param listedAt  later than every moment this merchant's listed rows have, and `now` unless a clock was set back
+ * @param now  the time by which everything is decided and due
+ * @param knowledge  the model for the decision
+ * @param listedAt  later than all times in the merchant's listed rows; equals `now` unless a clock was set back
  */
 export function step(
   view: LoadedCase,
@@ -104,7 +104,7 @@ export function step(
   };
 }
 
-/** A step may end a case by a payment that is taken back while it reads. */
+/** A step may end a case by a payment that is withdrawn while the step reads. */
 const isOwedAgain = ({ case: { endReason }, invoice }: LoadedCase, { left, conflict }: Balance) =>
   (endReason === "paid" || endReason === "settled") && isInRecovery(invoice.state) && left > 0 && !conflict;
 
@@ -113,7 +113,7 @@ function newConflict({ storedConflict: known }: LoadedCase, { conflict }: Balanc
   return conflict.kind === known.kind && isDeepStrictEqual(toStoredFacts(conflict), known.facts) ? undefined : conflict;
 }
 
-/** Otherwise the merchant's own system looks after the invoice: Dunlin asks for nothing, and watches until the end. */
+/** If not, the merchant's own system handles the invoice, and Dunlin only observes it to the end. */
 const isHandledByDunlin = ({ case: kase }: LoadedCase) => kase.arm === "dunlin";
 
 interface Draft {
@@ -130,7 +130,7 @@ interface Draft {
   settled: DeliveredAction[];
 }
 
-/** The action with its outcome by now; the same object when nothing changed. */
+/** Returns the action with its outcome by now, or the same object if nothing changed. */
 function settleAction(
   view: LoadedCase,
   index: number,
@@ -151,7 +151,7 @@ function settleAction(
     ...cardFields(view),
     status,
     transactionId,
-    // A merchant who only polls the list carries out a plan: then it was decided, too.
+    // A merchant who polls the list may execute a plan. That counts as its decision.
     decidedAt: action.decidedAt ?? now,
     attemptedAt: executed ? (attemptedAt ?? action.attemptedAt) : null,
     executedAt: executed ? (action.executedAt ?? listedAt) : null,
@@ -159,7 +159,7 @@ function settleAction(
   };
 }
 
-/** The case goes on: wait for the outcome of a retry, or plan, and decide when it is time. */
+/** Continues the case: waits for the outcome of a retry, or plans, and decides when it is time. */
 function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | null } {
   const { view, now, settled } = draft;
   const { conflict, left } = draft.balance;
@@ -178,13 +178,13 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
     return wakeAt((view.case.arm === "shadow" && recordShadowDecision(draft)) || windowEndsAt);
   if (view.merchant.webhookUrl !== null && !view.told.pauseCollection)
     draft.events.push(buildCaseEvent(view, "pause_collection", now, draft.newId()));
-  // Nothing may be charged to what was disputed, whatever was decided before.
+  // A disputed card or account is never charged, even if a retry was decided before.
   if (wouldChargeDisputedCard(view)) cancelUndelivered(draft, isRetry);
   if (left < view.merchant.smallestAmount) {
     cancelPlans(draft);
     return wakeAt(windowEndsAt);
   }
-  // Of a card change only the customer can say how it ends, and the case goes on meanwhile.
+  // Only the customer can answer a request for a new card, so the case goes on meanwhile.
   if (awaited.some(({ type }) => type === "RETRY")) return wakeAt(windowEndsAt);
 
   const { decision, record, error } = decideCase(view, settled, settled.find(isPlan) ?? null, draft.knowledge, now);
@@ -202,7 +202,7 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   note(planned);
   const decideAt = new Date(planned.idealRetryTime.getTime() - view.merchant.leadMs);
   if (decideAt > now) return wakeAt(decideAt);
-  // Without an endpoint there is nobody to tell: look again once the moment has passed, or when one is set.
+  // Without an endpoint nothing can be sent. Setting one queues the case.
   if (view.merchant.webhookUrl === null)
     return wakeAt(later(planned.idealRetryTime, new Date(now.getTime() + HOUR_MS)));
   const decided = {
@@ -216,7 +216,7 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   return wakeAt(outcomeDueAt({ ...decided, firstAttemptAt: null }, facts, now));
 }
 
-/** Log what would be done by what is known now. @returns when to look again at the latest; null: when the window is over */
+/** Records the decision of shadow mode. Returns the latest time to decide again; null: at the end of the window. */
 function recordShadowDecision(draft: Draft): Date | null {
   const { record, until, error } = decideInShadow(draft.view, draft.knowledge, draft.now);
   draft.decision = record;
@@ -226,7 +226,7 @@ function recordShadowDecision(draft: Draft): Date | null {
 
 const isPlan = ({ decidedAt, status }: RecoveryAction) => decidedAt === null && status === "SCHEDULED";
 
-/** Write the decision into the action that is planned, or list a new one; a plan that says the same is left alone. */
+/** Writes the decision into the planned action, or lists a new action. An equal plan stays untouched. */
 function writePlan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" }>): RecoveryAction {
   const { view, listedAt } = draft;
   const { left } = draft.balance;
@@ -267,7 +267,7 @@ function writePlan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "w
   return listed;
 }
 
-/** The reasons with what is left to pay, where that is a part. Those of a plan that is kept have it. */
+/** Adds the unpaid amount to the reasons if it is a part. The reasons of a kept plan contain it already. */
 function addPartialAmountReason(reasons: string[], { amount, currency }: Invoice, left: number): string[] {
   if (left === amount) return reasons;
   const part = `${formatMoneyText(left, currency)} of ${formatMoneyText(amount, currency)} is left to pay.`;
@@ -303,7 +303,7 @@ function nextOutcomeAt({ settled, now }: Draft, facts: PaymentFacts): Date | nul
   return moments.length > 0 ? moments.reduce(earlier) : null;
 }
 
-/** The card's fields of a listed action come from the latest attempt on its invoice. */
+/** Returns the card's fields for the list. They come from the latest attempt on the invoice. */
 function cardFields({ invoice, transactions }: LoadedCase) {
   const latest = transactions.findLast((t) => t.invoiceId === invoice.id);
   return { paymentMethodType: latest?.paymentMethodType ?? null, cardCountry: latest?.cardCountry ?? null };

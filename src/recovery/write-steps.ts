@@ -12,9 +12,10 @@ import { toStoredConflict } from "./review-invoices.ts";
 import type { Step } from "./step.ts";
 
 /**
- * Write all that steps came to, next due times too. Their cases are locked, and so is the merchant's clock: what is listed is written in the order of its moments.
+ * Writes steps and their next due times. The caller holds the locks of their cases and of the merchant's clock, so listed rows
+ * are written in the order of their times.
  *
- * @returns the events that were taken back
+ * @returns ids of the events that were withdrawn
  */
 export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Step[], now: Date): Promise<string[]> {
   const ended = steps.filter(({ endsNow }) => endsNow).map(({ state }) => state.id);
@@ -27,7 +28,7 @@ export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Ste
   const conflicts = listFoundConflicts(steps, now);
   const resolved = steps.filter(({ conflict }) => conflict === null).map(({ state }) => state.invoiceId);
   const over = states.filter(({ endedAt }) => endedAt !== null);
-  // In this order, and none waits for the answer to the one before it.
+  // The order matters, but none waits for the answer to the one before it.
   const [withdrawn] = await Promise.all([
     ended.length + single.length > 0 ? withdrawEvents(tx, merchantId, ended, single, now) : [],
     inserted.length > 0 && insertRecoveryActions(tx, merchantId, inserted),
@@ -47,15 +48,15 @@ const listFoundConflicts = (steps: readonly Step[], now: Date) =>
     .flatMap(({ conflict, state }) => (conflict ? toStoredConflict(state.invoiceId, conflict, now) : []))
     .sort((a, b) => (a.invoiceId < b.invoiceId ? -1 : 1));
 
-/** Who is told of steps after their commit. */
+/** Receivers of steps after their commit. */
 export interface StepListeners {
   log: Pick<Log, "info" | "error">;
-  /** Events were committed for this merchant. */
+  /** Called after events of this merchant were committed. */
   onEvents(merchantId: string): void;
   onWithdrawn: OnWithdrawn;
 }
 
-/** Tell the sender and the log what steps came to. `withdrawn`: as `writeSteps` returned it. */
+/** Passes steps to the sender and the log. `withdrawn` comes from `writeSteps`. */
 export function publishSteps(
   { log, onEvents, onWithdrawn }: StepListeners,
   merchantId: string,
