@@ -70,7 +70,7 @@ function normalizeSpelling(
   currency: string,
   { states, dates, decimals }: CsvFormat,
 ): string {
-  if (form === "moment") return toTimestampText(cell, dates);
+  if (form === "timestamp") return toTimestampText(cell, dates);
   if (isMoneyField(name)) return toMinorUnitsText(cell, toUpperCode(currency), decimals);
   if (name === "currency" || name === "cardCountry") return toUpperCode(cell);
   if (name === "paymentMethodType") return toLowerSnakeCase(cell);
@@ -105,11 +105,11 @@ export function csvFieldRequirement(
   record: Readonly<Record<string, unknown>>,
   reading: CsvFormat,
 ): string | undefined {
-  const { form, words, prefix } = kind.fields.get(name)!;
-  if (form === "moment") return describeDateRule(reading, String(record[name] ?? ""));
+  const { form, values, prefix } = kind.fields.get(name)!;
+  if (form === "timestamp") return describeDateRule(reading, String(record[name] ?? ""));
   if (isMoneyField(name))
     return describeAmountRule(reading, withoutQuotes(record[name]), String(record.currency ?? ""));
   if (name !== "state") return undefined;
-  const all = isOfTransactions(kind) ? [...words!, ALSO_ACCEPTED] : words!;
+  const all = isOfTransactions(kind) ? [...values!, ALSO_ACCEPTED] : values!;
   return describeStateRule(all, String(record[name]).slice(prefix!.length));
 }

@@ -83,9 +83,9 @@ const hasMangledCells = ({ csv }: FileRow) => csv !== undefined && csv.mangled.l
 
 /** The fault that refused a row, followed by the other faults of its fields. */
 function faultsOf(kind: RecordKind<unknown>, row: FileRow, error: ApiError, reading: CsvFormat | null): RowFault[] {
-  const refused = error.problems.flatMap(({ field, says }) => {
+  const refused = error.problems.flatMap(({ field, rule }) => {
     const name = /^\w+\[0\]\.(.+)$/.exec(field)?.[1];
-    return name === undefined ? [] : [[name, says] as const];
+    return name === undefined ? [] : [[name, rule] as const];
   });
   if (refused.length === 0) {
     // Of a body, which the caller never saw: here it is the row.
@@ -95,7 +95,7 @@ function faultsOf(kind: RecordKind<unknown>, row: FileRow, error: ApiError, read
   const record = JSON.parse(bodyOf(kind, [row]))[kind.name][0];
   const others = [...findInvalidFields(kind, record)].filter(([key]) => !refused.some(([name]) => name === key));
   return [...refused, ...others].map(([key, says]) => {
-    const isOwn = says === kind.fields.get(key)?.says;
+    const isOwn = says === kind.fields.get(key)?.rule;
     return { field: key, says: (reading && isOwn && csvFieldRequirement(kind, key, record, reading)) || says };
   });
 }
