@@ -1,4 +1,4 @@
-// Written by generate-records.ts from openapi.json. Moments are ISO 8601 in UTC.
+// Generated from openapi.json by generate-records.ts. Timestamps are ISO 8601 in UTC.
 
 /** A subscription in your billing system. */
 export interface Subscription {

@@ -1,4 +1,4 @@
-// Written by generate-records.ts from openapi.json. Moments are ISO 8601 in UTC.
+// Generated from openapi.json by generate-records.ts. Timestamps are ISO 8601 in UTC.
 
 /** A planned, sent or settled step to recover an invoice. Unknown values are omitted. */
 export interface RecoveryAction {
@@ -95,7 +95,7 @@ export interface ListOtherErrorReply {
   }[];
 }
 
-/** The query of the list. Ascending by `executed_at` or `created_at` misses and doubles nothing. */
+/** The query of the list. An ascending walk by `executed_at` or `created_at` has no gaps and no duplicates. */
 export interface ListParams {
   /** Only actions for this subscription; your id. */
   subscriptionId?: string;

@@ -1,4 +1,4 @@
-// Written by generate-records.ts from openapi.json. Moments are ISO 8601 in UTC.
+// Generated from openapi.json by generate-records.ts. Timestamps are ISO 8601 in UTC.
 
 /** The envelope of an event. */
 export interface RecoveryActionEvent {
