@@ -27,8 +27,8 @@ const countBatch = async (_merchant: unknown, batch: readonly unknown[]) => {
   return { stored: batch.length, older: 0 };
 };
 const api = await createApi({
-  everyone: db,
-  walled: store.walled,
+  allTenantsDb: db,
+  tenantDb: store.walled,
   owner,
   ports,
   log,

@@ -1,4 +1,4 @@
-// `npm run generate`: writes the types of the SDK from openapi.json; with --check: says whether they are as the document has them.
+// `npm run generate`: generates the SDK's types from openapi.json. With --check: tests whether they are up to date.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -23,7 +23,7 @@ interface Parameter {
 
 type NamesBySchema = Record<string, string>;
 
-/** The files, each with its schemas by the name that they have here: `Error` is taken by JavaScript. */
+/** The schemas of each file and their names in the SDK. `Error` would clash with JavaScript's. */
 const NAMES_BY_FILE: Record<string, NamesBySchema> = {
   "src/client/records.ts": {
     Subscription: "Subscription",
@@ -58,16 +58,17 @@ const PRIMITIVES: Record<string, string> = {
 
 function fileText(names: NamesBySchema, schemas: Record<string, Schema>): string {
   return [
-    "// Written by generate-records.ts from openapi.json. Moments are ISO 8601 in UTC.\n",
+    "// Generated from openapi.json by generate-records.ts. Timestamps are ISO 8601 in UTC.\n",
     ...Object.entries(names).map(([schema, name]) => interfaceText(name, schemas[schema]!, names)),
   ].join("\n");
 }
 
-/** The query of the list as if it were a schema. */
+/** Returns the query of the list as a schema. */
 function listParams(parameters: (Parameter | { $ref: string })[]): Schema {
   const query = parameters.filter((each): each is Parameter => "name" in each && each.in === "query");
   return {
-    description: "The query of the list. Ascending by `executed_at` or `created_at` misses and doubles nothing.",
+    description:
+      "The query of the list. An ascending walk by `executed_at` or `created_at` has no gaps and no duplicates.",
     properties: Object.fromEntries(
       query.map(({ name, description, schema }) => [name, { ...schema, ...(description ? { description } : {}) }]),
     ),
@@ -92,9 +93,10 @@ function typeText(schema: Schema, names: NamesBySchema): string {
     return name;
   }
   if (schema.const !== undefined) return JSON.stringify(schema.const);
-  const given = [schema.type ?? []].flat();
-  // An empty text means absent, as null does. A program says so with null.
-  const types = given.includes("null") && given.length > 2 ? given.filter((type) => type !== "string") : given;
+  const allTypes = [schema.type ?? []].flat();
+  // Both an empty string and null mean absent. The types allow only null.
+  const types =
+    allTypes.includes("null") && allTypes.length > 2 ? allTypes.filter((type) => type !== "string") : allTypes;
   if (schema.enum !== undefined) {
     const members = schema.enum.filter((member) => member !== "").map((member) => JSON.stringify(member));
     return (types.includes("null") && !members.includes("null") ? [...members, "null"] : members).join(" | ");
@@ -107,14 +109,13 @@ function namedType(type: string, schema: Schema, names: NamesBySchema): string {
   if (type === "array") return `(${typeText(schema.items!, names)})[]`;
   if (type === "object") return schema.properties ? objectText(schema, names) : "Record<string, unknown>";
   const name = PRIMITIVES[type];
-  if (name === undefined) throw new Error(`openapi.json has a type that is new here: ${type}`);
+  if (name === undefined) throw new Error(`openapi.json has an unsupported type: ${type}`);
   return name;
 }
 
 const docComment = (description: string | undefined) =>
   description ? `/** ${description.replaceAll("*/", "* /")} */\n` : "";
 
-/** As `npm run format` would leave it. */
 function formatSource(source: string): string {
   const biome = createRequire(import.meta.url).resolve("@biomejs/biome/bin/biome");
   const { status, stdout, stderr } = spawnSync(process.execPath, [biome, "format", "--stdin-file-path=records.ts"], {
@@ -135,7 +136,7 @@ for (const [path, names] of Object.entries(NAMES_BY_FILE)) {
   const text = formatSource(fileText(names, schemas));
   if (!process.argv.includes("--check")) writeFileSync(file, text);
   else if (readFileSync(file, "utf8") !== text) {
-    console.error(`sdk/${path} is not what openapi.json says. Run "npm run generate" and commit the difference.`);
+    console.error(`sdk/${path} does not match openapi.json. Run "npm run generate" and commit the result.`);
     process.exitCode = 1;
   }
 }

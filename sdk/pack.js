@@ -1,5 +1,5 @@
-// `npm pack` calls this before and after: compiles src/ with the TypeScript of the workspace, and tidies up.
-// Plain JavaScript, because it runs on whatever Node npm runs on.
+// Called by `npm pack` before and after: compiles src/ with the TypeScript of the workspace, then cleans up. Plain JavaScript,
+// because npm may run on any Node.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -238,8 +238,8 @@ export async function start(options: StartOptions): Promise<RunningService> {
       const { tls, caFile } = shown;
       const dbOf = ({ id }: { id: string }) => walled.of(id);
       const api = await createApi({
-        everyone: db,
-        walled,
+        allTenantsDb: db,
+        tenantDb: walled,
         owner,
         ports,
         clockSkewMs: settings.clockSkewMs,
@@ -264,7 +264,7 @@ export async function start(options: StartOptions): Promise<RunningService> {
         egressRanges: settings.egressRanges,
         ready,
         metrics,
-        operations: roles.has("api"),
+        servesOperations: roles.has("api"),
         pages: !jobs
           ? null
           : createConsolePages({

@@ -42,14 +42,14 @@ ${renderCalibrationPlot(pictures)}`;
 }
 
 const buildRecoveredBar = ([name, { recovered, value }]: [string, Figures]): Bar => ({
-  words: name,
+  label: name,
   size: recovered,
   note: `${formatTenths(recovered)}; ${formatTenths(value)} after waiting and tries`,
-  inner: Math.max(0, value),
+  innerSize: Math.max(0, value),
 });
 
 const buildRetriesBar = ([name, { attemptsPerRecovery: tries }]: [string, Figures]): Bar[] =>
-  tries === null ? [] : [{ words: name, size: tries, note: tries.toFixed(2), inner: tries }];
+  tries === null ? [] : [{ label: name, size: tries, note: tries.toFixed(2), innerSize: tries }];
 
 const WHOLE_FORMAT = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const formatWholePercent = (share: number) => `${Math.round(share * 100)}%`;
@@ -61,19 +61,19 @@ function renderRegretPlot(pictures: ReadonlyMap<string, ChartData>): string {
     .filter(([name]) => name !== "oracle")
     .map(([name, picture]) => ({
       name,
-      ink: inkOf(name),
+      color: inkOf(name),
       points: computeRegret(picture, oracle).map(({ payments, dollars }) => ({ x: payments, y: dollars })),
     }));
   // Those that stand out are drawn over the others.
-  const ordered = lines.sort((a, b) => Number(a.ink !== "other") - Number(b.ink !== "other"));
+  const ordered = lines.sort((a, b) => Number(a.color !== "other") - Number(b.color !== "other"));
   return drawLinePlot(
     "Value that the oracle came to and the policy did not, added up from the first failed payment on",
     ordered,
     {
-      across: "failed payments",
-      acrossOf: WHOLE_FORMAT.format,
-      up: "US dollars",
-      upOf: COMPACT_FORMAT.format,
+      xLabel: "failed payments",
+      formatX: WHOLE_FORMAT.format,
+      yLabel: "US dollars",
+      formatY: COMPACT_FORMAT.format,
     },
   );
 }
@@ -83,21 +83,21 @@ function renderCalibrationPlot(pictures: ReadonlyMap<string, ChartData>): string
     const bins = pictures.get(name)?.bins ?? [];
     const tries = bins.reduce((sum, bin) => sum + bin.tries, 0);
     const points = bins.map(({ said, came, deviation, tries: of }) => ({
-      said,
-      came,
-      luck: CONFIDENCE_DEVIATIONS * deviation,
+      predicted: said,
+      observed: came,
+      margin: CONFIDENCE_DEVIATIONS * deviation,
       share: of / tries,
     }));
-    return points.length > 0 ? [{ name, ink: inkOf(name), points }] : [];
+    return points.length > 0 ? [{ name, color: inkOf(name), points }] : [];
   });
   const title =
     "Chances that Dunlin said before its tries, by tenths, and the share that came true; a dot is the larger the more tries it stands for, and its line is where luck alone puts it in 95 of 100 runs";
   return series.length === 0
     ? "<p>Dunlin made no try.</p>"
     : drawDotPlot(title, series, {
-        across: "said",
-        acrossOf: formatWholePercent,
-        up: "came true",
-        upOf: formatWholePercent,
+        xLabel: "said",
+        formatX: formatWholePercent,
+        yLabel: "came true",
+        formatY: formatWholePercent,
       });
 }

@@ -24,7 +24,7 @@ const event = (id: string): WebhookEvent => ({
   data: { invoiceId: `inv_${id}` },
 });
 
-/** What every store must do. */
+/** The contract of every store. */
 async function testStorage<Context>(store: EventStore<Context>) {
   const ids = async (limit: number, now: Date, until: Date) =>
     (await store.claim(limit, now, until)).map(({ event: { id } }) => id);
@@ -53,7 +53,7 @@ async function testStorage<Context>(store: EventStore<Context>) {
   const [again] = await store.claim(5, at(10), at(20));
   assert.deepEqual(again, { event: event("b"), tries: 2 });
 
-  // Whoever had it crashed; when the crashed one turns out to be only slow, it can't change anything any more.
+  // The first worker may be slow instead of crashed. It must not change the event any more.
   const [third] = await store.claim(5, at(20), at(30));
   assert.equal(third?.tries, 3);
   await store.postpone(third!, null);
@@ -62,7 +62,7 @@ async function testStorage<Context>(store: EventStore<Context>) {
   assert.equal(await store.keep(event("b"), at(9999)), false);
 }
 
-/** Who lost an event to another must not end it, nor put it off. */
+/** A worker that lost its claim must neither end nor postpone the event. */
 async function testFencing<Context>(store: EventStore<Context>) {
   await store.keep(event("f"), at(0));
   const [slow] = await store.claim(1, at(0), at(1));
@@ -74,12 +74,12 @@ async function testFencing<Context>(store: EventStore<Context>) {
   assert.deepEqual(await store.claim(1, at(500), at(600)), []);
 }
 
-test("the store in memory keeps, lends, takes back and remembers", async () => {
+test("the memory store stores, leases, takes back and remembers events", async () => {
   await testStorage(memoryEventStore());
   await testFencing(memoryEventStore());
 });
 
-test("the store in memory is full at its limit, and forgets only what is handled, oldest first", async () => {
+test("the memory store is full at its limit, and forgets only handled events, oldest first", async () => {
   const store = memoryEventStore({ capacity: 2, openMax: 2 });
   for (const id of ["a", "b"]) store.keep(event(id), START);
   assert.equal(store.full?.(), true);
@@ -91,11 +91,11 @@ test("the store in memory is full at its limit, and forgets only what is handled
   assert.equal(store.keep(event("a"), START), true);
 });
 
-test("the PostgreSQL example does the same, and the work and its end are one transaction", async (t) => {
+test("the PostgreSQL example meets the contract, and the work and the end of the event are one transaction", async (t) => {
   const database = await createTestDatabase();
   const { socketDir, user, database: name } = database.address as { socketDir: string; user: string; database: string };
   const pool = new pg.Pool({ host: socketDir, user, database: name });
-  // The server may end a connection that the pool is closing, or has closed already, and then nobody else listens.
+  // The server may end a connection that the pool is closing, when no other listener exists.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   t.after(async () => {
@@ -118,18 +118,18 @@ test("the PostgreSQL example does the same, and the work and its end are one tra
   );
   const [quick] = await store.claim(1, at(1), at(2));
   await store.finish(quick!, async (client) => {
-    // While the work lasts nobody else gets it, however long it takes.
+    // Another process cannot claim the event while the work lasts.
     assert.deepEqual(await store.claim(1, at(50), at(60)), []);
     await client.query(insert);
   });
   await assert.rejects(
     store.finish(slow!, () => assert.fail("it was taken over")),
-    /taken over/,
+    /claimed by another/,
   );
   assert.equal((await pool.query("select * from handled")).rowCount, 1);
 });
 
-test("the SQLite example does the same, and the work and its end are one transaction", async () => {
+test("the SQLite example meets the contract, and the work and the end of the event are one transaction", async () => {
   const db = new DatabaseSync(":memory:");
   const store = sqliteEventStore(db);
   await testStorage(store);
@@ -143,12 +143,12 @@ test("the SQLite example does the same, and the work and its end are one transac
     /must not be async/,
   );
   await store.finish(claimed!, insert);
-  await assert.rejects(store.finish(claimed!, insert), /taken over/);
+  await assert.rejects(store.finish(claimed!, insert), /claimed by another/);
   assert.equal(db.prepare("select * from handled").all().length, 1);
 });
 
 const noRedis = spawnSync("redis-server", ["--version"]).error && "redis-server is not on the PATH";
-test("the Redis example does the same", { skip: noRedis ?? false }, async (t) => {
+test("the Redis example meets the contract", { skip: noRedis ?? false }, async (t) => {
   const redis = await startRedis(t);
   const store = redisEventStore(redis);
   await testStorage(store);
@@ -160,7 +160,7 @@ after(() => {
   for (const folder of redisFolders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A server on a socket file of its own, and as much of a client as the store needs. */
+/** Starts a Redis server on a socket file, with as much of a client as the store needs. */
 async function startRedis(t: TestContext): Promise<RedisClient> {
   const folder = mkdtempSync(join(tmpdir(), "dunlin-redis-"));
   redisFolders.push(folder);
@@ -182,7 +182,7 @@ async function startRedis(t: TestContext): Promise<RedisClient> {
   };
 }
 
-/** A reply of small size, which comes in one piece. */
+/** Replies are small enough to arrive in one chunk. */
 function read(lines: string[]): unknown {
   const line = lines.shift()!;
   const rest = line.slice(1);

@@ -1,5 +1,4 @@
 import type pg from "pg";
-// In your program: from "@dunlin/sdk".
 import type { ClaimedEvent, EventStore } from "../src/index.ts";
 
 export const CREATE_TABLE = `create table if not exists dunlin_events (
@@ -11,10 +10,9 @@ export const CREATE_TABLE = `create table if not exists dunlin_events (
   create index if not exists dunlin_events_due on dunlin_events (due_at) where due_at is not null`;
 
 /**
- * Events in a table of your PostgreSQL.
+ * Stores events in a PostgreSQL table.
  *
- * What the handler writes by the client that it gets, and the note that its event is handled, are one transaction: a crash anywhere
- * leaves both or neither.
+ * Writes through the client that the handler receives, and the end of the event, are one transaction.
  */
 export function postgresEventStore(pool: pg.Pool): EventStore<pg.PoolClient> {
   return {
@@ -35,12 +33,12 @@ export function postgresEventStore(pool: pg.Pool): EventStore<pg.PoolClient> {
       const client = await pool.connect();
       try {
         await client.query("begin");
-        // First, so that the row is locked, and nobody claims it, for as long as the work takes.
-        const done = await client.query(
+        // Locks the row first, so that no other process can claim the event during the work.
+        const update = await client.query(
           "update dunlin_events set due_at = null where id = $1 and tries = $2 and due_at is not null",
           [event.id, tries],
         );
-        if (done.rowCount !== 1) throw new Error("the event was taken over by another process");
+        if (update.rowCount !== 1) throw new Error("the event was claimed by another process");
         await work(client);
         await client.query("commit");
       } catch (error) {

@@ -1,12 +1,10 @@
-// In your program: from "@dunlin/sdk".
 import type { ClaimedEvent, EventStore } from "../src/index.ts";
 
-/** What is needed of the `redis` package's client. */
 export interface RedisClient {
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
 }
 
-/** Far longer than Dunlin sends an event, replays included. */
+/** Far longer than Dunlin sends an event, including replays. */
 const RETENTION_S = 90 * 86_400;
 const EVENT_KEY_PREFIX = "dunlin:event:";
 const DUE_KEY = "dunlin:due";
@@ -24,7 +22,7 @@ const CLAIM_SCRIPT = `local claimed = {}
     table.insert(claimed, tostring(tries))
   end
   return claimed`;
-/** An empty moment ends the event. */
+/** An empty due time ends the event. */
 const SET_DUE_SCRIPT = `if redis.call("hget", KEYS[1], "tries") ~= ARGV[2] or not redis.call("zscore", KEYS[2], ARGV[1]) then return 0 end
   if ARGV[3] == "" then
     redis.call("zrem", KEYS[2], ARGV[1])
@@ -35,10 +33,10 @@ const SET_DUE_SCRIPT = `if redis.call("hget", KEYS[1], "tries") ~= ARGV[2] or no
   return 1`;
 
 /**
- * Events in Redis, which must keep what it acknowledges: `appendonly yes`, `appendfsync always`.
+ * Stores events in Redis, which must be durable: `appendonly yes`, `appendfsync always`.
  *
- * The work and the note that it is done are two: a crash between them has the event handled again, so the handler must bear that, for
- * instance by the event's id as the idempotency key of the charge.
+ * The work and the end of the event are not atomic: after a crash in between, the event is handled again. So the handler must be
+ * idempotent, for example by using the event's id as the idempotency key of the charge.
  */
 export function redisEventStore(redis: RedisClient): EventStore {
   const setDue = ({ event, tries }: ClaimedEvent, due: string) =>

@@ -1,12 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
-// In your program: from "@dunlin/sdk".
 import type { EventStore } from "../src/index.ts";
 
 /**
- * Events in a table of a SQLite file, for Node 22.13 and later.
+ * Stores events in a SQLite file, for Node 22.13 and later.
  *
- * The handler must write by the database that it gets and be done when it returns: its writes and the note that its event is handled
- * are one transaction, and on the only connection everything else would end up in it, too.
+ * The handler must be synchronous and write through the database that it receives: its writes and the end of the event are one
+ * transaction. On the single connection, all other statements would join that transaction.
  */
 export function sqliteEventStore(db: DatabaseSync): EventStore<DatabaseSync> {
   db.exec(`pragma journal_mode = wal;
@@ -31,7 +30,7 @@ export function sqliteEventStore(db: DatabaseSync): EventStore<DatabaseSync> {
       db.exec("begin immediate");
       try {
         if (setDue.run(null, event.id, tries).changes !== 1)
-          throw new Error("the event was taken over by another process");
+          throw new Error("the event was claimed by another process");
         if (work(db) instanceof Promise) throw new TypeError("with SQLite the handler must not be async");
         db.exec("commit");
       } catch (error) {

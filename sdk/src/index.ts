@@ -1,4 +1,3 @@
-/** The entry of the package `@dunlin/sdk`: everything here is public, everything else is not. */
 export { expressHandler } from "./adapters/express.ts";
 export { type FastifyScope, fastifyPlugin } from "./adapters/fastify.ts";
 export { honoHandler } from "./adapters/hono.ts";

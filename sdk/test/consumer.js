@@ -1,4 +1,4 @@
-// What a merchant might write, run by tarball.test.ts in a project where only the SDK is installed: on Node 20, if there is one.
+// A merchant's program, run by tarball.test.ts in a project with only the SDK installed, on Node 20 if available.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -52,9 +52,9 @@ for await (const { id } of client.recoveryActions.list()) ids.push(id);
 for await (const page of client.recoveryActions.sync({ since: "2026-03-04T09:00:01Z" }))
   ids.push(...page.recoveryActions.map(({ id }) => id));
 assert.deepEqual(ids, ["a0", "a1", "a2", "a1", "a2"]);
-const stranger = createClient({ baseUrl: dunlin.url, apiKey: "other", ca: tls.cert });
+const unauthorized = createClient({ baseUrl: dunlin.url, apiKey: "other", ca: tls.cert });
 await assert.rejects(
-  stranger.recoveryActions.page(),
+  unauthorized.recoveryActions.page(),
   (error) => error instanceof DunlinError && error.kind === "unauthorized" && error.requestId === "req_1",
 );
 await assert.rejects(client.ingest.invoices(invoices(), { signal: AbortSignal.abort() }), { name: "AbortError" });
@@ -71,11 +71,11 @@ const post = async (authorization) => {
   return [answer.status, JSON.parse(answer.body)];
 };
 assert.deepEqual(await post("Bearer token"), [200, { success: true }]);
-assert.deepEqual(await post("Bearer token"), [200, { success: true, message: "taken before" }]);
+assert.deepEqual(await post("Bearer token"), [200, { success: true, message: "already accepted" }]);
 const refusal = { success: false, error_code: "unauthorized", message: "credentials missing or invalid" };
 assert.deepEqual(await post("Bearer other"), [401, refusal]);
 await receiver.stop();
 assert.deepEqual(handled, ["e1"]);
 
-for (const each of [client, stranger, webhooks, dunlin, endpoint]) each.close();
+for (const each of [client, unauthorized, webhooks, dunlin, endpoint]) each.close();
 console.log(`fine on ${process.version}`);

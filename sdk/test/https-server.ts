@@ -4,7 +4,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createSelfSignedCertificate } from "../../test/self-signed-certificate.ts";
 
-/** A real HTTPS server on a free local port, trusted by whoever gets `ca`. */
+/** Starts an HTTPS server on a free local port. Clients need `ca` to trust it. */
 export async function startHttpsServer(listener: (request: IncomingMessage, response: ServerResponse) => void) {
   const { cert, key } = await createSelfSignedCertificate();
   const server = createServer({ cert, key }, listener);

@@ -25,7 +25,7 @@ before(() => {
 });
 after(() => rmSync(packed.folder, { recursive: true, force: true }));
 
-test("the tarball is at most 60 kB: compiled code, types, licence and README, and no dependency", () => {
+test("the tarball has at most 60 kB: compiled code, types, license and README, and no dependency", () => {
   assert.ok(statSync(packed.tarball).size <= 60_000, `${statSync(packed.tarball).size} bytes`);
   assert.deepEqual(readdirSync(installed).sort(), ["LICENSE", "README.md", "dist", "package.json"]);
   const sources = globSync("dist/**", { cwd: installed, withFileTypes: true }).filter((entry) => entry.isFile());
@@ -33,7 +33,7 @@ test("the tarball is at most 60 kB: compiled code, types, licence and README, an
   assert.deepEqual(readdirSync(join(project, "node_modules")), [".package-lock.json", "@dunlin"]);
 });
 
-test("the types check in a strict project of somebody else's, and none of them is any", () => {
+test("the types compile in another strict project, and none of them is any", () => {
   for (const path of globSync("dist/**/*.d.ts", { cwd: installed })) {
     const code = readFileSync(join(installed, path), "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*|"[^"]*"/g, "");
     assert.doesNotMatch(code, /\bany\b/, path);
@@ -75,7 +75,7 @@ test("the types check in a strict project of somebody else's, and none of them i
   );
 });
 
-test("client and receiver run on Node 20, if the machine has one", async () => {
+test("client and receiver run on Node 20 when the machine has it", async () => {
   const { cert, key } = await createSelfSignedCertificate();
   writeFileSync(join(project, "cert.pem"), cert);
   writeFileSync(join(project, "key.pem"), key);

@@ -1,7 +1,7 @@
 import type { ListedAction } from "../tables/actions-list/action-list.ts";
 import { STATUS_PREFIX, TYPE_PREFIX } from "./list-query.ts";
 
-/** A recovery action as the interface shows it. What is not known is left out: JSON.stringify drops what is undefined. */
+/** Unknown values are undefined, so that JSON.stringify omits them. */
 export const toActionJson = (action: ListedAction) => ({
   id: action.id,
   subscriptionId: action.subscriptionId ?? undefined,

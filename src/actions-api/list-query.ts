@@ -15,32 +15,32 @@ export const PAGE_SIZE_MAX = 100;
 export const TYPE_PREFIX = "RECOVERY_ACTION_TYPE_";
 export const STATUS_PREFIX = "RECOVERY_ACTION_STATUS_";
 
-/** A parameter: its schema, whether a text fits it, what is said when not, and how it is written so that equal filters look equal. */
 interface Parameter {
   schema: TSchema;
   fits(value: string): boolean;
-  says: string;
-  normal?(value: string): string;
+  /** What a value must be, as in "must be an integer". */
+  rule: string;
+  /** Returns the form in which equal values are equal texts. */
+  normalize?(value: string): string;
 }
 
-const withFullSchema = ({ schema, alsoSays }: Pick<RecordField, "schema" | "alsoSays">): TSchema => ({
-  ...schema,
-  ...alsoSays,
-});
+type ParameterField = Pick<RecordField, "schema" | "documentedSchema">;
+
+const withFullSchema = ({ schema, documentedSchema }: ParameterField): TSchema => ({ ...schema, ...documentedSchema });
 const idParameter: Parameter = {
   schema: withFullSchema(identifier),
   fits: isIdentifier,
-  says: "must be an identifier of 1 to 255 characters",
+  rule: "must be an identifier of 1 to 255 characters",
 };
 const timeParameter: Parameter = {
   schema: withFullSchema(timestamp),
   fits: (value) => parseTimestamp(value) !== undefined,
-  says: `${TIMESTAMP_RULE}; in a URL a plus sign is written %2B`,
-  normal: (value) => parseTimestamp(value)!.toISOString(),
+  rule: `${TIMESTAMP_RULE}; in a URL, write the plus sign as %2B`,
+  normalize: (value) => parseTimestamp(value)!.toISOString(),
 };
-function patternParameter(field: Pick<RecordField, "schema" | "alsoSays">, says: string): Parameter {
+function patternParameter(field: ParameterField, rule: string): Parameter {
   const compiled = Compile(field.schema);
-  return { schema: withFullSchema(field), fits: (value) => compiled.Check(value), says };
+  return { schema: withFullSchema(field), fits: (value) => compiled.Check(value), rule };
 }
 const enumParameter = (values: readonly string[], options = {}) =>
   patternParameter({ schema: Type.Enum([...values], options) }, `must be one of ${values.join(", ")}`);
@@ -50,8 +50,8 @@ const FILTER_PARAMETERS: Record<keyof ActionFilters, Parameter> = {
   invoiceId: idParameter,
   customerId: idParameter,
   transactionId: idParameter,
-  cardCountry: patternParameter(country, country.says),
-  currency: patternParameter(currency, `${currency.says} (ISO 4217)`),
+  cardCountry: patternParameter(country, country.rule),
+  currency: patternParameter(currency, `${currency.rule} (ISO 4217)`),
   type: enumParameter(ACTION_TYPES.map((type) => TYPE_PREFIX + type)),
   status: enumParameter(ACTION_STATUSES.map((status) => STATUS_PREFIX + status)),
   executedAfter: timeParameter,
@@ -60,18 +60,18 @@ const FILTER_PARAMETERS: Record<keyof ActionFilters, Parameter> = {
 
 const ORDER_BY_PARAMETER = enumParameter(LISTING_ORDERS, { default: "created_at" });
 const DIRECTION_PARAMETER = enumParameter(["asc", "desc"], { default: "desc" });
-/** JSON Schema of each parameter of the listing, as clients should send them: `parsePageSize` takes any integer. */
+/** What clients should send. `parsePageSize` accepts any integer. */
 export const PARAMETERS: Readonly<Record<string, TSchema>> = {
   ...Object.fromEntries(Object.entries(FILTER_PARAMETERS).map(([name, { schema }]) => [name, schema])),
   orderBy: ORDER_BY_PARAMETER.schema,
   orderDirection: DIRECTION_PARAMETER.schema,
   pageSize: Type.Integer({ minimum: 1, maximum: PAGE_SIZE_MAX, default: PAGE_SIZE_MAX }),
-  // With each filter at its longest a token has 6 KB.
+  // Enough for a token with every filter at its maximum length.
   pageToken: Type.String({ maxLength: 8192, pattern: "^[A-Za-z0-9_.-]*$" }),
 };
 const PARAMETER_NAMES = new Set(Object.keys(PARAMETERS));
 
-/** What a request asks for, checked. What it leaves out is undefined: a page token or a default fills it in. */
+/** A validated query. The page token or a default replaces missing values. */
 export interface ListQuery {
   filters: Record<string, string>;
   orderBy: ListingOrder | undefined;
@@ -80,30 +80,30 @@ export interface ListQuery {
   pageToken: string | undefined;
 }
 
-/** Read the query of a listing. Throws a 400 that names the parameter. */
+/** Parses the query of the list. Throws a 400 that names the parameter at fault. */
 export function parseListQuery(search: string): ListQuery {
-  const given = parseParameters(search);
+  const values = parseParameters(search);
   const filters: Record<string, string> = {};
-  for (const [name, filter] of Object.entries(FILTER_PARAMETERS)) {
-    const value = given.get(name);
+  for (const [name, parameter] of Object.entries(FILTER_PARAMETERS)) {
+    const value = values.get(name);
     if (value === undefined) continue;
-    checkParameter(name, value, filter);
-    filters[name] = filter.normal?.(value) ?? value;
+    checkParameter(name, value, parameter);
+    filters[name] = parameter.normalize?.(value) ?? value;
   }
   return {
     filters,
-    orderBy: checkParameter("orderBy", given.get("orderBy"), ORDER_BY_PARAMETER) as ListingOrder | undefined,
-    direction: checkParameter("orderDirection", given.get("orderDirection"), DIRECTION_PARAMETER) as
+    orderBy: checkParameter("orderBy", values.get("orderBy"), ORDER_BY_PARAMETER) as ListingOrder | undefined,
+    direction: checkParameter("orderDirection", values.get("orderDirection"), DIRECTION_PARAMETER) as
       | "asc"
       | "desc"
       | undefined,
-    pageSize: parsePageSize(given.get("pageSize")),
-    pageToken: given.get("pageToken"),
+    pageSize: parsePageSize(values.get("pageSize")),
+    pageToken: values.get("pageToken"),
   };
 }
 
-function checkParameter(name: string, value: string | undefined, filter: Parameter) {
-  if (value !== undefined && !filter.fits(value)) throw badFieldError(name, filter.says);
+function checkParameter(name: string, value: string | undefined, parameter: Parameter) {
+  if (value !== undefined && !parameter.fits(value)) throw badFieldError(name, parameter.rule);
   return value;
 }
 
@@ -114,21 +114,21 @@ function parsePageSize(value: string | undefined): number {
   return size < 1 || size > PAGE_SIZE_MAX ? PAGE_SIZE_MAX : size;
 }
 
-/** A misspelt filter that is ignored would list everything: unknown names are refused, and so are repeated ones. */
+/** Refuses unknown and repeated parameters: ignoring a misspelled filter would list everything. */
 function parseParameters(search: string): Map<string, string> {
-  const given = new Map<string, string>();
+  const values = new Map<string, string>();
   for (const pair of search.split("&")) {
     if (pair === "") continue;
     const equals = pair.indexOf("=");
     const name = decodeParameter(equals < 0 ? pair : pair.slice(0, equals));
     const value = equals < 0 ? "" : decodeParameter(pair.slice(equals + 1));
     if (!PARAMETER_NAMES.has(name)) throw unknownParameterError(name);
-    if (given.has(name)) throw badFieldError(name, "must be given only once");
-    given.set(name, value);
+    if (values.has(name)) throw badFieldError(name, "must be given only once");
+    values.set(name, value);
   }
-  // Clients send what is not set as an empty text.
-  for (const [name, value] of given) if (value === "") given.delete(name);
-  return given;
+  // Many clients send an unset parameter as an empty string.
+  for (const [name, value] of values) if (value === "") values.delete(name);
+  return values;
 }
 
 function decodeParameter(text: string): string {
@@ -140,12 +140,12 @@ function decodeParameter(text: string): string {
 }
 
 function unknownParameterError(name: string) {
-  const known = `known are ${[...PARAMETER_NAMES].join(", ")}`;
-  if (!/^[A-Za-z][A-Za-z_]{0,63}$/.test(name)) return new ApiError(400, `the query has an unknown parameter; ${known}`);
-  return badFieldError(name, `is not a parameter of this operation; ${known}`);
+  const supported = `supported parameters: ${[...PARAMETER_NAMES].join(", ")}`;
+  if (!/^[A-Za-z][A-Za-z_]{0,63}$/.test(name))
+    return new ApiError(400, `the query has an unknown parameter; ${supported}`);
+  return badFieldError(name, `is not a parameter of this operation; ${supported}`);
 }
 
-/** The listing in the terms of the store. `filters` were checked. */
 export function toListing(
   filters: Record<string, string>,
   orderBy: ListingOrder,

@@ -10,24 +10,24 @@ import {
 } from "./list.fixture.ts";
 import { PARAMETERS } from "./list-query.ts";
 
-let at: ListFixture;
+let fixture: ListFixture;
 before(async () => {
-  at = await createListFixture();
+  fixture = await createListFixture();
 });
 after(async () => {
-  await at.api.close();
-  await at.database.drop();
+  await fixture.api.close();
+  await fixture.database.drop();
 });
 
 test("a merchant without actions gets an empty page", async () => {
-  const { list } = await newMerchant(at);
+  const { list } = await newMerchant(fixture);
   assert.deepEqual(await list(), { recoveryActions: [], nextPageToken: "", totalSize: 0 });
 });
 
-test("an action is shown with its prefixes; what is not known is left out", async () => {
-  const { merchant, list } = await newMerchant(at);
-  const planned = await insertAction(at.database.db, merchant, { createdAt: "2026-01-15T10:00:00Z" });
-  const executed = await insertAction(at.database.db, merchant, {
+test("an action is shown with enum prefixes and without unknown values", async () => {
+  const { merchant, list } = await newMerchant(fixture);
+  const planned = await insertAction(fixture.database.db, merchant, { createdAt: "2026-01-15T10:00:00Z" });
+  const executed = await insertAction(fixture.database.db, merchant, {
     subscriptionId: "sub_1",
     transactionId: "tx_1",
     cardCountry: "DE",
@@ -74,16 +74,16 @@ test("an action is shown with its prefixes; what is not known is left out", asyn
   ]);
 });
 
-test("each filter picks its actions, alone and together, and counts them", async () => {
-  const { merchant, list } = await newMerchant(at);
-  const a = await insertAction(at.database.db, merchant, {
+test("each filter selects and counts its actions, alone and combined", async () => {
+  const { merchant, list } = await newMerchant(fixture);
+  const a = await insertAction(fixture.database.db, merchant, {
     invoiceId: "in_a",
     subscriptionId: "sub_a",
     customerId: "cus_a",
     cardCountry: "DE",
     createdAt: secondsToTime(1),
   });
-  const b = await insertAction(at.database.db, merchant, {
+  const b = await insertAction(fixture.database.db, merchant, {
     invoiceId: "in_b",
     customerId: "cus_a",
     transactionId: "tx_b",
@@ -92,7 +92,7 @@ test("each filter picks its actions, alone and together, and counts them", async
     createdAt: secondsToTime(2),
     executedAt: secondsToTime(9),
   });
-  const c = await insertAction(at.database.db, merchant, {
+  const c = await insertAction(fixture.database.db, merchant, {
     invoiceId: "in_b",
     cardCountry: "DE",
     type: "CARD_CHANGE",
@@ -128,12 +128,12 @@ test("each filter picks its actions, alone and together, and counts them", async
 });
 
 test("the bounds of the execution time are inclusive, to the millisecond", async () => {
-  const { merchant, list } = await newMerchant(at);
-  const early = await insertAction(at.database.db, merchant, {
+  const { merchant, list } = await newMerchant(fixture);
+  const early = await insertAction(fixture.database.db, merchant, {
     createdAt: secondsToTime(1),
     executedAt: "2026-01-20T10:00:00.123Z",
   });
-  const late = await insertAction(at.database.db, merchant, {
+  const late = await insertAction(fixture.database.db, merchant, {
     createdAt: secondsToTime(2),
     executedAt: "2026-01-20T10:00:00.124900Z",
   });
@@ -149,8 +149,8 @@ test("the bounds of the execution time are inclusive, to the millisecond", async
   );
 });
 
-test("wrong, unknown and repeated parameters are a 400 that names them", async () => {
-  const { get } = await newMerchant(at);
+test("an invalid, unknown or repeated parameter gets a 400 that names it", async () => {
+  const { get } = await newMerchant(fixture);
   const wrong: [string, string | undefined][] = [
     ["orderBy=id", "orderBy"],
     ["orderDirection=up", "orderDirection"],
@@ -187,20 +187,20 @@ test("wrong, unknown and repeated parameters are a 400 that names them", async (
   assert.equal((await get("&&invoiceId=a%20b%2Bc&")).statusCode, 200);
 });
 
-test("an empty parameter means the same as an absent one, whichever it is", async () => {
-  const { merchant, get, list } = await newMerchant(at);
-  await insertAction(at.database.db, merchant, { createdAt: secondsToTime(1), currency: "EUR" });
+test("every empty parameter means the same as an absent one", async () => {
+  const { merchant, get, list } = await newMerchant(fixture);
+  await insertAction(fixture.database.db, merchant, { createdAt: secondsToTime(1), currency: "EUR" });
   const all = (await get("")).body;
   for (const name of Object.keys(PARAMETERS)) assert.equal((await get(`${name}=`)).body, all, name);
   assert.equal((await get(`${Object.keys(PARAMETERS).join("=&")}=`)).body, all);
-  await insertAction(at.database.db, merchant, { createdAt: secondsToTime(2), currency: "EUR" });
+  await insertAction(fixture.database.db, merchant, { createdAt: secondsToTime(2), currency: "EUR" });
   const { nextPageToken: pageToken } = await list({ currency: "EUR", pageSize: "1" });
   assert.equal((await list({ pageToken, currency: "", orderBy: "" })).recoveryActions.length, 1);
 });
 
 test("every error of the list carries an object with @type", async () => {
-  const { get } = await newMerchant(at);
-  const { http } = at.api;
+  const { get } = await newMerchant(fixture);
+  const { http } = fixture.api;
   const replies = [
     await http.inject("/v1/recovery_actions"),
     await http.inject({ url: "/v1/recovery_actions", headers: { authorization: "Bearer x" } }),
@@ -222,10 +222,10 @@ test("every error of the list carries an object with @type", async () => {
     for (const detail of reply.json().details) assert.match(detail["@type"], /^type\.googleapis\.com\/google\.rpc\./);
 });
 
-test("one merchant never sees what is another's, though all ids are the same", async () => {
-  const one = await newMerchant(at);
-  const two = await newMerchant(at);
-  await insertAction(at.database.db, one.merchant, { createdAt: secondsToTime(1), customerId: "same" });
+test("a merchant never sees another merchant's actions, even if all ids are the same", async () => {
+  const one = await newMerchant(fixture);
+  const two = await newMerchant(fixture);
+  await insertAction(fixture.database.db, one.merchant, { createdAt: secondsToTime(1), customerId: "same" });
   assert.deepEqual(await two.list({ customerId: "same" }), { recoveryActions: [], nextPageToken: "", totalSize: 0 });
   assert.equal((await one.list({ customerId: "same" })).totalSize, 1);
 });

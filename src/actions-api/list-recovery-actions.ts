@@ -6,7 +6,7 @@ import { toActionJson } from "./action-json.ts";
 import { type ListQuery, parseListQuery, toListing } from "./list-query.ts";
 import { type PageWalk, readPageToken, signPageToken } from "./page-token.ts";
 
-/** GET /v1/recovery_actions: one page of the merchant's recovery actions. */
+/** GET /v1/recovery_actions */
 export function listRecoveryActionsRoute(api: Api) {
   const onRequest = api.requires("read:recovery_actions");
   api.http.get(LIST_PATH, { onRequest, config: { family: "list" } }, async (request: FastifyRequest) => {
@@ -23,7 +23,7 @@ export function listRecoveryActionsRoute(api: Api) {
 async function firstPage(api: Api, merchantId: string, query: ListQuery) {
   const { filters, orderBy = "created_at", direction = "desc" } = query;
   const listing = toListing(filters, orderBy, direction);
-  const { total, actions } = await readFirstPage(api.walled.of(merchantId), merchantId, listing, query.pageSize + 1);
+  const { total, actions } = await readFirstPage(api.tenantDb.of(merchantId), merchantId, listing, query.pageSize + 1);
   return buildPage(api, merchantId, { filters, orderBy, direction, total }, actions, query.pageSize);
 }
 
@@ -33,7 +33,7 @@ async function nextPage(api: Api, merchantId: string, query: ListQuery, token: s
   refuseChangedQuery(query, walk);
   const listing = toListing(walk.filters, walk.orderBy, walk.direction);
   const actions = await readPageAfter(
-    api.walled.of(merchantId),
+    api.tenantDb.of(merchantId),
     merchantId,
     listing,
     walk.cursor,
@@ -43,16 +43,16 @@ async function nextPage(api: Api, merchantId: string, query: ListQuery, token: s
   return buildPage(api, merchantId, walk, actions, query.pageSize);
 }
 
-/** What is said again must be what the walk began with; what is left out goes on as it was. */
+/** Refuses filters and an order that differ from those of the first page. */
 function refuseChangedQuery(query: ListQuery, walk: PageWalk) {
-  const says = "must be the same as when the walk began, or be left out";
+  const rule = "must be omitted, or the same as in the request for the first page";
   for (const [name, value] of Object.entries(query.filters))
-    if (walk.filters[name] !== value) throw badFieldError(name, says);
-  if (query.orderBy !== undefined && query.orderBy !== walk.orderBy) throw badFieldError("orderBy", says);
-  if (query.direction !== undefined && query.direction !== walk.direction) throw badFieldError("orderDirection", says);
+    if (walk.filters[name] !== value) throw badFieldError(name, rule);
+  if (query.orderBy !== undefined && query.orderBy !== walk.orderBy) throw badFieldError("orderBy", rule);
+  if (query.direction !== undefined && query.direction !== walk.direction) throw badFieldError("orderDirection", rule);
 }
 
-/** `actions` holds one row more than the page when there is another page. */
+/** @param actions  holds one more than `pageSize` if there is another page */
 function buildPage(
   api: Api,
   merchantId: string,
@@ -62,12 +62,12 @@ function buildPage(
 ) {
   const page = actions.slice(0, pageSize);
   const last = page.at(-1);
-  const more = actions.length > pageSize && last !== undefined;
+  const hasNextPage = actions.length > pageSize && last !== undefined;
   const { filters, orderBy, direction, total } = walk;
-  const onward = more && { filters, orderBy, direction, total, cursor: { at: last.cursorAt, id: last.id } };
+  const nextWalk = hasNextPage && { filters, orderBy, direction, total, cursor: { at: last.cursorAt, id: last.id } };
   return {
     recoveryActions: page.map(toActionJson),
-    nextPageToken: onward ? signPageToken(api.tokenKeys, merchantId, onward, api.ports.realNow()) : "",
+    nextPageToken: nextWalk ? signPageToken(api.tokenKeys, merchantId, nextWalk, api.ports.realNow()) : "",
     totalSize: total,
   };
 }

@@ -1,4 +1,4 @@
-// What the tests of the listing begin with: actions put there by SQL, and walks over them.
+// Setup for tests of the list: actions inserted by SQL, and walks over the pages.
 import assert from "node:assert/strict";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { type TestClock, testApi, testClock, testKey, testMerchant, uuidv7 } from "../api/api.fixture.ts";
@@ -38,7 +38,6 @@ export interface ActionFixture {
   updatedAt?: string;
 }
 
-/** A merchant with a key, and a way to list for it. */
 export async function newMerchant({ database, api }: ListFixture) {
   const merchant = await testMerchant(database.db, api.ports);
   const { apiKey } = await testKey(database.db, api.ports, merchant, ["read:recovery_actions"]);
@@ -54,13 +53,12 @@ export async function newMerchant({ database, api }: ListFixture) {
   return { merchant, apiKey, get, list };
 }
 
-// The service writes whole milliseconds; lists hold what is finer, too.
+// Finer than the whole milliseconds that the service writes.
 const SET_TIMESTAMPS = prepared(
   "test_moments",
   "update recovery_actions set created_at = $3, executed_at = $4, updated_at = $5 where merchant_id = $1 and id = $2",
 );
 
-/** List an action in `tx`, and return its id. */
 export async function insertAction(tx: Tx, merchant: Merchant, action: ActionFixture): Promise<string> {
   const id = uuidv7(Date.parse(action.createdAt));
   const caseId = uuidv7(0);
@@ -96,7 +94,7 @@ export async function insertAction(tx: Tx, merchant: Merchant, action: ActionFix
   return id;
 }
 
-/** All ids of a walk, page by page, with `between` run after each page. */
+/** Returns all ids of a walk. Runs `between` after each page. */
 export async function walkPages(
   list: Awaited<ReturnType<typeof newMerchant>>["list"],
   query: Record<string, string>,
@@ -113,7 +111,7 @@ export async function walkPages(
   }
 }
 export const secondsToTime = (count: number) => new Date(Date.UTC(2026, 0, 10) + count * 1000).toISOString();
-/** The field that a 400 of the listing names. */
+/** Asserts a 400, and returns the field that it names. */
 export const violatedField = (reply: {
   statusCode: number;
   json(): { code: number; message: string; details: { "@type": string; fieldViolations: { field: string }[] }[] };

@@ -13,21 +13,21 @@ import {
 } from "./list.fixture.ts";
 import { pageTokenKeys } from "./page-token.ts";
 
-let at: ListFixture;
+let fixture: ListFixture;
 before(async () => {
-  at = await createListFixture();
+  fixture = await createListFixture();
 });
 after(async () => {
-  await at.api.close();
-  await at.database.drop();
+  await fixture.api.close();
+  await fixture.database.drop();
 });
 
-test("a walk in any order sees each row once, also rows of one moment and of one millisecond", async () => {
-  const { merchant, list } = await newMerchant(at);
+test("a walk in any order sees each row once, even if rows share a timestamp or a millisecond", async () => {
+  const { merchant, list } = await newMerchant(fixture);
   const ids: string[] = [];
   for (let count = 0; count < 23; count++) {
-    const moment = `2026-01-20T10:00:00.00${Math.floor(count / 10)}${String(count % 10).repeat(count % 2)}Z`;
-    ids.push(await insertAction(at.database.db, merchant, { createdAt: moment, executedAt: moment }));
+    const time = `2026-01-20T10:00:00.00${Math.floor(count / 10)}${String(count % 10).repeat(count % 2)}Z`;
+    ids.push(await insertAction(fixture.database.db, merchant, { createdAt: time, executedAt: time }));
   }
   for (const orderBy of ["created_at", "executed_at", "updated_at"])
     for (const orderDirection of ["asc", "desc"])
@@ -39,10 +39,10 @@ test("a walk in any order sees each row once, also rows of one moment and of one
   assert.deepEqual(await walkPages(list, { pageSize: "4" }), forward.toReversed());
 });
 
-test("pageSize: 100 when it is absent, below 1 or above 100; a 400 when it is no integer", async () => {
-  const { merchant, get, list } = await newMerchant(at);
+test("pageSize is 100 when it is absent, below 1 or above 100, and gets a 400 when it is no integer", async () => {
+  const { merchant, get, list } = await newMerchant(fixture);
   for (let count = 0; count < 102; count++)
-    await insertAction(at.database.db, merchant, { createdAt: secondsToTime(count) });
+    await insertAction(fixture.database.db, merchant, { createdAt: secondsToTime(count) });
   for (const query of [
     {},
     { pageSize: "" },
@@ -57,16 +57,16 @@ test("pageSize: 100 when it is absent, below 1 or above 100; a 400 when it is no
     assert.equal(violatedField(await get({ pageSize })), "pageSize", pageSize);
 });
 
-test("totalSize is counted once per walk, and filters of the token hold while pageSize may change", async () => {
-  const { merchant, list } = await newMerchant(at);
+test("totalSize is counted once per walk, the token's filters apply, and pageSize can change", async () => {
+  const { merchant, list } = await newMerchant(fixture);
   for (let count = 0; count < 6; count++)
-    await insertAction(at.database.db, merchant, {
+    await insertAction(fixture.database.db, merchant, {
       createdAt: secondsToTime(count),
       currency: count % 2 ? "EUR" : "USD",
     });
   const first = await list({ currency: "EUR", pageSize: "1", orderDirection: "asc" });
   assert.equal(first.totalSize, 3);
-  await insertAction(at.database.db, merchant, { createdAt: secondsToTime(50) });
+  await insertAction(fixture.database.db, merchant, { createdAt: secondsToTime(50) });
   const next = await list({ pageToken: first.nextPageToken, pageSize: "2" });
   assert.equal(next.totalSize, 3);
   assert.deepEqual(
@@ -85,10 +85,13 @@ test("totalSize is counted once per walk, and filters of the token hold while pa
   assert.deepEqual([last.recoveryActions.length, last.nextPageToken, last.totalSize], [1, "", 3]);
 });
 
-test("a token with other filters or another order is a 400 that names the parameter", async () => {
-  const { merchant, get, list } = await newMerchant(at);
+test("a token with a different filter or order gets a 400 that names the parameter", async () => {
+  const { merchant, get, list } = await newMerchant(fixture);
   for (let count = 0; count < 3; count++)
-    await insertAction(at.database.db, merchant, { createdAt: secondsToTime(count), executedAt: secondsToTime(count) });
+    await insertAction(fixture.database.db, merchant, {
+      createdAt: secondsToTime(count),
+      executedAt: secondsToTime(count),
+    });
   const { nextPageToken: pageToken } = await list({
     pageSize: "1",
     currency: "EUR",
@@ -108,11 +111,11 @@ test("a token with other filters or another order is a 400 that names the parame
   await list({ pageToken, executedAfter: "2026-01-01T01:00:00+01:00" });
 });
 
-test("a token that was changed, is another merchant's, or is a day old, is a 400", async () => {
-  const { merchant, get, list } = await newMerchant(at);
-  const other = await newMerchant(at);
+test("a token gets a 400 when it was changed, belongs to another merchant or is a day old", async () => {
+  const { merchant, get, list } = await newMerchant(fixture);
+  const other = await newMerchant(fixture);
   for (let count = 0; count < 3; count++)
-    await insertAction(at.database.db, merchant, { createdAt: secondsToTime(count) });
+    await insertAction(fixture.database.db, merchant, { createdAt: secondsToTime(count) });
   const { nextPageToken: token } = await list({ pageSize: "1" });
   const [payload, signature] = token.split(".") as [string, string];
   const richer = Buffer.from(Buffer.from(payload, "base64url").toString().replace('"total":3', '"total":9')).toString(
@@ -137,21 +140,21 @@ test("a token that was changed, is another merchant's, or is a day old, is a 400
   ];
   for (const pageToken of wrong) assert.equal(violatedField(await get({ pageToken })), "pageToken", pageToken);
   assert.equal(violatedField(await other.get({ pageToken: token })), "pageToken");
-  at.clock.realMs += 24 * 3_600_000 - 1;
+  fixture.clock.realMs += 24 * 3_600_000 - 1;
   await list({ pageToken: token });
-  at.clock.realMs += 1;
+  fixture.clock.realMs += 1;
   assert.equal(violatedField(await get({ pageToken: token })), "pageToken");
   assert.equal((await list({ pageToken: "" })).recoveryActions.length, 3);
 });
 
-test("a token of the former key goes on while that key is kept, under the new key from then on", async () => {
-  const { merchant, apiKey, list } = await newMerchant(at);
+test("a token signed with the former key works while that key is kept, and the next token is signed with the new key", async () => {
+  const { merchant, apiKey, list } = await newMerchant(fixture);
   for (let count = 0; count < 4; count++)
-    await insertAction(at.database.db, merchant, { createdAt: secondsToTime(count) });
+    await insertAction(fixture.database.db, merchant, { createdAt: secondsToTime(count) });
   const { nextPageToken: pageToken } = await list({ pageSize: "1" });
   const [former, newer] = [Buffer.alloc(32, 7), Buffer.alloc(32, 8)];
   const under = async (keys: readonly Buffer[], token: string) => {
-    const api = await testApi(at.database.db, at.clock, { tokenKeys: keys });
+    const api = await testApi(fixture.database.db, fixture.clock, { tokenKeys: keys });
     const url = `/v1/recovery_actions?pageSize=1&pageToken=${token}`;
     const reply = await api.http.inject({ url, headers: { authorization: `Bearer ${apiKey}` } });
     await api.close();
@@ -162,35 +165,35 @@ test("a token of the former key goes on while that key is kept, under the new ke
   assert.equal(next.json().recoveryActions[0].createdAt, secondsToTime(2));
   assert.equal((await under([newer], next.json().nextPageToken)).statusCode, 200);
   assert.equal(violatedField(await under([newer], pageToken)), "pageToken");
-  // Keys that follow from a secret key are kept until that key is removed.
-  const follows = (key: Buffer) => pageTokenKeys(["default"], [key])[0];
-  assert.deepEqual(pageTokenKeys(["default", former], [newer, former]), [follows(newer), follows(former), former]);
+  // Derived keys are valid until their secret key is removed.
+  const derived = (key: Buffer) => pageTokenKeys(["default"], [key])[0];
+  assert.deepEqual(pageTokenKeys(["default", former], [newer, former]), [derived(newer), derived(former), former]);
 });
 
 for (const orderBy of ["created_at", "executed_at"])
-  test(`an ascending walk by ${orderBy} misses nothing while writers come and go and one holds its transaction`, async () => {
-    const { merchant, list } = await newMerchant(at);
+  test(`an ascending walk by ${orderBy} misses no action while others are written and one transaction stays open`, async () => {
+    const { merchant, list } = await newMerchant(fixture);
     const written: string[] = [];
-    // As the writers of the service do: take the merchant's clock, write at its moment, commit.
+    // Writes as the service does: locks the merchant's clock, writes with its time, commits.
     const write = (now: string, held: Promise<void> = Promise.resolve()) =>
-      at.database.db.transaction(async (tx) => {
-        const moment = (await advanceMerchantClock(tx, merchant.id, new Date(now))).toISOString();
-        written.push(await insertAction(tx, merchant, { createdAt: moment, executedAt: moment }));
+      fixture.database.db.transaction(async (tx) => {
+        const time = (await advanceMerchantClock(tx, merchant.id, new Date(now))).toISOString();
+        written.push(await insertAction(tx, merchant, { createdAt: time, executedAt: time }));
         await held;
       });
     for (let count = 0; count < 5; count++) await write(secondsToTime(count));
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    // The walk comes to the end of what is committed while one has written its row, and others want to write later ones.
+    // The walk reaches the last committed row while one transaction is open and others wait to write later rows.
     const holding = write(secondsToTime(6), held);
     while (written.length < 6) await new Promise((resolve) => setTimeout(resolve, 5));
     const waiting = [write(secondsToTime(9)), write(secondsToTime(3)), write(secondsToTime(8))];
     const seen: unknown[] = [];
     const query = { orderBy, orderDirection: "asc", pageSize: "2" };
     let pageToken = "";
-    for (let taken = 0; seen.length < 9; ) {
+    for (let seenOfPage = 0; seen.length < 9; ) {
       const { recoveryActions, nextPageToken } = await list({ ...query, pageToken });
-      seen.push(...recoveryActions.slice(taken).map(({ id }) => id));
-      taken = nextPageToken === "" ? recoveryActions.length : 0;
+      seen.push(...recoveryActions.slice(seenOfPage).map(({ id }) => id));
+      seenOfPage = nextPageToken === "" ? recoveryActions.length : 0;
       if (nextPageToken !== "") pageToken = nextPageToken;
       else {
         release();

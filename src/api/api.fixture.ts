@@ -1,4 +1,4 @@
-// The start of this module's tests: an API over a real database, with clocks in the test's hands.
+// Setup for API tests, with clocks that the test controls.
 import { randomBytes } from "node:crypto";
 import { Writable } from "node:stream";
 import { pino } from "pino";
@@ -12,7 +12,6 @@ import type { Database } from "../postgres/database.ts";
 import { insertMerchant } from "../tables/merchants.ts";
 import { createApi } from "./server.ts";
 
-/** A record that is taken. */
 export const INVOICE = {
   id: "in_1",
   state: "INVOICE_STATE_PAID",
@@ -34,7 +33,6 @@ export const testClock = (): TestClock => ({
   monotonicMs: 0,
 });
 
-/** A UUIDv7 with this time. */
 export function uuidv7(timeMs: number): string {
   const bytes = randomBytes(16);
   bytes.writeUIntBE(timeMs, 0, 6);
@@ -53,7 +51,6 @@ export const testPorts = (clock: TestClock): Ports => ({
   newId: () => uuidv7(clock.serviceMs),
 });
 
-/** Store a merchant with these settings. */
 export async function testMerchant(db: Database, ports: Ports, settings: Partial<Merchant> = {}): Promise<Merchant> {
   const merchant: Merchant = {
     ...MERCHANT_DEFAULTS,
@@ -76,14 +73,13 @@ export const testKey = (
   permissions: readonly Permission[] = PERMISSIONS,
 ) => createApiKey(db, { merchantId: merchant.id, permissions }, ports);
 
-/** A batch that the API handed on. */
 export interface IngestedBatch {
   kind: string;
   merchantId: string;
   records: unknown[];
 }
 
-/** An API whose ingest only takes notes, and whose log lines are kept. */
+/** The ingest of this API only records its batches. `lines` collects the log. */
 export async function testApi(db: Database, clock: TestClock, options: Partial<ApiOptions> = {}) {
   const ports = testPorts(clock);
   const ingested: IngestedBatch[] = [];
@@ -101,8 +97,8 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
     },
   });
   const api = await createApi({
-    everyone: db,
-    walled: { of: () => db, close: async () => {} },
+    allTenantsDb: db,
+    tenantDb: { of: () => db, close: async () => {} },
     owner: db,
     ports,
     log: pino({ level: "debug" }, destination),
@@ -124,7 +120,7 @@ export async function testApi(db: Database, clock: TestClock, options: Partial<A
       requestFinished() {},
       recordsIngested() {},
       requestsUnlogged() {},
-      requestOfNobody() {},
+      unauthenticatedRequest() {},
       connectionRefused() {},
     },
     ...options,

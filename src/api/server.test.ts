@@ -34,7 +34,7 @@ const post = (path: string, body: unknown, headers: Record<string, string> = jso
   });
 const ingest = (body: unknown, headers?: Record<string, string>) => post("/ingest/v1/invoices", body, headers);
 
-test("a batch is handed on with its merchant, and the reply carries the requestId", async () => {
+test("a batch is passed to ingest with its merchant, and the reply holds the requestId", async () => {
   const reply = await ingest(BATCH);
   assert.equal(reply.statusCode, 200);
   const { requestId } = reply.json();
@@ -56,7 +56,7 @@ test("a batch is handed on with its merchant, and the reply carries the requestI
   });
 });
 
-test("subscriptions and transactions have operations of their own", async () => {
+test("subscriptions and transactions have their own operations", async () => {
   const subscriptions = [{ ...INVOICE, state: "SUBSCRIPTION_STATE_ACTIVE" }];
   assert.equal((await post("/ingest/v1/subscriptions", { subscriptions })).statusCode, 200);
   const transactions = [{ ...INVOICE, state: "TRANSACTION_STATE_PAID", invoiceId: "in_1" }];
@@ -67,7 +67,7 @@ test("subscriptions and transactions have operations of their own", async () => 
   );
 });
 
-test("an ingest error is the status, a message that names the place, and no details", async () => {
+test("an ingest error has the status, a message that names the field, and no details", async () => {
   const reply = await ingest({ invoices: [INVOICE, { ...INVOICE, amount: "5" }] });
   assert.equal(reply.statusCode, 400);
   assert.deepEqual(reply.json(), {
@@ -78,7 +78,7 @@ test("an ingest error is the status, a message that names the place, and no deta
   assert.match(String(reply.headers["x-request-id"]), /^req_/);
 });
 
-test("a caller without a good key gets a 401 before anything else is looked at", async () => {
+test("a request without a valid key gets a 401 before anything else is checked", async () => {
   const wrong = [
     {},
     { authorization: "Basic dTpw" },
@@ -96,7 +96,7 @@ test("a caller without a good key gets a 401 before anything else is looked at",
   }
 });
 
-test("a key without the permission gets a 403", async () => {
+test("a request whose key lacks the permission gets a 403", async () => {
   const { apiKey } = await testKey(database.db, api.ports, merchant, ["ingest:invoices"]);
   assert.equal((await ingest(BATCH, jsonHeaders(apiKey))).statusCode, 200);
   const replies = [
@@ -113,7 +113,7 @@ test("a key without the permission gets a 403", async () => {
   }
 });
 
-test("the limit of a merchant refuses what is beyond it, and says when to come again", async () => {
+test("a request above the rate limit gets a 429 that says when to retry", async () => {
   const slow = await testMerchant(database.db, api.ports, { ratePerSecond: 2, rateBurst: 3 });
   const { apiKey } = await testKey(database.db, api.ports, slow);
   const first = await ingest(BATCH, jsonHeaders(apiKey));
@@ -130,33 +130,37 @@ test("the limit of a merchant refuses what is beyond it, and says when to come a
   clock.realMs += 500;
   assert.equal((await ingest(BATCH, jsonHeaders(apiKey))).statusCode, 200);
   assert.equal((await ingest(BATCH, jsonHeaders(apiKey))).statusCode, 429);
-  assert.equal((await ingest(BATCH)).statusCode, 200, "other merchants do not notice");
+  assert.equal((await ingest(BATCH)).statusCode, 200, "other merchants are not affected");
 });
 
-test("who sends many wrong keys waits, from that address; keys that were good before go on", async () => {
-  const own = await testApi(database.db, clock);
+test("an address that sends many invalid keys is throttled, and keys that were valid before still work from it", async () => {
+  const freshApi = await testApi(database.db, clock);
   const from = async (address: string, key: string) => {
     const headers = { ...bearer(key), "x-forwarded-for": address };
-    const { statusCode, headers: told } = await own.http.inject({ url: "/v1/recovery_actions", headers });
-    return [statusCode, told["retry-after"]];
+    const reply = await freshApi.http.inject({ url: "/v1/recovery_actions", headers });
+    return [reply.statusCode, reply.headers["retry-after"]];
   };
-  const [known, other] = [
-    await testKey(database.db, own.ports, merchant),
-    await testKey(database.db, own.ports, merchant),
+  const [usedBefore, other] = [
+    await testKey(database.db, freshApi.ports, merchant),
+    await testKey(database.db, freshApi.ports, merchant),
   ];
-  assert.deepEqual(await from("203.0.113.9", known.apiKey), [200, undefined]);
+  assert.deepEqual(await from("203.0.113.9", usedBefore.apiKey), [200, undefined]);
   for (let count = 0; count < 30; count++)
     assert.deepEqual(await from("203.0.113.9", `dln_live_${count}`), [401, undefined]);
   assert.deepEqual(await from("203.0.113.9", "dln_live_30"), [429, "2"]);
-  assert.deepEqual(await from("203.0.113.9", other.apiKey), [429, "2"], "a right guess looks like a wrong one");
-  assert.deepEqual(await from("203.0.113.9", known.apiKey), [200, undefined]);
+  assert.deepEqual(
+    await from("203.0.113.9", other.apiKey),
+    [429, "2"],
+    "a valid key gets the same answer as an invalid one",
+  );
+  assert.deepEqual(await from("203.0.113.9", usedBefore.apiKey), [200, undefined]);
   assert.deepEqual(await from("203.0.113.10", other.apiKey), [200, undefined]);
   clock.monotonicMs += 2_000;
   assert.deepEqual(await from("203.0.113.9", "dln_live_30"), [401, undefined]);
-  await own.close();
+  await freshApi.close();
 });
 
-test("other content types and encodings are a 415, before the body is looked at", async () => {
+test("an unsupported content type or encoding gets a 415 before the body is read", async () => {
   for (const type of [
     "text/plain",
     "application/json; charset=utf-16",
@@ -174,13 +178,13 @@ test("other content types and encodings are a 415, before the body is looked at"
     assert.equal((await ingest(BATCH, { ...bearer(), "content-type": type })).statusCode, 200);
 });
 
-test("a body over 2 MiB is a 413, also when its length is not said", async () => {
+test("a body over 2 MiB gets a 413", async () => {
   const reply = await ingest(" ".repeat(2 * 1024 * 1024 + 1));
   assert.equal(reply.statusCode, 413);
   assert.deepEqual(reply.json(), { code: 413, message: "the body must not be larger than 2097152 bytes", details: [] });
 });
 
-test("unknown paths are a 404, known ones with another method a 405 that names the methods", async () => {
+test("an unknown path gets a 404, and an unsupported method gets a 405 that names the supported ones", async () => {
   for (const url of [
     "/",
     "/v1",
@@ -212,50 +216,50 @@ test("unknown paths are a 404, known ones with another method a 405 that names t
   assert.equal(options.headers.allow, "GET, HEAD, OPTIONS");
 });
 
-test("HEAD of the listing answers as GET does, without the body", async () => {
+test("HEAD of the list is answered like GET, without the body", async () => {
   const reply = await api.http.inject({ method: "HEAD", url: "/v1/recovery_actions", headers: bearer() });
   assert.equal(reply.statusCode, 200);
   assert.equal(reply.body, "");
   assert.equal((await api.http.inject({ method: "HEAD", url: "/v1/recovery_actions" })).statusCode, 401);
 });
 
-test("a path that can't be decoded is a 400", async () => {
+test("a path that cannot be decoded gets a 400", async () => {
   for (const url of ["/%", "/%zz", "/v1/%ff"]) {
     const reply = await api.http.inject({ url });
     assert.equal(reply.statusCode, 400, url);
-    assert.deepEqual(reply.json(), { code: 400, message: "the path can't be read", details: [] });
+    assert.deepEqual(reply.json(), { code: 400, message: "the path is malformed", details: [] });
     assert.match(String(reply.headers["x-request-id"]), /^req_/);
   }
 });
 
-test("health, readiness and address ranges need no key", async () => {
+test("health, readiness and address ranges are served without a key", async () => {
   const begin = api.lines.length;
   assert.deepEqual((await api.http.inject("/healthz")).json(), { status: "ok" });
   const levels = api.lines.slice(begin).map((line) => JSON.parse(line).level);
-  assert.deepEqual(levels, [20], "a balancer asks each second, and its lines would hide all others");
+  assert.deepEqual(levels, [20], "health checks are logged at debug level");
   assert.deepEqual((await api.http.inject("/readyz")).json(), { status: "ready" });
   assert.deepEqual((await api.http.inject("/network.json")).json(), { egressRanges: ["203.0.113.0/24"] });
 });
 
-test("behind a proxy a request that came to it by http is a 400, also with a good key", async () => {
+test("a request that reached the proxy over http gets a 400, even with a valid key", async () => {
   const reply = await ingest(BATCH, { ...jsonHeaders(), "x-forwarded-proto": "http" });
   assert.equal(reply.statusCode, 400);
-  assert.match(reply.json().message, /^this service takes HTTPS only/);
+  assert.match(reply.json().message, /^this service accepts HTTPS only/);
   assert.equal((await ingest(BATCH, { ...jsonHeaders(), "x-forwarded-proto": "https" })).statusCode, 200);
 });
 
-test("what is not ready says why, and when to ask again", async () => {
-  const waiting = await testApi(database.db, clock, {
+test("a service that is not ready answers with the reason and Retry-After", async () => {
+  const unreadyApi = await testApi(database.db, clock, {
     ready: async () => ({ ok: false, problems: ["the database is out of reach"] }),
   });
-  const reply = await waiting.http.inject("/readyz");
+  const reply = await unreadyApi.http.inject("/readyz");
   assert.equal(reply.statusCode, 503);
   assert.equal(reply.headers["retry-after"], "1");
   assert.deepEqual(reply.json(), { code: 503, message: "not ready: the database is out of reach", details: [] });
-  await waiting.close();
+  await unreadyApi.close();
 });
 
-test("neither keys nor bodies are logged, and each request leaves one line", async () => {
+test("each request leaves one log line, without keys or bodies", async () => {
   api.lines.length = 0;
   const replies = [
     await ingest(BATCH),
@@ -274,7 +278,7 @@ test("neither keys nor bodies are logged, and each request leaves one line", asy
   assert.equal(finished[1].status, 400);
 });
 
-test("a currency that ISO 4217 does not know is taken, and flagged in the log", async () => {
+test("a currency that is not in ISO 4217 is accepted and logged", async () => {
   api.lines.length = 0;
   await ingest({ invoices: [INVOICE, { ...INVOICE, id: "in_2", currency: "ZZQ" }] });
   const lines = api.lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "currency.unknown");

@@ -12,7 +12,7 @@ import { limitConnections } from "../http/connection-limits.ts";
 import { ApiError } from "../http/errors.ts";
 import { refuseForwardedHttp } from "../http/forwarded-proto.ts";
 import { BODY_BYTES_MAX, originFormOf, refuseAmbiguousFraming, refuseUnsupportedVersion } from "../http/framing.ts";
-import { healthzRoute } from "../http/healthz.ts";
+import { healthzRoute, readyzRoute } from "../http/health-routes.ts";
 import { createInFlightRequests } from "../http/in-flight.ts";
 import { createInvalidKeyThrottle } from "../http/invalid-key-throttle.ts";
 import { createListener, type Listening, listen } from "../http/listener.ts";
@@ -20,7 +20,6 @@ import { networkRoute } from "../http/network-route.ts";
 import { answerNotFound } from "../http/not-found.ts";
 import { createRateLimit, type RateLimit } from "../http/rate-limit.ts";
 import { readBody } from "../http/read-body.ts";
-import { readyzRoute } from "../http/readyz.ts";
 import { CALLER_REQUEST_ID, callerRequestId } from "../http/request-id.ts";
 import { createRequestLog, isLogged, logEntryOf, malformedLogEntryOf, type RequestLog } from "../http/request-log.ts";
 import { isSlowBodyAllowed } from "../http/slow-body.ts";
@@ -33,25 +32,23 @@ import { docsRoutes } from "./docs/docs-routes.ts";
 export interface RunningApi {
   http: FastifyInstance;
   listen(on: { host: string; port: number }): Promise<{ port: number }>;
-  /** Accept no more requests, finish those in flight, write what is still in memory. */
+  /** Accepts no more requests, finishes those in flight, and flushes everything in memory. */
   close(): Promise<void>;
 }
 
 const KEYRING_FLUSH_MS = 10_000;
-/** For so long others may miss what a process took ahead of its rate limits. */
+/** Other processes miss unneeded prefetched tokens for at most this long. */
 const RATE_LIMIT_SETTLE_MS = 1_000;
-/** A request is in the log within about so long. */
 const REQUEST_LOG_FLUSH_MS = 1_000;
 
-/** The inbound API, ready for `inject` and `listen`. */
 export async function createApi(options: ApiOptions): Promise<RunningApi> {
-  const { everyone, owner, ports, log } = options;
-  const keyring = createKeyring(everyone, ports);
-  const rateLimit = createRateLimit(everyone, ports);
-  const door: CallerChecks = {
+  const { allTenantsDb, owner, ports, log } = options;
+  const keyring = createKeyring(allTenantsDb, ports);
+  const rateLimit = createRateLimit(allTenantsDb, ports);
+  const callerChecks: CallerChecks = {
     keyring,
     rateLimit,
-    strangers: createInvalidKeyThrottle(ports.monotonicMs),
+    invalidKeyThrottle: createInvalidKeyThrottle(ports.monotonicMs),
     inFlight: createInFlightRequests(),
     networkOf({ raw }) {
       const address = clientAddress(raw, options.trustedProxies, options.tls === "proxy");
@@ -60,25 +57,25 @@ export async function createApi(options: ApiOptions): Promise<RunningApi> {
   };
   let closing = false;
   const requestLog = createRequestLog(
-    everyone,
+    allTenantsDb,
     owner,
     ports,
     log,
     (count) => options.metrics.requestsUnlogged(count),
-    () => options.metrics.requestOfNobody(),
+    () => options.metrics.unauthenticatedRequest(),
   );
   const http = createHttpServer(options, requestLog, () => closing);
-  const api: Api = { ...options, http, requires: (permission) => requirePermission(permission, door) };
-  for (const route of options.operations === false ? UNAUTHENTICATED_ROUTES : ROUTES) route(api);
+  const api: Api = { ...options, http, requires: (permission) => requirePermission(permission, callerChecks) };
+  for (const route of options.servesOperations === false ? UNAUTHENTICATED_ROUTES : ROUTES) route(api);
   if (options.pages) await http.register(options.pages.routes);
   await http.ready();
 
-  const flushing = setInterval(() => flushKeyring(keyring, log), KEYRING_FLUSH_MS);
-  flushing.unref();
-  const settling = setInterval(() => settleRateLimit(rateLimit, log), RATE_LIMIT_SETTLE_MS);
-  settling.unref();
-  const logging = setInterval(() => requestLog.flush(), REQUEST_LOG_FLUSH_MS);
-  logging.unref();
+  const keyringTimer = setInterval(() => flushKeyring(keyring, log), KEYRING_FLUSH_MS);
+  keyringTimer.unref();
+  const rateLimitTimer = setInterval(() => settleRateLimit(rateLimit, log), RATE_LIMIT_SETTLE_MS);
+  rateLimitTimer.unref();
+  const requestLogTimer = setInterval(() => requestLog.flush(), REQUEST_LOG_FLUSH_MS);
+  requestLogTimer.unref();
   let listening: Listening | undefined;
   return {
     http,
@@ -88,13 +85,13 @@ export async function createApi(options: ApiOptions): Promise<RunningApi> {
     },
     async close() {
       closing = true;
-      clearInterval(flushing);
-      clearInterval(settling);
-      clearInterval(logging);
+      clearInterval(keyringTimer);
+      clearInterval(rateLimitTimer);
+      clearInterval(requestLogTimer);
       await listening?.close();
       await http.close();
       await flushKeyring(keyring, log);
-      await rateLimit.close().catch(() => {}); // what is not given back now flows in again within a second
+      await rateLimit.close().catch(() => {}); // the rest is refilled within a second
       await requestLog.flush();
     },
   };
@@ -117,14 +114,14 @@ const ROUTES = [
   ...UNAUTHENTICATED_ROUTES,
 ];
 
-/** Routes that only ask whether the service lives. */
+/** Successful health checks are logged at debug level, because they arrive every second. */
 const PROBE_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
-function createHttpServer(
-  { ports, log, tls, trustedProxies, connectionsPerAddress, metrics, pages }: ApiOptions,
-  requestLog: RequestLog,
-  isClosing: () => boolean,
-): FastifyInstance {
+type FinishRequest = (request: FastifyRequest, reply: FastifyReply) => void;
+
+function createHttpServer(options: ApiOptions, requestLog: RequestLog, isClosing: () => boolean): FastifyInstance {
+  const { ports, log, tls, trustedProxies, connectionsPerAddress, metrics, pages } = options;
+  const finish: FinishRequest = (request, reply) => finishRequest(options, requestLog, request, reply);
   const http = Fastify({
     loggerInstance: log,
     requestIdHeader: false,
@@ -150,49 +147,67 @@ function createHttpServer(
       );
     },
     frameworkErrors(_error, request, reply) {
-      answerError(new ApiError(400, "the path can't be read"), request as FastifyRequest, reply as FastifyReply);
-      finished(request as FastifyRequest, reply as FastifyReply); // no hook runs for these
+      answerError(new ApiError(400, "the path is malformed"), request as FastifyRequest, reply as FastifyReply);
+      finish(request as FastifyRequest, reply as FastifyReply); // Fastify runs no hooks for these errors
     },
   }) as unknown as FastifyInstance;
-
-  function finished(request: FastifyRequest, reply: FastifyReply) {
-    request.isOver = true;
-    const { monotonicMs, now } = request.began ?? { monotonicMs: ports.monotonicMs(), now: ports.now() };
-    const ms = ports.monotonicMs() - monotonicMs;
-    const route = request.routeOptions.url ?? "unknown";
-    metrics.requestFinished(route, request.method, reply.statusCode, ms);
-    if (isLogged(request, reply)) requestLog.add(logEntryOf(request, reply, route, ms, now));
-    // A balancer asks each second, and its lines would hide all others.
-    const level = PROBE_PATHS.has(route) && reply.statusCode < 500 ? "debug" : "info";
-    request.log[level](
-      {
-        method: request.method,
-        route,
-        status: reply.statusCode,
-        ms: Math.round(ms * 100) / 100,
-        merchantId: request.caller?.merchant.id,
-        keyId: request.caller?.key.id,
-        callerRequestId: request.callerRequestId ?? undefined,
-        records: request.records ?? undefined,
-        stored: request.stored ?? undefined,
-        older: request.older || undefined,
-        said: request.said ?? undefined,
-      },
-      "request.finished",
-    );
-  }
-  function unheard(request: FastifyRequest, reply: FastifyReply) {
-    if (request.isOver) return;
-    request.said ??= "the caller was gone before it was answered";
-    finished(request, reply);
-  }
-  for (const name of ["began", "caller", "records", "stored", "older", "said", "callerRequestId", "page", "isOver"])
-    http.decorateRequest(name, null);
+  for (const name of REQUEST_DECORATIONS) http.decorateRequest(name, null);
   http.removeAllContentTypeParsers();
   http.addContentTypeParser("application/json", (_request, payload, done) => readBody(payload, done));
-  // None of these waits for anything, so none makes a promise.
+  addHooks(http, options, finish, isClosing);
+  http.setErrorHandler(answerError);
+  http.setNotFoundHandler((request, reply) => answerUnknownRoute(http, request, reply, pages));
+  return http;
+}
+
+const REQUEST_DECORATIONS = [
+  "startedAt",
+  "caller",
+  "records",
+  "stored",
+  "older",
+  "errorMessage",
+  "callerRequestId",
+  "page",
+  "isFinished",
+];
+
+/** Records the end of a request in the metrics and both logs. */
+function finishRequest(
+  { ports, metrics }: ApiOptions,
+  requestLog: RequestLog,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
+  request.isFinished = true;
+  const { monotonicMs, now } = request.startedAt ?? { monotonicMs: ports.monotonicMs(), now: ports.now() };
+  const ms = ports.monotonicMs() - monotonicMs;
+  const route = request.routeOptions.url ?? "unknown";
+  metrics.requestFinished(route, request.method, reply.statusCode, ms);
+  if (isLogged(request, reply)) requestLog.add(logEntryOf(request, reply, route, ms, now));
+  const level = PROBE_PATHS.has(route) && reply.statusCode < 500 ? "debug" : "info";
+  request.log[level](
+    {
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      ms: Math.round(ms * 100) / 100,
+      merchantId: request.caller?.merchant.id,
+      keyId: request.caller?.key.id,
+      callerRequestId: request.callerRequestId ?? undefined,
+      records: request.records ?? undefined,
+      stored: request.stored ?? undefined,
+      older: request.older || undefined,
+      said: request.errorMessage ?? undefined,
+    },
+    "request.finished",
+  );
+}
+
+/** No hook waits, so they use callbacks instead of promises. */
+function addHooks(http: FastifyInstance, { ports, tls }: ApiOptions, finish: FinishRequest, isClosing: () => boolean) {
   http.addHook("onRequest", (request, reply, done) => {
-    request.began = { monotonicMs: ports.monotonicMs(), now: ports.now() };
+    request.startedAt = { monotonicMs: ports.monotonicMs(), now: ports.now() };
     reply.header("x-request-id", request.id);
     request.callerRequestId = callerRequestId(request);
     if (request.callerRequestId !== null) reply.header(CALLER_REQUEST_ID, request.callerRequestId);
@@ -205,26 +220,28 @@ function createHttpServer(
     if (request.headers.expect !== undefined) reply.raw.writeContinue();
     done(null, payload);
   });
+  const finishDisconnected: FinishRequest = (request, reply) => {
+    if (request.isFinished) return;
+    request.errorMessage ??= "the client disconnected before the response";
+    finish(request, reply);
+  };
   http.addHook("onSend", (request, reply, payload, done) => {
-    // A kept-alive connection must end with this answer, else closing waits for its client.
+    // Otherwise, closing would wait for kept-alive connections.
     if (isClosing()) reply.header("connection", "close");
-    // Whoever asked may be gone, or go before the answer is sent: then nobody says that it was.
-    if (reply.raw.destroyed) unheard(request, reply);
-    else reply.raw.once("close", () => unheard(request, reply));
+    // If the client disconnects first, `onResponse` does not run.
+    if (reply.raw.destroyed) finishDisconnected(request, reply);
+    else reply.raw.once("close", () => finishDisconnected(request, reply));
     done(null, payload);
   });
   http.addHook("onResponse", (request, reply, done) => {
-    finished(request, reply);
+    finish(request, reply);
     done();
   });
-  http.setErrorHandler(answerError);
-  http.setNotFoundHandler((request, reply) => answerUnknownRoute(http, request, reply, pages));
-  return http;
 }
 
 const METHODS = ["GET", "HEAD", "POST"] as const;
 
-/** 404, or 405 with the methods that the path knows. */
+/** Answers with 404, or with 405 and the supported methods. */
 function answerUnknownRoute(
   http: FastifyInstance,
   request: FastifyRequest,
@@ -236,5 +253,5 @@ function answerUnknownRoute(
   if (allowed.length === 0) return answerNotFound(pages, request, reply);
   const allow = [...allowed, "OPTIONS"].join(", ");
   if (request.method === "OPTIONS") return reply.code(204).header("allow", allow).send();
-  throw new ApiError(405, `this path takes ${allow} only`, { headers: { allow } });
+  throw new ApiError(405, `this path supports ${allow} only`, { headers: { allow } });
 }

@@ -28,7 +28,7 @@ const rotate = (keyId: string, overlapMs: number) =>
     return rotateApiKey(tx, former, overlapMs, { madeBy: "ada@example.com" }, ports);
   });
 
-test("a rotation tells when the former key ends: never later than it would have, and at once without an overlap", async () => {
+test("a rotation ends the former key after the overlap, or at its expiry if that is earlier", async () => {
   for (const [lifeMs, overlapMs, endsMs] of [
     [undefined, HOUR_MS, HOUR_MS],
     [30 * 60_000, HOUR_MS, 30 * 60_000],
@@ -45,8 +45,8 @@ test("a rotation tells when the former key ends: never later than it would have,
   }
 });
 
-test("a key that has ended has no next key, and the reason is told", async () => {
+test("a rotation is refused when the key has expired", async () => {
   const { keyId } = await newKey(1);
   clock.serviceMs += 1;
-  assert.equal(await rotate(keyId, HOUR_MS), "This key does not work any more.");
+  assert.equal(await rotate(keyId, HOUR_MS), "This key is no longer valid.");
 });

@@ -8,17 +8,15 @@ export interface NewApiKey {
   merchantId: string;
   permissions: readonly Permission[];
   note?: string | undefined;
-  /** From this moment of service time on the key is refused. */
   expiresAt?: Date | undefined;
-  /** Chosen before, so that a form that is sent twice makes one key: the second is refused by the table's key. */
+  /** Chosen by the caller, so that submitting a form twice creates one key: the primary key refuses the second. */
   id?: string | undefined;
-  /** As the audit log names people. */
+  /** The person's name in the audit log. */
   madeBy?: string | undefined;
-  /** The key that it takes the place of. */
   replaces?: string | undefined;
 }
 
-/** Make a key and store its hash. `apiKey` is seen here and never again. */
+/** Creates a key and stores its hash. `apiKey` is never available again. */
 export async function createApiKey(tx: Tx, key: NewApiKey, ports: Ports): Promise<{ keyId: string; apiKey: string }> {
   const apiKey = newApiKeyText(ports.randomBytes);
   const keyId = key.id ?? ports.newId();
@@ -38,7 +36,6 @@ export async function createApiKey(tx: Tx, key: NewApiKey, ports: Ports): Promis
   return { keyId, apiKey };
 }
 
-/** The next key, and when the former one ends: at once, or at this moment of service time. */
 export interface RotatedKey {
   keyId: string;
   apiKey: string;
@@ -46,39 +43,37 @@ export interface RotatedKey {
 }
 
 /**
- * Make a key in place of another: with its permissions and its note, and to live as long as that one was meant to. What was
- * rotated already is not rotated once more: the key in its place is.
+ * Creates a successor with the same permissions, note and lifetime. A key has at most one successor.
  *
- * @param former  held by this transaction
- * @param overlapMs  service time for which the former one still works, if it does not end before; 0: not at all
- * @returns in words why there is no next key, or the next key
+ * @param former  locked by this transaction
+ * @param overlapMs  service time for which the former key stays valid, unless it expires earlier; 0 revokes it at once
+ * @returns the new key, or why it was refused
  */
 export async function rotateApiKey(
   tx: Tx,
   former: ApiKey,
   overlapMs: number,
-  made: Pick<NewApiKey, "id" | "madeBy">,
+  created: Pick<NewApiKey, "id" | "madeBy">,
   ports: Ports,
 ): Promise<RotatedKey | string> {
   const { merchantId, id, permissions, note, createdAt, expiresAt } = former;
   const now = ports.now();
-  if (!isValidAt(former, now)) return "This key does not work any more.";
+  if (!isValidAt(former, now)) return "This key is no longer valid.";
   const successor = await findSuccessor(tx, merchantId, id);
-  if (successor) return `This key was rotated already. Rotate the one in its place, …${successor.lastFour}.`;
+  if (successor) return `This key was already rotated. Rotate its successor, …${successor.lastFour}.`;
   const until = new Date(now.getTime() + overlapMs);
   if (overlapMs === 0) await revokeApiKey(tx, merchantId, id, now);
   const formerEndsAt = (await expireApiKey(tx, merchantId, id, until)) ?? until;
-  const lifeMs = expiresAt === null ? null : expiresAt.getTime() - createdAt.getTime();
+  const lifetimeMs = expiresAt === null ? null : expiresAt.getTime() - createdAt.getTime();
   const key = {
     merchantId,
     permissions,
     note: note ?? undefined,
-    expiresAt: lifeMs === null ? undefined : new Date(now.getTime() + lifeMs),
+    expiresAt: lifetimeMs === null ? undefined : new Date(now.getTime() + lifetimeMs),
     replaces: id,
   };
-  return { ...(await createApiKey(tx, { ...key, ...made }, ports)), formerEndsAt };
+  return { ...(await createApiKey(tx, { ...key, ...created }, ports)), formerEndsAt };
 }
 
-/** Whether a key is taken at this moment of service time. */
 export const isValidAt = ({ revokedAt, expiresAt }: ApiKey, now: Date) =>
   revokedAt === null && (expiresAt === null || expiresAt > now);

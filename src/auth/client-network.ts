@@ -1,14 +1,14 @@
 import ipaddr from "ipaddr.js";
 
 const IPV6_NETWORK_GROUPS = 4;
-/** As some proxies write an address: with its port, and one of IPv6 in brackets. */
+/** Some proxies write an address with its port, and IPv6 in brackets. */
 const ADDRESS_WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/;
 
-/** The one that was asked for last: many requests come over one connection. */
+/** Cached, because many requests arrive over one connection. */
 let lastText = "";
 let lastNetwork = readNetwork(lastText);
 
-/** By what callers are counted: of IPv6 the network, since whoever has one has all its addresses; "unknown" of what is no address. */
+/** Returns the key by which clients are counted: the /64 network for IPv6, the address for IPv4, or "unknown". */
 export function networkOf(text: string): string {
   if (text !== lastText) {
     lastNetwork = readNetwork(text);
@@ -18,9 +18,9 @@ export function networkOf(text: string): string {
 }
 
 function readNetwork(text: string): string {
-  const bare = ADDRESS_WITH_PORT.exec(text)?.slice(1).find(Boolean) ?? text;
-  if (!ipaddr.isValid(bare)) return "unknown";
-  const address = ipaddr.process(bare);
+  const addressText = ADDRESS_WITH_PORT.exec(text)?.slice(1).find(Boolean) ?? text;
+  if (!ipaddr.isValid(addressText)) return "unknown";
+  const address = ipaddr.process(addressText);
   if (address instanceof ipaddr.IPv4) return address.toString();
   return `${address.parts
     .slice(0, IPV6_NETWORK_GROUPS)

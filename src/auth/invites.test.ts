@@ -29,17 +29,16 @@ const aPerson = (email: string): Person => ({
   ...{ zone: "UTC", theme: "system", createdAt: ports.now() },
 });
 
-/** An invite of a merchant of its own, and its link's token. */
 async function createTestInvite(over: { role?: Role; email?: string | null; lifeMs?: number } = {}) {
   const merchant = await testMerchant(db, ports);
-  const asked = { role: "viewer" as const, email: null, lifeMs: INVITE_LIFETIME_MS, madeBy: null, ...over };
-  const { id, token } = await createInvite(db, merchant.id, asked, ports);
+  const settings = { role: "viewer" as const, email: null, lifeMs: INVITE_LIFETIME_MS, madeBy: null, ...over };
+  const { id, token } = await createInvite(db, merchant.id, settings, ports);
   const invite = (await findValidInvite(db, token, ports))!;
   const members = async () => (await membersOf(db, merchant.id)).map(({ email, role }) => `${email} ${role}`);
   return { merchant, id, token, invite, members };
 }
 
-test("a new person joins in the role of the invite, and the audit log says who, from where, and as what", async () => {
+test("a new person joins with the role of the invite, and the audit log records it", async () => {
   const { merchant, invite, token, members } = await createTestInvite({ role: "developer" });
   const ada = aPerson("ada@example.com");
   assert.equal(await acceptInvite(db, invite, ada, true, FROM, ports), null);
@@ -53,7 +52,7 @@ test("a new person joins in the role of the invite, and the audit log says who, 
   });
 });
 
-test("an invite for an address is over for anybody else, who is not made, and works for its owner afterwards", async () => {
+test("an invite for an address refuses another person, creates nobody, and still works for its owner", async () => {
   const { invite, token, members } = await createTestInvite({ email: "grace@example.com" });
   assert.equal(await acceptInvite(db, invite, aPerson("eve@example.com"), true, FROM, ports), "over");
   assert.equal(await findPersonByEmail(db, "eve@example.com"), null);
@@ -63,7 +62,7 @@ test("an invite for an address is over for anybody else, who is not made, and wo
   assert.deepEqual(await members(), ["grace@example.com viewer"]);
 });
 
-test("an invite that was used or taken back meanwhile is over", async () => {
+test("an invite that was used or revoked concurrently is refused", async () => {
   const used = await createTestInvite();
   await acceptInvite(db, used.invite, aPerson("first@example.com"), true, FROM, ports);
   assert.equal(await acceptInvite(db, used.invite, aPerson("second@example.com"), true, FROM, ports), "over");
@@ -75,7 +74,7 @@ test("an invite that was used or taken back meanwhile is over", async () => {
   assert.deepEqual(await revoked.members(), []);
 });
 
-test("nobody joins as a new person under the address of somebody else, and nobody joins twice", async () => {
+test("a new person cannot join under another person's address, and nobody joins twice", async () => {
   const first = await createTestInvite();
   const mary = aPerson("mary@example.com");
   assert.equal(await acceptInvite(db, first.invite, mary, true, FROM, ports), null);
@@ -92,11 +91,11 @@ test("nobody joins as a new person under the address of somebody else, and nobod
   );
   const third = (await findValidInvite(db, token, ports))!;
   assert.equal(await acceptInvite(db, third, mary, false, FROM, ports), "member");
-  assert.ok(await findValidInvite(db, token, ports), "who is a member already uses up no link");
+  assert.ok(await findValidInvite(db, token, ports), "a person who is a member already does not use up the invite");
   assert.deepEqual(await second.members(), ["mary@example.com viewer"]);
 });
 
-test("a link works until its time is over: seven days, or an hour for the first user", async () => {
+test("an invite expires after seven days, or after an hour for the first user", async () => {
   assert.deepEqual([INVITE_LIFETIME_MS, SETUP_INVITE_LIFETIME_MS], [7 * DAY_MS, DAY_MS / 24]);
   const { invite, token } = await createTestInvite();
   clock.realMs += INVITE_LIFETIME_MS - 1;
@@ -107,7 +106,7 @@ test("a link works until its time is over: seven days, or an hour for the first 
   assert.equal(await findValidInvite(db, "no token", ports), null);
 });
 
-test("a database that fails while somebody joins is not taken for a refusal", async () => {
+test("a database error during a join is not reported as a refusal", async () => {
   const { invite } = await createTestInvite();
   const broken = { ...db, transaction: () => Promise.reject(new Error("the database is gone")) };
   await assert.rejects(acceptInvite(broken, invite, aPerson("x@example.com"), true, FROM, ports), /is gone/);

@@ -11,11 +11,10 @@ import { countSignInAttempt } from "../tables/sign-in-counts.ts";
 import { ATTEMPT_WINDOW_MS, hashSubject } from "./sign-in.ts";
 import { hashOfToken, newToken } from "./token.ts";
 
-/** The link that is printed when nobody can sign in yet. */
 export const SETUP_INVITE_LIFETIME_MS = HOUR_MS;
 export const INVITE_LIFETIME_MS = 7 * DAY_MS;
 
-/** Make a link to become a member. The token is seen here and never again. */
+/** Creates an invite. `token` is never available again. */
 export async function createInvite(
   tx: Tx,
   merchantId: string,
@@ -34,7 +33,6 @@ export async function createInvite(
   return { id, token };
 }
 
-/** The invite behind a token while it works. */
 export async function findValidInvite(tx: Tx, token: string, ports: Ports): Promise<Invite | null> {
   const hash = hashOfToken(token);
   const invite = hash && (await findInvite(tx, hash));
@@ -42,23 +40,22 @@ export async function findValidInvite(tx: Tx, token: string, ports: Ports): Prom
   return isOpen ? invite : null;
 }
 
-/** Nobody mistypes more often than this within a quarter of an hour; each try costs as much as a sign-in. */
+/** Each attempt costs as much as a sign-in. */
 const MAX_JOIN_ATTEMPTS = 20;
 
-/** Counts one more try to join by an invite, before a password is looked at or made; false when there were too many. */
+/** Counts an attempt to join, before a password is checked or hashed. Returns false if there were too many. */
 export async function countJoinAttempt(db: Database, { id }: Invite, ports: Ports): Promise<boolean> {
   const realNow = ports.realNow();
   const from = new Date(realNow.getTime() - ATTEMPT_WINDOW_MS);
   return (await countSignInAttempt(db, hashSubject("join", id), realNow, from)) <= MAX_JOIN_ATTEMPTS;
 }
 
-/** Why somebody does not become a member by an invite. */
 export type JoinRefusal = "over" | "member";
 
 /**
- * Make a person a member, as an invite says; or say why not, and let the caller end the transaction.
+ * Adds a person as a member. On a refusal, the caller must roll back.
  *
- * @param how  what the audit log is told beside the role
+ * @param auditDetails  added to the audit log entry
  */
 export async function joinMerchant(
   tx: Tx,
@@ -66,22 +63,22 @@ export async function joinMerchant(
   person: Person,
   address: string,
   ports: Ports,
-  how: Record<string, string> = {},
+  auditDetails: Record<string, string> = {},
 ): Promise<JoinRefusal | null> {
   if (invite.email !== null && invite.email !== person.email) return "over";
   const { merchantId, role } = invite;
   if (!(await useInvite(tx, invite, ports.now(), ports.realNow()))) return "over";
   if (!(await addMember(tx, merchantId, person.id, role, ports.now()))) return "member";
   const actor = { personId: person.id, name: person.email, address };
-  const details = { role, ...how };
+  const details = { role, ...auditDetails };
   await writeAuditEntry(tx, merchantId, actor, { deed: "member.joined", object: person.email, details }, ports);
   return null;
 }
 
 /**
- * Become a member: a person who is known, or a new one.
+ * Adds a new or existing person as a member, in a transaction.
  *
- * @returns why not, or null
+ * @returns why it was refused, or null
  */
 export async function acceptInvite(
   db: Database,
@@ -104,5 +101,5 @@ export async function acceptInvite(
   return outcome.reason;
 }
 
-/** Ends the transaction, so that the invite and the people are as they were. */
+/** Rolls back the transaction. */
 class InviteRefused extends Error {}

@@ -9,7 +9,7 @@ import { createKeyring } from "./keyring.ts";
 const { db, drop } = await createTestDatabase();
 after(() => drop());
 
-test("a key whose row is gone is refused, and who goes on calling with it has no other key read again", async () => {
+test("a deleted key is refused, and further calls with it refresh no other key", async () => {
   const clock = testClock();
   const ports = { ...testPorts(clock), monotonicMs: () => clock.serviceMs };
   const merchant = await testMerchant(db, ports);
@@ -18,11 +18,11 @@ test("a key whose row is gone is refused, and who goes on calling with it has no
     { merchantId: merchant.id, permissions: ["ingest:invoices"] },
     ports,
   );
-  let readAgain = 0;
+  let refreshes = 0;
   const counted: Database = {
     ...db,
     run: (statement, values) => {
-      if (statement.name === "api_keys_by_ids") readAgain++;
+      if (statement.name === "api_keys_by_ids") refreshes++;
       return db.run(statement, values);
     },
   };
@@ -33,5 +33,5 @@ test("a key whose row is gone is refused, and who goes on calling with it has no
     clock.serviceMs += 1_000;
     assert.equal(await keyring.find(apiKey), null);
   }
-  assert.equal(readAgain, 1);
+  assert.equal(refreshes, 1);
 });

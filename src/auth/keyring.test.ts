@@ -38,7 +38,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** The database, which statements it was asked for, and a way to hold back what it says of keys that are read again. */
+/** Counts statements. `hold` delays the result of the statement that reads all keys. */
 function createCountingDatabase() {
   const statements: string[] = [];
   let held: { hasRead: PromiseWithResolvers<void>; released: PromiseWithResolvers<void> } | undefined;
@@ -64,7 +64,7 @@ function createCountingDatabase() {
 const newKey = (expiresAt?: Date) =>
   createApiKey(database.db, { merchantId: MERCHANT, permissions: ["ingest:invoices"], expiresAt }, ports);
 
-test("a key is found with its merchant, and only its hash, prefix and last four are stored", async () => {
+test("a key is found with its merchant, and only its hash, prefix and last four characters are stored", async () => {
   const { keyId, apiKey } = await newKey();
   const caller = await createKeyring(database.db, ports).find(apiKey);
   assert.equal(caller?.key.id, keyId);
@@ -78,7 +78,7 @@ test("a key is found with its merchant, and only its hash, prefix and last four 
   assert.equal(caller?.key.lastFour, apiKey.slice(-4));
 });
 
-test("what has no right checksum never reaches the database", async () => {
+test("a text without a valid checksum causes no database query", async () => {
   const { db, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   assert.equal(await keyring.find(`dln_live_${"a".repeat(36)}`), null);
@@ -87,7 +87,7 @@ test("what has no right checksum never reaches the database", async () => {
   assert.deepEqual(statements, ["find_api_key"]);
 });
 
-test("requests are served from memory, and one statement reads all keys again", async () => {
+test("requests are served from memory, and one statement refreshes all keys", async () => {
   const { db, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   const keys = [(await newKey()).apiKey, (await newKey()).apiKey];
@@ -98,7 +98,7 @@ test("requests are served from memory, and one statement reads all keys again", 
   assert.deepEqual(statements.slice(4), ["api_keys_by_ids"]);
 });
 
-test("a revocation holds in every replica within a second, however often the key is used", async () => {
+test("a revocation takes effect in every process within a second, even while the key is in use", async () => {
   const { keyId, apiKey } = await newKey();
   const replicas = [createKeyring(database.db, ports), createKeyring(database.db, ports)];
   for (const replica of replicas) assert.ok(await replica.find(apiKey));
@@ -112,14 +112,14 @@ test("a revocation holds in every replica within a second, however often the key
   for (const replica of replicas) assert.equal(await replica.find(apiKey), null);
 });
 
-test("what a slow read brings is not trusted longer than what a fast one brings", async () => {
+test("the age of a slow read counts from its start", async () => {
   const { keyId, apiKey } = await newKey();
   const { db, hold } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   await keyring.find(apiKey);
   monotonicMs += 450;
   const held = hold();
-  assert.ok(await keyring.find(apiKey), "without waiting for the read that it begins");
+  assert.ok(await keyring.find(apiKey), "without waiting for the refresh that it starts");
   await held.hasRead;
   await revokeApiKey(database.db, MERCHANT, keyId, ports.now());
   monotonicMs += 900;
@@ -128,7 +128,7 @@ test("what a slow read brings is not trusted longer than what a fast one brings"
   assert.equal(await late, null);
 });
 
-test("a key that is found while the others are read again stays in memory", async () => {
+test("a key that is loaded during a refresh stays in memory", async () => {
   const { db, hold, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   const [one, two] = [await newKey(), await newKey()];
@@ -145,7 +145,7 @@ test("a key that is found while the others are read again stays in memory", asyn
   assert.deepEqual(statements, []);
 });
 
-test("a key that the database has lost is refused within a second", async () => {
+test("a key that was deleted from the database is refused within a second", async () => {
   const [lost, other] = [await newKey(), await newKey()];
   const keyring = createKeyring(database.db, ports);
   for (const { apiKey } of [lost, other]) assert.ok(await keyring.find(apiKey));
@@ -155,7 +155,7 @@ test("a key that the database has lost is refused within a second", async () => 
   assert.ok(await keyring.find(other.apiKey));
 });
 
-test("keys in use are read again ahead of time, so that no request waits", async () => {
+test("keys in use are refreshed early, so that no request waits", async () => {
   const { apiKey } = await newKey();
   const { db, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
@@ -169,7 +169,7 @@ test("keys in use are read again ahead of time, so that no request waits", async
   assert.deepEqual(statements, ["api_keys_by_ids"]);
 });
 
-test("settings of a merchant hold after 5 seconds, and are read once for all its keys", async () => {
+test("settings of a merchant take effect after 5 seconds, and are read once for all its keys", async () => {
   const { db, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   const keys = [(await newKey()).apiKey, (await newKey()).apiKey];
@@ -191,7 +191,7 @@ test("settings of a merchant hold after 5 seconds, and are read once for all its
   assert.deepEqual(statements, ["api_keys_by_ids", "find_merchant", "api_keys_by_ids"]);
 });
 
-test("a key that was found once is known for good, and no other key is", async () => {
+test("hasFound stays true for a key that was found once", async () => {
   const { keyId, apiKey } = await newKey();
   const keyring = createKeyring(database.db, ports);
   assert.equal(keyring.hasFound(apiKey), false);
@@ -203,7 +203,7 @@ test("a key that was found once is known for good, and no other key is", async (
   assert.equal(keyring.hasFound(newApiKeyText(randomBytes)), false);
 });
 
-test("a key that nobody used for long is not trusted from memory", async () => {
+test("a key that was idle for long is not trusted from memory", async () => {
   const { keyId, apiKey } = await newKey();
   const keyring = createKeyring(database.db, ports);
   assert.ok(await keyring.find(apiKey));
@@ -212,7 +212,7 @@ test("a key that nobody used for long is not trusted from memory", async () => {
   assert.equal(await keyring.find(apiKey), null);
 });
 
-test("a key that nobody used for half a minute is forgotten, though no other one is used", async () => {
+test("a key that was idle for half a minute is dropped, even if no other key is in use", async () => {
   const { apiKey } = await newKey();
   const { db, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
@@ -232,25 +232,26 @@ test("a key that nobody used for half a minute is forgotten, though no other one
   assert.equal(statements[0], "find_api_key");
 });
 
-test("while the database is away a key is trusted for less than a second, then the error is the caller's", async () => {
+test("a key is trusted for less than a second while the database is unavailable", async () => {
   const { apiKey } = await newKey();
-  let away = false;
+  let isUnavailable = false;
   const db: Database = {
     ...database.db,
-    run: (statement, values) => (away ? Promise.reject(new Error("away")) : database.db.run(statement, values)),
+    run: (statement, values) =>
+      isUnavailable ? Promise.reject(new Error("unavailable")) : database.db.run(statement, values),
   };
   const keyring = createKeyring(db, ports);
   assert.ok(await keyring.find(apiKey));
-  away = true;
+  isUnavailable = true;
   monotonicMs += 899;
   assert.ok(await keyring.find(apiKey));
   monotonicMs += 1;
-  await assert.rejects(keyring.find(apiKey), /away/);
-  away = false;
+  await assert.rejects(keyring.find(apiKey), /unavailable/);
+  isUnavailable = false;
   assert.ok(await keyring.find(apiKey));
 });
 
-test("a key expires by service time, at once", async () => {
+test("a key expires at once by service time", async () => {
   const { apiKey } = await newKey(new Date(serviceMs + 1000));
   const keyring = createKeyring(database.db, ports);
   assert.ok(await keyring.find(apiKey));
@@ -258,7 +259,7 @@ test("a key expires by service time, at once", async () => {
   assert.equal(await keyring.find(apiKey), null);
 });
 
-test("last uses are written in the order of ids, so that replicas lock keys in one order", async () => {
+test("last uses are written in the order of key ids, so that processes lock rows in the same order", async () => {
   const written: unknown[] = [];
   const db: Database = {
     ...database.db,
@@ -274,7 +275,7 @@ test("last uses are written in the order of ids, so that replicas lock keys in o
   assert.deepEqual(written, [keys.map(({ keyId }) => keyId)]);
 });
 
-test("last use is written in one statement, and never goes back", async () => {
+test("last uses are written in one statement, and never decrease", async () => {
   const { db, statements } = createCountingDatabase();
   const keyring = createKeyring(db, ports);
   const one = await newKey();

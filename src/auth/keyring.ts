@@ -6,68 +6,62 @@ import { findMerchant } from "../tables/merchants.ts";
 import { hashOfApiKey, isApiKeyText } from "./api-key-text.ts";
 import { isValidAt } from "./api-keys.ts";
 
-/** Who calls, and what the key may do. */
 export interface Caller {
   key: ApiKey;
   merchant: Merchant;
 }
 
 export interface Keyring {
-  /** The caller behind a key that holds now, or null. Throws when the database can't be asked. */
+  /** Returns the caller of a key that is valid now, or null. Throws if the database is unavailable. */
   find(apiKey: string): Promise<Caller | null>;
-  /** Whether this process has found the key before, be it revoked since. */
+  /** Whether this process ever found the key, even if it was revoked since. */
   hasFound(apiKey: string): boolean;
-  /** Forget keys that nobody uses, and write `last_used_at` of those used since the last call: one statement. */
+  /** Drops idle keys, and writes `last_used_at` of recently used ones in one statement. */
   flush(): Promise<void>;
 }
 
-// A revocation holds everywhere within a second: what was read longer ago than this is not trusted.
+// A revocation takes effect in every process within a second, so older reads are not trusted.
 const MAX_KEY_AGE_MS = 900;
-// Read again ahead of that, so that requests seldom wait for it.
+// Keys are refreshed before they expire, so that requests rarely wait.
 const REFRESH_MS = 450;
 const IDLE_MS = 30_000;
-// Settings of a merchant may take this long to be seen.
 const MAX_MERCHANT_AGE_MS = 5_000;
 
 interface KeyEntry {
   caller: Caller;
-  /** Monotonic moments at which the reads began. */
+  /** When the reads began, in monotonic time. */
   keyReadAt: number;
   merchantReadAt: number;
   usedAt: number;
 }
 
-/**
- * The keys in use, in memory. All of them are read again by one statement as long as requests come; without requests the
- * database is left alone.
- */
+/** Caches keys in use. While requests arrive, one statement refreshes all keys. Without requests, the database is not queried. */
 export function createKeyring(db: Database, ports: Ports): Keyring {
-  /** By the key itself: to hash it anew takes a twenty-fifth of a request. */
+  /** By the key itself, because hashing it for each request would cost too much. */
   const entries = new Map<string, KeyEntry>();
-  const used = new Map<string, Date>();
-  /** Hashes: these stay. */
-  const found = new Set<string>();
+  const lastUses = new Map<string, Date>();
+  const foundHashes = new Set<string>();
   let refreshing: Promise<void> | undefined;
 
   async function find(apiKey: string): Promise<Caller | null> {
-    const caller = (await known(apiKey)) ?? (await load(apiKey));
+    const caller = (await findCached(apiKey)) ?? (await load(apiKey));
     const now = ports.now();
     if (!caller || !isValidAt(caller.key, now)) return null;
-    used.set(caller.key.id, now);
+    lastUses.set(caller.key.id, now);
     return caller;
   }
 
-  /** From memory, when that is fresh enough. */
-  async function known(apiKey: string): Promise<Caller | undefined> {
+  /** Returns the cached caller, if it is recent enough. */
+  async function findCached(apiKey: string): Promise<Caller | undefined> {
     const entry = entries.get(apiKey);
     if (!entry) return undefined;
     const now = ports.monotonicMs();
     entry.usedAt = now;
     if (now - entry.keyReadAt >= MAX_KEY_AGE_MS) await refresh();
-    else if (now - entry.keyReadAt >= REFRESH_MS) refresh().catch(() => {}); // whoever waits for it gets the error
-    const fresh = entries.get(apiKey);
-    // A refresh that began before this key was needed again may not have been recent enough.
-    return fresh && ports.monotonicMs() - fresh.keyReadAt < MAX_KEY_AGE_MS ? fresh.caller : undefined;
+    else if (now - entry.keyReadAt >= REFRESH_MS) refresh().catch(() => {}); // a request that waits for the refresh gets the error
+    const current = entries.get(apiKey);
+    // A refresh that began earlier may be too old.
+    return current && ports.monotonicMs() - current.keyReadAt < MAX_KEY_AGE_MS ? current.caller : undefined;
   }
 
   async function load(apiKey: string): Promise<Caller | null> {
@@ -79,23 +73,23 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
     if (!merchant) return null;
     const caller = { key, merchant };
     entries.set(apiKey, { caller, keyReadAt: readAt, merchantReadAt: readAt, usedAt: readAt });
-    found.add(hash.toString("base64"));
+    foundHashes.add(hash.toString("base64"));
     return caller;
   }
 
   function refresh(): Promise<void> {
-    refreshing ??= readAgain().finally(() => {
+    refreshing ??= reloadKeys().finally(() => {
       refreshing = undefined;
     });
     return refreshing;
   }
 
-  function forgetIdle() {
+  function dropIdle() {
     const now = ports.monotonicMs();
     for (const [apiKey, { usedAt }] of entries) if (now - usedAt > IDLE_MS) entries.delete(apiKey);
   }
 
-  async function readAgain() {
+  async function reloadKeys() {
     const readAt = ports.monotonicMs();
     const keys = new Map(
       (
@@ -105,11 +99,11 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
         )
       ).map((key) => [key.id, key]),
     );
-    const merchants = await merchantsAgain(readAt);
+    const merchants = await reloadMerchants(readAt);
     for (const [apiKey, entry] of entries) {
       const key = keys.get(entry.caller.key.id);
       if (!key) {
-        // Its row is gone, unless it was found after this read began. Who goes on calling with it must not have all keys read each time.
+        // The key was deleted, unless `load` added it during this read. Later calls with it must not refresh all keys.
         if (entry.keyReadAt < readAt) entries.delete(apiKey);
         continue;
       }
@@ -120,7 +114,7 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
     }
   }
 
-  async function merchantsAgain(readAt: number) {
+  async function reloadMerchants(readAt: number) {
     const stale = [...entries.values()].filter(({ merchantReadAt }) => readAt - merchantReadAt >= MAX_MERCHANT_AGE_MS);
     const ids = [...new Set(stale.map(({ caller }) => caller.merchant.id))];
     const merchants = new Map<string, Merchant | null>();
@@ -129,14 +123,14 @@ export function createKeyring(db: Database, ports: Ports): Keyring {
   }
 
   async function flush() {
-    forgetIdle();
-    if (used.size === 0) return;
-    const batch = [...used].sort(([a], [b]) => (a < b ? -1 : 1));
-    used.clear();
+    dropIdle();
+    if (lastUses.size === 0) return;
+    const batch = [...lastUses].sort(([a], [b]) => (a < b ? -1 : 1));
+    lastUses.clear();
     await touchApiKeys(db, batch);
   }
 
-  const hasFound = (apiKey: string) => found.has(hashOfApiKey(apiKey).toString("base64"));
+  const hasFound = (apiKey: string) => foundHashes.has(hashOfApiKey(apiKey).toString("base64"));
 
   return { find, hasFound, flush };
 }

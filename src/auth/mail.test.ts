@@ -11,7 +11,7 @@ import { createMailer } from "./mail.ts";
 const FROM = "dunlin@example.com";
 const MAIL = { to: "ada@example.com", subject: "Grüße,\r\nBcc: eve@example.com", text: "Hello Ada,\n\nyours\n" };
 
-test("a mail arrives with its address, its subject and its text, and nothing typed becomes a header of its own", async () => {
+test("a mail arrives with its address, subject and text, and its values cannot inject headers", async () => {
   const server = await startMailServer({});
   const { send } = createMailer({ url: `smtp://localhost:${server.port}`, from: FROM });
   assert.equal(await send(MAIL), null);
@@ -26,13 +26,13 @@ test("a mail arrives with its address, its subject and its text, and nothing typ
   await server.stop();
 });
 
-test("user and password go over TLS, from the first byte or by STARTTLS, to a server whose certificate is trusted", async () => {
+test("credentials are sent only over TLS or STARTTLS, to a server with a trusted certificate", async () => {
   const tls = await createSelfSignedCertificate();
   for (const secure of [true, false]) {
     setDefaultCACertificates([]);
     const server = await startMailServer({ tls, secure, login: { user: "dun:lin", password: "p@ss/word" } });
     const at = `${secure ? "smtps" : "smtp"}://dun%3Alin:p%40ss%2Fword@localhost:${server.port}`;
-    assert.match((await createMailer({ url: at, from: FROM }).send(MAIL))!, /does not answer as it should|no TLS/);
+    assert.match((await createMailer({ url: at, from: FROM }).send(MAIL))!, /did not answer correctly|no trusted TLS/);
     setDefaultCACertificates([tls.cert]);
     const mailer = createMailer({ url: at, from: FROM });
     assert.equal(await mailer.check(), null);
@@ -42,37 +42,37 @@ test("user and password go over TLS, from the first byte or by STARTTLS, to a se
       [true],
     );
     const wrong = createMailer({ url: at.replace("p%40ss", "pass"), from: FROM });
-    assert.match((await wrong.send(MAIL))!, /refuses our user and password \(it says: 535/);
+    assert.match((await wrong.send(MAIL))!, /rejected the user name or password \(its answer: 535/);
     await server.stop();
   }
 });
 
-test("to a server elsewhere nothing is said in the clear", async () => {
+test("nothing is sent unencrypted to a remote server", async () => {
   const server = await startMailServer({ login: { user: "u", password: "p" } });
-  // An address that is not among those of this machine, and leads here all the same.
+  // Leads to this machine, but is not recognized as local.
   const { send } = createMailer({ url: `smtp://u:p@[::ffff:127.0.0.1]:${server.port}`, from: FROM });
-  assert.match((await send(MAIL))!, /offers no TLS/);
+  assert.match((await send(MAIL))!, /offers no trusted TLS/);
   assert.deepEqual([server.mails.length, server.logins.length], [0, 0]);
   await server.stop();
 });
 
-test("what a server says no to is told in its words, as text of one line", async () => {
+test("a refusal by the server is reported with its answer, in one line", async () => {
   const server = await startMailServer({ refuses: "no such person \u001b[2J here" });
   const { send } = createMailer({ url: `smtp://localhost:${server.port}`, from: FROM });
-  const says = await send(MAIL);
-  assert.match(says!, /^the mail server refuses the address \(it says: .*no such person/);
-  assert.doesNotMatch(says!, /\p{Cc}/u);
+  const refusal = await send(MAIL);
+  assert.match(refusal!, /^the mail server rejected the address \(its answer: .*no such person/);
+  assert.doesNotMatch(refusal!, /\p{Cc}/u);
   await server.stop();
 });
 
-test("a server that refuses the text of a mail is told from one that refuses its address", async () => {
+test("a refusal of the message is distinguished from a refusal of the address", async () => {
   const server = await startMailServer({ refusesText: "too odd" });
   const { send } = createMailer({ url: `smtp://localhost:${server.port}`, from: FROM });
-  assert.equal(await send(MAIL), "the mail server refuses the text (it says: 450 too odd)");
+  assert.equal(await send(MAIL), "the mail server rejected the message (its answer: 450 too odd)");
   await server.stop();
 });
 
-test("an answer in several lines becomes one line of at most 200 characters", async () => {
+test("an answer of several lines becomes one line of at most 200 characters", async () => {
   const answers = ["550-\u001b\u0007 one\r\n550 two\t\r\n", `550 ${"x".repeat(300)}\r\n`];
   const server = createServer((socket) => {
     socket.write("220 mail.example.com\r\n");
@@ -81,12 +81,12 @@ test("an answer in several lines becomes one line of at most 200 characters", as
   await once(server, "listening");
   const { port } = server.address() as { port: number };
   const { send } = createMailer({ url: `smtp://127.0.0.1:${port}`, from: FROM });
-  assert.equal(await send(MAIL), "the mail server refuses the address (it says: 550-  one 550 two)");
-  assert.match((await send(MAIL))!, /\(it says: 550 x{196}\)$/);
+  assert.equal(await send(MAIL), "the mail server rejected the address (its answer: 550-  one 550 two)");
+  assert.match((await send(MAIL))!, /\(its answer: 550 x{196}\)$/);
   server.close();
 });
 
-test("a server on this machine needs no TLS, whichever address it has", async () => {
+test("a server on this machine needs no TLS, for any local address", async () => {
   const hasIpv6 = Object.values(networkInterfaces()).some((all) => all!.some(({ address }) => address === "::1"));
   for (const host of hasIpv6 ? ["127.0.0.1", "::1"] : ["127.0.0.1"]) {
     const server = await startMailServer({ host });
@@ -96,15 +96,15 @@ test("a server on this machine needs no TLS, whichever address it has", async ()
   }
 });
 
-test("a server that is down, or that never says a word, is not waited for", async () => {
+test("a mail fails quickly when the server is down or silent", async () => {
   const server = await startMailServer({});
   await server.stop();
   const down = createMailer({ url: `smtp://localhost:${server.port}`, from: FROM });
-  assert.match((await down.send(MAIL))!, /does not answer as it should/);
-  const mute = createServer((socket) => socket.resume()).listen(0, "127.0.0.1");
-  await once(mute, "listening");
-  const { port } = mute.address() as { port: number };
+  assert.match((await down.send(MAIL))!, /did not answer correctly/);
+  const silentServer = createServer((socket) => socket.resume()).listen(0, "127.0.0.1");
+  await once(silentServer, "listening");
+  const { port } = silentServer.address() as { port: number };
   const waiting = createMailer({ url: `smtp://127.0.0.1:${port}`, from: FROM }, 100);
-  assert.match((await waiting.send(MAIL))!, /does not answer as it should/);
-  mute.close();
+  assert.match((await waiting.send(MAIL))!, /did not answer correctly/);
+  silentServer.close();
 });

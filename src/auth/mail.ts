@@ -1,13 +1,12 @@
 import { createTransport } from "nodemailer";
 
-/** The server that takes our mail, and the address that it comes from. */
 export interface MailSettings {
-  /** `smtps://user:password@host:465`, or `smtp://…:587`. */
+  /** `smtps://user:password@host:465` or `smtp://…:587`. */
   url: string;
   from: string;
 }
 
-/** Whether an URL names a server, and its user and password can be read. */
+/** Whether a URL has a host and a decodable user name and password. */
 export function isMailServer(url: string): boolean {
   try {
     const { hostname, username, password } = new URL(url);
@@ -25,19 +24,18 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Hand a mail over; in words why that failed, or null. */
   send(mail: Mail): Promise<string | null>;
-  /** Whether the server would take one, without sending any; in words why not, or null. */
+  /** Connects without sending a mail. Returns why that failed, or null. */
   check(): Promise<string | null>;
 }
 
-/** A page waits for it. */
+/** Short, because a page waits. */
 const SMTP_TIMEOUT_MS = 10_000;
-/** In the clear only where nobody is in between. */
+/** Mail to these hosts may be unencrypted. */
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
 
-/** Mail by SMTP: over TLS from the first byte, or from STARTTLS on, without which nothing is said to a server elsewhere. */
-export function createMailer({ url, from }: MailSettings, patienceMs = SMTP_TIMEOUT_MS): Mailer {
+/** Sends mail by SMTP, with TLS or STARTTLS except to local hosts. */
+export function createMailer({ url, from }: MailSettings, timeoutMs = SMTP_TIMEOUT_MS): Mailer {
   const { protocol, hostname, port, username, password } = new URL(url);
   const secure = protocol === "smtps:";
   const transport = createTransport({
@@ -46,16 +44,16 @@ export function createMailer({ url, from }: MailSettings, patienceMs = SMTP_TIME
     secure,
     requireTLS: !LOCAL_HOSTS.includes(hostname),
     ...(username !== "" && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
-    dnsTimeout: patienceMs,
-    connectionTimeout: patienceMs,
-    greetingTimeout: patienceMs,
-    socketTimeout: patienceMs,
+    dnsTimeout: timeoutMs,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   return {
     send: ({ to, subject, text }) =>
-      // As an object an address is one address, whatever stands in it.
+      // As an object, the address cannot be parsed as several.
       toErrorMessage(
         transport.sendMail({ from: { name: "Dunlin", address: from }, to: { name: "", address: to }, subject, text }),
       ),
@@ -64,20 +62,20 @@ export function createMailer({ url, from }: MailSettings, patienceMs = SMTP_TIME
 }
 
 const ERROR_MESSAGES: Record<string, string> = {
-  EAUTH: "the mail server refuses our user and password",
-  ETLS: "the mail server offers no TLS that can be trusted",
-  EENVELOPE: "the mail server refuses the address",
-  EMESSAGE: "the mail server refuses the text",
+  EAUTH: "the mail server rejected the user name or password",
+  ETLS: "the mail server offers no trusted TLS connection",
+  EENVELOPE: "the mail server rejected the address",
+  EMESSAGE: "the mail server rejected the message",
 };
 
-async function toErrorMessage(done: Promise<unknown>): Promise<string | null> {
+async function toErrorMessage(operation: Promise<unknown>): Promise<string | null> {
   try {
-    await done;
+    await operation;
     return null;
   } catch (error) {
     const { code = "", response } = error as { code?: string; response?: string };
-    const words = ERROR_MESSAGES[code] ?? "the mail server does not answer as it should";
-    return response === undefined ? words : `${words} (it says: ${plainAnswer(response)})`;
+    const message = ERROR_MESSAGES[code] ?? "the mail server did not answer correctly";
+    return response === undefined ? message : `${message} (its answer: ${plainAnswer(response)})`;
   }
 }
 

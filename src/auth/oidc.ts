@@ -2,28 +2,26 @@ import { createHash } from "node:crypto";
 import * as client from "openid-client";
 import { HOUR_MS } from "../domain/durations.ts";
 
-/** The OpenID provider that people may sign in with. */
 export interface OidcSettings {
-  /** Its documents lie under it: `/.well-known/openid-configuration`. */
+  /** The base URL of `/.well-known/openid-configuration`. */
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** As people call it. */
   name: string;
 }
 
-/** Who signed in, as the provider says. */
+/** What the provider reports about a person. */
 export interface Claims {
   issuer: string;
-  /** Its own name for the person, which never changes. */
+  /** The provider's permanent id of the person. */
   subject: string;
   email: string | null;
-  /** Whether it has made sure that the address is the person's. */
+  /** Whether the provider has verified the address. */
   isVerified: boolean;
   name: string | null;
 }
 
-/** Why there are no claims: the provider is out of reach, the person did not go through with it, or what came back is not to be believed. */
+/** The provider is unreachable, the person aborted, or the response could not be verified. */
 export interface OidcFailure {
   trouble: "unreachable" | "denied" | "invalid";
   error: unknown;
@@ -31,43 +29,41 @@ export interface OidcFailure {
 
 export interface Oidc {
   name: string;
-  /** Where to send the browser that keeps this token. */
+  /** Returns the URL to redirect the browser with this token to. */
   authorizationUrl(token: string): Promise<{ url: string } | OidcFailure>;
-  /** Whether this address is one that the provider sent the browser with this token to. */
-  isOfVisit(callback: URL, token: string): boolean;
-  /** Who came back. */
+  /** Whether the callback belongs to the browser with this token. */
+  matchesToken(callback: URL, token: string): boolean;
   claims(callback: URL, token: string): Promise<Claims | OidcFailure>;
 }
 
 export const OIDC_CALLBACK = "/sign-in/oidc/callback";
 const TIMEOUT_S = 10;
-/** Clocks may differ by so much. */
 const CLOCK_TOLERANCE_S = 30;
-/** A provider that moved its end points is believed within this long. */
+/** The provider's endpoints are cached for this long. */
 const DISCOVERY_CACHE_MS = HOUR_MS;
 
 /**
- * Signing in by the authorization code flow with PKCE. State, nonce and verifier all follow from a token that only the browser
- * keeps: nothing that is stored, and nothing that stands in an address, lets anybody finish somebody else's sign-in.
+ * Implements the authorization code flow with PKCE. State, nonce and verifier are derived from a token that only the browser holds,
+ * so that neither the database nor a URL allows anyone to complete another person's sign-in.
  *
  * @param origin  of the console
  */
 export function createOidc(settings: OidcSettings, origin: string, monotonicMs: () => number): Oidc {
   const redirectUri = origin + OIDC_CALLBACK;
-  let known: { config: Promise<client.Configuration>; at: number } | null = null;
+  let discovered: { config: Promise<client.Configuration>; at: number } | null = null;
 
-  function discovered(): Promise<client.Configuration> {
-    if (known !== null && monotonicMs() - known.at < DISCOVERY_CACHE_MS) return known.config;
+  function discover(): Promise<client.Configuration> {
+    if (discovered !== null && monotonicMs() - discovered.at < DISCOVERY_CACHE_MS) return discovered.config;
     const metadata = { [client.clockTolerance]: CLOCK_TOLERANCE_S };
     const config = client.discovery(new URL(settings.issuer), settings.clientId, metadata, clientAuth(settings), {
       timeout: TIMEOUT_S,
-      // TLS says who answered; the signature, too, who made the token.
+      // Verifies the signature of the id token, in addition to TLS.
       execute: [client.enableNonRepudiationChecks],
     });
     const entry = { config, at: monotonicMs() };
-    known = entry;
+    discovered = entry;
     config.catch(() => {
-      if (known === entry) known = null; // the next one asks again
+      if (discovered === entry) discovered = null; // retry on the next call
     });
     return config;
   }
@@ -76,7 +72,7 @@ export function createOidc(settings: OidcSettings, origin: string, monotonicMs: 
     name: settings.name,
     async authorizationUrl(token) {
       try {
-        const url = client.buildAuthorizationUrl(await discovered(), {
+        const url = client.buildAuthorizationUrl(await discover(), {
           redirect_uri: redirectUri,
           scope: "openid email profile",
           state: deriveFromToken(token, "state"),
@@ -89,17 +85,17 @@ export function createOidc(settings: OidcSettings, origin: string, monotonicMs: 
         return { trouble: classifyOidcError(error), error };
       }
     },
-    isOfVisit: (callback, token) => callback.searchParams.get("state") === deriveFromToken(token, "state"),
+    matchesToken: (callback, token) => callback.searchParams.get("state") === deriveFromToken(token, "state"),
     async claims(callback, token) {
       try {
-        const config = await discovered();
+        const config = await discover();
         const tokens = await client.authorizationCodeGrant(config, new URL(redirectUri + callback.search), {
           expectedState: deriveFromToken(token, "state"),
           expectedNonce: deriveFromToken(token, "nonce"),
           pkceCodeVerifier: deriveFromToken(token, "verifier"),
         });
         const idToken = tokens.claims()!;
-        // Many providers put the address only where the access token leads.
+        // Many providers report the address only in the user info.
         const { email, email_verified, name } =
           typeof idToken.email === "string"
             ? idToken
@@ -118,16 +114,16 @@ export function createOidc(settings: OidcSettings, origin: string, monotonicMs: 
   };
 }
 
-const deriveFromToken = (token: string, use: string) =>
-  createHash("sha256").update(`${use}\n${token}`).digest("base64url");
+const deriveFromToken = (token: string, purpose: string) =>
+  createHash("sha256").update(`${purpose}\n${token}`).digest("base64url");
 
-/** The secret goes as the provider wants it: by Basic, which each has to know, unless it says that it only reads forms. */
+/** Uses Basic, which every provider must support, unless it accepts only forms. */
 const clientAuth =
   ({ clientSecret }: OidcSettings): client.ClientAuth =>
   (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported;
-    const byForm = methods?.includes("client_secret_post") && !methods.includes("client_secret_basic");
-    const authenticate = byForm ? client.ClientSecretPost(clientSecret) : client.ClientSecretBasic(clientSecret);
+    const usesForm = methods?.includes("client_secret_post") && !methods.includes("client_secret_basic");
+    const authenticate = usesForm ? client.ClientSecretPost(clientSecret) : client.ClientSecretBasic(clientSecret);
     authenticate(server, ...rest);
   };
 
@@ -135,6 +131,6 @@ function classifyOidcError(error: unknown): OidcFailure["trouble"] {
   if (error instanceof client.AuthorizationResponseError) return "denied";
   const { code, cause } = error as { code?: string; cause?: unknown };
   const isSilent = code === "OAUTH_TIMEOUT" || code === "OAUTH_RESPONSE_IS_NOT_CONFORM";
-  // fetch says of every failure of the network that it is a TypeError.
+  // fetch reports network errors as a TypeError with a cause.
   return isSilent || (error instanceof TypeError && cause !== undefined) ? "unreachable" : "invalid";
 }

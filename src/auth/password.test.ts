@@ -5,7 +5,7 @@ import { createPasswords, findPasswordProblem } from "./password.ts";
 
 const PASSPHRASE = "sails and sealing wax";
 
-test("a password is told from every other one, however its letters are typed, and two people with one have two hashes", async () => {
+test("a password matches in any Unicode form, and its hash is salted", async () => {
   const passwords = createPasswords(randomBytes, 4);
   const stored = await passwords.hash("Zo\u00eb likes cabbages");
   assert.notEqual(stored, await passwords.hash("Zo\u00eb likes cabbages"));
@@ -14,33 +14,33 @@ test("a password is told from every other one, however its letters are typed, an
     assert.equal(await passwords.check(other, stored), false);
 });
 
-test("what was hashed at another cost is still checked at that one", async () => {
+test("a password that was hashed at another cost is checked at that cost", async () => {
   const stored = await createPasswords(randomBytes, 5).hash(PASSPHRASE);
   assert.match(stored, /^scrypt\$32\$8\$1\$/);
   assert.equal(await createPasswords(randomBytes, 4).check(PASSPHRASE, stored), true);
 });
 
-test("nobody gets in without a password, and that is found out by the same work as a wrong one", async () => {
+test("a person without a password cannot sign in, and the check takes as long as for a wrong password", async () => {
   const passwords = createPasswords(randomBytes, 14);
   const stored = await passwords.hash(PASSPHRASE);
-  // Of the processor: what else runs here does not count.
-  const workOf = async (typed: string, of: string | null) => {
-    const began = process.cpuUsage();
-    assert.equal(await passwords.check(typed, of), false);
-    const { user, system } = process.cpuUsage(began);
+  // CPU time, because other work on the machine must not count.
+  const cpuTimeOf = async (password: string, hash: string | null) => {
+    const start = process.cpuUsage();
+    assert.equal(await passwords.check(password, hash), false);
+    const { user, system } = process.cpuUsage(start);
     return user + system;
   };
-  const work = { nobody: [] as number[], wrong: [] as number[] };
+  const cpuTimes = { noPassword: [] as number[], wrong: [] as number[] };
   for (let round = 0; round < 9; round++) {
-    work.nobody.push(await workOf(PASSPHRASE, null));
-    work.wrong.push(await workOf("other words", stored));
+    cpuTimes.noPassword.push(await cpuTimeOf(PASSPHRASE, null));
+    cpuTimes.wrong.push(await cpuTimeOf("other words", stored));
   }
-  // Without the work it would be a thousandth.
-  const [nobody, wrong] = [Math.min(...work.nobody), Math.min(...work.wrong)];
-  assert.ok(nobody > wrong / 2 && nobody < wrong * 2, `${nobody} and ${wrong} µs`);
+  // Without the hash, it would be a thousandth.
+  const [noPassword, wrong] = [Math.min(...cpuTimes.noPassword), Math.min(...cpuTimes.wrong)];
+  assert.ok(noPassword > wrong / 2 && noPassword < wrong * 2, `${noPassword} and ${wrong} µs`);
 });
 
-test("where more passwords wait than are looked at in a quarter of a minute it is busy, until they are done", async () => {
+test("the password check is busy while 100 hashes wait", async () => {
   const passwords = createPasswords(randomBytes, 4);
   const all = Array.from({ length: 101 }, () => passwords.check(PASSPHRASE, null));
   assert.equal(passwords.isBusy(), false);
@@ -50,27 +50,27 @@ test("where more passwords wait than are looked at in a quarter of a minute it i
   assert.equal(passwords.isBusy(), false);
 });
 
-test("a password is long, is not one letter, and is not the address", () => {
+test("a password that is short, repetitive or like the address is refused", () => {
   const email = "grace@example.com";
   assert.equal(findPasswordProblem(PASSPHRASE, email), null);
-  for (const [password, says] of [
+  for (const [password, problem] of [
     ["short", /at least 12/],
     ["x".repeat(257), /at most 256/],
     ["abababababab", /5 different/],
-    ["Grace-Grace-1", /around your address/],
+    ["Grace-Grace-1", /name in your e-mail address/],
   ] as const)
-    assert.match(findPasswordProblem(password, email)!, says);
+    assert.match(findPasswordProblem(password, email)!, problem);
 });
 
-test("a password passes at each limit, and may hold the address when it is twice as long as it must be", () => {
+test("a password is accepted at each limit, and can contain the address name when it is twice the minimum length", () => {
   const email = "grace@example.com";
-  for (const fine of ["abcdeabcdeab", PASSPHRASE.repeat(20).slice(0, 256), "grace and a hopper of it"])
-    assert.equal(findPasswordProblem(fine, email), null, fine);
-  for (const [password, says] of [
+  for (const accepted of ["abcdeabcdeab", PASSPHRASE.repeat(20).slice(0, 256), "grace and a hopper of it"])
+    assert.equal(findPasswordProblem(accepted, email), null, accepted);
+  for (const [password, problem] of [
     ["abcdeabcdea", /at least 12/],
     [PASSPHRASE.repeat(20).slice(0, 257), /at most 256/],
     ["abcdabcdabcd", /5 different/],
-    ["grace and a hopper of i", /around your address/],
+    ["grace and a hopper of i", /name in your e-mail address/],
   ] as const)
-    assert.match(findPasswordProblem(password, email)!, says);
+    assert.match(findPasswordProblem(password, email)!, problem);
 });

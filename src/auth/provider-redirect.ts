@@ -6,16 +6,15 @@ import { networkOf } from "./client-network.ts";
 import { ATTEMPT_WINDOW_MS, hashSubject } from "./sign-in.ts";
 import { hashOfToken, newToken } from "./token.ts";
 
-/** Who is away for longer begins anew. */
+/** A person who takes longer must start again. */
 export const REDIRECT_TIMEOUT_MS = 10 * 60_000;
-/** A whole office may sit behind one address. */
+/** A whole office may share an address. */
 const MAX_REDIRECTS_PER_NETWORK = 500;
 
 /**
- * Somebody leaves for the provider.
+ * Starts a redirect to the provider. Counts redirects by the network of `address`.
  *
- * @param address  from where it comes: its network counts
- * @returns a token for the browser to keep; null when too many left from this address of late
+ * @returns a token for the browser, or null if there were too many redirects from this network
  */
 export async function beginProviderRedirect(db: Database, address: string, ports: Ports): Promise<string | null> {
   const realNow = ports.realNow();
@@ -31,7 +30,7 @@ export async function beginProviderRedirect(db: Database, address: string, ports
   return token;
 }
 
-/** Somebody came back; false when it is too late, or they had come back before. */
+/** Completes a redirect. Returns false if it was completed before or timed out. */
 export async function completeProviderRedirect(db: Database, token: string, ports: Ports): Promise<boolean> {
   const hash = hashOfToken(token);
   return hash !== null && takeProviderVisit(db, hash, new Date(ports.realNow().getTime() - REDIRECT_TIMEOUT_MS));

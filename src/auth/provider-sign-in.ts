@@ -12,18 +12,18 @@ import { isEmail, normalizeEmail } from "./sign-in.ts";
 
 const NAME_LENGTH_MAX = 100;
 
-/** Why nobody signs in: the address is not verified, nobody invited it, or it was somebody else's at the provider before. */
+/** "unverified": the address is not verified. "unknown": it is not invited. "another": it is linked to another identity. */
 export type ProviderRefusal = "unverified" | "unknown" | "another";
 export type ProviderSignIn =
-  | { person: Person; lostPassword: boolean }
+  | { person: Person; passwordRemoved: boolean }
   | { refused: ProviderRefusal; email: string | null };
 
 /**
- * The person behind what a provider says. The first time, the person is found by the verified address: one who is here, or one
- * who is invited. Nobody else gets in. From then on the provider's name for the person counts, not the address.
+ * Signs in a person by a provider's claims. The first time, the verified address must belong to a person or an invite. Afterwards
+ * only the provider's subject counts.
  *
- * @param invite  whose link was followed, if one was
- * @param address  of the network, from where it comes
+ * @param invite  the invite whose link was followed
+ * @param address  of the client, for the audit log
  */
 export function signInByProvider(
   db: Database,
@@ -33,12 +33,12 @@ export function signInByProvider(
   ports: Ports,
 ): Promise<ProviderSignIn> {
   const inTransaction = db.transaction(async (tx): Promise<ProviderSignIn> => {
-    const known = await findPersonByIdentity(tx, claims.issuer, claims.subject);
-    const found: ProviderSignIn = known
-      ? { person: known, lostPassword: false }
+    const linkedPerson = await findPersonByIdentity(tx, claims.issuer, claims.subject);
+    const result: ProviderSignIn = linkedPerson
+      ? { person: linkedPerson, passwordRemoved: false }
       : await signInFirstTime(tx, claims, invite, address, ports);
-    if ("person" in found && invite) await joinUnlessMember(tx, invite, found.person, claims, address, ports);
-    return found;
+    if ("person" in result && invite) await joinUnlessMember(tx, invite, result.person, claims, address, ports);
+    return result;
   });
   return inTransaction.catch((error) => {
     if (!(error instanceof Uninvited)) throw error;
@@ -46,7 +46,7 @@ export function signInByProvider(
   });
 }
 
-/** The last invite was used a moment ago: ends the transaction, so that the person is not made. */
+/** Rolls back the new person, because the last invite was used concurrently. */
 class Uninvited extends Error {}
 
 async function signInFirstTime(
@@ -63,21 +63,21 @@ async function signInFirstTime(
   const person = existing ?? (await createInvitedPerson(tx, email, claims, invite, address, ports));
   if (!person) return { refused: "unknown", email };
   if (!(await insertIdentity(tx, claims.issuer, claims.subject, person.id, ports.now()))) {
-    const linked = await findPersonByIdentity(tx, claims.issuer, claims.subject); // a moment ago, by a second window
-    return linked ? { person: linked, lostPassword: false } : { refused: "another", email };
+    const linked = await findPersonByIdentity(tx, claims.issuer, claims.subject); // linked concurrently, from a second window
+    return linked ? { person: linked, passwordRemoved: false } : { refused: "another", email };
   }
-  if (!existing) return { person, lostPassword: false };
-  // Whoever typed this address when they joined need not have been its owner: nothing of theirs opens the account any more.
+  if (!existing) return { person, passwordRemoved: false };
+  // The person who joined under this address may not be its owner, so their password and sessions stop working.
   await dropPassword(tx, person.id);
   await deleteSessionsOf(tx, person.id);
   const actor = { personId: person.id, name: email, address };
   const change = { deed: "member.linked", object: email, details: { provider: claims.issuer } };
   for (const { merchantId } of await membershipsOf(tx, person.id))
     await writeAuditEntry(tx, merchantId, actor, change, ports);
-  return { person: { ...person, password: null }, lostPassword: person.password !== null };
+  return { person: { ...person, password: null }, passwordRemoved: person.password !== null };
 }
 
-/** Make the person whom somebody invited: by the link that was followed, or under this address. */
+/** Creates the person if the followed invite, or one for this address, allows it. */
 async function createInvitedPerson(
   tx: Tx,
   email: string,
@@ -86,8 +86,8 @@ async function createInvitedPerson(
   address: string,
   ports: Ports,
 ): Promise<Person | null> {
-  const isForThem = followed !== null && (followed.email === null || followed.email === email);
-  const invites = isForThem ? [followed] : await invitesForAddress(tx, email, ports.realNow());
+  const isFollowedValid = followed !== null && (followed.email === null || followed.email === email);
+  const invites = isFollowedValid ? [followed] : await invitesForAddress(tx, email, ports.realNow());
   if (invites.length === 0) return null;
   const name = claims.name?.trim().slice(0, NAME_LENGTH_MAX) || email;
   const person: Person = {
@@ -99,7 +99,7 @@ async function createInvitedPerson(
     theme: "system",
     createdAt: ports.now(),
   };
-  if (!(await insertPerson(tx, person))) return findPersonByEmail(tx, email); // made a moment ago, by a second window
+  if (!(await insertPerson(tx, person))) return findPersonByEmail(tx, email); // created concurrently, from a second window
   for (const invite of invites) await joinUnlessMember(tx, invite, person, claims, address, ports);
   if ((await membershipsOf(tx, person.id)).length === 0) throw new Uninvited(email);
   return person;

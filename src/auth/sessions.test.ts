@@ -19,21 +19,21 @@ const person: Person = {
 };
 await insertPerson(db, person);
 
-test("a session begins at a merchant of the person, and ends the one before it", async () => {
-  const homeless = await beginSession(db, person, undefined, ports);
-  assert.equal((await findValidSession(db, homeless, ports))?.merchantId, null);
+test("a session starts at a merchant of the person, and ends the session that it replaces", async () => {
+  const first = await beginSession(db, person, undefined, ports);
+  assert.equal((await findValidSession(db, first, ports))?.merchantId, null);
   const merchant = await testMerchant(db, ports);
   await addMember(db, merchant.id, person.id, "owner", ports.now());
-  const next = await beginSession(db, person, homeless, ports);
+  const next = await beginSession(db, person, first, ports);
   assert.equal((await findValidSession(db, next, ports))?.merchantId, merchant.id);
-  assert.equal(await findValidSession(db, homeless, ports), null);
+  assert.equal(await findValidSession(db, first, ports), null);
   await endSession(db, "no token");
   assert.ok(await findValidSession(db, next, ports));
   await endSession(db, next);
   assert.equal(await findValidSession(db, next, ports), null);
 });
 
-test("a session that is used ends after exactly 14 days", async () => {
+test("a session in use ends after exactly 14 days", async () => {
   const token = await beginSession(db, person, undefined, ports);
   const beganMs = clock.realMs;
   for (let hours = 8; hours < 14 * 24; hours += 8) {
@@ -46,7 +46,7 @@ test("a session that is used ends after exactly 14 days", async () => {
   assert.equal(await findValidSession(db, token, ports), null);
 });
 
-test("pages within a minute write nothing, and a later one is noted", async () => {
+test("the last use of a session is written at most once a minute", async () => {
   const token = await beginSession(db, person, undefined, ports);
   const beganMs = clock.realMs;
   const seenMs = async () => (await findValidSession(db, token, ports))!.seenAt.getTime();

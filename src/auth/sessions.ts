@@ -13,18 +13,18 @@ import {
 } from "../tables/sessions.ts";
 import { hashOfToken, newToken } from "./token.ts";
 
-/** Who was away for so long signs in again. */
+/** A person who was inactive for this long must sign in again. */
 const SESSION_IDLE_MS = 12 * HOUR_MS;
-/** And so does everybody after this. */
+/** Every session ends after this time. */
 export const SESSION_LIFETIME_MS = 14 * DAY_MS;
-/** A page more or less within a minute changes nothing, so it need not be written. */
+/** Writing the last use at most once a minute saves a statement per page. */
 const TOUCH_INTERVAL_MS = 60_000;
 
 /**
- * Begin a session under a token that was never seen before: what a browser brought along is not used.
+ * Starts a session under a new token, to prevent session fixation.
  *
- * @param former  the token of the session that ends with it
- * @returns the new token, known to the browser alone
+ * @param former  the token of the session that it replaces
+ * @returns the token, which is stored only in the browser
  */
 export async function beginSession(tx: Tx, person: Person, former: string | undefined, ports: Ports): Promise<string> {
   const formerHash = former === undefined ? null : hashOfToken(former);
@@ -41,7 +41,7 @@ export async function beginSession(tx: Tx, person: Person, former: string | unde
   return token;
 }
 
-/** The session behind a token, or null when there is none or it is over. */
+/** Returns the session of a token, or null if it has ended. */
 export async function findValidSession(db: Database, token: string, ports: Ports): Promise<Session | null> {
   const hash = hashOfToken(token);
   const session = hash && (await findSession(db, hash));
@@ -53,7 +53,6 @@ export async function findValidSession(db: Database, token: string, ports: Ports
   return session;
 }
 
-/** Sign out. A token that means nothing ends nothing. */
 export async function endSession(tx: Tx, token: string) {
   const hash = hashOfToken(token);
   if (hash) await deleteSession(tx, hash);

@@ -35,7 +35,7 @@ const COUNT = prepared("count_rows", "select count(*)::int4 as rows from sign_in
 const countRows = async () => (await db.run<{ rows: number }>(COUNT)).rows[0]!.rows;
 beforeEach(() => db.run(prepared("clear_counts", "truncate sign_in_counts")));
 
-test("only the right password of a person signs them in, however they write their address", async () => {
+test("a person signs in only with their password, in any spelling of their address", async () => {
   assert.equal(await trySignIn(EMAIL, CLIENT_ADDRESS, PASSWORD), EMAIL);
   assert.equal(await trySignIn("  Ada@Example.COM ", CLIENT_ADDRESS, PASSWORD), EMAIL);
   assert.equal(await trySignIn(EMAIL, CLIENT_ADDRESS, PASSWORD.toUpperCase()), "wrong");
@@ -44,38 +44,39 @@ test("only the right password of a person signs them in, however they write thei
     assert.equal(await trySignIn("sso@example.com", CLIENT_ADDRESS, password), "wrong");
 });
 
-test("a person who gets in has ten tries again, and others do not", async () => {
-  for (let tries = 0; tries < 9; tries++) assert.equal(await trySignIn(EMAIL, CLIENT_ADDRESS), "wrong");
-  for (let tries = 0; tries < 10; tries++) assert.equal(await trySignIn("eve@example.com", CLIENT_ADDRESS), "wrong");
+test("a successful sign-in resets the attempts of this person, and of no other", async () => {
+  for (let attempt = 0; attempt < 9; attempt++) assert.equal(await trySignIn(EMAIL, CLIENT_ADDRESS), "wrong");
+  for (let attempt = 0; attempt < 10; attempt++)
+    assert.equal(await trySignIn("eve@example.com", CLIENT_ADDRESS), "wrong");
   assert.equal(await trySignIn(EMAIL, CLIENT_ADDRESS, PASSWORD), EMAIL);
-  for (let tries = 0; tries < 10; tries++) assert.equal(await trySignIn(EMAIL, CLIENT_ADDRESS), "wrong");
+  for (let attempt = 0; attempt < 10; attempt++) assert.equal(await trySignIn(EMAIL, CLIENT_ADDRESS), "wrong");
   assert.equal(await trySignIn(EMAIL, CLIENT_ADDRESS, PASSWORD), "too_many");
   assert.equal(await trySignIn("eve@example.com", CLIENT_ADDRESS), "too_many");
 });
 
-test("two pairs whose texts together read the same are counted apart", async () => {
-  for (let tries = 0; tries < 10; tries++) assert.equal(await trySignIn("ada@example.com1", "1.2.3.4"), "wrong");
+test("two pairs with the same concatenated text are counted separately", async () => {
+  for (let attempt = 0; attempt < 10; attempt++) assert.equal(await trySignIn("ada@example.com1", "1.2.3.4"), "wrong");
   assert.equal(await trySignIn("ada@example.com1", "1.2.3.4"), "too_many");
   assert.equal(await trySignIn(EMAIL, "11.2.3.4"), "wrong");
 });
 
-test("a password is cut before it is hashed, so that a long one takes no more time", async () => {
+test("a long password is truncated before it is hashed", async () => {
   const checked: string[] = [];
-  const noting = { ...passwords, check: async (password: string) => checked.push(password) === 0 };
-  await signIn(db, { email: EMAIL, password: "p".repeat(1e6), address: CLIENT_ADDRESS }, noting, ports);
+  const recording = { ...passwords, check: async (password: string) => checked.push(password) === 0 };
+  await signIn(db, { email: EMAIL, password: "p".repeat(1e6), address: CLIENT_ADDRESS }, recording, ports);
   assert.deepEqual(checked, ["p".repeat(256)]);
 });
 
-test("a server that is too busy to look at a password says so and counts no try", async () => {
+test("a busy server refuses an attempt without counting it", async () => {
   const busy = { ...passwords, isBusy: () => true };
   const result = await signIn(db, { email: EMAIL, password: PASSWORD, address: CLIENT_ADDRESS }, busy, ports);
   assert.deepEqual(result, { refused: "busy" });
   assert.equal(await countRows(), 0);
 });
 
-test("an e-mail address is one address in ASCII of at most 255 characters", () => {
+test("an e-mail address is a single ASCII address of at most 255 characters", () => {
   const long = (length: number) => `${"a".repeat(64)}@${"b".repeat(length - 68)}.co`;
-  for (const one of [EMAIL, "a.b+c@mail.example.co.uk", long(255)]) assert.equal(isEmail(one), true, one);
+  for (const valid of [EMAIL, "a.b+c@mail.example.co.uk", long(255)]) assert.equal(isEmail(valid), true, valid);
   const others = ["", "ada", "ada@example", "@example.com", "ada@.com", "ada@example.c", "a@b@example.com", long(256)];
   const twoOrOdd = [
     "ada@example.com,eve@example.com",
@@ -84,21 +85,21 @@ test("an e-mail address is one address in ASCII of at most 255 characters", () =
     "ada@exa\nmple.com",
   ];
   const notAscii = ["ad\u00e4@example.com", "ada@example.\u212aom", `${"a".repeat(65)}@example.com`];
-  for (const none of [...others, ...twoOrOdd, ...notAscii]) assert.equal(isEmail(none), false, none);
+  for (const invalid of [...others, ...twoOrOdd, ...notAscii]) assert.equal(isEmail(invalid), false, invalid);
 });
 
-test("who is refused for guessing from one place leaves nothing behind, whoever they say they are", async () => {
-  for (let tries = 0; tries < 50; tries++)
-    assert.equal(await trySignIn(`p${tries}@example.com`, "203.0.113.9"), "wrong");
+test("attempts that are refused for their network create no rows for other people", async () => {
+  for (let attempt = 0; attempt < 50; attempt++)
+    assert.equal(await trySignIn(`p${attempt}@example.com`, "203.0.113.9"), "wrong");
   const before = await countRows();
   assert.equal(before, 101);
-  for (let tries = 50; tries < 80; tries++)
-    assert.equal(await trySignIn(`p${tries}@example.com`, "203.0.113.9"), "too_many");
+  for (let attempt = 50; attempt < 80; attempt++)
+    assert.equal(await trySignIn(`p${attempt}@example.com`, "203.0.113.9"), "too_many");
   assert.equal(await countRows(), before);
 });
 
-test("what was counted is cleared away after a quarter of an hour by whoever comes next, though nobody gets in", async () => {
-  for (let tries = 0; tries < 20; tries++) await trySignIn(`p${tries}@example.com`, `203.0.113.${tries}`);
+test("counts are deleted after a quarter of an hour by the next attempt, even if it fails", async () => {
+  for (let attempt = 0; attempt < 20; attempt++) await trySignIn(`p${attempt}@example.com`, `203.0.113.${attempt}`);
   clock.realMs += ATTEMPT_WINDOW_MS - 1;
   await trySignIn("somebody@example.com", "198.51.100.1");
   assert.equal(await countRows(), 63);
@@ -110,9 +111,9 @@ test("what was counted is cleared away after a quarter of an hour by whoever com
   assert.equal(await countRows(), 1);
 });
 
-test("two addresses of one /64 are counted together, and another /64 by itself", async () => {
-  for (let tries = 0; tries < 10; tries++)
-    assert.equal(await trySignIn("somebody@example.com", `2001:db8:1:2::${tries + 1}`), "wrong");
+test("addresses of one /64 network are counted together, and another /64 separately", async () => {
+  for (let attempt = 0; attempt < 10; attempt++)
+    assert.equal(await trySignIn("somebody@example.com", `2001:db8:1:2::${attempt + 1}`), "wrong");
   assert.equal(await trySignIn("somebody@example.com", "2001:db8:1:2:ffff::1"), "too_many");
   assert.equal(await trySignIn("somebody@example.com", "2001:db8:1:3::1"), "wrong");
 });

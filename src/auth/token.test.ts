@@ -10,7 +10,7 @@ test("a token has 256 random bits, and only its SHA-256 is stored", () => {
   assert.deepEqual(hashOfToken(token), createHash("sha256").update(token).digest());
 });
 
-test("a text that is longer, shorter or otherwise written than a token has no hash", () => {
+test("a text that does not have the format of a token has no hash", () => {
   const token = newToken(randomBytes);
   for (const text of ["", token.slice(1), `a${token}`, `${token}a`, `${token}\n`, `${token.slice(1)}+`])
     assert.equal(hashOfToken(text), null, text);

@@ -3,7 +3,7 @@ import type { PastAttempt } from "../domain/past-attempt.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
 import type { ValueFormat } from "../domain/value-format.ts";
 
-/** What a history may say of an attempt: fields of the API's transactions, other names for some of them, and the chance with which it was made. */
+/** Fields of the API's transactions, synonyms of some, and the propensity of the attempt. */
 export const HISTORY_FIELDS = new Set([
   "id",
   "transactionId",
@@ -38,7 +38,7 @@ export const HISTORY_FIELDS = new Set([
   "propensity",
 ]);
 
-/** Fields that say the same: the first that a record has goes before the others. */
+/** Synonyms, by precedence. */
 export const SYNONYM_FIELDS = {
   id: ["id", "transactionId"],
   createdAt: ["createdAt", "attemptedAt", "at"],
@@ -47,20 +47,19 @@ export const SYNONYM_FIELDS = {
   networkAdviceCode: ["networkAdviceCode", "adviceCode"],
 } as const;
 
-/** A record of a file, by the names of its fields. */
 export type HistoryFields = Readonly<Record<string, string>>;
 
-/** An attempt, and where a file has it. */
+/** An attempt, and its position in the file. */
 export interface ParsedAttempt {
   attempt: PastAttempt;
   line: number;
-  /** What the file calls it; null: it has no name. */
+  /** Null if the file gives it no id. */
   id: string | null;
-  /** When this copy of it was made, in milliseconds; null: nobody says. */
+  /** When this version was created, in milliseconds; null if unknown. */
   updatedAt: number | null;
 }
 
-/** What tells copies of an attempt apart. */
+/** Returns the fields that distinguish versions of an attempt. */
 export function versionOf(fields: HistoryFields, { dates }: ValueFormat): Pick<ParsedAttempt, "id" | "updatedAt"> {
   return {
     id: fields.id?.trim() || fields.transactionId?.trim() || null,
@@ -69,38 +68,41 @@ export function versionOf(fields: HistoryFields, { dates }: ValueFormat): Pick<P
 }
 
 /**
- * Keeps one record of each attempt: the newest copy, of equal ones the last, as the API does. Copies have one id; without ids those that say the same are one, since
- * an invoice is hardly charged twice at one moment with one outcome, and files that were put together of overlapping ones are common. A copy that is taken for a
- * try of its own is one on the day of the failure.
+ * Keeps the newest version of each attempt, or the last of equal ones, as the API does. Versions share an id. Without ids, records
+ * with the same content are duplicates: files are often merged from overlapping ones, and an extra attempt would look like a retry
+ * on the day of the failure.
  *
- * @returns whether it is an attempt that was not there before
+ * @returns whether it is a new attempt
  */
-export function keepLatestVersion(found: Map<string, ParsedAttempt>, read: ParsedAttempt): boolean {
-  const { attempt, id } = read;
-  // Some files call all attempts of an invoice by one id: those of other moments are others.
+export function keepLatestVersion(found: Map<string, ParsedAttempt>, parsed: ParsedAttempt): boolean {
+  const { attempt, id } = parsed;
+  // Some files use one id for all attempts of an invoice, so attempts at other times are kept.
   const key = JSON.stringify(id === null ? attempt : [id, attempt.invoiceId, attempt.at]);
-  const known = found.get(key);
-  if (!known || (read.updatedAt ?? 0) >= (known.updatedAt ?? 0)) found.set(key, read);
-  return !known;
+  const existing = found.get(key);
+  if (!existing || (parsed.updatedAt ?? 0) >= (existing.updatedAt ?? 0)) found.set(key, parsed);
+  return !existing;
 }
 
-/** Ids that several customers' invoices have, or invoices in several currencies: numbers that are given anew for each customer, say. Taken together they would be retries of each other. */
-export function findMixedInvoices(read: Iterable<ParsedAttempt>): Set<string> {
+/**
+ * Finds invoice ids that several customers or currencies share, such as numbers that restart for each customer. Their attempts
+ * would look like retries of each other.
+ */
+export function findMixedInvoices(parsedAttempts: Iterable<ParsedAttempt>): Set<string> {
   const invoices = new Map<string, { customer: string | null; currency: string }>();
   const mixed = new Set<string>();
-  for (const { attempt } of read) {
+  for (const { attempt } of parsedAttempts) {
     const { invoiceId, customerId, currency } = attempt;
-    // Of those without a customer nobody knows that they are of another one.
+    // An attempt without a customer may belong to the same one.
     const customer = customerId === invoiceId ? null : customerId;
-    const known = invoices.get(invoiceId);
-    if (!known) invoices.set(invoiceId, { customer, currency });
+    const invoice = invoices.get(invoiceId);
+    if (!invoice) invoices.set(invoiceId, { customer, currency });
     else {
-      known.customer ??= customer;
-      if (known.currency !== currency || (customer !== null && known.customer !== customer)) mixed.add(invoiceId);
+      invoice.customer ??= customer;
+      if (invoice.currency !== currency || (customer !== null && invoice.customer !== customer)) mixed.add(invoiceId);
     }
   }
   return mixed;
 }
 
 export const mixedInvoiceProblem = ({ invoiceId }: PastAttempt) =>
-  `invoiceId "${invoiceId}" has several customers or currencies, so nobody knows which attempts belong together: write ids that each invoice has alone`;
+  `invoiceId "${invoiceId}" has several customers or currencies, so its attempts cannot be grouped: give each invoice a unique id`;

@@ -9,22 +9,22 @@ const judged = (differenceLow: number, differenceHigh: number): Estimate => {
   return { depth: 1, effective: 1000, unseen: 0, ...range };
 };
 
-/** The numbers at the axis of a plot of such an estimate, and how far they are from each other, in percent of its width. */
+/** Returns the labels of the axis, and their distance in percent of the width. */
 function axis(low: number, high: number) {
   const money = judged(low, high);
-  const way = { name: "fixed", words: "days 1, 3, 5 and 7", count: money, money };
-  const book = { currency: "EUR", invoices: 2, recovered: 1, amount: 200, recoveredAmount: 100, ways: [way] };
+  const strategy = { name: "fixed", words: "days 1, 3, 5 and 7", count: money, money };
+  const book = { currency: "EUR", invoices: 2, recovered: 1, amount: 200, recoveredAmount: 100, ways: [strategy] };
   const labels = [...drawDifferencePlot(book).matchAll(/class="axis" x="([\d.]+)%"[^>]*>([^<]+)</g)];
-  return { words: labels.map(([, , text]) => text!), apart: Number(labels[1]![1]) - Number(labels[0]![1]) };
+  return { texts: labels.map(([, , text]) => text!), distance: Number(labels[1]![1]) - Number(labels[0]![1]) };
 }
 
-test("an axis has few numbers, round ones, that stand clear of each other", () => {
-  assert.deepEqual(axis(-0.085, 0.02).words, ["−10", "−5", "0", "+5", "+10"]);
-  assert.deepEqual(axis(-0.003, 0.012).words, ["−1.5", "−1", "−0.5", "0", "+0.5", "+1", "+1.5"]);
+test("an axis has few round labels with enough distance", () => {
+  assert.deepEqual(axis(-0.085, 0.02).texts, ["−10", "−5", "0", "+5", "+10"]);
+  assert.deepEqual(axis(-0.003, 0.012).texts, ["−1.5", "−1", "−0.5", "0", "+0.5", "+1", "+1.5"]);
   for (let reach = 0.01; reach < 1; reach *= 1.07) {
-    const { words, apart } = axis(-reach, reach / 2);
-    assert.ok(words.length >= 3 && words.length <= 7, `${reach}: ${words.join(" ")}`);
-    assert.equal(new Set(words).size, words.length);
-    assert.ok(apart > 14, `${reach}: ${apart} between two`);
+    const { texts, distance } = axis(-reach, reach / 2);
+    assert.ok(texts.length >= 3 && texts.length <= 7, `${reach}: ${texts.join(" ")}`);
+    assert.equal(new Set(texts).size, texts.length);
+    assert.ok(distance > 14, `${reach}: ${distance} between two`);
   }
 });

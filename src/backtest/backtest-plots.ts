@@ -6,28 +6,28 @@ import { isEstimate } from "./estimate.ts";
 import { compareToCurrent, GROUP_NAMES, signedPoints } from "./wording.ts";
 
 const ROW_HEIGHT = 34;
-/** The ends of the axis are so far from the edges, in percent, that half of their numbers has room. */
+/** Distance of the axis ends from the edges, in percent. Leaves room for half a label. */
 const EDGE_PERCENT = 6;
 
-/** Recovered money beside the merchant's own system: a point and its range for each way. */
+/** Draws the recovered money of each strategy compared with the merchant's system, as a point and its range. */
 export function drawDifferencePlot({ ways }: CurrencyResult): string {
-  const said = ways.flatMap(({ words, money }) => (isEstimate(money) ? [{ words, money }] : []));
-  if (said.length === 0) return "";
-  const reach = Math.max(0.01, ...said.flatMap(({ money }) => [-money.differenceLow, money.differenceHigh]));
+  const estimated = ways.flatMap(({ words, money }) => (isEstimate(money) ? [{ words, money }] : []));
+  if (estimated.length === 0) return "";
+  const reach = Math.max(0.01, ...estimated.flatMap(({ money }) => [-money.differenceLow, money.differenceHigh]));
   const step = roundAxisStep(reach);
-  const most = Math.ceil(reach / step) * step;
-  const x = createAxisScale(-most, most, EDGE_PERCENT, 100 - EDGE_PERCENT);
+  const max = Math.ceil(reach / step) * step;
+  const x = createAxisScale(-max, max, EDGE_PERCENT, 100 - EDGE_PERCENT);
   const levels = Array.from(
-    { length: Math.round((2 * most) / step) + 1 },
-    (_, n) => (n - Math.round(most / step)) * step,
+    { length: Math.round((2 * max) / step) + 1 },
+    (_, n) => (n - Math.round(max / step)) * step,
   );
   const lines = levels
     .map((at) => `<line class="${at === 0 ? "zero" : "tick"}" x1="${x(at)}%" x2="${x(at)}%" y1="0" y2="100%"/>`)
     .join("");
-  const rows = said.map(({ words, money: { difference, differenceLow, differenceHigh }, money }) => {
+  const rows = estimated.map(({ words, money: { difference, differenceLow, differenceHigh }, money }) => {
     const side = compareToCurrent(money);
     return {
-      words,
+      label: words,
       note: `${signedPoints(difference)} (${signedPoints(differenceLow)} to ${signedPoints(differenceHigh)})`,
       parts: `${lines}<line class="range ${side}" x1="${x(differenceLow)}%" x2="${x(differenceHigh)}%" y1="50%" y2="50%"/><circle class="${side}" cx="${x(difference)}%" cy="50%" r="5"/>`,
     };
@@ -37,38 +37,38 @@ export function drawDifferencePlot({ ways }: CurrencyResult): string {
       `<text class="axis" x="${x(at)}%" y="18" text-anchor="middle">${at === 0 ? "0" : signedPoints(at).replace(".0", "")}</text>`,
   );
   return drawRowPlot(
-    "Points of recovered money, more or less than your system: the estimate and its range",
+    "Recovered money compared with your system, in percentage points: the estimate and its range",
     ROW_HEIGHT,
-    [...rows, { words: "", note: "", parts: numbers.join("") }],
+    [...rows, { label: "", note: "", parts: numbers.join("") }],
   );
 }
 
-/** How long the merchant's system let pass before its first retry, and how often that succeeded. */
+/** Draws the gaps before the first retry, and how often each succeeded. */
 export function drawFirstGapsPlot({ firstGaps }: BacktestResult): string {
   const rows = firstGaps.map(({ words, share, succeeded }) => ({
-    words,
+    label: words,
     size: share,
     note:
       succeeded === null
         ? formatTenths(share)
         : `${formatTenths(share)}, of which ${formatTenths(succeeded)} succeeded`,
-    inner: (succeeded ?? 0) * share,
+    innerSize: (succeeded ?? 0) * share,
   }));
-  return drawBarPlot("First retry after the failure: how often, and (dark) how often it succeeded", rows);
+  return drawBarPlot("Time from the failure to the first retry: how often, and (dark) how often it succeeded", rows);
 }
 
-/** Why invoices failed, and what was recovered of each kind. */
+/** Draws the reasons of first failures, and how much was recovered. */
 export function drawGroupsPlot({ groups }: BacktestResult): string {
   const rows = groups.map(({ group, share, recovered }) => ({
-    words: GROUP_NAMES[group],
+    label: GROUP_NAMES[group],
     size: share,
     note: `${formatTenths(share)}, of which ${formatTenths(recovered)} recovered`,
-    inner: recovered * share,
+    innerSize: recovered * share,
   }));
   return drawBarPlot("Why the first attempt failed, and (dark) how much of it was recovered", rows);
 }
 
-/** 1, 2 or 5 of some power of ten: at most three of them fit on each side of nothing, so their numbers stand clear of each other. */
+/** Returns 1, 2 or 5 times a power of ten, so that at most three labels fit on each side of zero. */
 function roundAxisStep(reach: number): number {
   const power = 10 ** Math.floor(Math.log10(reach));
   return [0.2, 0.5, 1, 2].map((part) => part * power).find((step) => reach / step <= 3) ?? 5 * power;

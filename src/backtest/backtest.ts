@@ -13,94 +13,92 @@ import type { PaymentHistory } from "./parse-history.ts";
 import { CHOICE_COUNT, gapText, STOP_CHOICE } from "./retry-gaps.ts";
 import { buildStrategies, choiceOf, type RetryStrategy } from "./strategies.ts";
 
-/** Later decisions of a way can hardly be told from any history. */
+/** Histories rarely support more decisions. */
 const MAX_COMPARED_RETRIES = 4;
 
-/** What a history says of one way of trying again. */
+/** The evaluation of one retry strategy. */
 export interface JudgedStrategy {
   name: string;
   words: string;
-  /** For as many of its first decisions as the history can tell, else why not even for one. */
+  /** The estimate for as many decisions as the history supports, or why there is none. */
   count: Estimate | NotEstimable;
   money: Estimate | NotEstimable;
-  /** Invoices for which it asks for another card right after their first failure. */
+  /** Invoices for which it requests another card after the first failure. */
   asked?: RecoveryTotals;
-  /** Where nothing is said of its money: what the history lacks most. */
+  /** If there is no estimate for the money: the first retry that the history lacks most. */
   missing?: UnseenChoice | null;
 }
 
-/** A first retry, and the shares of the invoices for which a way and the merchant's own system make it. */
+/** A first retry, and the shares of invoices for which the strategy and the merchant's system make it. */
 interface UnseenChoice {
   choice: number;
   wanted: number;
   made: number;
 }
 
-/** Some failed invoices, and what the merchant's own system recovered of them. */
 interface RecoveryTotals {
   invoices: number;
   recovered: number;
-  /** Minor units. */
   amount: number;
   recoveredAmount: number;
 }
 
-/** Failed invoices in one currency. */
+/** The failed invoices of one currency. */
 export interface CurrencyResult extends RecoveryTotals {
   currency: string;
   ways: JudgedStrategy[];
 }
 
-/** What a merchant's history says. What is optional, here and in its parts, is not in results that were kept from before it was told. */
+/** The result of a backtest. Older stored results lack the optional fields. */
 export interface BacktestResult {
   from: Date;
   to: Date;
   attempts: number;
   leftOut: number;
   problems: string[];
-  /** Columns of a file that are not read. */
+  /** Ignored columns of a file. */
   passedOver?: string[];
-  /** Words for states whose meaning was said (--states), and that no record has. */
+  /** Words of --states that no record has. */
   unmet?: string[];
-  /** Records of a file that repeat another one. */
+  /** Duplicate records of a file. */
   repeated?: number;
-  /** Attempts that are dated after the backtest, and when the first of them is. */
+  /** Attempts dated after the backtest, and the first of their dates. */
   ahead?: number;
   aheadFrom?: Date | null;
   tooYoung: number;
-  /** When the first of these can be judged. */
+  /** When the first of these can be evaluated. */
   countsFrom?: Date | null;
-  /** Failed invoices that their customers paid before the first retry, which are left out. */
+  /** Failed invoices that customers paid before the first retry. They are left out. */
   paidBefore?: number;
-  /** Whether the history says of any attempt who made it. */
+  /** Whether the history names the initiator of any attempt. */
   initiatorKnown?: boolean;
-  /** Whether the history said with which chance choices were made. */
+  /** Whether the history states the propensity of every retry. */
   chancesKnown: boolean;
-  /** Where it said so of some retries only, of how many: then it is not gone by. */
+  /** If it states only some, they are not used. */
   chancesGiven?: { retries: number; of: number } | null;
-  /** The largest first. */
+  /** Largest first. */
   books: CurrencyResult[];
-  /** Share of the first retries by gap, and of them that succeeded. */
+  /** Share of first retries by gap, and the share of these that succeeded. */
   firstGaps: { words: string; share: number; succeeded: number | null }[];
-  /** Failed invoices by why they failed first, and the recovered share. */
+  /** Failed invoices by the reason of the first failure, and the recovered share. */
   groups: { group: DeclineGroup; share: number; recovered: number }[];
-  /** After these declines your system gives up, and so do the schedules. */
+  /** Declines after which the merchant's system gives up, and so do the fixed schedules. */
   givenUp?: DeclineGroup[];
 }
 
 /**
- * Judges ways of trying again by a merchant's own history. Each currency is judged for itself.
+ * Evaluates retry strategies on a merchant's history, separately for each currency.
  *
- * @param learned  what Dunlin ships knowing; is not changed
+ * @param learned  the pretrained model; is not changed
  */
 export function runBacktest(history: PaymentHistory, learned: LearnedModel, now: Date): BacktestResult {
   const { attempts, problems, leftOut, passedOver, unmet, repeated } = history;
   const failures = findFailedInvoices(attempts, now);
-  const { invoices, ...chances } = withPropensities(failures.invoices);
-  const givenUp = findAbandonedGroups(invoices);
-  const ways = buildStrategies(failures, learned, givenUp);
+  const { invoices, ...propensities } = withPropensities(failures.invoices);
+  const abandonedGroups = findAbandonedGroups(invoices);
+  const strategies = buildStrategies(failures, learned, abandonedGroups);
   const books = [...Map.groupBy(invoices, ({ currency }) => currency)]
-    .map(([currency, invoices]) => buildCurrencyResult(currency, invoices, ways))
+    .map(([currency, invoices]) => buildCurrencyResult(currency, invoices, strategies))
     .sort((a, b) => b.invoices - a.invoices);
   return {
     from: failures.from,
@@ -117,35 +115,35 @@ export function runBacktest(history: PaymentHistory, learned: LearnedModel, now:
     countsFrom: failures.countsFrom,
     paidBefore: failures.paidBefore,
     initiatorKnown: attempts.some(({ initiator }) => initiator !== null),
-    ...chances,
+    ...propensities,
     books,
     firstGaps: summarizeFirstGaps(invoices),
     groups: summarizeGroups(invoices),
-    givenUp,
+    givenUp: abandonedGroups,
   };
 }
 
-/** The chances that a history states are gone by where it states all: of two kinds of chances in one sum nobody knows what it means. */
+/** Uses stated propensities only if every retry has one, because mixing them with estimated ones would be meaningless. */
 function withPropensities(invoices: readonly FailedInvoice[]) {
   const retries = invoices.flatMap(({ decisions }) => decisions.filter(({ choice }) => choice !== STOP_CHOICE));
   const stated = retries.filter(({ chance }) => chance !== null).length;
   if (stated > 0 && stated === retries.length) return { invoices, chancesKnown: true, chancesGiven: null };
-  const without = ({ decisions, ...invoice }: FailedInvoice) => ({
+  const withoutPropensities = ({ decisions, ...invoice }: FailedInvoice) => ({
     ...invoice,
-    decisions: decisions.map((decided) => ({ ...decided, chance: null })),
+    decisions: decisions.map((decision) => ({ ...decision, chance: null })),
   });
   const chancesGiven = stated > 0 ? { retries: stated, of: retries.length } : null;
-  return { invoices: invoices.map(without), chancesKnown: false, chancesGiven };
+  return { invoices: invoices.map(withoutPropensities), chancesKnown: false, chancesGiven };
 }
 
 const buildCurrencyResult = (
   currency: string,
   invoices: readonly FailedInvoice[],
-  ways: readonly RetryStrategy[],
+  strategies: readonly RetryStrategy[],
 ): CurrencyResult => ({
   currency,
   ...recoveryTotalsOf(invoices),
-  ways: ways.map((way) => judgeStrategy(way, invoices)),
+  ways: strategies.map((strategy) => evaluateStrategy(strategy, invoices)),
 });
 
 function recoveryTotalsOf(invoices: readonly FailedInvoice[]): RecoveryTotals {
@@ -160,39 +158,40 @@ function recoveryTotalsOf(invoices: readonly FailedInvoice[]): RecoveryTotals {
 }
 
 /**
- * A way, for as many own decisions as the history can tell. How many that are is told by what was done, never by what came of it. What
- * the way would have chosen is asked for no further than that: it is the dear part.
+ * Evaluates a strategy for as many decisions as the history supports. That depth depends only on choices, never on outcomes. The
+ * strategy's choices are computed only up to it, because they are expensive.
  */
-function judgeStrategy(way: RetryStrategy, invoices: readonly FailedInvoice[]): JudgedStrategy {
+function evaluateStrategy(strategy: RetryStrategy, invoices: readonly FailedInvoice[]): JudgedStrategy {
   const chosen = invoices.map((): number[] => []);
-  const asked: FailedInvoice[] = [];
-  const told: { count?: Estimate | NotEstimable; money?: Estimate | NotEstimable } = {};
+  const cardRequested: FailedInvoice[] = [];
+  const answers: { count?: Estimate | NotEstimable; money?: Estimate | NotEstimable } = {};
   const measures = { count: () => 1, money: ({ amount }: Episode) => amount };
   const open = new Set(["count", "money"] as const);
   for (let depth = 1; depth <= MAX_COMPARED_RETRIES && open.size > 0; depth++) {
     for (const [i, invoice] of invoices.entries()) {
       if (depth > invoice.decisions.length) continue;
-      const next = way.next(invoice, depth - 1);
+      const next = strategy.next(invoice, depth - 1);
       chosen[i]!.push(choiceOf(next, invoice, depth - 1));
-      if (depth === 1 && next === "card") asked.push(invoice);
+      if (depth === 1 && next === "card") cardRequested.push(invoice);
     }
     for (const measure of open) {
       const answer = estimateStrategy(invoices, chosen, depth, measures[measure]);
-      if (isEstimate(answer) || depth === 1) told[measure] = answer;
+      if (isEstimate(answer) || depth === 1) answers[measure] = answer;
       if (!isEstimate(answer)) open.delete(measure);
     }
   }
-  const { count, money } = told;
+  const { count, money } = answers;
   const missing = isEstimate(money!) || money!.why === "chances" ? null : findUnseenChoice(invoices, chosen);
-  return { name: way.name, words: way.words, count: count!, money: money!, asked: recoveryTotalsOf(asked), missing };
+  const { name, words } = strategy;
+  return { name, words, count: count!, money: money!, asked: recoveryTotalsOf(cardRequested), missing };
 }
 
-/** A way's first retries of one kind that are fewer than this among its invoices hardly matter. */
+/** Rarer first retries hardly matter. */
 const MIN_WANTED_SHARE = 0.05;
-/** The merchant's own system made something seldom when it made it less than this share of what a way makes of it. */
+/** The merchant's system made a choice rarely if its share is below this fraction of the strategy's. */
 const RARE_CHOICE_RATIO = 1 / 4;
 
-/** What a way does most often of what the merchant's system did seldom, right after the first failure; null where there is nothing. */
+/** Returns the strategy's most frequent first retry that the merchant's system rarely made, or null. */
 function findUnseenChoice(
   invoices: readonly FailedInvoice[],
   chosen: readonly (readonly number[])[],
@@ -202,18 +201,18 @@ function findUnseenChoice(
     wanted: chosen.filter(([first]) => first === choice).length / invoices.length,
     made: invoices.filter(({ decisions }) => decisions[0]!.choice === choice).length / invoices.length,
   }));
-  const seldom = retries.filter(({ wanted, made }) => wanted >= MIN_WANTED_SHARE && made < RARE_CHOICE_RATIO * wanted);
-  return seldom.sort((a, b) => b.wanted - a.wanted)[0] ?? null;
+  const rare = retries.filter(({ wanted, made }) => wanted >= MIN_WANTED_SHARE && made < RARE_CHOICE_RATIO * wanted);
+  return rare.sort((a, b) => b.wanted - a.wanted)[0] ?? null;
 }
 
 function summarizeFirstGaps(invoices: readonly FailedInvoice[]): BacktestResult["firstGaps"] {
   return Array.from({ length: CHOICE_COUNT }, (_, choice) => {
-    const made = invoices.filter(({ decisions }) => decisions[0]!.choice === choice);
-    const succeeded = made.filter(({ decisions }) => decisions[0]!.succeeded).length;
+    const matching = invoices.filter(({ decisions }) => decisions[0]!.choice === choice);
+    const succeeded = matching.filter(({ decisions }) => decisions[0]!.succeeded).length;
     return {
       words: gapText(choice),
-      share: made.length / Math.max(1, invoices.length),
-      succeeded: made.length === 0 || choice === STOP_CHOICE ? null : succeeded / made.length,
+      share: matching.length / Math.max(1, invoices.length),
+      succeeded: matching.length === 0 || choice === STOP_CHOICE ? null : succeeded / matching.length,
     };
   });
 }

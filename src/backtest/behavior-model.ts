@@ -1,27 +1,30 @@
 import { CHOICE_COUNT } from "./retry-gaps.ts";
 
 /**
- * What was known at a decision, coarse to fine: each number names a group of decisions that are alike so far. Every group belongs to
- * one level, and all situations have the same number of levels.
+ * The situation of a decision as group numbers, from coarse to fine. Decisions of a group are alike at that level. Each group
+ * belongs to one level, and all situations have the same number of levels.
  */
 export type DecisionContext = readonly number[];
 
-/** Where a fine group has few decisions, its coarser one counts as so many. */
+/** A coarser group counts as this many decisions, to smooth small groups. */
 const PRIOR_WEIGHT = 10;
-/** The level whose groups are still large, and already tell what the merchant's system looks at. */
+/** The finest level whose groups are still large enough to count choices. */
 const SUPPORT_LEVEL = 1;
 const CHOICE_COLUMNS = CHOICE_COUNT + 1;
 const TOTAL_COLUMN = CHOICE_COUNT;
 
-/** How often each choice was made in a situation. */
 export interface BehaviorModel {
-  /** The chance that the merchant's own system makes this choice. */
-  chance(situation: DecisionContext, choice: number): number;
-  /** How often it did. */
-  seen(situation: DecisionContext, choice: number): number;
+  /** Returns the probability that the merchant's system makes this choice. */
+  propensity(situation: DecisionContext, choice: number): number;
+  /** Returns how often the merchant's system made this choice in a similar situation. */
+  count(situation: DecisionContext, choice: number): number;
 }
 
-/** The merchant's own habits, from what it did. `groups`: more than any number of a group. */
+/**
+ * Estimates how the merchant's system chooses.
+ *
+ * @param groups  greater than any group number
+ */
 export function fitBehaviorModel(
   decisions: Iterable<{ situation: DecisionContext; choice: number }>,
   groups: number,
@@ -33,46 +36,47 @@ export function fitBehaviorModel(
       counts[group * CHOICE_COLUMNS + TOTAL_COLUMN]!++;
     }
   return {
-    chance(situation, choice) {
-      let chance = 1 / CHOICE_COUNT;
-      let borrowed = 0;
+    propensity(situation, choice) {
+      let propensity = 1 / CHOICE_COUNT;
+      let priorWeight = 0;
       for (const group of situation) {
-        const [made, all] = [counts[group * CHOICE_COLUMNS + choice]!, counts[group * CHOICE_COLUMNS + TOTAL_COLUMN]!];
-        if (all > 0) chance = (made + borrowed * chance) / (all + borrowed);
-        borrowed = PRIOR_WEIGHT;
+        const count = counts[group * CHOICE_COLUMNS + choice]!;
+        const total = counts[group * CHOICE_COLUMNS + TOTAL_COLUMN]!;
+        if (total > 0) propensity = (count + priorWeight * propensity) / (total + priorWeight);
+        priorWeight = PRIOR_WEIGHT;
       }
-      return chance;
+      return propensity;
     },
-    seen: (situation, choice) => counts[situation[SUPPORT_LEVEL]! * CHOICE_COLUMNS + choice]!,
+    count: (situation, choice) => counts[situation[SUPPORT_LEVEL]! * CHOICE_COLUMNS + choice]!,
   };
 }
 
-/** What a choice in a situation is worth, from what followed where it was made. */
+/** Estimates the value of a choice in a situation from what followed it. */
 export interface ChoiceValues {
-  add(situation: DecisionContext, choice: number, worth: number): void;
-  /** Between the overall mean and the mean of this choice in this situation, by how much there is of it. */
+  add(situation: DecisionContext, choice: number, value: number): void;
+  /** Shrinks the mean of this choice in this situation toward the overall mean, by the number of observations. */
   expected(situation: DecisionContext, choice: number): number;
 }
 
-/** @param groups  how many groups of situations there are; each situation belongs to several */
+/** @param groups  the number of groups */
 export function createChoiceValues(groups: number): ChoiceValues {
   const counts = new Float64Array(groups * CHOICE_COUNT);
   const sums = new Float64Array(groups * CHOICE_COUNT);
   let [count, total] = [0, 0];
   return {
-    add(situation, choice, worth) {
+    add(situation, choice, value) {
       count++;
-      total += worth;
+      total += value;
       for (const group of situation) {
         counts[group * CHOICE_COUNT + choice]!++;
-        sums[group * CHOICE_COUNT + choice]! += worth;
+        sums[group * CHOICE_COUNT + choice]! += value;
       }
     },
     expected(situation, choice) {
       let expected = count === 0 ? 0 : total / count;
       for (const group of situation) {
-        const at = group * CHOICE_COUNT + choice;
-        if (counts[at]! > 0) expected = (sums[at]! + PRIOR_WEIGHT * expected) / (counts[at]! + PRIOR_WEIGHT);
+        const index = group * CHOICE_COUNT + choice;
+        if (counts[index]! > 0) expected = (sums[index]! + PRIOR_WEIGHT * expected) / (counts[index]! + PRIOR_WEIGHT);
       }
       return expected;
     },

@@ -4,20 +4,20 @@ import { createRandom } from "../../lab/experiments/random-numbers.ts";
 import { differenceInterval, type EstimatedShare, shareInterval } from "./confidence-intervals.ts";
 import { type Episode, estimateStrategy, isEstimate } from "./estimate.ts";
 
-const estimateFromSample = (successes: number, of: number) => {
-  const share = successes / of;
-  return { share, error: Math.sqrt((share * (1 - share)) / of), effective: of };
+const estimateFromSample = (successes: number, size: number) => {
+  const share = successes / size;
+  return { share, error: Math.sqrt((share * (1 - share)) / size), effective: size };
 };
 const rounded = ({ low, high }: { low: number; high: number }) => [low, high].map((each) => Number(each.toFixed(4)));
 
-test("a share's range is Wilson's: 3 of 325 are 0.3 % to 2.7 %, none of them up to 1.2 %, and half of them what the error says", () => {
+test("a share has Wilson's interval, and the measured error determines it at half", () => {
   assert.deepEqual(rounded(shareInterval(estimateFromSample(3, 325))), [0.0031, 0.0268]);
   assert.deepEqual(rounded(shareInterval(estimateFromSample(322, 325))), [0.9732, 0.9969]);
   assert.deepEqual(rounded(shareInterval(estimateFromSample(0, 325))), [0, 0.0117]);
   assert.deepEqual(rounded(shareInterval(estimateFromSample(2000, 4000))), [0.4845, 0.5155]);
 });
 
-test("customers who move a share more than invoices drawn at random would widen it, and less, narrow it", () => {
+test("the interval is wider when customers have more influence than random sampling, and narrower when they have less", () => {
   const half = (error: number) => {
     const { low, high } = shareInterval({ share: 0.4, error, effective: 1000 });
     return (high - low) / 2;
@@ -25,7 +25,7 @@ test("customers who move a share more than invoices drawn at random would widen 
   for (const error of [0.01, 0.0155, 0.03]) assert.ok(Math.abs(half(error) / (1.96 * error) - 1) < 0.05, `${error}`);
 });
 
-test("where one kind came out twice, its number says how far it scatters rather than a measured error that is half of it", () => {
+test("the theoretical variance applies when one kind of outcome is rare", () => {
   const widthOf = (estimated: EstimatedShare) => {
     const { low, high } = shareInterval(estimated);
     return high - low;
@@ -38,7 +38,7 @@ test("where one kind came out twice, its number says how far it scatters rather 
   assert.ok(Math.abs(narrowed(400) - 0.5) < 0.02, `${narrowed(400)}`);
 });
 
-test("the difference of two shares is as wide as both, less what moves them alike", () => {
+test("the interval of a difference combines both intervals, less their correlation", () => {
   const [one, other] = [estimateFromSample(400, 1000), estimateFromSample(500, 1000)];
   const half = (correlation: number) => {
     const { low, high } = differenceInterval(one, other, [shareInterval(one), shareInterval(other)], correlation);
@@ -49,14 +49,15 @@ test("the difference of two shares is as wide as both, less what moves them alik
   assert.ok(half(0.9) < 0.4 * both && half(1) < 0.02 * both && half(-1) > 1.3 * both);
 });
 
-test("where hardly anything is recovered, or nearly all, the truth is inside as often as elsewhere", () => {
-  // At 95 % fewer than 182 of 200 have a chance of 1 %; plus and minus two errors hold 1 % in 167 of them.
+test("the interval covers the truth equally often when hardly anything or nearly everything is recovered", () => {
+  // A correct 95% interval covers fewer than 182 of 200 with a probability of 1%. Plus and minus two errors would cover 1% in 167
+  // of them.
   const random = createRandom(7);
   const history = (invoices: number, chanceOf: (gap: number) => number): Episode[] =>
     Array.from({ length: invoices }, (_, n) => {
       const choice = 1 + Math.floor(random() * 4);
-      const decided = { situation: [0, 1, 2], choice, chance: null, succeeded: random() < chanceOf(choice) };
-      return { customerId: `${n}`, amount: 1, decisions: [decided] };
+      const decision = { situation: [0, 1, 2], choice, chance: null, succeeded: random() < chanceOf(choice) };
+      return { customerId: `${n}`, amount: 1, decisions: [decision] };
     });
   for (const [truth, others] of [
     [0.01, 0.1],

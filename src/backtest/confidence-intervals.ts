@@ -1,40 +1,39 @@
-/** Between what the truth lies, in 95 of 100 such cases. */
+/** A 95% interval. */
 export interface ConfidenceInterval {
   low: number;
   high: number;
 }
 
-/** A share that was estimated. */
 export interface EstimatedShare {
   share: number;
-  /** Its standard error, from how far each customer moved it. */
+  /** Standard error, clustered by customer. */
   error: number;
-  /** So many invoices drawn at random would tell as much; known before any outcome is looked at. */
+  /** The size of a simple random sample with the same precision; independent of outcomes. */
   effective: number;
 }
 
 const Z95 = 1.96;
-/** Of fewer outcomes of the rarer kind than about this, how much they scatter is told by theory rather than by themselves. */
+/** With fewer outcomes of the rarer kind, the theoretical variance replaces the measured one. */
 const MIN_RARE_OUTCOMES = 4;
 
 /**
- * The range of a share, by Wilson's score. A standard error that is measured beside few successes is small where the share came out too small, so that plus and
- * minus two of it miss the truth on that side: at a truth of 1 % one range in six did. The score asks for each possible truth how far from it the share would
- * come out. How many invoices that takes the measured error says, and where outcomes of one kind are few, their number.
+ * Returns Wilson's score interval of a share. A symmetric interval of two standard errors is too narrow when the share came out too
+ * small, because the measured error is then small too. The sample size follows from the measured error or, if one kind of outcome
+ * is rare, from its count.
  */
 export function shareInterval({ share, error, effective }: EstimatedShare): ConfidenceInterval {
   const binomial = share * (1 - share) * effective;
-  const scatter = ((error * effective) ** 2 + MIN_RARE_OUTCOMES) / (Math.max(0, binomial) + MIN_RARE_OUTCOMES);
-  const spread = (Z95 ** 2 * scatter) / effective;
+  const inflation = ((error * effective) ** 2 + MIN_RARE_OUTCOMES) / (Math.max(0, binomial) + MIN_RARE_OUTCOMES);
+  const spread = (Z95 ** 2 * inflation) / effective;
   const middle = share + spread / 2;
   const half = Math.sqrt(Math.max(0, spread * share * (1 - share)) + spread ** 2 / 4);
   return { low: (middle - half) / (1 + spread), high: (middle + half) / (1 + spread) };
 }
 
 /**
- * The range of a difference of two shares from those of both (MOVER; Zou and Donner, 2008): each side is as wide as the sides of the two that make it.
+ * Returns the interval of a difference from the intervals of both shares (MOVER; Zou and Donner, 2008).
  *
- * @param correlation  how far customers move both alike, -1 to 1
+ * @param correlation  of customers' influence on both shares, -1 to 1
  */
 export function differenceInterval(
   one: EstimatedShare,
@@ -42,11 +41,11 @@ export function differenceInterval(
   ranges: [ConfidenceInterval, ConfidenceInterval],
   correlation: number,
 ): ConfidenceInterval {
-  const [mine, theirs] = ranges;
+  const [oneRange, otherRange] = ranges;
   const side = (a: number, b: number) => Math.sqrt(Math.max(0, a * a + b * b - 2 * correlation * a * b));
   const difference = one.share - other.share;
   return {
-    low: difference - side(one.share - mine.low, theirs.high - other.share),
-    high: difference + side(mine.high - one.share, other.share - theirs.low),
+    low: difference - side(one.share - oneRange.low, otherRange.high - other.share),
+    high: difference + side(oneRange.high - one.share, other.share - otherRange.low),
   };
 }

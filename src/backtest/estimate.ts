@@ -8,67 +8,68 @@ import {
 import { type EpisodeWeights, MAX_UNSEEN_SHARE, sum, weighEpisodes } from "./importance-weights.ts";
 import { STOP_CHOICE } from "./retry-gaps.ts";
 
-/** One decision of a failed invoice, after one of its failures. */
+/** A decision after a failure of an invoice. */
 export interface EpisodeDecision {
   situation: DecisionContext;
-  /** What the merchant's own system did. */
+  /** What the merchant's system did. */
   choice: number;
-  /** With which chance it did so, where that is known. */
+  /** Its propensity, if known. */
   chance: number | null;
-  /** Whether the try that followed succeeded. */
+  /** Whether the retry that followed succeeded. */
   succeeded: boolean;
 }
 
-/** A failed invoice of the history with all that was decided about it, oldest first. */
+/** A failed invoice with its decisions, oldest first. */
 export interface Episode {
-  /** Invoices of one customer fare alike. */
+  /** Outcomes of one customer's invoices are correlated. */
   customerId: string;
-  /** Minor units. */
   amount: number;
   decisions: readonly EpisodeDecision[];
 }
 
-/** What a way of trying again would have recovered, and how sure that is. */
+/** The estimated result of a strategy, with its uncertainty. */
 export interface Estimate {
-  /** So many first decisions are its own; the merchant's own system goes on after that. */
+  /** The number of decisions made by the strategy. The merchant's system makes the later ones. */
   depth: number;
-  /** Recovered share of what failed. */
+  /** Recovered share of the failed amount or invoices. */
   share: number;
   low: number;
   high: number;
-  /** The same, less what was recovered. */
+  /** The difference from what was recovered. */
   difference: number;
   differenceLow: number;
   differenceHigh: number;
-  /** At its last own decision the history weighs as much as so many invoices drawn at random. */
+  /** Effective sample size at the strategy's last decision. */
   effective: number;
-  /** Share of the invoices in which it does what the merchant's system hardly ever did. */
+  /** Share of the invoices for which it does what the merchant's system hardly ever did. */
   unseen: number;
 }
 
-/** Why nothing is said. */
+/** Why there is no estimate. */
 export interface NotEstimable {
   depth: number;
-  /** `chances`: those that the history states are not those of what it shows. */
+  /**
+   * `few`: the effective sample is too small. `unseen`: too many choices were never made. `chances`: the stated propensities
+   * contradict the history.
+   */
   why: "few" | "unseen" | "chances";
   effective: number;
   unseen: number;
-  /** Of `chances` alone: by those, what was done alike stands for so many times the invoices that it has to stand for. */
+  /** Only for `chances`: the weight of agreeing choices, relative to the weight that they must have. */
   standsFor?: number;
 }
 
-/** Below this the intervals are not what they say. */
+/** Smaller samples would make the intervals unreliable. */
 export const MIN_EFFECTIVE_SAMPLE = 200;
 const FOLDS = 5;
 
 /**
- * Estimates what other choices would have recovered, from a history in which choices varied: doubly robust, with self-normalised weights,
- * step by step. It is right when the chances of the merchant's choices are right, or what each choice is worth; intervals count
- * customers.
+ * Estimates what other choices would have recovered. The estimate is doubly robust, with self-normalized weights, one decision at a
+ * time: it is unbiased if either the propensities or the expected values of choices are right. Intervals are clustered by customer.
  *
- * @param chosen  by episode and decision: the choice of the way that is judged, at least for the first `depth` decisions
- * @param depth  how many decisions are its own
- * @param weightOf  1 for invoices, the amount for money
+ * @param chosen  the strategy's choices by episode and decision, at least for the first `depth` decisions
+ * @param depth  the number of decisions made by the strategy
+ * @param weightOf  1 to count invoices, the amount to count money
  */
 export function estimateStrategy(
   episodes: readonly Episode[],
@@ -76,46 +77,47 @@ export function estimateStrategy(
   depth: number,
   weightOf: (episode: Episode) => number,
 ): Estimate | NotEstimable {
-  const groups = 1 + episodes.reduce((most, { decisions }) => Math.max(most, highestGroup(decisions)), 0);
-  const habits = fitBehaviorModel(allDecisions(episodes), groups);
-  const weighed = weighEpisodes(episodes, chosen, depth, weightOf, habits);
-  const isOwn = isSameChoices(episodes, chosen, depth);
-  const { effective } = weighed;
-  // What the merchant's system did itself was seen, however seldom.
-  const unseen = isOwn ? 0 : weighed.unseen;
+  const groups = 1 + episodes.reduce((max, { decisions }) => Math.max(max, highestGroup(decisions)), 0);
+  const behavior = fitBehaviorModel(allDecisions(episodes), groups);
+  const weighted = weighEpisodes(episodes, chosen, depth, weightOf, behavior);
+  const isMerchants = isSameChoices(episodes, chosen, depth);
+  const { effective } = weighted;
+  // The merchant's own choices were observed, however rare they are.
+  const unseen = isMerchants ? 0 : weighted.unseen;
   if (effective < MIN_EFFECTIVE_SAMPLE) return { depth, why: "few", effective, unseen };
   if (unseen > MAX_UNSEEN_SHARE) return { depth, why: "unseen", effective, unseen };
-  const { standsFor } = weighed;
-  if (!isOwn && standsFor !== null) return { depth, why: "chances", effective, unseen, standsFor };
+  const { standsFor } = weighted;
+  if (!isMerchants && standsFor !== null) return { depth, why: "chances", effective, unseen, standsFor };
 
   const base = Float64Array.from(episodes, weightOf);
   const total = sum(base);
-  // How far each episode moved what was recovered, and how far it moves the estimate.
-  const own = new Float64Array(episodes.length);
+  // The influence of each episode on the merchant's result, and below on the estimate.
+  const merchantInfluences = new Float64Array(episodes.length);
   const recovered = Float64Array.from(episodes, (episode) => Number(isRecovered(episode)));
-  const recoveredShare = addWeightedMean(own, base, recovered, total);
-  const { share, moves } = isOwn
-    ? { share: recoveredShare, moves: own }
-    : estimateDoublyRobust(episodes, chosen, depth, base, weighed, groups);
-  const owns = {
+  const recoveredShare = addWeightedMean(merchantInfluences, base, recovered, total);
+  const { share, influences } = isMerchants
+    ? { share: recoveredShare, influences: merchantInfluences }
+    : estimateDoublyRobust(episodes, chosen, depth, base, weighted, groups);
+  const merchantShare = {
     share: recoveredShare,
-    error: standardErrorOf(clusteredCovariance(episodes, own, own), total),
+    error: standardErrorOf(clusteredCovariance(episodes, merchantInfluences, merchantInfluences), total),
     effective: effectiveSampleSize(base),
   };
-  const known = isOwn
-    ? owns
-    : { share, error: standardErrorOf(clusteredCovariance(episodes, moves, moves), total), effective };
+  const strategyShare = isMerchants
+    ? merchantShare
+    : { share, error: standardErrorOf(clusteredCovariance(episodes, influences, influences), total), effective };
   const ranges: [ConfidenceInterval, ConfidenceInterval] = [
-    rangeOfRequested(known, weighed.asked),
-    shareInterval(owns),
+    rangeOfContinued(strategyShare, weighted.continuedShare),
+    shareInterval(merchantShare),
   ];
-  const difference = isOwn
+  const correlation = correlationOf(episodes, influences, merchantInfluences);
+  const difference = isMerchants
     ? { low: 0, high: 0 }
-    : differenceInterval(known, owns, ranges, correlationOf(episodes, moves, own));
+    : differenceInterval(strategyShare, merchantShare, ranges, correlation);
   return {
     depth,
     share,
-    // What was hardly ever seen may have gone either way.
+    // Unobserved choices could have gone either way.
     low: Math.max(0, ranges[0].low - unseen),
     high: Math.min(1, ranges[0].high + unseen),
     difference: share - recoveredShare,
@@ -126,42 +128,43 @@ export function estimateStrategy(
   };
 }
 
-/** Of what is given up at once it is known that nothing comes, so only the rest has a range. */
-function rangeOfRequested({ share, error, effective }: EstimatedShare, asked: number): ConfidenceInterval {
-  if (asked === 0) return { low: 0, high: 0 };
-  const { low, high } = shareInterval({ share: share / asked, error: error / asked, effective });
-  return { low: low * asked, high: high * asked };
+/** If a strategy gives up at once, nothing is recovered for certain, so only the rest has a range. */
+function rangeOfContinued({ share, error, effective }: EstimatedShare, continuedShare: number): ConfidenceInterval {
+  if (continuedShare === 0) return { low: 0, high: 0 };
+  const { low, high } = shareInterval({ share: share / continuedShare, error: error / continuedShare, effective });
+  return { low: low * continuedShare, high: high * continuedShare };
 }
 
-/** Whether a way chose as the merchant's system did, everywhere. Then what it recovers is known, and nothing is to be weighed. */
+/** Whether the strategy made the same choices as the merchant's system. Its result is then known without weighting. */
 const isSameChoices = (episodes: readonly Episode[], chosen: readonly (readonly number[])[], depth: number) =>
   episodes.every(({ decisions }, i) => decisions.slice(0, depth).every(({ choice }, k) => choice === chosen[i]![k]));
 
-/** The recovered share, and how far each episode moves it. */
+/** Returns the recovered share and the influence of each episode on it. */
 function estimateDoublyRobust(
   episodes: readonly Episode[],
   chosen: readonly (readonly number[])[],
   depth: number,
   base: Float64Array,
-  { weights, stopped }: EpisodeWeights,
+  { weights, stopDecisions }: EpisodeWeights,
   groups: number,
 ) {
   const models = crossFitModels(episodes, chosen, depth, groups);
   const total = sum(base);
-  const moves = new Float64Array(episodes.length);
+  const influences = new Float64Array(episodes.length);
   let share = 0;
-  const expected = episodes.map(({ decisions }, i) => models[i]!.worth(decisions, chosen[i]!, 0));
-  share += addWeightedMean(moves, base, expected, total);
+  const expected = episodes.map(({ decisions }, i) => models[i]!.value(decisions, chosen[i]!, 0));
+  share += addWeightedMean(influences, base, expected, total);
   for (let k = 0; k < depth; k++) {
     const residuals = episodes.map(({ decisions }, i) => {
-      const decided = decisions[k];
-      if (!decided || stopped[i]! <= k || weights[k]![i] === 0) return 0;
-      const then = k + 1 < depth ? models[i]!.worth(decisions, chosen[i]!, k + 1) : isRecoveredFrom(decisions, k + 1);
-      return Number(decided.succeeded) + then - models[i]!.expected(k, decided);
+      const decision = decisions[k];
+      if (!decision || stopDecisions[i]! <= k || weights[k]![i] === 0) return 0;
+      const laterValue =
+        k + 1 < depth ? models[i]!.value(decisions, chosen[i]!, k + 1) : isRecoveredFrom(decisions, k + 1);
+      return Number(decision.succeeded) + laterValue - models[i]!.expected(k, decision);
     });
-    share += addWeightedMean(moves, weights[k]!, residuals, total);
+    share += addWeightedMean(influences, weights[k]!, residuals, total);
   }
-  return { share, moves };
+  return { share, influences };
 }
 
 export const isEstimate = (answer: Estimate | NotEstimable): answer is Estimate => "share" in answer;
@@ -171,24 +174,24 @@ function* allDecisions(episodes: readonly Episode[]) {
 }
 
 const highestGroup = (decisions: readonly EpisodeDecision[]) =>
-  decisions.reduce((most, { situation }) => Math.max(most, ...situation), 0);
+  decisions.reduce((max, { situation }) => Math.max(max, ...situation), 0);
 
 export const isRecovered = ({ decisions }: Episode) => decisions.some(({ succeeded }) => succeeded);
 
-/** Whether an invoice is recovered by its decision `from` or a later one, as it was. */
+/** Whether the invoice was recovered by its decision `from` or a later one. */
 function isRecoveredFrom(decisions: readonly EpisodeDecision[], from: number): number {
   for (let k = from; k < decisions.length; k++) if (decisions[k]!.succeeded) return 1;
   return 0;
 }
 
-/** What decisions are worth, for one part of the episodes learned from the other parts. */
+/** Values of decisions, estimated from other episodes. */
 interface OutcomeModel {
-  expected(k: number, decided: Pick<EpisodeDecision, "situation" | "choice">): number;
-  /** What the judged way expects at decision `k` of an episode; 0 when it was over before. */
-  worth(decisions: readonly EpisodeDecision[], chosen: readonly number[], k: number): number;
+  expected(k: number, decision: Pick<EpisodeDecision, "situation" | "choice">): number;
+  /** The expected value of the strategy's choice at decision `k`; 0 if the episode ended earlier. */
+  value(decisions: readonly EpisodeDecision[], chosen: readonly number[], k: number): number;
 }
 
-/** For each episode a model that has seen none of its customer. */
+/** Cross-fitting: each episode gets a model that was fitted without its customer. */
 function crossFitModels(
   episodes: readonly Episode[],
   chosen: readonly (readonly number[])[],
@@ -196,10 +199,10 @@ function crossFitModels(
   groups: number,
 ): OutcomeModel[] {
   const folds = episodes.map(({ customerId }) => foldOf(customerId));
-  const seen = episodes.map(({ decisions }, i) => ({ decisions, chosen: chosen[i]! }));
+  const samples = episodes.map(({ decisions }, i) => ({ decisions, chosen: chosen[i]! }));
   const models = Array.from({ length: FOLDS }, (_, fold) =>
     fitOutcomeModel(
-      seen.filter((_, i) => folds[i] !== fold),
+      samples.filter((_, i) => folds[i] !== fold),
       depth,
       groups,
     ),
@@ -207,30 +210,30 @@ function crossFitModels(
   return folds.map((fold) => models[fold]!);
 }
 
-/** Backwards: what a choice is worth is what follows when the judged way goes on. */
+/** Fitted backwards: the value of a choice includes what follows if the strategy continues. */
 function fitOutcomeModel(
-  seen: readonly { decisions: readonly EpisodeDecision[]; chosen: readonly number[] }[],
+  samples: readonly { decisions: readonly EpisodeDecision[]; chosen: readonly number[] }[],
   depth: number,
   groups: number,
 ): OutcomeModel {
-  const worths: ChoiceValues[] = [];
+  const valuesByDecision: ChoiceValues[] = [];
   const expected: OutcomeModel["expected"] = (k, { situation, choice }) =>
-    choice === STOP_CHOICE ? 0 : worths[k]!.expected(situation, choice);
-  const worth: OutcomeModel["worth"] = (decisions, chosen, k) => {
-    const decided = decisions[k];
-    return decided ? expected(k, { situation: decided.situation, choice: chosen[k]! }) : 0;
+    choice === STOP_CHOICE ? 0 : valuesByDecision[k]!.expected(situation, choice);
+  const value: OutcomeModel["value"] = (decisions, chosen, k) => {
+    const decision = decisions[k];
+    return decision ? expected(k, { situation: decision.situation, choice: chosen[k]! }) : 0;
   };
   for (let k = depth - 1; k >= 0; k--) {
-    const fitted = createChoiceValues(groups);
-    for (const { decisions, chosen } of seen) {
-      const decided = decisions[k];
-      if (!decided || decided.choice === STOP_CHOICE) continue;
-      const then = k + 1 < depth ? worth(decisions, chosen, k + 1) : isRecoveredFrom(decisions, k + 1);
-      fitted.add(decided.situation, decided.choice, Number(decided.succeeded) + then);
+    const values = createChoiceValues(groups);
+    for (const { decisions, chosen } of samples) {
+      const decision = decisions[k];
+      if (!decision || decision.choice === STOP_CHOICE) continue;
+      const laterValue = k + 1 < depth ? value(decisions, chosen, k + 1) : isRecoveredFrom(decisions, k + 1);
+      values.add(decision.situation, decision.choice, Number(decision.succeeded) + laterValue);
     }
-    worths[k] = fitted;
+    valuesByDecision[k] = values;
   }
-  return { expected, worth };
+  return { expected, value };
 }
 
 function foldOf(customerId: string): number {
@@ -239,16 +242,21 @@ function foldOf(customerId: string): number {
   return (hash >>> 0) % FOLDS;
 }
 
-/** Adds a weighted mean's terms to `moves`, and returns the mean. */
-function addWeightedMean(moves: Float64Array, weights: Float64Array, values: ArrayLike<number>, total: number): number {
+/** Adds the terms of a weighted mean to `influences`, and returns the mean. */
+function addWeightedMean(
+  influences: Float64Array,
+  weights: Float64Array,
+  values: ArrayLike<number>,
+  total: number,
+): number {
   const weight = sum(weights);
   let mean = 0;
-  for (let i = 0; i < moves.length; i++) mean += (weights[i]! * values[i]!) / weight;
-  for (let i = 0; i < moves.length; i++) moves[i]! += ((weights[i]! * total) / weight) * (values[i]! - mean);
+  for (let i = 0; i < influences.length; i++) mean += (weights[i]! * values[i]!) / weight;
+  for (let i = 0; i < influences.length; i++) influences[i]! += ((weights[i]! * total) / weight) * (values[i]! - mean);
   return mean;
 }
 
-/** How far customers move two means together, a sum of products: invoices of one customer go together. */
+/** Returns the covariance of two means, clustered by customer. */
 function clusteredCovariance(episodes: readonly Episode[], one: ArrayLike<number>, other: ArrayLike<number>): number {
   const byCustomer = new Map<string, [number, number]>();
   episodes.forEach(({ customerId }, i) => {
@@ -268,6 +276,6 @@ function correlationOf(episodes: readonly Episode[], one: ArrayLike<number>, oth
   return scale > 0 ? clusteredCovariance(episodes, one, other) / scale : 0;
 }
 
-/** So many equal weights would tell as much. */
+/** Kish's effective sample size. */
 const effectiveSampleSize = (weights: Float64Array) =>
   sum(weights) ** 2 / weights.reduce((squares, each) => squares + each ** 2, 0);

@@ -7,38 +7,40 @@ import { findDeclineGroup } from "../engine/rules/interpret-decline.ts";
 import type { Episode, EpisodeDecision } from "./estimate.ts";
 import { retryGapOf, STOP_CHOICE } from "./retry-gaps.ts";
 
-/** A case's window, as the service has it for a new merchant. */
+/** The window of a new merchant's cases. */
 export const WINDOW_DAYS = MERCHANT_DEFAULTS.windowDays;
-/** Decisions after more failures than this are taken together. */
+/** Decisions after more failures are treated alike. */
 const MAX_DISTINCT_FAILURES = 8;
 const WINDOW_WEEKS = WINDOW_DAYS / 7;
 
-/** An invoice whose first attempt failed, with that and the retries of its window, oldest first. */
+/** An invoice whose first attempt failed, with that attempt and the retries in its window, oldest first. */
 export interface FailedInvoice extends Episode {
   invoiceId: string;
   currency: string;
   attempts: readonly PastAttempt[];
 }
 
-/** The failed invoices of a history. */
 export interface FailedInvoices {
   invoices: FailedInvoice[];
-  /** All attempts of a customer, oldest first. */
+  /** Attempts, oldest first. */
   byCustomer: Map<string, PastAttempt[]>;
-  /** Failed invoices whose window was not over when the history ended. */
+  /** Failed invoices whose window was not over at the end of the history. */
   tooYoung: number;
-  /** When the window of the first of them ends. */
+  /** When the first of these windows ends. */
   countsFrom: Date | null;
-  /** Failed invoices that their customers paid before the first retry: they say nothing of retries. */
+  /** Failed invoices that customers paid before the first retry. They show nothing about retries. */
   paidBefore: number;
-  /** Attempts that are dated after now, and when the first of them is: they say nothing of when the history ends. */
+  /** Attempts dated after now, and the first of their dates. They do not extend the history. */
   ahead: number;
   aheadFrom: Date | null;
   from: Date;
   to: Date;
 }
 
-/** The invoices whose first attempt failed, each with what was decided about it. Those too young to judge are left out, and attempts that are dated after `now`. */
+/**
+ * Finds invoices whose first attempt failed, and the decisions about each. Leaves out invoices that are too young and attempts
+ * dated after `now`.
+ */
 export function findFailedInvoices(attempts: readonly PastAttempt[], now: Date): FailedInvoices {
   const dated = [...attempts].sort((a, b) => a.at.getTime() - b.at.getTime());
   const sorted = dated.filter(({ at }) => at <= now);
@@ -60,30 +62,30 @@ export function findFailedInvoices(attempts: readonly PastAttempt[], now: Date):
     const endsAt = first.at.getTime() + WINDOW_DAYS * DAY_MS;
     if (endsAt > to.getTime()) {
       failures.tooYoung++;
-      // Oldest first: the others' windows end later.
+      // Invoices are sorted, so the first one ends first.
       failures.countsFrom ??= new Date(endsAt);
       continue;
     }
-    const paid = all.findIndex(({ approved }) => approved);
-    const inWindow = all.slice(0, paid < 0 ? all.length : paid + 1).filter(({ at }) => at.getTime() < endsAt);
-    const tried = inWindow.filter((attempt) => attempt === first || !isCustomerInitiated(attempt));
-    const decisions = listDecisions(tried);
+    const paidIndex = all.findIndex(({ approved }) => approved);
+    const inWindow = all.slice(0, paidIndex < 0 ? all.length : paidIndex + 1).filter(({ at }) => at.getTime() < endsAt);
+    const attempts = inWindow.filter((attempt) => attempt === first || !isCustomerInitiated(attempt));
+    const decisions = listDecisions(attempts);
     const last = inWindow.at(-1)!;
-    // The customer came before what the merchant's system would have done next, so nobody knows what that was.
+    // The customer paid before the system's next retry, so its choice is unknown.
     if (last.approved && isCustomerInitiated(last)) decisions.pop();
     if (decisions.length === 0) failures.paidBefore++;
     else {
       const { customerId, amount, currency } = first;
-      failures.invoices.push({ invoiceId, customerId, amount, currency, attempts: tried, decisions });
+      failures.invoices.push({ invoiceId, customerId, amount, currency, attempts, decisions });
     }
   }
   return failures;
 }
 
-/** A person made it, who may be there where a merchant is not, and have another card. */
+/** A customer can authenticate or use another card, unlike a retry. */
 export const isCustomerInitiated = ({ initiator }: PastAttempt) => initiator === "CUSTOMER";
 
-/** After each failure: what was known, and what came next. */
+/** Returns the situation after each failure, and the choice that followed. */
 function listDecisions(attempts: readonly PastAttempt[]): EpisodeDecision[] {
   return attempts
     .filter(({ approved }) => !approved)
@@ -98,35 +100,34 @@ function listDecisions(attempts: readonly PastAttempt[]): EpisodeDecision[] {
     });
 }
 
-/** Numbers of the groups that a decision belongs to: by its number, by the kind of the decline too, by the weeks left too. */
+/** Returns the groups of a decision: by its number, also by decline group, and also by week. */
 function situationGroups(first: PastAttempt, failed: PastAttempt, k: number): number[] {
-  const tries = Math.min(k, MAX_DISTINCT_FAILURES - 1);
-  const kind = tries * DECLINE_GROUPS.length + DECLINE_GROUPS.indexOf(declineGroupOf(failed));
+  const failureIndex = Math.min(k, MAX_DISTINCT_FAILURES - 1);
+  const kind = failureIndex * DECLINE_GROUPS.length + DECLINE_GROUPS.indexOf(declineGroupOf(failed));
   const week = Math.min(WINDOW_WEEKS - 1, Math.floor((failed.at.getTime() - first.at.getTime()) / (7 * DAY_MS)));
   return [
-    tries,
+    failureIndex,
     MAX_DISTINCT_FAILURES + kind,
     MAX_DISTINCT_FAILURES * (1 + DECLINE_GROUPS.length) + kind * WINDOW_WEEKS + week,
   ];
 }
 
-/** A system that tries again after fewer of such declines than this gives up after them. */
+/** A system that retries after fewer of such declines gives up after them. */
 const MIN_RETRIED_SHARE = 0.05;
 
-/** The declines that end retries, by the rules, and after which the merchant's own system gives up, too. */
+/** Returns the declines that end retries by the rules, and after which the merchant's system also gives up. */
 export function findAbandonedGroups(invoices: readonly FailedInvoice[]): DeclineGroup[] {
-  const made = invoices.flatMap(({ attempts, decisions }) =>
-    decisions.map(({ choice }, k) => ({ group: declineGroupOf(attempts[k]!), tried: Number(choice !== STOP_CHOICE) })),
+  const declines = invoices.flatMap(({ attempts, decisions }) =>
+    decisions.map(({ choice }, k) => ({ group: declineGroupOf(attempts[k]!), isRetried: choice !== STOP_CHOICE })),
   );
-  return [...Map.groupBy(made, ({ group }) => group)]
+  return [...Map.groupBy(declines, ({ group }) => group)]
     .filter(([group, some]) => {
-      const tried = some.reduce((sum, { tried }) => sum + tried, 0);
-      return endsRetries(group) && tried < MIN_RETRIED_SHARE * some.length;
+      const retriedCount = some.filter(({ isRetried }) => isRetried).length;
+      return endsRetries(group) && retriedCount < MIN_RETRIED_SHARE * some.length;
     })
     .map(([group]) => group);
 }
 
-/** Why an attempt failed. */
 export const declineGroupOf = (attempt: PastAttempt): DeclineGroup =>
   findDeclineGroup(attempt, {
     paymentMethodType: attempt.paymentMethodType,

@@ -11,7 +11,7 @@ inv_1,cus_1,2026-01-05T09:00:00Z,FAILED,4900,EUR,51,"a, quoted ""note"""
 inv_1,cus_1,2026-01-08T09:00:00Z,TRANSACTION_STATE_PAID,4900,eur,,
 `;
 
-test("a heading may spell its names in any way, and unknown columns are passed over", () => {
+test("a header can spell field names in any way, and unknown columns are ignored", () => {
   const { attempts, problems } = parseHistory(`\ufeff${CSV}`);
   assert.deepEqual(problems, []);
   assert.deepEqual(
@@ -30,7 +30,7 @@ test("a heading may spell its names in any way, and unknown columns are passed o
   );
 });
 
-test("a number of the gateway's is read by the gateway's name", () => {
+test("a numeric gateway code is interpreted by the gateway's name", () => {
   const line = (n: number) => `inv_${n},2026-01-05T09:00:00Z,FAILED,4900,EUR,12`;
   const heading =
     "invoiceId,createdAt,state,amount,currency,paymentGatewayErrorCode,paymentGatewayName,paymentGatewayType";
@@ -38,7 +38,7 @@ test("a number of the gateway's is read by the gateway's name", () => {
   assert.deepEqual(parseHistory(history).attempts.map(declineGroupOf), ["FUNDS", "FUNDS", "UNKNOWN"]);
 });
 
-test("words for a value that is not there, and formulas that keep zeros, are read as in an import", () => {
+test("words such as NULL, and formulas that keep zeros, are read as in an import", () => {
   const heading = "invoiceId,createdAt,state,amount,currency,customerId,networkDeclineCode";
   const row = '="0012",2026-01-05T09:00:00Z,FAILED,4900,EUR,NULL,N/A';
   const { attempts, problems } = parseHistory(
@@ -51,7 +51,7 @@ test("words for a value that is not there, and formulas that keep zeros, are rea
   assert.deepEqual(problems, ["invoiceId is missing (line 3)"]);
 });
 
-test("the same in JSON lines, or in a JSON list, is the same history", () => {
+test("JSONL and a JSON list yield the same history", () => {
   const lines = [
     {
       invoiceId: "inv_1",
@@ -84,7 +84,7 @@ const HEADING = "invoiceId,createdAt,state,amount,currency,propensity";
 const expectedHistory = (records: number) =>
   Array.from({ length: records }, (_, n) => `right_${n},2026-01-05T09:00:00Z,FAILED,4900,EUR,0.25`);
 
-test("who made an attempt is read in any spelling; a word that is not known is told of, since it may mean the customer", () => {
+test("the initiator is read in any spelling, and an unknown word is reported because it may mean the customer", () => {
   const rows = ["Customer", "TRANSACTION_INITIATOR_BILLING_SYSTEM", "merchant manual", "", "shopper"].map(
     (initiator) => `inv_1,2026-01-05T09:00:00Z,FAILED,4900,EUR,${initiator}`,
   );
@@ -93,11 +93,11 @@ test("who made an attempt is read in any spelling; a word that is not known is t
   const known = attempts.slice(0, 4).map(({ initiator }) => initiator);
   assert.deepEqual(known, ["CUSTOMER", "BILLING_SYSTEM", "MERCHANT_MANUAL", null]);
   assert.deepEqual(problems, [
-    'initiator "shopper" is not known: write one of BILLING_SYSTEM, RECOVERY_ACTION, CUSTOMER, MERCHANT_MANUAL (line 6)',
+    'initiator "shopper" is unknown: write one of BILLING_SYSTEM, RECOVERY_ACTION, CUSTOMER, MERCHANT_MANUAL (line 6)',
   ]);
 });
 
-test("a way of paying and a country are read in any spelling, since rules and clocks go by how the API writes them", () => {
+test("a payment method type and a country are read in any spelling", () => {
   const heading = "invoiceId,createdAt,state,amount,currency,networkDeclineCode,paymentMethodType,cardCountry";
   const rows = ["CARD,de", "PayPal,", "SEPA Debit,"].map(
     (payer) => `inv_1,2026-01-05T09:00:00Z,FAILED,4900,EUR,51,${payer}`,
@@ -114,13 +114,13 @@ test("a way of paying and a country are read in any spelling, since rules and cl
   assert.equal(declineGroupOf(attempts[0]!), "FUNDS");
 });
 
-test("a check of a card, without an amount, is no attempt", () => {
+test("a card verification without an amount is no attempt", () => {
   const check = "inv_1,2026-01-05T09:00:00Z,FAILED,0,EUR,";
   const { attempts, leftOut } = parseHistory([HEADING, check, ...expectedHistory(1)].join("\n"));
   assert.deepEqual([attempts.map(({ invoiceId }) => invoiceId), leftOut], [["right_0"], 0]);
 });
 
-test("a few records that can't be read are left out, each reason named once with its first line; one that is pending is no attempt", () => {
+test("a few unreadable records are left out, and each reason is reported once with its first line", () => {
   const { attempts, problems, leftOut } = parseHistory(`${HEADING}
 inv_1,2026-01-05T09:00:00Z,FAILED,49.00,EUR,
 inv_2,yesterday,FAILED,4900,EUR,
@@ -137,9 +137,9 @@ ${expectedHistory(200).join("\n")}
   assert.equal(attempts.length, 200);
   assert.deepEqual([attempts[0]!.customerId, attempts[0]!.chance], ["right_0", 0.25]);
   assert.equal(leftOut, 8);
-  const unknown = "is not known: write PAID, FAILED, or PENDING for neither; --states says what it means";
+  const unknown = "is unknown: write PAID, FAILED, or PENDING for neither, or map it with --states";
   assert.deepEqual(problems, [
-    'propensity "0" is not a chance above 0 (2 records, the first in line 5)',
+    'propensity "0" is not a probability above 0 and at most 1 (2 records, the first in line 5)',
     `state "On hold" ${unknown} (2 records, the first in line 8)`,
     `amount "49.00" ${describeAmountRule(DEFAULT_CSV_FORMAT)} (line 2)`,
     `createdAt "yesterday" ${describeDateRule(DEFAULT_CSV_FORMAT)} (line 3)`,
@@ -148,16 +148,16 @@ ${expectedHistory(200).join("\n")}
   ]);
 });
 
-test("a history of which more than one in twenty records can't be read is refused, since its rest would be judged for the whole", () => {
+test("a history is refused when more than one in twenty records are unreadable", () => {
   const held = (records: number) => Array(records).fill("inv_1,2026-01-05T09:00:00Z,HELD,4900,EUR,");
   assert.equal(parseHistory([HEADING, ...held(5), ...expectedHistory(95)].join("\n")).leftOut, 5);
   assert.throws(
     () => parseHistory([HEADING, ...expectedHistory(95), ...held(6)].join("\n")),
-    /^TypeError: 6 of its 101 records can't be read: state "HELD" is not known: .* \(6 records, the first in line 97\)$/,
+    /^TypeError: 6 of 101 records cannot be read: state "HELD" is unknown: .* \(6 records, the first in line 97\)$/,
   );
 });
 
-test("plain words for paid, failed and neither are known, in any spelling", () => {
+test("plain words for paid, failed and neither are read in any spelling", () => {
   const of = (words: string) => {
     const lines = words
       .split(" ")
@@ -169,7 +169,7 @@ test("plain words for paid, failed and neither are known, in any spelling", () =
   assert.deepEqual(of("pending TRANSACTION_STATE_VOIDED cancelled"), []);
 });
 
-test("a moment is read as the API reads it, and a day as its beginning in UTC; what can be read in two ways is none", () => {
+test("a timestamp is read as by the API, a date as midnight UTC, and an ambiguous date is refused", () => {
   const momentOf = (createdAt: string) =>
     parseHistory([HEADING, `inv_1,${createdAt},FAILED,4900,EUR,`, ...expectedHistory(20)].join("\n")).attempts[0]!;
   assert.equal(momentOf("2026-01-02T08:00:00+02:00").at.toISOString(), "2026-01-02T06:00:00.000Z");
@@ -178,7 +178,7 @@ test("a moment is read as the API reads it, and a day as its beginning in UTC; w
     assert.equal(momentOf(none).invoiceId, "right_0", none);
 });
 
-test("an attempt that a file has again counts once, the newest copy of it, and how many there were is told", () => {
+test("the newest version of a repeated attempt counts, and duplicates are counted", () => {
   const heading = "id,updatedAt,invoiceId,createdAt,state,amount,currency";
   const of = (...rows: string[]) => {
     const { attempts, repeated, leftOut } = parseHistory([heading, ...rows].join("\n"));
@@ -199,7 +199,7 @@ test("an attempt that a file has again counts once, the newest copy of it, and h
   assert.deepEqual(of(row("tx_1", ""), row("tx_1", "", "PAID", "2026-01-08T09:00:00Z")), [[false, true], 0, 0]);
 });
 
-test("an attempt's id may be called transactionId, as other files do, unless there is an id", () => {
+test("an attempt's id can be named transactionId, unless there is an id", () => {
   const rows = (heading: string, ...ids: string[]) =>
     parseHistory(
       [
@@ -212,7 +212,7 @@ test("an attempt's id may be called transactionId, as other files do, unless the
   assert.equal(rows("id,transactionId", ",tx_1", ",tx_2", ",tx_2"), 2, "a column may be there and empty");
 });
 
-test("an invoice id that several customers have, or several currencies, is left out: its attempts would be retries of each other", () => {
+test("an invoice id that several customers or currencies share is left out", () => {
   const heading = "invoiceId,customerId,createdAt,state,amount,currency";
   const row = (invoiceId: string, customerId: string, currency = "EUR") =>
     `${invoiceId},${customerId},2026-01-05T09:00:00Z,FAILED,4900,${currency}`;
@@ -227,19 +227,19 @@ test("an invoice id that several customers have, or several currencies, is left 
   const same = Array.from({ length: 100 }, (_, n) => row(`${n % 10}`, `cus_${n}`));
   assert.throws(
     () => parseHistory([heading, ...same].join("\n")),
-    /100 of its 100 records can't be read: invoiceId "0" has/,
+    /100 of 100 records cannot be read: invoiceId "0" has/,
   );
 });
 
-test("a heading without what every record needs is refused, and says what it has", () => {
+test("a header without a required field is refused with its columns", () => {
   assert.throws(
     () => parseHistory("Invoice No,date,amount\n1,2,3\n"),
-    /The heading has no invoiceId, no createdAt, no state, no currency: --map FIELD=COLUMN says which column holds it\. It has: Invoice No, date, amount\.$/,
+    /The header lacks invoiceId, createdAt, state, currency\. Name the columns with --map FIELD=COLUMN\. The columns are: Invoice No, date, amount\.$/,
   );
-  assert.throws(() => parseHistory("\n"), /It is empty\.$/);
+  assert.throws(() => parseHistory("\n"), /The file is empty\.$/);
 });
 
-test("columns may be parted by semicolons or tabs, and a spreadsheet's empty rows are passed over", () => {
+test("semicolons and tabs are read as delimiters, and empty rows are ignored", () => {
   for (const sign of [";", "\t"]) {
     const text = `\ufeffinvoiceId,createdAt,state,amount,currency,\r\n"inv_1, the first",2026-01-02,PAID,4900,EUR,\r\n,,,,,\r\n`;
     const quoted = text.replaceAll(",", sign).replace(`${sign} the first`, ", the first");
@@ -252,7 +252,7 @@ test("columns may be parted by semicolons or tabs, and a spreadsheet's empty row
   }
 });
 
-test("a row that has not the columns of the heading is left out, since its amount may be another one's", () => {
+test("a row with a different number of columns is left out", () => {
   const heading = "invoiceId,createdAt,state,currency,amount";
   const rows = Array.from({ length: 60 }, (_, n) => `in_${n},2026-01-05,FAILED,EUR,4900`);
   const cut = ["a,2026-01-05,FAILED,EUR,12,30", "b,2026-01-05,FAILED,EUR", "c,2026-01-05,FAILED,EUR,4900,,", ","];
@@ -261,7 +261,7 @@ test("a row that has not the columns of the heading is left out, since its amoun
   assert.deepEqual(problems, ["it has not as many columns as the first line (2 records, the first in line 62)"]);
 });
 
-test("a wrong record is named by its own line, whatever empty rows and quoted breaks stand before it", () => {
+test("an invalid record is reported with its line, after any empty rows and quoted line breaks", () => {
   const quoted = `${expectedHistory(1)[0]},"two\nlines"`;
   const text = [`${HEADING},note`, quoted, "", ",,", quoted, "x,2026-01-05,HELD,4900,EUR,,", ...Array(40).fill(quoted)];
   for (const sign of ["\n", "\r\n"]) {
@@ -270,7 +270,7 @@ test("a wrong record is named by its own line, whatever empty rows and quoted br
   }
 });
 
-test("an attempt that the gateway blocked is passed over", () => {
+test("an attempt that the gateway blocked is ignored", () => {
   const { attempts, problems } = parseHistory(`invoiceId,createdAt,state,amount,currency,Payment Gateway Status
 inv_1,2026-01-05,FAILED,4900,EUR,declined_by_network
 inv_1,2026-01-06,FAILED,4900,EUR,not_sent_to_network

@@ -19,18 +19,17 @@ import {
   tooFewInvoicesText,
 } from "./wording.ts";
 
-/** A report on one page that needs nothing else, to be read by people and printed. */
 export function buildReportHtml(result: BacktestResult): string {
   const [from, to] = [formatDay(result.from), formatDay(result.to)];
   return pageHtml(
-    "What other ways of trying again would have recovered",
-    `From ${formatCount(result.attempts)} payment attempts between ${from} and ${to}. Worked out from what your system did; nothing was charged for it.`,
+    "What other retry strategies would have recovered",
+    `Based on ${formatCount(result.attempts)} payment attempts between ${from} and ${to}. Estimated from what your system did; no payment was attempted for it.`,
     `${leftOutSection(result)}<h2>Short answer</h2>
 ${result.books.map((book) => `<p>${result.books.length > 1 ? `${escapeHtml(book.currency)}: ` : ""}${escapeHtml(shortAnswerText(book))}</p>`).join("\n")}
 ${result.books.map(currencySection).join("\n")}
 <h2>What your system did</h2>
 ${drawFirstGapsPlot(result)}${drawGroupsPlot(result)}
-<h2>What this rests on</h2>
+<h2>Assumptions</h2>
 ${listHtml(assumptionsText(result))}`,
   );
 }
@@ -42,30 +41,30 @@ const currencySection = (book: CurrencyResult) => {
   return tooFew
     ? `${head} ${escapeHtml(tooFew)}</p>`
     : `${head}</p>
-<ul class="answers">${book.ways.map((way) => `<li class="${compareToCurrent(way.money)}">${escapeHtml(judgedStrategyText(way, book))}</li>`).join("")}</ul>
+<ul class="answers">${book.ways.map((judged) => `<li class="${compareToCurrent(judged.money)}">${escapeHtml(judgedStrategyText(judged, book))}</li>`).join("")}</ul>
 ${indistinguishableText(book)
-  .map((words) => `<p>${escapeHtml(words)}</p>`)
+  .map((text) => `<p>${escapeHtml(text)}</p>`)
   .join("")}${drawDifferencePlot(book)}
 ${hasAnyEstimate(book) ? strategyTable(book) : ""}`;
 };
 
-const STRATEGY_COLUMNS = ["Way", "Invoices recovered", "Money recovered", "More or less money", "Judged by"];
+const STRATEGY_COLUMNS = ["Strategy", "Invoices recovered", "Money recovered", "Difference in money", "Basis"];
 
 const strategyTable = ({ currency, ways }: CurrencyResult) =>
-  tableHtml(`ways, ${currency}`, STRATEGY_COLUMNS, ways.map(strategyRow));
+  tableHtml(`strategies, ${currency}`, STRATEGY_COLUMNS, ways.map(strategyRow));
 
 function strategyRow(judged: JudgedStrategy): string[] {
   const { words, count, money } = judged;
   const difference = isEstimate(money)
     ? `${signedPoints(money.differenceLow)} to ${signedPoints(money.differenceHigh)} points`
-    : "cannot say";
+    : "no estimate";
   return [words, rangeText(count), rangeText(money), difference, basisText(judged)];
 }
 
 const rangeText = (judged: Estimate | NotEstimable) =>
   isEstimate(judged)
     ? `${formatTenths(judged.share)} (${formatTenths(judged.low)} to ${formatTenths(judged.high)})`
-    : "cannot say";
+    : "no estimate";
 
 const leftOutSection = (result: BacktestResult) =>
   leftOutText(result)

@@ -7,17 +7,17 @@ import { TRANSACTION_STATES } from "../domain/transaction.ts";
 import { HISTORY_FIELDS } from "./attempt-versions.ts";
 import { parseHistory } from "./parse-history.ts";
 
-test("columns of other names, dates of other forms and amounts with decimals are read once somebody says how", () => {
+test("columns with other names, date formats and decimals are read when options describe them", () => {
   const text = [
     "Number;When;Outcome;Refusal;Sum;Currency",
     "in_1;05.01.2026 09:00;Failed;51;1.234,50;eur",
     "in_2;06.01.2026;Paid;;1.200;JPY",
     "in_3;07.01.2026;paid;;1,5;KWD",
   ].join("\n");
-  const said = { map: "invoiceId=Number,createdAt=When,state=Outcome,amount=Sum", dates: "dmy", decimals: "comma" };
+  const options = { map: "invoiceId=Number,createdAt=When,state=Outcome,amount=Sum", dates: "dmy", decimals: "comma" };
   const { attempts, problems, passedOver } = parseHistory(
     text,
-    parseCsvFormat(said, HISTORY_FIELDS, TRANSACTION_STATES),
+    parseCsvFormat(options, HISTORY_FIELDS, TRANSACTION_STATES),
   );
   assert.deepEqual([problems, passedOver], [[], ["Refusal"]]);
   assert.deepEqual(
@@ -30,7 +30,7 @@ test("columns of other names, dates of other forms and amounts with decimals are
   );
 });
 
-test("which copy of an attempt is the newer one is read in the order that somebody said, too", () => {
+test("the newer version of an attempt is determined in the configured date format", () => {
   const text = [
     "id,invoiceId,createdAt,state,amount,currency,updatedAt",
     "a,in_1,05.01.2026,PAID,4900,EUR,01.04.2026",
@@ -43,13 +43,13 @@ test("which copy of an attempt is the newer one is read in the order that somebo
   assert.deepEqual([attempts.map(({ approved }) => approved), repeated], [[true], 1]);
 });
 
-test("a word for a state means what somebody says it does, also where it means something else by itself", () => {
+test("a word for a state has the meaning that the options give it, even if it has another by default", () => {
   const row = (invoice: string, state: string) => `${invoice},2026-01-05,${state},4900,EUR`;
   const words = [
     "Authorised",
     "AUTHORISED ",
     "no funds",
-    "TRANSACTION_STATE_ERROR", // the prefix is a spelling, too
+    "TRANSACTION_STATE_ERROR", // the prefix is accepted too
     "Error",
     "Paid",
     "已支付",
@@ -57,8 +57,8 @@ test("a word for a state means what somebody says it does, also where it means s
   ];
   const text = ["invoiceId,createdAt,status,amount,currency", ...words.map((word, n) => row(`in_${n}`, word))];
   const states = "authorised=Paid,No-Funds=failed, Error=VOIDED,已支付=PAID,未支付=TRANSACTION_STATE_FAILED";
-  const reading = parseCsvFormat({ states: `${states},Autorised=PAID` }, HISTORY_FIELDS, TRANSACTION_STATES);
-  const { attempts, problems, unmet } = parseHistory(text.join("\n"), reading);
+  const csvFormat = parseCsvFormat({ states: `${states},Autorised=PAID` }, HISTORY_FIELDS, TRANSACTION_STATES);
+  const { attempts, problems, unmet } = parseHistory(text.join("\n"), csvFormat);
   assert.deepEqual([problems, unmet], [[], ["AUTORISED"]]);
   assert.deepEqual(
     attempts.map(({ invoiceId, approved }) => [invoiceId, approved]),
@@ -73,18 +73,18 @@ test("a word for a state means what somebody says it does, also where it means s
   );
 });
 
-test("each word for a state that is not known is told of once, however it is spelled, and no number of somebody's", () => {
+test("each unknown word for a state is reported once in any spelling, and card numbers are not shown", () => {
   const words = ["Authorised", "authorised", "TRANSACTION_STATE_AUTHORISED", "4242 4242 4242 4242", "4242424242424242"];
   const row = (state: string, n: number) => `in_${n},2026-01-05,${state},4900,EUR`;
   const rows = [...words, ...Array.from({ length: 100 }, () => "Paid")].map(row);
   const { problems } = parseHistory(["invoiceId,createdAt,state,amount,currency", ...rows].join("\n"));
   assert.deepEqual(
-    problems.map((problem) => problem.replace(/is not known: .* \(/, "… (")),
+    problems.map((problem) => problem.replace(/is unknown: .* \(/, "… (")),
     ['state "Authorised" … (3 records, the first in line 2)', "state … (2 records, the first in line 5)"],
   );
 });
 
-test("a torn CSV is refused with the line, and nothing of what stands there is repeated", () => {
+test("a malformed CSV is refused with the line, without repeating its content", () => {
   const heading = "invoiceId,createdAt,state,amount,currency,note";
   const row = "in_1,2026-01-05,PAID,4900,EUR,";
   for (const [torn, line] of [
@@ -97,22 +97,22 @@ test("a torn CSV is refused with the line, and nothing of what stands there is r
     );
 });
 
-test("of JSON nothing is said but what it says itself", () => {
-  for (const said of [{ decimals: "point" }, { dates: "dmy" }, { map: "amount=sum" }, { states: "OK=PAID" }])
+test("options for CSV are refused for JSON", () => {
+  for (const options of [{ decimals: "point" }, { dates: "dmy" }, { map: "amount=sum" }, { states: "OK=PAID" }])
     assert.throws(
-      () => parseHistory('{"amount": 12}', parseCsvFormat(said, HISTORY_FIELDS, TRANSACTION_STATES)),
+      () => parseHistory('{"amount": 12}', parseCsvFormat(options, HISTORY_FIELDS, TRANSACTION_STATES)),
       /^Error: --map, --states, --dates and --decimals are for CSV/,
     );
 });
 
-test("the column that somebody named goes before those of fields that say the same, and these are not read instead", () => {
+test("an explicitly mapped column takes precedence over its synonyms", () => {
   const heading = "invoiceId,createdAt,charged,state,result,amount,currency,id,no,paymentMethodId,print";
   const row = (n: number) => `in_${n},2025-01-05,2026-01-05,PAID,FAILED,4900,EUR,a_${n},same,pm_${n},`;
   const rows = Array.from({ length: 40 }, (_, n) => row(n));
   const empty = "in_41,2025-01-05,,PAID,FAILED,4900,EUR,a,b,,";
   const map = "attemptedAt=charged,status=result,transactionId=no,cardFingerprint=print";
-  const reading = parseCsvFormat({ map }, HISTORY_FIELDS, TRANSACTION_STATES);
-  const { attempts, problems, passedOver } = parseHistory([heading, ...rows, empty].join("\n"), reading);
+  const csvFormat = parseCsvFormat({ map }, HISTORY_FIELDS, TRANSACTION_STATES);
+  const { attempts, problems, passedOver } = parseHistory([heading, ...rows, empty].join("\n"), csvFormat);
   assert.deepEqual(
     attempts.slice(0, 2).map((each) => [each.at.toISOString().slice(0, 10), each.approved, each.cardFingerprint]),
     [
@@ -124,7 +124,7 @@ test("the column that somebody named goes before those of fields that say the sa
   assert.deepEqual(passedOver, ["createdAt", "state", "id"]);
 });
 
-test("an amount with a sign is read where that is its currency's, and a first line that tells Excel what parts columns", () => {
+test("an amount with the sign of its currency is read, and so is a first line that tells Excel the delimiter", () => {
   const rows = Array.from({ length: 40 }, (_, n) => `in_${n};2026-01-05;PAID;1.249,00 €;EUR`);
   const text = ["sep=;", "invoiceId;createdAt;state;amount;currency", ...rows, "in_x;2026-01-05;PAID;49,00 $;EUR"];
   const { attempts, problems } = parseHistory(
@@ -135,7 +135,7 @@ test("an amount with a sign is read where that is its currency's, and a first li
   assert.deepEqual(problems, ['amount "49,00 $" has the sign $, and its currency is EUR (line 43)']);
 });
 
-test("a year of two digits is told of as that", () => {
+test("an error explains that a year has only two digits", () => {
   const row = (when: string) => `in_1,${when},PAID,4900,EUR`;
   const rows = Array.from({ length: 40 }, (_, n) => row(`${(n % 28) + 1}.01.2026`));
   const text = ["invoiceId,createdAt,state,amount,currency", ...rows, row("25.11.26")].join("\n");
@@ -143,7 +143,7 @@ test("a year of two digits is told of as that", () => {
   assert.match(problems[0]!, /^createdAt "25\.11\.26" has a year of two digits, .*31\.01\.2026.*--dates dmy/);
 });
 
-test("of JSON no option is named that it does not take", () => {
+test("an error in JSON names no option for CSV", () => {
   const record = { invoiceId: "in_1", createdAt: "2026-01-05", state: "PAID", amount: 4900, currency: "EUR" };
   const problems = (more: object) => {
     const text = [...Array(40).fill(record), { ...record, ...more }].map((each) => JSON.stringify(each)).join("\n");
@@ -151,7 +151,7 @@ test("of JSON no option is named that it does not take", () => {
   };
   const line = " (line 41)";
   assert.deepEqual(problems({ state: "Authorised" }), [
-    `state "Authorised" is not known: write PAID, FAILED, or PENDING for neither${line}`,
+    `state "Authorised" is unknown: write PAID, FAILED, or PENDING for neither${line}`,
   ]);
   assert.deepEqual(problems({ amount: "49.00" }), [
     `amount "49.00" must be a whole number of minor units from 0, such as 4900 for EUR 49.00${line}`,

@@ -1,8 +1,8 @@
 import { DAY_MS } from "../domain/durations.ts";
 
 /**
- * What a decision may be, as far as a history can say: the next try comes on the same day as the failure, or so many days later, or
- * never. Days far off are taken together, since few histories have enough of each.
+ * The choices after a failure, as far as a history shows them: retry on the same day, after some days, or never. Long gaps are
+ * combined, because few histories have enough of each.
  */
 export const RETRY_GAPS = [
   { from: 0, words: "the same day" },
@@ -16,12 +16,10 @@ export const RETRY_GAPS = [
   { from: 14, words: "14 days or more" },
 ] as const;
 
-/** No further try. */
 export const STOP_CHOICE = RETRY_GAPS.length;
-/** How many choices there are. */
 export const CHOICE_COUNT = RETRY_GAPS.length + 1;
 
-/** The gap between a failure and the try that follows it. */
+/** Returns the choice for a retry at `nextAt`. */
 export function retryGapOf(failedAt: Date, nextAt: Date): number {
   const days = Math.round((nextAt.getTime() - failedAt.getTime()) / DAY_MS);
   return RETRY_GAPS.findLastIndex(({ from }) => days >= from);

@@ -11,29 +11,35 @@ const prior = JSON.parse(
   readFileSync(join(import.meta.dirname, "../engine/learned/prior.json"), "utf8"),
 ) as PretrainedModel;
 
-/** What each way does right after the failure of `in_1`, the first row. Each row: a moment, a state, and what the columns are called; the others are the customer's other bills. */
+/** Returns each strategy's next retry after the failure of `in_1`, the first row. The other rows are the customer's other invoices. */
 function nextRetries(columns: string, ...rows: string[]) {
   const lines = rows.map((row, n) => `in_${n + 1},cus_1,4900,EUR,${row}`);
   const later = `in_9,cus_2,4900,EUR,2026-03-09T09:00:00Z,PAID${",".repeat(columns.split(",").length)}`;
   const file = [`invoiceId,customerId,amount,currency,createdAt,state,${columns}`, ...lines, later].join("\n");
   const failures = findFailedInvoices(parseHistory(file).attempts, new Date("2026-07-01"));
-  const ways = buildStrategies(failures, fromPretrained(prior), []);
+  const strategies = buildStrategies(failures, fromPretrained(prior), []);
   return Object.fromEntries(
-    ways.map((way) => [way.name, way.next(failures.invoices.find(({ invoiceId }) => invoiceId === "in_1")!, 0)]),
+    strategies.map(({ name, next }) => [
+      name,
+      next(failures.invoices.find(({ invoiceId }) => invoiceId === "in_1")!, 0),
+    ]),
   );
 }
 const FAILED = "2026-01-05T09:00:00Z,FAILED";
 
-test("a way reads a gateway's number as the service does: where the customer revoked the payment none of Dunlin's tries again", () => {
+test("a strategy interprets a gateway's number as the service does, and does not retry a revoked payment", () => {
   const columns = "paymentGatewayErrorCode,paymentGatewayName,paymentMethodType";
   for (const revoked of ["2018,braintree", "26,Adyen"]) {
     const { dunlin, rules } = nextRetries(columns, `${FAILED},${revoked},card`);
     assert.deepEqual([dunlin, rules], [null, null], revoked);
   }
-  assert.ok(nextRetries(columns, `${FAILED},2018,,card`).rules instanceof Date, "a number of nobody's means nothing");
+  assert.ok(
+    nextRetries(columns, `${FAILED},2018,,card`).rules instanceof Date,
+    "a number without a gateway means nothing",
+  );
 });
 
-test("a card that was barred is not taken for working again because the customer, who may be there, paid with it", () => {
+test("a blocked card is not considered working again when the customer paid with it", () => {
   const columns = "initiator,networkDeclineCode,cardFingerprint,cardBrand,paymentMethodType";
   const card = "fp_1,visa,card";
   const next = (initiator: string) =>
@@ -47,7 +53,7 @@ test("a card that was barred is not taken for working again because the customer
   assert.equal(next("CUSTOMER"), "card");
 });
 
-test("what the customer did about other bills, who may be there, says nothing of when a try succeeds", () => {
+test("a customer's own attempts on other invoices do not influence the time of a retry", () => {
   const columns = "initiator,networkDeclineCode,cardFingerprint,cardBrand,paymentMethodType";
   const card = "visa,card";
   const next = (initiator: string) =>

@@ -22,23 +22,22 @@ import {
 } from "./failed-invoices.ts";
 import { retryGapOf, STOP_CHOICE } from "./retry-gaps.ts";
 
-/** A way of trying again, judged by its choice after each failure. */
 export interface RetryStrategy {
   name: string;
   words: string;
-  /** The step after failure `k` of the invoice (0: the first charge). */
+  /** Returns the action after failure `k` (0: the first charge). */
   next(invoice: FailedInvoice, k: number): NextRetry;
 }
 
-/** When the next try comes; null: never; "card": another card is asked for, and what that brings no history of attempts can tell. */
+/** When to retry; null for never; "card" to request another card, whose result a history of attempts does not show. */
 type NextRetry = Date | "card" | null;
 
-/** Tries on these days after the first failure; none more after a decline of `givenUp`. */
+/** Retries on these days after the first failure, but not after an abandoned decline. */
 function fixedDaysStrategy(
   name: string,
   words: string,
   days: readonly number[],
-  givenUp: readonly DeclineGroup[],
+  abandonedGroups: readonly DeclineGroup[],
 ): RetryStrategy {
   return {
     name,
@@ -46,7 +45,7 @@ function fixedDaysStrategy(
     next({ attempts }, k) {
       const failed = attempts[k]!;
       const day = days[k];
-      if (day === undefined || givenUp.includes(declineGroupOf(failed))) return null;
+      if (day === undefined || abandonedGroups.includes(declineGroupOf(failed))) return null;
       const at = Math.max(attempts[0]!.at.getTime() + day * DAY_MS, failed.at.getTime() + HOUR_MS);
       return new Date(at);
     },
@@ -54,36 +53,41 @@ function fixedDaysStrategy(
 }
 
 /**
- * What a merchant's own system is compared with. Schedules know nothing of declines, as most that are used. But where the merchant's own system gives
- * up its history says nothing of trying again, so nothing could be said of them: there they give up, too.
+ * Builds the strategies to compare. The schedules ignore decline reasons, as most do, except for declines after which the
+ * merchant's system gives up: the history shows nothing about retries there.
  */
 export function buildStrategies(
   { byCustomer }: FailedInvoices,
   learned: LearnedModel,
-  givenUp: readonly DeclineGroup[],
+  abandonedGroups: readonly DeclineGroup[],
 ): RetryStrategy[] {
-  const even = evenlySpacedDays(WINDOW_DAYS, EVENLY_SPACED_RETRY_COUNT);
+  const evenDays = evenlySpacedDays(WINDOW_DAYS, EVENLY_SPACED_RETRY_COUNT);
   const byRules = (invoice: FailedInvoice, k: number) => {
-    const known = knownFactsAfter(invoice, k, byCustomer.get(invoice.customerId)!);
-    return nextRetryOf(decideStatic(buildDecisionContext(known, invoice.attempts[k]!.at)));
+    const facts = factsAfter(invoice, k, byCustomer.get(invoice.customerId)!);
+    return nextRetryOf(decideStatic(buildDecisionContext(facts, invoice.attempts[k]!.at)));
   };
   const byLearning = (invoice: FailedInvoice, k: number) => {
     const all = byCustomer.get(invoice.customerId)!;
-    const known = knownFactsAfter(invoice, k, all);
-    const history = customerHistoryUntil(invoice, k, all, known);
-    const context = buildDecisionContext(known, invoice.attempts[k]!.at, history);
+    const facts = factsAfter(invoice, k, all);
+    const history = customerHistoryUntil(invoice, k, all, facts);
+    const context = buildDecisionContext(facts, invoice.attempts[k]!.at, history);
     return nextRetryOf(decideLearned(context, history, learned).decision);
   };
   return [
-    { name: "dunlin", words: "Dunlin, with what it ships knowing", next: byLearning },
-    { name: "rules", words: "Dunlin's fixed rules, nothing learned", next: byRules },
-    fixedDaysStrategy("fixed", "days 1, 3, 5 and 7", [1, 3, 5, 7], givenUp),
-    fixedDaysStrategy("ladder", "days 1, 3, 8, 10 and 12", [1, 3, 8, 10, 12], givenUp),
-    fixedDaysStrategy("even", `${EVENLY_SPACED_RETRY_COUNT} tries, even over ${WINDOW_DAYS} days`, even, givenUp),
+    { name: "dunlin", words: "Dunlin with the pretrained model", next: byLearning },
+    { name: "rules", words: "Dunlin with fixed rules", next: byRules },
+    fixedDaysStrategy("fixed", "days 1, 3, 5 and 7", [1, 3, 5, 7], abandonedGroups),
+    fixedDaysStrategy("ladder", "days 1, 3, 8, 10 and 12", [1, 3, 8, 10, 12], abandonedGroups),
+    fixedDaysStrategy(
+      "even",
+      `${EVENLY_SPACED_RETRY_COUNT} evenly spaced retries over ${WINDOW_DAYS} days`,
+      evenDays,
+      abandonedGroups,
+    ),
   ];
 }
 
-/** The choice that it is when this comes after failure `k` of an invoice. */
+/** Returns the choice that a next retry amounts to after failure `k`. */
 export function choiceOf(next: NextRetry, invoice: FailedInvoice, k: number): number {
   const endsAt = invoice.attempts[0]!.at.getTime() + WINDOW_DAYS * DAY_MS;
   return next === null || next === "card" || next.getTime() >= endsAt
@@ -94,8 +98,8 @@ export function choiceOf(next: NextRetry, invoice: FailedInvoice, k: number): nu
 const nextRetryOf = (decision: Decision): NextRetry =>
   decision.kind === "retry" ? decision.at : decision.kind === "card_change" ? "card" : null;
 
-/** The facts right after failure `k`. */
-function knownFactsAfter(
+/** Returns the facts directly after failure `k`. */
+function factsAfter(
   { invoiceId, attempts, amount, currency }: FailedInvoice,
   k: number,
   all: readonly PastAttempt[],
@@ -106,7 +110,7 @@ function knownFactsAfter(
     caseId: invoiceId,
     unpaidAt,
     windowEndsAt: new Date(unpaidAt.getTime() + WINDOW_DAYS * DAY_MS),
-    // As by a model that has trained on enough outcomes: this history holds them.
+    // As with a model that has trained on enough outcomes, which this history holds.
     explores: true,
     budgetLeft: Math.max(0, MERCHANT_DEFAULTS.budget - k),
     leadMs: 0,
@@ -143,37 +147,37 @@ function knownFactsAfter(
   };
 }
 
-/** The customer's bills until failure `k` of this one, by what the merchant's system tried. */
+/** Returns the merchant's attempts on the customer's invoices up to failure `k`. */
 function customerHistoryUntil(
   invoice: FailedInvoice,
   k: number,
   all: readonly PastAttempt[],
-  known: DecisionFacts,
+  facts: DecisionFacts,
 ): CustomerHistory {
   const failed = invoice.attempts[k]!;
-  const place = findCustomerLocale(known);
+  const locale = findCustomerLocale(facts);
   const others = Map.groupBy(
     all.filter(
       (attempt) => attempt.at <= failed.at && attempt.invoiceId !== invoice.invoiceId && !isCustomerInitiated(attempt),
     ),
     ({ invoiceId }) => invoiceId,
   );
-  const own = invoice.attempts.slice(0, k + 1);
+  const current = invoice.attempts.slice(0, k + 1);
   return {
     traits: {
       tenureDays: null,
       billingPeriod: null,
       billingPeriodUnit: null,
       merchant: "?",
-      country: place.country ?? known.currency,
-      paymentMethodType: known.paymentMethodType,
-      network: known.network,
+      country: locale.country ?? facts.currency,
+      paymentMethodType: facts.paymentMethodType,
+      network: facts.network,
       funding: failed.cardFunding,
       issuer: failed.cardIssuer,
     },
-    instrument: known,
-    offsetAt: (at) => offsetMs(place.zone, at),
-    bills: [...others.values(), own].map((charges) => ({
+    instrument: facts,
+    offsetAt: (at) => offsetMs(locale.zone, at),
+    bills: [...others.values(), current].map((charges) => ({
       dollars: toUsd(charges[0]!.amount, charges[0]!.currency),
       paymentMethodType: charges[0]!.paymentMethodType,
       charges: charges.map((attempt) => ({

@@ -205,7 +205,7 @@ test("JSONL holds records as the API takes them, with the same rules", async () 
   });
   assert.deepEqual(lines.slice(1, 3), [
     '1,note,"must not hold a card number (13 to 19 digits that pass the Luhn check): card numbers are not accepted anywhere, not even in unknown fields"',
-    "2,amount,stands twice in the same object",
+    "2,amount,appears twice in the same object",
   ]);
   assert.deepEqual(lines.slice(3, 5), ["3,,is not valid JSON", "4,,must hold one record"]);
   const both = card.replace("EUR", "euro").replace('"invoiceId":"i",', "");

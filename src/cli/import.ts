@@ -64,7 +64,7 @@ export const importHistory: Command = {
     const merchantId = merchantOption(values);
     const name = recordKindOption(values, KIND_NAMES);
     const { kind, store } = HISTORY_KIND_BY_NAME[name];
-    const reading = parseCsvFormatOptions(values, kind.fields, kind.fields.get("state")!.words!);
+    const reading = parseCsvFormatOptions(values, kind.fields, kind.fields.get("state")!.values!);
     if (!existsSync(file!)) throw new CommandFailure(`there is no file ${file}`);
     return withDatabase(context, async ({ db, walled, ports }) => {
       const merchant = await findMerchant(db, merchantId);

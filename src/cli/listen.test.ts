@@ -92,7 +92,7 @@ test("an event that is triggered reaches the endpoint through the listener, sign
   }
   assert.deepEqual(said, [
     '200 {"success":true}',
-    '200 {"success":true,"message":"taken before"}',
+    '200 {"success":true,"message":"already accepted"}',
     '200 {"success":true}',
     '200 {"success":true}',
   ]);

@@ -80,7 +80,7 @@ test("the SDK's receiver takes signed test events of each type and shape, handle
     const merchant = await makeMerchant(database.db, { webhookUrl, webhookSecret, ...over });
     const { code, out } = await run(webhookTest, endpoint, merchant.id, { type, json: true });
     assert.equal(code, 0, out);
-    assert.deepEqual(JSON.parse(JSON.parse(out).body), { success: true, message: "test event taken" });
+    assert.deepEqual(JSON.parse(JSON.parse(out).body), { success: true, message: "test event accepted" });
     assert.deepEqual(await listDeliveries(database.db, merchant.id, { limit: 10 }), []);
   }
   const stranger = await makeMerchant(database.db, { webhookUrl });

@@ -16,7 +16,7 @@ export async function answerPageError(
   reply: FastifyReply,
 ) {
   const { status, message, field } = toPageRefusal(error, request);
-  request.said = message;
+  request.errorMessage = message;
   const title =
     status === 400 && request.method !== "GET"
       ? "Nothing was changed"

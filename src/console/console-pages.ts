@@ -52,7 +52,7 @@ const HEADERS = {
 /** All pages for people, for the server that the API has too. */
 export const createConsolePages = (options: ConsoleOptions): Pages => ({
   routes: consoleRoutes(options),
-  nothing: (_request, reply) =>
+  answerNotFound: (_request, reply) =>
     sendHtml(
       reply.code(404).headers(HEADERS),
       renderSignedOutPage(

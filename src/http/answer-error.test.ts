@@ -20,7 +20,6 @@ after(() => database.drop());
 const bearer = () => ({ authorization: `Bearer ${key}` });
 const json = () => ({ ...bearer(), "content-type": "application/json" });
 
-/** An API whose ingest throws this error. */
 async function failing(error: Error & { code?: string }) {
   const broken = await testApi(database.db, clock, {
     ingest: {
@@ -43,7 +42,7 @@ async function failing(error: Error & { code?: string }) {
 const databaseError = (code: string) =>
   Object.assign(new Error(`value "${VISA}"`), { code, detail: `Key (id)=(${VISA})` });
 
-test("while the database is away, a 503 with Retry-After is answered", async () => {
+test("a request gets a 503 with Retry-After while the database is unavailable", async () => {
   for (const code of ["ECONNREFUSED", "57P01", "53300", "08006", "40001"]) {
     const { reply } = await failing(databaseError(code));
     assert.equal(reply.statusCode, 503, code);
@@ -52,15 +51,15 @@ test("while the database is away, a 503 with Retry-After is answered", async () 
   }
 });
 
-test("a key can't be looked up while the database is away: 503, not 401", async () => {
-  const away = { ...database.db, run: async () => Promise.reject(databaseError("ECONNREFUSED")) } as Database;
-  const blind = await testApi(away, clock);
-  const reply = await blind.http.inject({ url: "/v1/recovery_actions", headers: bearer() });
+test("a request with a key gets a 503, not a 401, while the database is unavailable", async () => {
+  const unavailableDb = { ...database.db, run: async () => Promise.reject(databaseError("ECONNREFUSED")) } as Database;
+  const unavailableApi = await testApi(unavailableDb, clock);
+  const reply = await unavailableApi.http.inject({ url: "/v1/recovery_actions", headers: bearer() });
   assert.equal(reply.statusCode, 503);
-  await blind.close();
+  await unavailableApi.close();
 });
 
-test("data that the database refuses is a 400 and a line in the log, without the data", async () => {
+test("data that the database rejects gets a 400 and a log line without the data", async () => {
   for (const code of ["22021", "23505", "54000"]) {
     const { reply, log } = await failing(databaseError(code));
     assert.equal(reply.statusCode, 400);
@@ -69,11 +68,11 @@ test("data that the database refuses is a 400 and a line in the log, without the
   }
 });
 
-test("a bug is a 500 that repeats nothing, with a trace in the log", async () => {
+test("a bug gets a 500 that repeats no values, and an error in the log", async () => {
   const { reply, log } = await failing(new TypeError(`no ${VISA}`));
   assert.deepEqual(reply.json(), {
     code: 500,
-    message: "internal error: it was logged under the requestId in X-Request-Id",
+    message: "internal error: for details, search the log for the id in X-Request-Id",
     details: [],
   });
   assert.match(log, /"errorName":"TypeError"/);

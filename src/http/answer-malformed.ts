@@ -11,21 +11,21 @@ const ANSWERS_BY_ERROR_CODE: Record<string, MalformedAnswer> = {
   [REQUEST_TIMEOUT_CODE]: [408, "Request Timeout", "the request took too long to arrive"],
 };
 
-/** The answer that Node writes next to a connection. Node offers no public way to ask for it. */
+/** The private field `_httpMessage` of a socket. */
 interface PendingResponse {
   headersSent: boolean;
   req: Pick<IncomingMessage, "complete">;
   once(event: "close", listener: () => void): void;
 }
 
-/** Connections on which an unreadable request waits for the answers to those before it. */
+/** Sockets on which a malformed request waits for the responses to earlier requests. */
 const waitingSockets = new WeakSet<Socket>();
 
 /**
- * Answers bytes that never became a request, and closes the connection. Requests that arrived complete before them are
- * answered first: they may have been stored.
+ * Answers bytes that Node could not parse as a request, and closes the connection. Earlier complete requests are answered first,
+ * because their data may have been stored.
  *
- * @param onAnswer  called with the answer; not called when the connection takes no answer
+ * @param onAnswer  called only if an answer was written
  */
 export function answerMalformed(
   error: NodeJS.ErrnoException,
@@ -33,19 +33,19 @@ export function answerMalformed(
   requestId: string,
   onAnswer: (status: number, message: string) => void,
 ) {
-  if (waitingSockets.has(socket)) return; // each further piece of garbage is an error of its own
-  const { _httpMessage: answering } = socket as Socket & { _httpMessage?: PendingResponse | null };
-  if (answering?.req.complete && socket.writable) {
+  if (waitingSockets.has(socket)) return; // Node reports one error per chunk
+  const { _httpMessage: pendingResponse } = socket as Socket & { _httpMessage?: PendingResponse | null };
+  if (pendingResponse?.req.complete && socket.writable) {
     waitingSockets.add(socket);
-    answering.once("close", () => {
+    pendingResponse.once("close", () => {
       waitingSockets.delete(socket);
       answerMalformed(error, socket, requestId, onAnswer);
     });
     return;
   }
   const [status, reason, message] = ANSWERS_BY_ERROR_CODE[error.code ?? ""] ?? NOT_HTTP;
-  // Writing into an answer that is under way would garble it.
-  const canAnswer = socket.writable && !answering?.headersSent && error.code !== "ECONNRESET";
+  // Writing into a response that has started would corrupt it.
+  const canAnswer = socket.writable && !pendingResponse?.headersSent && error.code !== "ECONNRESET";
   if (canAnswer) socket.end(rawReply(status, reason, JSON.stringify(errorBody("other", status, message)), requestId));
   setTimeout(() => socket.destroy(), 1_000).unref();
   if (canAnswer) onAnswer(status, message);

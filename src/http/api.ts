@@ -13,56 +13,49 @@ import type { TrustedProxies } from "./client-address.ts";
 import type { Tls } from "./listener.ts";
 
 export interface ApiOptions {
-  /** For all merchants: keys, and the log of requests. What a request asks of its merchant goes through `walled`. */
-  everyone: Database;
-  walled: TenantDatabase;
-  /** Makes and drops the partitions of the request log. */
+  /** For API keys and the request log. Everything else goes through `tenantDb`. */
+  allTenantsDb: Database;
+  tenantDb: TenantDatabase;
   owner: Database;
   ports: Ports;
-  /** How far the clocks of senders may be ahead of service time. */
   clockSkewMs: number;
   log: Log;
   ingest: { subscriptions: Ingest<Subscription>; invoices: Ingest<Invoice>; transactions: Ingest<Transaction> };
-  /** Called after each commit that changed something: there may be something to decide. */
+  /** Called after a commit that changed records, because cases may be due. */
   onIngested(): void;
   tls: Tls;
-  /** How many connections one address may have. */
   connectionsPerAddress: number;
   trustedProxies: TrustedProxies;
-  /** The public URL of the API, without a slash at the end. */
   baseUrl: string;
-  /** The keys of page tokens, the same in every replica: the first signs, each opens. */
+  /** Keys of page tokens, the same in every replica. The first signs; all verify. */
   tokenKeys: readonly Buffer[];
-  /** CIDR ranges that webhooks come from. */
+  /** CIDR ranges of outgoing webhooks. */
   egressRanges: readonly string[];
   ready(): Promise<{ ok: boolean; problems: readonly string[] }>;
   metrics: ApiMetrics;
-  /** False: this process answers no merchant's programs. */
-  operations?: boolean;
-  /** The pages for people on the same server. */
+  /** Whether to serve operations that need an API key. Defaults to true. */
+  servesOperations?: boolean;
   pages?: Pages | null;
 }
 
 export interface Pages {
   routes(http: FastifyInstance): Promise<void>;
-  /** Answers a browser that asks for what is not there. */
-  nothing(request: FastifyRequest, reply: FastifyReply): FastifyReply;
+  answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply;
 }
 
 export interface ApiMetrics {
-  /** `route` is the pattern, never the path: "/v1/recovery_actions", or "unknown". */
+  /** `route` is a pattern such as "/v1/recovery_actions", or "unknown"; never the path. */
   requestFinished(route: string, method: string, status: number, ms: number): void;
   recordsIngested(kind: string, received: number, changed: number, older: number): void;
-  /** Requests that the request log has no row of. */
+  /** Requests that were dropped before they were logged. */
   requestsUnlogged(count: number): void;
-  requestOfNobody(): void;
-  /** A connection was closed: its address had its share, or there were too many of all addresses. */
+  /** An unauthenticated request that is counted instead of logged. */
+  unauthenticatedRequest(): void;
   connectionRefused(reason: "address" | "all"): void;
 }
 
-/** The dependencies of the routes. */
 export interface Api extends ApiOptions {
   http: FastifyInstance;
-  /** A hook that lets in keys with this permission. */
+  /** Returns a hook that admits keys with this permission. */
   requires(permission: Permission): ReturnType<typeof requirePermission>;
 }

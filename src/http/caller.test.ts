@@ -27,13 +27,13 @@ const statuses = async (count: number, apiKey: string, address?: string) => {
   return found;
 };
 
-test("requests for which a key lacks the permission count as all others, and are refused beyond the limit", async () => {
+test("forbidden requests count toward the rate limit", async () => {
   const merchant = await testMerchant(database.db, api.ports, { ratePerSecond: 1, rateBurst: 3 });
   const { apiKey } = await testKey(database.db, api.ports, merchant, ["ingest:invoices"]);
   assert.deepEqual(await statuses(5, apiKey), [403, 403, 403, 429, 429]);
 });
 
-test("a key that was revoked is held up like one that never was, after thirty answers", async () => {
+test("a revoked key is throttled like an unknown one after thirty invalid requests", async () => {
   const merchant = await testMerchant(database.db, api.ports);
   const { apiKey, keyId } = await testKey(database.db, api.ports, merchant);
   assert.equal((await list(apiKey, "203.0.113.21")).statusCode, 200);
@@ -41,8 +41,7 @@ test("a key that was revoked is held up like one that never was, after thirty an
   clock.monotonicMs += 2_000;
   const found = await statuses(33, apiKey, "203.0.113.21");
   assert.deepEqual(found, [...Array(30).fill(401), 429, 429, 429]);
-  // Somebody whose key is right is let in from there all the same.
-  const { apiKey: right } = await testKey(database.db, api.ports, merchant);
-  assert.equal((await list(right, "203.0.113.22")).statusCode, 200);
-  assert.equal((await list(right, "203.0.113.21")).statusCode, 200);
+  const { apiKey: validKey } = await testKey(database.db, api.ports, merchant);
+  assert.equal((await list(validKey, "203.0.113.22")).statusCode, 200);
+  assert.equal((await list(validKey, "203.0.113.21")).statusCode, 200);
 });

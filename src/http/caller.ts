@@ -8,7 +8,6 @@ import type { RateLimit } from "./rate-limit.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Set once the key was checked; null on operations without a key. */
     caller: Caller | null;
   }
 }
@@ -16,38 +15,37 @@ declare module "fastify" {
 const BEARER = /^Bearer +([^\s]+) *$/i;
 const UNAUTHORIZED = { headers: { "www-authenticate": 'Bearer realm="dunlin"' } };
 
-/** What stands between a request and its operation. */
 export interface CallerChecks {
   keyring: Keyring;
   rateLimit: RateLimit;
-  strangers: InvalidKeyThrottle;
+  invalidKeyThrottle: InvalidKeyThrottle;
   inFlight: InFlightRequests;
-  /** The network that a request comes from; null: it can't be told. */
+  /** Null if the network is unknown. */
   networkOf(request: FastifyRequest): string | null;
 }
 
-/** A hook for operations that need a key with this permission: 401, then 429, then 403, before anything of the body is read. */
-export function requirePermission(permission: Permission, door: CallerChecks) {
+/** Returns a hook that checks for 401, 429 and 403 in this order, before the body is read. */
+export function requirePermission(permission: Permission, checks: CallerChecks) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const caller = await authenticateCaller(request, door);
+    const caller = await authenticateCaller(request, checks);
     request.caller = caller;
     const { id: keyId, merchantId } = caller.key;
     const { ratePerSecond: perSecond, rateBurst: burst } = caller.merchant;
-    const { allowed, headers } = await door.rateLimit.take({ merchantId, keyId, perSecond, burst });
+    const { allowed, headers } = await checks.rateLimit.take({ merchantId, keyId, perSecond, burst });
     reply.headers(headers);
     if (!allowed) throw new ApiError(429, `rate limit of ${perSecond} requests per second exceeded`);
-    // Behind the limit: who asks for what it may not have counts as everybody else.
+    // After the rate limit, so that forbidden requests count too.
     if (!caller.key.permissions.includes(permission))
       throw new ApiError(403, `the API key lacks the permission ${permission}`);
-    const most = maxInFlight(perSecond);
-    if (!door.inFlight.enter(keyId, most, reply.raw))
-      throw new ApiError(429, `more than ${most} requests of this key at once`, { headers: RETRY_SOON_HEADERS });
+    const max = maxInFlight(perSecond);
+    if (!checks.inFlight.enter(keyId, max, reply.raw))
+      throw new ApiError(429, `more than ${max} requests with this key are in flight`, { headers: RETRY_SOON_HEADERS });
   };
 }
 
 async function authenticateCaller(
   request: FastifyRequest,
-  { keyring, strangers, networkOf }: CallerChecks,
+  { keyring, invalidKeyThrottle, networkOf }: CallerChecks,
 ): Promise<Caller> {
   const { authorization } = request.headers;
   if (authorization === undefined)
@@ -55,19 +53,19 @@ async function authenticateCaller(
   const apiKey = BEARER.exec(authorization)?.[1];
   if (apiKey === undefined) throw new ApiError(401, "the Authorization header must be: Bearer <API_KEY>", UNAUTHORIZED);
   const network = networkOf(request);
-  const waitSeconds = network === null ? 0 : strangers.heldUpSeconds(network);
+  const waitSeconds = network === null ? 0 : invalidKeyThrottle.retryAfterSeconds(network);
   const refuse = () => {
-    throw new ApiError(429, "too many API keys from this address are not valid", {
+    throw new ApiError(429, "too many invalid API keys from this address", {
       headers: { "retry-after": String(waitSeconds) },
     });
   };
-  // Whoever guesses is not told whether the guess is right. A key that was right before is no guess.
+  // While an address is throttled, a right guess looks like a wrong one. A key that was valid before is no guess.
   if (waitSeconds > 0 && !keyring.hasFound(apiKey)) refuse();
   const caller = await keyring.find(apiKey);
   if (caller) return caller;
-  // It was right once, and is not any more.
+  // The key was valid before, but no longer is.
   if (waitSeconds > 0) refuse();
-  if (network !== null) strangers.note(network);
-  // One answer for unknown, revoked and expired: whoever guesses learns nothing.
+  if (network !== null) invalidKeyThrottle.recordInvalidKey(network);
+  // One answer for unknown, revoked and expired keys, so that guessing reveals nothing.
   throw new ApiError(401, "the API key is not valid", UNAUTHORIZED);
 }

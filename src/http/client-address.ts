@@ -3,13 +3,12 @@ import ipaddr from "ipaddr.js";
 
 type Range = ReturnType<typeof ipaddr.parseCIDR>;
 
-/** Addresses of the proxies whose `X-Forwarded-For` is trusted. */
 export interface TrustedProxies {
   ranges: readonly Range[];
 }
 
 /**
- * The setting DUNLIN_TRUSTED_PROXIES: CIDR ranges or single addresses, between commas.
+ * Parses the setting DUNLIN_TRUSTED_PROXIES: CIDR ranges or addresses, separated by commas.
  *
  * @throws Error that names the first bad entry
  */
@@ -26,10 +25,10 @@ export function parseTrustedProxies(text: string): TrustedProxies {
 }
 
 /**
- * The address that a request comes from: the peer, or what the trusted proxies in front say of it. null: nobody can say, because what is in front is a
- * proxy that is not named.
+ * Returns the client's address: the peer's, or the one that trusted proxies report. Returns null behind a proxy if no trusted
+ * proxies are configured.
  *
- * @param proxied  whether a proxy in front ends TLS
+ * @param proxied  whether a proxy in front of Dunlin terminates TLS
  */
 export function clientAddress(
   { socket, headers }: Pick<IncomingMessage, "headers"> & { socket: { remoteAddress?: string | undefined } },
@@ -39,11 +38,11 @@ export function clientAddress(
   if (ranges.length === 0) return proxied ? null : (socket.remoteAddress ?? "");
   const forwarded = [headers["x-forwarded-for"] ?? []].flat().join(",").split(",");
   const path = [...forwarded.flatMap((each) => each.trim() || []), socket.remoteAddress ?? ""];
-  // Each proxy adds at the end whom it heard; what stands before the first stranger from the end, that stranger may have made up.
+  // Each proxy appends its peer. Before the last untrusted address, everything may be forged.
   return path.findLast((each) => !isTrusted(each, ranges)) ?? path[0]!;
 }
 
-/** Whether connections from this address may be those of many clients: a trusted proxy's, or any where a proxy ends TLS and none is named. */
+/** Whether connections from this address may serve many clients. */
 export const isProxy = (peer: string, { ranges }: TrustedProxies, proxied: boolean): boolean =>
   ranges.length === 0 ? proxied : isTrusted(peer, ranges);
 

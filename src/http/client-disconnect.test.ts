@@ -18,12 +18,12 @@ let stored: Promise<{ stored: number; older: number }>;
 
 before(async () => {
   database = await createTestDatabase();
-  const nothing = async () => ({ stored: 0, older: 0 });
+  const storeNothing = async () => ({ stored: 0, older: 0 });
   const invoices = () => {
     notifyIngestStarted();
     return stored;
   };
-  const ingest = { subscriptions: nothing, transactions: nothing, invoices };
+  const ingest = { subscriptions: storeNothing, transactions: storeNothing, invoices };
   api = await testApi(database.db, testClock(), { ingest });
   ({ port } = await api.listen({ host: "127.0.0.1", port: 0 }));
   const merchant = await testMerchant(database.db, api.ports);
@@ -34,7 +34,6 @@ after(async () => {
   await database.drop();
 });
 
-/** Push the first bytes of a body over a connection of its own. */
 async function push(bytes: number) {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
@@ -49,17 +48,16 @@ type Line = Record<string, unknown>;
 const finishedLines = () =>
   api.lines.map((line) => JSON.parse(line) as Line).filter(({ msg }) => msg === "request.finished");
 
-/** The one line of the log that says how the request ended. */
 async function waitForLogLine(): Promise<Line> {
   for (let waitedMs = 0; finishedLines().length === 0 && waitedMs < LOG_WAIT_MS; waitedMs += 10) await sleep(10);
-  await sleep(50); // another one would come right behind it
+  await sleep(50);
   const [line, ...others] = finishedLines();
   assert.deepEqual(others, []);
   api.lines.length = 0;
   return line!;
 }
 
-test("an ingest whose caller goes away while it is stored is logged with what it changed", async () => {
+test("an ingest is logged with its changes when the client disconnects during the commit", async () => {
   let commit = (_done: { stored: number; older: number }) => {};
   stored = new Promise((resolve) => {
     commit = resolve;
@@ -74,10 +72,10 @@ test("an ingest whose caller goes away while it is stored is logged with what it
   assert.deepEqual(finishedLines(), []);
   commit({ stored: 1, older: 0 });
   const { status, records, stored: changed, said } = await waitForLogLine();
-  assert.deepEqual([status, records, changed, said], [200, 1, 1, "the caller was gone before it was answered"]);
+  assert.deepEqual([status, records, changed, said], [200, 1, 1, "the client disconnected before the response"]);
 });
 
-test("a request whose caller goes away while its body comes is logged, too", async () => {
+test("a request is logged when the client disconnects while sending the body", async () => {
   const socket = await push(20);
   await sleep(50);
   socket.resetAndDestroy();
@@ -85,7 +83,7 @@ test("a request whose caller goes away while its body comes is logged, too", asy
   assert.deepEqual([status, records], [400, undefined]);
 });
 
-test("a request that was answered has one line and no remark", async () => {
+test("an answered request has one log line without an error message", async () => {
   notifyIngestStarted = () => {};
   stored = Promise.resolve({ stored: 1, older: 0 });
   const socket = await push(BODY.length);

@@ -13,7 +13,6 @@ import { limitConnections } from "./connection-limits.ts";
 import { createListener, listen, type Tls } from "./listener.ts";
 import { ensureLocalCertificate } from "./local-certificate.ts";
 
-/** A server that says ok, and lets two connections of an address in. */
 async function serve(t: TestContext, tls: Tls, proxies = "") {
   const refused: string[] = [];
   const lines: string[] = [];
@@ -38,8 +37,7 @@ async function serve(t: TestContext, tls: Tls, proxies = "") {
   return { server, port, refused, lines };
 }
 
-/** Returns the reply to an unencrypted connection from this address; undefined: the connection is open and silent. */
-async function greeting(t: TestContext, port: number, localAddress: string) {
+async function statusLine(t: TestContext, port: number, localAddress: string) {
   const socket = connectPlain({ port, host: "127.0.0.1", localAddress });
   t.after(() => socket.destroy());
   socket.on("error", () => {});
@@ -48,7 +46,7 @@ async function greeting(t: TestContext, port: number, localAddress: string) {
   return String(text).split("\r\n", 1)[0];
 }
 
-test("an address above its share of connections gets a TLS alert, and other addresses connect", async (t) => {
+test("an address above its limit gets a TLS alert, and other addresses connect", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "dunlin-share-"));
   t.after(() => rm(folder, { recursive: true }));
   const { cert, key, caFile } = await ensureLocalCertificate(folder, "localhost", new Date());
@@ -72,25 +70,25 @@ test("an address above its share of connections gets a TLS alert, and other addr
   );
   first.destroy();
   await once(first, "close");
-  for (let tries = 0; ; tries++)
-    if (await connect("127.0.0.1").catch(() => tries > 100 && assert.fail("no place came free"))) break;
+  for (let attempt = 0; ; attempt++)
+    if (await connect("127.0.0.1").catch(() => attempt > 100 && assert.fail("no connection became free"))) break;
 });
 
-test("connections of a trusted proxy are not counted, and another address above its share gets a plain reply", async (t) => {
+test("connections of a trusted proxy are not counted, and another address above its limit gets a plain reply", async (t) => {
   const { port, refused } = await serve(t, "proxy", "127.0.0.1");
-  for (let n = 0; n < 4; n++) assert.equal(await greeting(t, port, "127.0.0.1"), "HTTP/1.1 200 OK");
-  for (let n = 0; n < 2; n++) assert.equal(await greeting(t, port, "127.0.0.3"), "HTTP/1.1 200 OK");
-  assert.equal(await greeting(t, port, "127.0.0.3"), "HTTP/1.1 429 Too Many Requests");
+  for (let n = 0; n < 4; n++) assert.equal(await statusLine(t, port, "127.0.0.1"), "HTTP/1.1 200 OK");
+  for (let n = 0; n < 2; n++) assert.equal(await statusLine(t, port, "127.0.0.3"), "HTTP/1.1 200 OK");
+  assert.equal(await statusLine(t, port, "127.0.0.3"), "HTTP/1.1 429 Too Many Requests");
   assert.deepEqual(refused, ["address"]);
 });
 
-test("no connection is counted behind a proxy that is not named", async (t) => {
+test("no connection is counted when a proxy is in front and no trusted proxies are configured", async (t) => {
   const { port, refused } = await serve(t, "proxy");
-  for (let n = 0; n < 4; n++) assert.equal(await greeting(t, port, "127.0.0.1"), "HTTP/1.1 200 OK");
+  for (let n = 0; n < 4; n++) assert.equal(await statusLine(t, port, "127.0.0.1"), "HTTP/1.1 200 OK");
   assert.deepEqual(refused, []);
 });
 
-test("addresses of one IPv6 network share, and those of another do not", async (t) => {
+test("addresses of one IPv6 network share a limit, and those of another do not", async (t) => {
   const { server, refused } = await serve(t, "proxy", "10.0.0.1");
   const arrive = (remoteAddress: string) => {
     const socket = Object.defineProperty(new Socket(), "remoteAddress", { value: remoteAddress });

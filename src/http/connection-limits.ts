@@ -7,37 +7,38 @@ import { errorBody } from "./errors.ts";
 import { rawReply } from "./listener.ts";
 
 export interface ConnectionLimitOptions {
-  /** How many connections one address may have. */
   max: number;
   trustedProxies: TrustedProxies;
-  /** Whether a proxy in front ends TLS. */
+  /** Whether a proxy in front of Dunlin terminates TLS. */
   proxied: boolean;
   log: Log;
-  /** A connection was closed: its address had its share, or there were too many of all addresses. */
+  /** "address": its address reached the limit. "all": the process did. */
   onRefused(reason: "address" | "all"): void;
 }
 
-/** The reply before the client has sent anything: a fatal alert of TLS, "access denied". */
+/** The fatal TLS alert "access denied", valid before the client has sent anything. */
 const TLS_ALERT = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 49]);
 const HTTP_REPLY = rawReply(
   429,
   "Too Many Requests",
-  `${JSON.stringify(errorBody("other", 429, "Too many connections are open from your address: close some, or share one among requests"))}\n`,
+  `${JSON.stringify(errorBody("other", 429, "Too many open connections from your address: close some, or reuse one for several requests"))}\n`,
 );
-/** So long a refused client may take to read why. */
 const LINGER_MS = 1_000;
-/** Refused connections that linger use up the limit of all connections, so only some may. */
+/** Lingering connections count toward the process's limit, so only some refused ones linger. */
 const LINGERING_CONNECTIONS_MAX = 100;
 
 /**
- * Closes connections above the share of their address, before TLS costs anything. Addresses of one IPv6 network (/64) share. The connections of a trusted proxy belong to its
- * many clients and are not counted. Behind a proxy that is not named, no connection is counted.
+ * Closes connections above the limit of their address, before the TLS handshake costs anything.
+ *
+ * - Addresses of an IPv6 network (/64) share a limit.
+ * - A trusted proxy's connections are not counted, because they serve many clients.
+ * - Behind a proxy, nothing is counted if no trusted proxies are configured.
  */
 export function limitConnections(
   server: Server,
   { max, trustedProxies, proxied, log, onRefused }: ConnectionLimitOptions,
 ): Server {
-  const shares = new Map<string, { open: number; isTold: boolean }>();
+  const shares = new Map<string, { open: number; isLogged: boolean }>();
   let lingering = 0;
 
   function refuse(socket: Socket) {
@@ -45,12 +46,12 @@ export function limitConnections(
     socket.on("error", () => {});
     if (lingering >= LINGERING_CONNECTIONS_MAX) return socket.destroy();
     lingering++;
-    const late = setTimeout(() => socket.destroy(), LINGER_MS);
+    const timeout = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once("close", () => {
       lingering--;
-      clearTimeout(late);
+      clearTimeout(timeout);
     });
-    socket.resume(); // if bytes are unread when a socket closes, the kernel resets it and the answer is lost
+    socket.resume(); // if a socket closes with unread bytes, the kernel resets it and the answer is lost
     return socket.end(proxied ? HTTP_REPLY : TLS_ALERT);
   }
 
@@ -58,10 +59,10 @@ export function limitConnections(
     const { remoteAddress } = socket;
     if (remoteAddress === undefined || isProxy(remoteAddress, trustedProxies, proxied)) return true;
     const network = networkOf(remoteAddress);
-    const share = shares.get(network) ?? { open: 0, isTold: false };
+    const share = shares.get(network) ?? { open: 0, isLogged: false };
     if (share.open >= max) {
-      if (!share.isTold) log.warn({ network, max }, "connections.refused");
-      share.isTold = true;
+      if (!share.isLogged) log.warn({ network, max }, "connections.refused");
+      share.isLogged = true;
       return false;
     }
     share.open++;

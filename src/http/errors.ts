@@ -1,8 +1,8 @@
-/** A refusal of what a caller asked for. The message goes to the caller: it names the place, and never repeats a value. */
+/** An error for the caller. The message names the field at fault, and never repeats a value. */
 export class ApiError extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The fields or parameters at fault, if there are any: the first ones of them, in order. */
+  /** The first fields or parameters at fault. */
   readonly problems: readonly FieldProblem[];
 
   constructor(
@@ -17,47 +17,44 @@ export class ApiError extends Error {
   }
 }
 
-/** A field or parameter that is not as it must be. */
 export interface FieldProblem {
   field: string;
-  /** What it must be, as in "must be an integer". */
-  says: string;
+  /** The rule that it breaks, as in "must be an integer". */
+  rule: string;
 }
 
-const formatProblem = ({ field, says }: FieldProblem) => `${field} ${says}`;
+const formatProblem = ({ field, rule }: FieldProblem) => `${field} ${rule}`;
 
-/** A 400 about one field or parameter. */
-export const badFieldError = (field: string, says: string) => badFieldsError([{ field, says }], 0);
+export const badFieldError = (field: string, rule: string) => badFieldsError([{ field, rule }], 0);
 
-/** The longest message that lists problems. A path into unknown fields may be long. */
+/** Paths into unknown fields can be long. */
 export const MESSAGE_CHARS_MAX = 8000;
 const OMITTED_NOTE_CHARS = 40;
 
 /**
- * Returns a 400 that lists problems, joined by semicolons, and says how many more there are.
+ * Returns a 400 that lists problems, separated by semicolons, and counts omitted ones.
  *
  * @param problems  at least one
- * @param more  how many problems are not among them
+ * @param more  the number of further problems
  */
 export function badFieldsError(problems: readonly FieldProblem[], more: number): ApiError {
   let message = formatProblem(problems[0]!);
   let listed = 1;
   for (; listed < problems.length; listed++) {
-    const words = formatProblem(problems[listed]!);
-    if (message.length + words.length + OMITTED_NOTE_CHARS > MESSAGE_CHARS_MAX) break;
-    message += `; ${words}`;
+    const text = formatProblem(problems[listed]!);
+    if (message.length + text.length + OMITTED_NOTE_CHARS > MESSAGE_CHARS_MAX) break;
+    message += `; ${text}`;
   }
-  const left = problems.length - listed + more;
-  if (left > 0) message += `; and ${left} more ${left === 1 ? "problem" : "problems"}`;
+  const omitted = problems.length - listed + more;
+  if (omitted > 0) message += `; and ${omitted} more ${omitted === 1 ? "problem" : "problems"}`;
   return new ApiError(400, message, { problems });
 }
 
 export const LIST_PATH = "/v1/recovery_actions";
 
-/** The operation's family decides what `details` holds: ingest errors keep it empty. */
+/** Determines `details`, which ingest errors leave empty. */
 export type OperationFamily = "ingest" | "list" | "other";
 
-/** `{code, message, details}`; `code` is the HTTP status. */
 export function errorBody(
   family: OperationFamily,
   status: number,
@@ -67,10 +64,10 @@ export function errorBody(
   return { code: status, message, details: family === "list" ? [detailOf(status, problems)] : [] };
 }
 
-/** Whose reasons they are. */
+/** `domain` of a google.rpc.ErrorInfo. */
 export const ERROR_DOMAIN = "dunlin";
 
-/** The words for programs, by status. */
+/** `reason` of a google.rpc.ErrorInfo. */
 const REASONS_BY_STATUS: Readonly<Record<number, string>> = {
   401: "UNAUTHENTICATED",
   403: "PERMISSION_DENIED",

@@ -7,12 +7,12 @@ const refused = (headers: Record<string, string>) => {
     refuseForwardedHttp({ headers });
     return false;
   } catch (error) {
-    assert.match((error as Error).message, /^this service takes HTTPS only: use https:\/\//);
+    assert.match((error as Error).message, /^this service accepts HTTPS only: use https:\/\//);
     return true;
   }
 };
 
-test("a request is refused when the proxy says that it came by http", () => {
+test("a request is refused when the proxy reports http", () => {
   for (const proto of ["http", "HTTP", " http ", "http, https", "http,https"])
     assert.ok(refused({ "x-forwarded-proto": proto }), proto);
   for (const forwarded of [
@@ -25,7 +25,7 @@ test("a request is refused when the proxy says that it came by http", () => {
   assert.ok(refused({ "x-forwarded-proto": "https", forwarded: "proto=http" }));
 });
 
-test("a request is served when the proxy says https, or nothing", () => {
+test("a request is served when the proxy reports https or nothing", () => {
   for (const proto of ["https", "HTTPS", "https, http", ""])
     assert.equal(refused({ "x-forwarded-proto": proto }), false, proto);
   for (const forwarded of ["for=http", "for=192.0.2.60;proto=https", 'for="a;proto=https"', "proto=https, proto=http"])

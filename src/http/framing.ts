@@ -1,10 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { ApiError } from "./errors.ts";
 
-/** Two invoices batches of the largest records fit; what is bigger is no batch. */
 export const BODY_BYTES_MAX = 2 * 1024 * 1024;
 
-// Node keeps the first of these and drops the others; a proxy in front may keep another.
+// Status of the refusal. Node keeps the first value; a proxy may keep another.
 const SINGLE_VALUE_HEADERS = new Map([
   ["host", 400],
   ["authorization", 401],
@@ -15,38 +14,34 @@ const SINGLE_VALUE_HEADERS = new Map([
 
 const CLOSE_CONNECTION = { headers: { connection: "close" } };
 
-/**
- * Refuses versions that Node reads but Dunlin does not speak, and bodies of HTTP/1.0 whose end two programs on the way may
- * see in different places.
- */
+/** Refuses HTTP versions that Dunlin does not support, and Transfer-Encoding in HTTP/1.0, which allows request smuggling. */
 export function refuseUnsupportedVersion({ httpVersion, headers }: Pick<IncomingMessage, "httpVersion" | "headers">) {
   if (httpVersion !== "1.1" && httpVersion !== "1.0")
     throw new ApiError(400, "the request is not valid HTTP/1.1", CLOSE_CONNECTION);
   if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined)
-    throw new ApiError(400, "HTTP/1.0 knows no Transfer-Encoding: send Content-Length", CLOSE_CONNECTION);
+    throw new ApiError(400, "HTTP/1.0 does not support Transfer-Encoding: send Content-Length", CLOSE_CONNECTION);
 }
 
-/** Refuse requests that two programs on the way could read differently. */
 export function refuseAmbiguousFraming({ rawHeaders, headers }: IncomingMessage) {
   let seen = "";
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!.toLowerCase();
     const status = SINGLE_VALUE_HEADERS.get(name);
     if (status === undefined) continue;
-    if (seen.includes(`,${name},`)) throw new ApiError(status, `the header ${name} stands more than once`);
+    if (seen.includes(`,${name},`)) throw new ApiError(status, `the header ${name} appears more than once`);
     seen += `,${name},`;
   }
   const transferEncoding = headers["transfer-encoding"];
   if (transferEncoding !== undefined && transferEncoding.toLowerCase() !== "chunked")
-    throw new ApiError(400, "the only Transfer-Encoding understood is chunked");
+    throw new ApiError(400, "the only supported Transfer-Encoding is chunked");
   const { expect } = headers;
   if (expect !== undefined && expect.toLowerCase() !== "100-continue")
-    throw new ApiError(417, "the only Expect understood is 100-continue");
+    throw new ApiError(417, "the only supported Expect is 100-continue");
 }
 
 const JSON_TYPE = /^application\/json *(?:; *charset *= *"?utf-8"? *)?;? *$/i;
 
-/** 415 and 413, from the headers alone. */
+/** Throws a 415 or 413 based on the headers. */
 export function refuseUnsupportedBody({ headers }: IncomingMessage) {
   if (!JSON_TYPE.test(headers["content-type"] ?? ""))
     throw new ApiError(415, "Content-Type must be application/json, in UTF-8");
@@ -60,5 +55,5 @@ export function refuseUnsupportedBody({ headers }: IncomingMessage) {
 
 export const bodyTooLargeError = () => new ApiError(413, `the body must not be larger than ${BODY_BYTES_MAX} bytes`);
 
-/** The origin-form of a request's target: absolute-form (http://host/path) names the same operation. */
+/** Returns the origin form of a request target; the absolute form (http://host/path) is equivalent. */
 export const originFormOf = (url: string) => url.replace(/^https?:\/\/[^/?#]*(?=[/?#]|$)/i, "") || "/";

@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { createInFlightRequests, maxInFlight } from "./in-flight.ts";
 
-test("a key has so many requests in flight and no more; each that ends or is given up makes room for one", () => {
+test("a key has at most the maximum of requests in flight, and a request that ends or disconnects frees a place", () => {
   const inFlight = createInFlightRequests();
   const replies = Array.from({ length: 3 }, () => new EventEmitter());
   const enter = (reply: EventEmitter, key = "key") => inFlight.enter(key, 2, reply);
@@ -19,7 +19,7 @@ test("a key has so many requests in flight and no more; each that ends or is giv
   assert.equal(enter(replies[1]!), true);
 });
 
-test("at the usual limit a burst of twice the rate is served at once", () => {
+test("the maximum in flight is twice the rate, and at least ten", () => {
   assert.equal(maxInFlight(100), 200);
   assert.equal(maxInFlight(1), 10);
 });

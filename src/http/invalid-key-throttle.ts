@@ -1,42 +1,39 @@
-/** Addresses from which keys come that do not hold. */
 export interface InvalidKeyThrottle {
-  /** A key from this address was not good. */
-  note(address: string): void;
-  /** For how many whole seconds keys from this address are not looked up; 0: they are. */
-  heldUpSeconds(address: string): number;
+  recordInvalidKey(address: string): void;
+  /** Returns for how many seconds unknown keys from this address are refused without a lookup. */
+  retryAfterSeconds(address: string): number;
 }
 
-/** So many wrong keys at once are somebody's mistake. */
+/** A misconfigured client may send this many. More looks like guessing. */
 const INVALID_KEYS_BURST = 30;
-/** More would be guessing. Nobody types wrong keys faster, and a program that does is not hurt by waiting. */
+/** Faster than people mistype keys, but too slow for guessing. */
 const FORGIVEN_KEYS_PER_SECOND = 0.5;
-/** An attacker with many addresses makes us remember no more than so many: some megabytes. */
+/** Limits memory to a few megabytes if an attacker has many addresses. */
 const ADDRESSES_MAX = 50_000;
 
 interface InvalidKeyCount {
-  /** Wrong keys that are not forgiven yet. */
+  /** Not yet forgiven at `at`. */
   count: number;
   at: number;
 }
 
-/** @param monotonicMs  milliseconds that never jump */
 export function createInvalidKeyThrottle(monotonicMs: () => number): InvalidKeyThrottle {
-  const notes = new Map<string, InvalidKeyCount>();
-  const present = (address: string) => {
-    const { count, at } = notes.get(address) ?? { count: 0, at: 0 };
+  const countsByAddress = new Map<string, InvalidKeyCount>();
+  const currentCount = (address: string) => {
+    const { count, at } = countsByAddress.get(address) ?? { count: 0, at: 0 };
     return Math.max(0, count - ((monotonicMs() - at) * FORGIVEN_KEYS_PER_SECOND) / 1000);
   };
   return {
-    note(address) {
-      const count = Math.min(INVALID_KEYS_BURST, present(address) + 1);
-      // The order of the map is that of the last notes: the first was quiet for longest.
-      notes.delete(address);
-      if (notes.size >= ADDRESSES_MAX) notes.delete(notes.keys().next().value!);
-      notes.set(address, { count, at: monotonicMs() });
+    recordInvalidKey(address) {
+      const count = Math.min(INVALID_KEYS_BURST, currentCount(address) + 1);
+      // Reinserting keeps the map ordered by the last invalid key.
+      countsByAddress.delete(address);
+      if (countsByAddress.size >= ADDRESSES_MAX) countsByAddress.delete(countsByAddress.keys().next().value!);
+      countsByAddress.set(address, { count, at: monotonicMs() });
     },
-    heldUpSeconds(address) {
-      const over = present(address) - (INVALID_KEYS_BURST - 1);
-      return over <= 0 ? 0 : Math.ceil(over / FORGIVEN_KEYS_PER_SECOND);
+    retryAfterSeconds(address) {
+      const excess = currentCount(address) - (INVALID_KEYS_BURST - 1);
+      return excess <= 0 ? 0 : Math.ceil(excess / FORGIVEN_KEYS_PER_SECOND);
     },
   };
 }

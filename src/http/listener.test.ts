@@ -51,7 +51,6 @@ async function textOf(socket: Socket): Promise<string> {
   return text;
 }
 
-/** Send these bytes over TLS and return all that comes back. */
 async function exchange(bytes: string) {
   const socket = connectTls({ port, host: "127.0.0.1", servername: "localhost", ca });
   await once(socket, "secureConnect");
@@ -62,7 +61,7 @@ const ingest = (headers: string, body: string) =>
   exchange(
     `POST /ingest/v1/invoices HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n${headers}\r\n${body}`,
   );
-const refusedWith = (text: string, status: number, message: RegExp) => {
+const assertRefused = (text: string, status: number, message: RegExp) => {
   assert.match(text, new RegExp(`^HTTP/1.1 ${status} `));
   const reply = JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4));
   assert.equal(reply.code, status);
@@ -84,7 +83,7 @@ test("HTTPS works with the local CA on every local address", async () => {
   }
 });
 
-test("TLS 1.1 is not spoken", async () => {
+test("a TLS 1.1 handshake fails", async () => {
   const socket = connectTls({
     port,
     host: "127.0.0.1",
@@ -97,7 +96,7 @@ test("TLS 1.1 is not spoken", async () => {
   assert.match(String(error), /protocol|version|alert/i);
 });
 
-test("plain HTTP gets one clear answer, whatever it sends", async () => {
+test("plain HTTP gets an explanation, whatever it sends", async () => {
   for (const bytes of [
     "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
     "garbage",
@@ -105,7 +104,7 @@ test("plain HTTP gets one clear answer, whatever it sends", async () => {
   ]) {
     const socket = connectPlain(port, "127.0.0.1");
     socket.write(bytes);
-    refusedWith(await textOf(socket), 400, /^This port speaks HTTPS only: use https:\/\//);
+    assertRefused(await textOf(socket), 400, /^This port accepts HTTPS only: use https:\/\//);
   }
   const reply = await replyOf(httpRequest({ host: "127.0.0.1", port, path: "/" }).end());
   assert.equal(reply.status, 400);
@@ -117,34 +116,34 @@ test("a batch arrives over HTTPS, with a length and in chunks", async () => {
   assert.match(await ingest(`${auth()}Transfer-Encoding: chunked\r\n`, chunks), /^HTTP\/1.1 200 /);
 });
 
-test("headers that stand twice are refused", async () => {
+test("duplicate headers are refused", async () => {
   const length = `Content-Length: ${BATCH.length}\r\n`;
-  refusedWith(await ingest(`${auth()}Host: other\r\n${length}`, BATCH), 400, /host stands more than once/);
-  refusedWith(await ingest(`${auth()}${auth()}${length}`, BATCH), 401, /authorization stands more than once/);
-  refusedWith(
+  assertRefused(await ingest(`${auth()}Host: other\r\n${length}`, BATCH), 400, /host appears more than once/);
+  assertRefused(await ingest(`${auth()}${auth()}${length}`, BATCH), 401, /authorization appears more than once/);
+  assertRefused(
     await ingest(`${auth()}Content-Type: text/plain\r\n${length}`, BATCH),
     400,
-    /content-type stands more than once/,
+    /content-type appears more than once/,
   );
-  refusedWith(await ingest(`${auth()}${length}Content-Length: 1\r\n`, BATCH), 400, /not valid HTTP/);
+  assertRefused(await ingest(`${auth()}${length}Content-Length: 1\r\n`, BATCH), 400, /not valid HTTP/);
 });
 
-test("transfer encodings but chunked, and two ways to say a length, are refused", async () => {
+test("transfer encodings other than chunked, and conflicting body lengths, are refused", async () => {
   const chunks = `${BATCH.length.toString(16)}\r\n${BATCH}\r\n0\r\n\r\n`;
-  refusedWith(await ingest(`${auth()}Transfer-Encoding: gzip, chunked\r\n`, chunks), 400, /Transfer-Encoding/);
-  refusedWith(
+  assertRefused(await ingest(`${auth()}Transfer-Encoding: gzip, chunked\r\n`, chunks), 400, /Transfer-Encoding/);
+  assertRefused(
     await ingest(`${auth()}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n`, chunks),
     400,
     /not valid HTTP/,
   );
-  refusedWith(
+  assertRefused(
     await ingest(`${auth()}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n`, chunks),
     400,
-    /transfer-encoding stands|not valid HTTP/,
+    /transfer-encoding appears|not valid HTTP/,
   );
 });
 
-test("an absolute target names the same operation; a request without Host, and what is no HTTP, are a 400", async () => {
+test("an absolute target names the same operation, and a request without Host or in another protocol gets a 400", async () => {
   assert.match(
     await exchange("GET https://localhost/healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
     /^HTTP\/1.1 200 /,
@@ -154,9 +153,9 @@ test("an absolute target names the same operation; a request without Host, and w
     /^HTTP\/1.1 404 /,
   );
   assert.match(await exchange("GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"), /^HTTP\/1.1 400 /);
-  refusedWith(await exchange("BREW /pot HTCPCP/1.0\r\n\r\n"), 400, /not valid HTTP/);
-  refusedWith(await exchange("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 400, /not valid HTTP/);
-  refusedWith(
+  assertRefused(await exchange("BREW /pot HTCPCP/1.0\r\n\r\n"), 400, /not valid HTTP/);
+  assertRefused(await exchange("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 400, /not valid HTTP/);
+  assertRefused(
     await exchange(`GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(40_000)}\r\n\r\n`),
     431,
     /headers are too large/,
@@ -166,7 +165,7 @@ test("an absolute target names the same operation; a request without Host, and w
 const get = (version: string, headers = "") =>
   `GET /healthz HTTP/${version}\r\nHost: localhost\r\n${headers}Connection: close\r\n\r\n`;
 
-test("HTTP/1.0 is served, and its ALPN name is known", async () => {
+test("HTTP/1.0 is served, with and without ALPN", async () => {
   assert.match(await exchange(get("1.0")), /^HTTP\/1.1 200 /);
   for (const protocol of ["http/1.0", "http/1.1"]) {
     const socket = connectTls({ port, host: "127.0.0.1", servername: "localhost", ca, ALPNProtocols: [protocol] });
@@ -177,15 +176,19 @@ test("HTTP/1.0 is served, and its ALPN name is known", async () => {
   }
 });
 
-test("a Transfer-Encoding of HTTP/1.0 and other versions than 1.0 and 1.1 are a 400, and end the connection", async () => {
+test("Transfer-Encoding in HTTP/1.0, and other HTTP versions, get a 400 and end the connection", async () => {
   const chunks = `${BATCH.length.toString(16)}\r\n${BATCH}\r\n0\r\n\r\n`;
   const head = `POST /ingest/v1/invoices HTTP/1.0\r\nConnection: keep-alive\r\nContent-Type: application/json\r\n${auth()}`;
-  refusedWith(await exchange(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`), 400, /HTTP\/1.0 knows no Transfer/);
+  assertRefused(
+    await exchange(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}`),
+    400,
+    /HTTP\/1.0 does not support Transfer/,
+  );
   for (const version of ["2.0", "0.9"])
-    refusedWith(await exchange(get(version).replace("close", "keep-alive")), 400, /not valid HTTP\/1.1/);
+    assertRefused(await exchange(get(version).replace("close", "keep-alive")), 400, /not valid HTTP\/1.1/);
 });
 
-test("garbage behind a batch that was stored does not change its answer", async () => {
+test("garbage after a stored batch does not change its answer", async () => {
   const post = (connection: string) =>
     `POST /ingest/v1/invoices HTTP/1.1\r\nHost: localhost\r\nConnection: ${connection}\r\nContent-Type: application/json\r\n${auth()}Content-Length: ${BATCH.length}\r\n\r\n${BATCH}`;
   const statuses = (text: string) => [...text.matchAll(/HTTP\/1.1 (\d+) /g)].map(([, status]) => status);
@@ -196,8 +199,8 @@ test("garbage behind a batch that was stored does not change its answer", async 
   assert.deepEqual(statuses(await exchange(`${post("keep-alive")}${chunked}`)), ["200", "400"]);
 });
 
-test("TRACE and OPTIONS * are answered sanely", async () => {
-  refusedWith(
+test("TRACE gets a 405, and OPTIONS * a 204 or 404", async () => {
+  assertRefused(
     await exchange("TRACE /ingest/v1/invoices HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
     405,
     /POST, OPTIONS/,
@@ -208,16 +211,16 @@ test("TRACE and OPTIONS * are answered sanely", async () => {
   );
 });
 
-test("a caller without a key is refused before the body was sent at all", async () => {
+test("a request without a key is refused before its body is sent", async () => {
   const head = "Expect: 100-continue\r\nContent-Length: 1000000\r\n";
-  refusedWith(await ingest(head, ""), 401, /missing/);
-  refusedWith(await ingest(`${auth()}Expect: 100-continue\r\nContent-Length: 9000000\r\n`, ""), 413, /larger/);
-  refusedWith(await ingest(`${auth()}Expect: cake\r\nContent-Length: 9\r\n`, "123456789"), 417, /Expect/);
+  assertRefused(await ingest(head, ""), 401, /missing/);
+  assertRefused(await ingest(`${auth()}Expect: 100-continue\r\nContent-Length: 9000000\r\n`, ""), 413, /larger/);
+  assertRefused(await ingest(`${auth()}Expect: cake\r\nContent-Length: 9\r\n`, "123456789"), 417, /Expect/);
   const welcome = await ingest(`${auth()}Expect: 100-continue\r\nContent-Length: ${BATCH.length}\r\n`, BATCH);
   assert.match(welcome, /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK/);
 });
 
-test("streamed bytes are counted, and the 413 reaches a client that is still sending", async () => {
+test("a streamed body that is too large gets a 413 while the client is still sending", async () => {
   const sent = request({
     host: "127.0.0.1",
     port,
@@ -234,7 +237,7 @@ test("streamed bytes are counted, and the 413 reaches a client that is still sen
   assert.equal((await reply).status, 413);
 });
 
-test("a body shorter than it said leaves the service well", async () => {
+test("the service keeps working after a body that is shorter than announced", async () => {
   const socket = connectTls({ port, host: "127.0.0.1", servername: "localhost", ca });
   await once(socket, "secureConnect");
   socket.end(
@@ -244,7 +247,7 @@ test("a body shorter than it said leaves the service well", async () => {
   assert.match(await exchange("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"), /200/);
 });
 
-test("closing finishes the request in flight and takes no other", async () => {
+test("close finishes the request in flight and accepts no other", async () => {
   let finish = () => {};
   const slow = await testApi(database.db, testClock(), {
     ingest: {

@@ -9,10 +9,9 @@ export type Tls = { cert: string; key: string } | "proxy";
 
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 20_000;
-// A new connection costs 0.75 ms of CPU: keep those we have, and outlast the usual 60 s of proxies in front.
+// Handshakes are expensive, so connections outlive the 60 seconds that proxies usually keep theirs.
 const KEEP_ALIVE_MS = 65_000;
 const HEADER_BYTES_MAX = 32 * 1024;
-/** Connections of one process, of all addresses together. */
 export const CONNECTIONS_MAX = 5_000;
 const CLOSE_MS = 10_000;
 
@@ -24,10 +23,9 @@ const LIMITS = {
   maxHeaderSize: HEADER_BYTES_MAX,
 };
 
-/** A client that names protocols, and none of these, is refused in the handshake: `curl -0` names HTTP/1.0 only. */
+/** A client that offers only HTTP/1.0, such as `curl -0`, would otherwise fail in the handshake. */
 const ALPNProtocols = ["http/1.1", "http/1.0"];
 
-/** The server behind the API: HTTPS, or plain HTTP when a proxy in front ends TLS. */
 export function createListener(tls: Tls, handler: RequestListener): Server {
   const server =
     tls === "proxy"
@@ -44,7 +42,7 @@ export function createListener(tls: Tls, handler: RequestListener): Server {
           handler,
         );
   server.maxConnections = CONNECTIONS_MAX;
-  // The body of a refused caller must not be sent at all: the 100 goes out when the body is about to be read.
+  // The API sends 100 Continue just before it reads the body, so a refused client sends none.
   server.on("checkContinue", handler);
   server.on("checkExpectation", handler);
   if (tls !== "proxy") sniffConnections(server);
@@ -53,7 +51,7 @@ export function createListener(tls: Tls, handler: RequestListener): Server {
 
 const TLS_HANDSHAKE = 0x16;
 
-/** Look at the first byte of each connection, and tell those who speak plain HTTP what to do. */
+/** Checks each connection's first byte, and answers plain HTTP with an explanation. */
 function sniffConnections(server: Server) {
   const listeners = server.listeners("connection") as ((socket: Socket) => void)[];
   server.removeAllListeners("connection");
@@ -73,16 +71,16 @@ function sniffConnections(server: Server) {
   });
 }
 
-const PLAIN_HTTP_BODY = `${JSON.stringify(errorBody("other", 400, "This port speaks HTTPS only: use https:// in the address"))}\n`;
+const PLAIN_HTTP_BODY = `${JSON.stringify(errorBody("other", 400, "This port accepts HTTPS only: use https:// in the URL"))}\n`;
 
 function refusePlainHttp(socket: Socket) {
   socket.resume();
   socket.end(rawReply(400, "Bad Request", PLAIN_HTTP_BODY));
-  // If bytes are unread when a socket closes, the kernel resets it and the answer is lost.
+  // If a socket closes with unread bytes, the kernel resets it and the answer is lost.
   setTimeout(() => socket.destroy(), 1_000).unref();
 }
 
-/** An answer for what never became a request. */
+/** Formats an HTTP response for bytes that Node could not parse as a request. */
 export function rawReply(status: number, reason: string, body: string, requestId?: string): string {
   const id = requestId === undefined ? "" : `X-Request-Id: ${requestId}\r\n`;
   const head = `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n${id}`;
@@ -91,11 +89,11 @@ export function rawReply(status: number, reason: string, body: string, requestId
 
 export interface Listening {
   port: number;
-  /** Accept no more, let requests in flight finish, then close what is left. */
+  /** Stops accepting connections, waits up to ten seconds for requests in flight, then closes the rest. */
   close(): Promise<void>;
 }
 
-/** Listen on every address that `host` names: of localhost on 127.0.0.1 and, where there is one, on ::1. */
+/** Listens on every address of `host`. For localhost: 127.0.0.1 and, if available, ::1. */
 export async function listen(server: Server, host: string, port: number): Promise<Listening> {
   const sockets = new Set<Socket>();
   const track = (socket: Socket) => {
@@ -114,17 +112,14 @@ export async function listen(server: Server, host: string, port: number): Promis
       await startListening(another, address, bound);
       servers.push(another);
     } catch (error) {
-      // A name may have addresses that this machine has not.
+      // A host name may resolve to addresses that this machine does not have.
       if (!/^(EADDRNOTAVAIL|EADDRINUSE|EAFNOSUPPORT)$/.test((error as NodeJS.ErrnoException).code ?? "")) throw error;
     }
   }
   return { port: bound, close: () => closeAll(servers, sockets) };
 }
 
-/**
- * Throws what `listen` would throw, where another process has the port. It is let go again at once: nobody who connects
- * before there is a service finds an open port.
- */
+/** Throws the error of `listen` if the port is taken. Releases it at once, so that early clients are refused. */
 export async function checkPortIsFree(host: string, port: number) {
   const [first] = await addressesOf(host);
   const server = createNetServer();
@@ -134,7 +129,7 @@ export async function checkPortIsFree(host: string, port: number) {
 }
 
 async function addressesOf(host: string): Promise<string[]> {
-  // Not every machine's hosts file says that localhost is both.
+  // Some hosts files list only one of the two.
   if (host === "localhost") return ["127.0.0.1", "::1"];
   const found = await lookup(host, { all: true, order: "ipv4first" });
   return [...new Set(found.map(({ address }) => address))];
@@ -147,11 +142,11 @@ async function startListening(server: NetServer, host: string, port: number) {
 
 async function closeAll(servers: readonly NetServer[], sockets: ReadonlySet<Socket>) {
   const closed = Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
-  // Nothing of a request was read from these.
+  // These connections have not sent any part of a request.
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  const late = setTimeout(() => {
+  const timeout = setTimeout(() => {
     for (const socket of sockets) socket.destroy();
   }, CLOSE_MS);
   await closed;
-  clearTimeout(late);
+  clearTimeout(timeout);
 }

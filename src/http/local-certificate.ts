@@ -4,40 +4,39 @@ import { isIP } from "node:net";
 import { join } from "node:path";
 import { DAY_MS } from "../domain/durations.ts";
 
-/** PEM texts, and the file that clients give as `--cacert`. */
 export interface LocalCertificate {
   cert: string;
   key: string;
+  /** For `curl --cacert`. */
   caFile: string;
-  /** False when the one that was there is still good. */
-  made: boolean;
+  isNew: boolean;
 }
 
 const CURVE = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-// Apple's clients refuse more than 825 days.
+// Apple's clients refuse certificates that are valid for more than 825 days.
 const VALIDITY_DAYS = 800;
 const RENEWAL_DAYS = 30;
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "::1"];
 
 /**
- * The certificate for localhost, 127.0.0.1, ::1 and `host`, made in `folder` when it is not there, is about to expire, or
- * lacks the host. Its CA signs this one certificate and its key is thrown away, so that nobody who reads the folder can
- * make certificates for other names that a machine would trust.
+ * Returns the certificate for localhost, 127.0.0.1, ::1 and `host`. Creates it in `folder` if it is missing, expires soon or lacks
+ * the host.
  *
- * @param realNow  real time: certificates know no other
+ * The CA's key is discarded, so that read access to the folder does not allow creating certificates for other names.
  */
 export async function ensureLocalCertificate(folder: string, host: string, realNow: Date): Promise<LocalCertificate> {
   const files = { ca: join(folder, "ca.pem"), cert: join(folder, "cert.pem"), key: join(folder, "key.pem") };
   const hosts = [...new Set([...LOCAL_HOSTS, host.replace(/^\[(.*)\]$/, "$1").toLowerCase()])];
-  const kept = await readPems(files);
-  if (kept && isUsable(kept, hosts, realNow)) return { cert: kept.cert, key: kept.key, caFile: files.ca, made: false };
-  const made = await createPems(hosts, realNow);
+  const stored = await readPems(files);
+  if (stored && isUsable(stored, hosts, realNow))
+    return { cert: stored.cert, key: stored.key, caFile: files.ca, isNew: false };
+  const created = await createPems(hosts, realNow);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // The key first and the CA last: a start that is cut short leaves pieces that do not fit, and the next one makes all anew.
-  await replaceFile(files.key, made.key, 0o600);
-  await replaceFile(files.cert, made.cert, 0o644);
-  await replaceFile(files.ca, made.ca, 0o644);
-  return { cert: made.cert, key: made.key, caFile: files.ca, made: true };
+  // After a crash in between, the files do not match and the next start replaces them.
+  await replaceFile(files.key, created.key, 0o600);
+  await replaceFile(files.cert, created.cert, 0o644);
+  await replaceFile(files.ca, created.ca, 0o644);
+  return { cert: created.cert, key: created.key, caFile: files.ca, isNew: true };
 }
 
 interface PemPaths {
@@ -68,21 +67,21 @@ function isUsable(pems: PemPaths, hosts: readonly string[], realNow: Date): bool
       hosts.every((host) => (isIP(host) ? cert.checkIP(host) : cert.checkHost(host)) !== undefined)
     );
   } catch {
-    return false; // no certificate at all, or half of one
+    return false; // missing or truncated PEM
   }
 }
 
 async function createPems(hosts: readonly string[], realNow: Date): Promise<PemPaths> {
-  // Loaded here, because nearly every start finds a certificate that is good. The first makes the second work.
+  // Loaded lazily, because most starts find a usable certificate.
   await import("reflect-metadata");
   const x509 = await import("@peculiar/x509");
   const { subtle } = webcrypto;
   const [ca, server] = await Promise.all([1, 2].map(() => subtle.generateKey(CURVE, true, ["sign", "verify"])));
-  // A name of its own each time, or clients that trusted a former authority mix the two up.
+  // Unique, because clients that trusted an earlier CA would confuse the two.
   const issuer = `CN=Dunlin local CA ${realNow.toISOString()}`;
   const common = {
     issuer,
-    // A day back, for clients whose clocks are behind.
+    // For clients whose clocks are behind.
     notBefore: new Date(realNow.getTime() - DAY_MS),
     notAfter: new Date(realNow.getTime() + VALIDITY_DAYS * DAY_MS),
     signingAlgorithm: CURVE,

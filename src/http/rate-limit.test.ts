@@ -20,18 +20,17 @@ const newKey = (perSecond = 100, burst = 100) => ({
   perSecond,
   burst,
 });
-/** How many of so many at once pass. */
 const countPassed = async (limits: readonly RateLimit[], key: ReturnType<typeof newKey>, count: number) => {
   const replies = await Promise.all(Array.from({ length: count }, (_, i) => limits[i % limits.length]!.take(key)));
   return replies.filter(({ allowed }) => allowed).length;
 };
 const replicas = (count: number) => Array.from({ length: count }, () => createRateLimit(database.db, ports));
 
-test("a burst passes, then exactly as many requests as flow in, however many processes they come to", async () => {
+test("a burst passes, then exactly the refill rate, for any number of processes", async () => {
   for (const count of [1, 2, 3]) {
     const limits = replicas(count);
     const key = newKey();
-    // What one holds for its own next requests the others miss.
+    // Tokens that one process prefetched are missing in the others.
     const first = await countPassed(limits, key, 450);
     assert.ok(first <= 100 && first >= 100 - 5 * (count - 1), `${first} of 100 in ${count}`);
     let total = first;
@@ -46,19 +45,19 @@ test("a burst passes, then exactly as many requests as flow in, however many pro
   }
 });
 
-test("what a process took ahead and does not need it gives back", async () => {
+test("a process returns prefetched tokens that it does not need", async () => {
   const [one, two] = replicas(2) as [RateLimit, RateLimit];
   const key = newKey(1, 100);
   assert.equal(await countPassed([one], key, 50), 50);
-  ms += 1; // nothing flows in that is worth a request
+  ms += 1;
   await one.settle();
   await one.settle();
   assert.equal(await countPassed([two], key, 70), 50);
-  assert.equal(await countPassed([one], key, 20), 0, "what was given back is gone here");
+  assert.equal(await countPassed([one], key, 20), 0, "returned tokens are gone here");
   await two.close();
 });
 
-test("few requests wait for the database, and one statement asks for all keys", async () => {
+test("few requests wait for the database, and one statement serves all keys", async () => {
   let statements = 0;
   const db: Database = {
     ...database.db,
@@ -76,7 +75,7 @@ test("few requests wait for the database, and one statement asks for all keys", 
   assert.ok(statements <= 60, `${statements} statements for 6,000 requests`);
 });
 
-test("each key has a bucket of its own, and limits may change while it is in use", async () => {
+test("each key has its own bucket, and its limit can change while it is in use", async () => {
   const [limit] = replicas(1) as [RateLimit];
   const a = newKey(1, 1);
   assert.equal((await limit.take(a)).allowed, true);
@@ -85,10 +84,10 @@ test("each key has a bucket of its own, and limits may change while it is in use
   const c = newKey(10, 10);
   assert.equal((await limit.take(c)).allowed, true);
   const changed = await limit.take({ ...c, perSecond: 1, burst: 2 });
-  assert.equal(changed.headers.ratelimit, '"default";r=1;t=1', "nine requests do not fit any more");
+  assert.equal(changed.headers.ratelimit, '"default";r=1;t=1', "the nine remaining tokens exceed the new burst");
 });
 
-test("a refusal says in whole seconds when a request will pass", async () => {
+test("a refusal reports in whole seconds when a request will pass", async () => {
   const [limit] = replicas(1) as [RateLimit];
   const key = newKey(1, 1);
   await limit.take(key);
@@ -100,7 +99,7 @@ test("a refusal says in whole seconds when a request will pass", async () => {
   assert.equal((await limit.take(key)).allowed, true);
 });
 
-test("a clock that is set back by hours holds nobody up", async () => {
+test("a clock that is set back by hours delays requests by a second at most", async () => {
   const [limit] = replicas(1) as [RateLimit];
   const key = newKey(10, 10);
   assert.equal(await countPassed([limit], key, 20), 10);
@@ -110,15 +109,16 @@ test("a clock that is set back by hours holds nobody up", async () => {
   assert.equal(await countPassed([later], key, 20), 10);
 });
 
-test("while the database is away the error is the caller's, and nothing is let in unseen", async () => {
-  let away = true;
+test("a request fails, and none is admitted, while the database is unavailable", async () => {
+  let isUnavailable = true;
   const db: Database = {
     ...database.db,
-    run: (statement, values) => (away ? Promise.reject(new Error("away")) : database.db.run(statement, values)),
+    run: (statement, values) =>
+      isUnavailable ? Promise.reject(new Error("unavailable")) : database.db.run(statement, values),
   };
   const limit = createRateLimit(db, ports);
   const key = newKey();
-  await assert.rejects(limit.take(key), /away/);
-  away = false;
+  await assert.rejects(limit.take(key), /unavailable/);
+  isUnavailable = false;
   assert.equal((await limit.take(key)).allowed, true);
 });

@@ -2,14 +2,13 @@ import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../postgres/database.ts";
 import { type TokenRequest, takeTokens } from "../tables/rate-buckets.ts";
 
-/** What a request was told of its limit. */
 export interface RateLimitDecision {
   allowed: boolean;
-  /** Fields of the IETF draft "RateLimit header fields for HTTP", and Retry-After when refused. */
+  /** Headers of the IETF draft "RateLimit header fields for HTTP", and Retry-After. */
   headers: Record<string, string>;
 }
 
-/** The limit of a key: `perSecond` requests flow into its bucket, `burst` fit in. */
+/** A token bucket that refills at `perSecond`, up to `burst`. */
 export interface KeyLimit {
   merchantId: string;
   keyId: string;
@@ -18,160 +17,165 @@ export interface KeyLimit {
 }
 
 export interface RateLimit {
-  /** Let a request in, or not. It waits for the database only when nothing was taken ahead. */
+  /** Takes a token. Waits for the database only if no prefetched token is left. */
   take(limit: KeyLimit): Promise<RateLimitDecision>;
-  /** Give back what was taken ahead and is not needed. Call it every second or so. */
+  /** Gives unneeded tokens back to the bucket. Call it about once per second. */
   settle(): Promise<void>;
-  /** Give back everything. */
   close(): Promise<void>;
 }
 
-/** What this process took ahead of the bucket that all processes share. */
+/** Tokens that this process took in advance from the shared bucket. */
 interface PrefetchedTokens {
   limit: KeyLimit;
-  /** Requests that may pass. */
-  held: number;
-  /** Requests that passed, and since when. */
-  passed: number;
-  since: number;
-  /** Requests that wait for an answer. */
+  available: number;
+  admitted: number;
+  countedSince: number;
   waiting: number;
-  /** What the bucket held when it was last asked, and when that was. */
-  leftOver: number;
-  at: number;
-  /** The bucket is empty: it has nothing to give before this moment. */
+  /** Tokens in the shared bucket at `bucketReadAt`. */
+  bucketTokens: number;
+  bucketReadAt: number;
   emptyUntil: number;
 }
 
-/** So much of a burst may lie with a process that does not need it, for a second: all others miss it. */
+/** Maximum fraction of a burst to prefetch. Other processes cannot use these tokens for up to a second. */
 const PREFETCHED_BURST_SHARE = 0.05;
-/** For so long a process takes ahead what it needs at its present rate. */
+/** Tokens are prefetched for this time at the current rate. */
 const PREFETCH_MS = 100;
-/** An empty bucket is not asked more often than this by one process, whatever the rate. */
+/** Minimum interval between requests to an empty bucket. */
 const EMPTY_BUCKET_RETRY_MS = 20;
 const ALMOST_ONE = 0.999;
 
 /**
- * Token buckets in the database, one per key, exact over all processes: a request that passes was taken out of the bucket before. Each process takes
- * some ahead by one statement for all keys, as many as it needs in a tenth of a second, so that few requests wait for one.
+ * Creates rate limits that are exact across all processes: the buckets are in the database. One statement prefetches tokens for all
+ * keys, so few requests wait.
  */
 export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "monotonicMs">): RateLimit {
-  const purses = new Map<string, PrefetchedTokens>();
-  let asking: Promise<void> | undefined;
+  const tokensByKey = new Map<string, PrefetchedTokens>();
+  let ongoing: Promise<void> | undefined;
 
   async function take(limit: KeyLimit): Promise<RateLimitDecision> {
-    const purse = purseOf(limit);
-    const allowed = purse.held > purse.waiting ? pass(purse) : await waitFor(purse);
-    // Ahead of need. Who needs it and finds nothing gets the error.
-    if (allowed && purse.held < ahead(purse) / 2 && !isEmpty(purse)) ask().catch(() => {});
-    // What seems to be in the bucket, another process may have taken.
-    const left = allowed ? present(purse) : Math.min(present(purse), ALMOST_ONE);
-    return { allowed, headers: rateLimitHeaders(allowed, left, limit) };
+    const tokens = tokensOf(limit);
+    const allowed = tokens.available > tokens.waiting ? admit(tokens) : await waitForToken(tokens);
+    // If prefetching fails, the first request that needs a token reports the error.
+    if (allowed && tokens.available < prefetchTarget(tokens) / 2 && !isEmpty(tokens)) prefetch().catch(() => {});
+    // After a refusal, another process may have taken the estimated token.
+    const remaining = allowed ? estimateRemaining(tokens) : Math.min(estimateRemaining(tokens), ALMOST_ONE);
+    return { allowed, headers: rateLimitHeaders(allowed, remaining, limit) };
   }
 
-  function pass(purse: PrefetchedTokens): boolean {
-    if (purse.held < 1) return false;
-    purse.held--;
-    purse.passed++;
+  function admit(tokens: PrefetchedTokens): boolean {
+    if (tokens.available < 1) return false;
+    tokens.available--;
+    tokens.admitted++;
     return true;
   }
 
-  /** Whether it may pass: once something is held, or not, once the bucket is known to be empty. */
-  async function waitFor(purse: PrefetchedTokens): Promise<boolean> {
-    purse.waiting++;
+  /** Resolves to false if the bucket is empty. */
+  async function waitForToken(tokens: PrefetchedTokens): Promise<boolean> {
+    tokens.waiting++;
     try {
-      while (!pass(purse)) {
-        if (isEmpty(purse)) return false;
-        await ask();
+      while (!admit(tokens)) {
+        if (isEmpty(tokens)) return false;
+        await prefetch();
       }
       return true;
     } finally {
-      purse.waiting--;
+      tokens.waiting--;
     }
   }
 
   const isEmpty = ({ emptyUntil }: PrefetchedTokens) => ports.monotonicMs() < emptyUntil;
 
-  function purseOf(limit: KeyLimit): PrefetchedTokens {
+  function tokensOf(limit: KeyLimit): PrefetchedTokens {
     const now = ports.monotonicMs();
-    const known = purses.get(limit.keyId);
-    if (known) {
-      known.limit = limit;
-      return known;
+    const existing = tokensByKey.get(limit.keyId);
+    if (existing) {
+      existing.limit = limit;
+      return existing;
     }
-    const { burst } = limit;
-    const purse = { limit, held: 0, passed: 0, since: now, waiting: 0, leftOver: burst, at: now, emptyUntil: now };
-    purses.set(limit.keyId, purse);
-    return purse;
+    const tokens: PrefetchedTokens = {
+      limit,
+      available: 0,
+      admitted: 0,
+      countedSince: now,
+      waiting: 0,
+      bucketTokens: limit.burst,
+      bucketReadAt: now,
+      emptyUntil: now,
+    };
+    tokensByKey.set(limit.keyId, tokens);
+    return tokens;
   }
 
-  /** What is taken ahead at the present rate. */
-  function ahead({ limit, passed, since }: PrefetchedTokens): number {
-    const perMs = passed / Math.max(PREFETCH_MS, ports.monotonicMs() - since);
+  function prefetchTarget({ limit, admitted, countedSince }: PrefetchedTokens): number {
+    const perMs = admitted / Math.max(PREFETCH_MS, ports.monotonicMs() - countedSince);
     return Math.min(Math.ceil(perMs * PREFETCH_MS), Math.floor(limit.burst * PREFETCHED_BURST_SHARE));
   }
 
-  /** What may pass right now, in whole and parts: held here, and by now in the bucket. */
-  function present({ limit, held, leftOver, at }: PrefetchedTokens): number {
-    const refilled = leftOver + ((ports.monotonicMs() - at) * limit.perSecond) / 1000;
-    return Math.min(limit.burst, held + refilled);
+  /** Returns the usable tokens as a fraction: prefetched ones, and an estimate of the bucket. */
+  function estimateRemaining({ limit, available, bucketTokens, bucketReadAt }: PrefetchedTokens): number {
+    const refilled = bucketTokens + ((ports.monotonicMs() - bucketReadAt) * limit.perSecond) / 1000;
+    return Math.min(limit.burst, available + refilled);
   }
 
-  /** One statement at a time; who comes while one is under way looks again after it. */
-  function ask(): Promise<void> {
-    if (asking) return asking.catch(() => {});
-    return exchange(askOf);
+  /** Runs one statement at a time. Later callers wait for it, and check again. */
+  function prefetch(): Promise<void> {
+    if (ongoing) return ongoing.catch(() => {});
+    return exchange(neededTokens);
   }
 
-  const askOf = (purse: PrefetchedTokens) =>
-    isEmpty(purse) ? 0 : Math.max(0, purse.waiting + ahead(purse) - purse.held);
+  const neededTokens = (tokens: PrefetchedTokens) =>
+    isEmpty(tokens) ? 0 : Math.max(0, tokens.waiting + prefetchTarget(tokens) - tokens.available);
 
-  /** @param of  how many more a purse wants; below zero: gives back */
-  function exchange(of: (purse: PrefetchedTokens) => number): Promise<void> {
-    const asks: TokenRequest[] = [];
-    for (const purse of purses.values()) {
-      const asked = of(purse);
-      if (asked < 0) purse.held += asked;
-      if (asked !== 0) asks.push({ ...purse.limit, asked });
+  /** @param changeOf  tokens to take for a key; a negative number returns tokens */
+  function exchange(changeOf: (tokens: PrefetchedTokens) => number): Promise<void> {
+    const requests: TokenRequest[] = [];
+    for (const tokens of tokensByKey.values()) {
+      const asked = changeOf(tokens);
+      if (asked < 0) tokens.available += asked;
+      if (asked !== 0) requests.push({ ...tokens.limit, asked });
     }
-    if (asks.length === 0) return Promise.resolve();
-    asking = settleAsks(asks.sort(compareRequests)).finally(() => {
-      asking = undefined;
+    if (requests.length === 0) return Promise.resolve();
+    ongoing = runExchange(requests.sort(compareRequests)).finally(() => {
+      ongoing = undefined;
     });
-    return asking;
+    return ongoing;
   }
 
-  async function settleAsks(asks: readonly TokenRequest[]) {
-    const granted = new Map((await takeTokens(db, asks, ports.realNow())).map((each) => [each.keyId, each]));
+  async function runExchange(requests: readonly TokenRequest[]) {
+    const grants = new Map((await takeTokens(db, requests, ports.realNow())).map((each) => [each.keyId, each]));
     const now = ports.monotonicMs();
-    for (const { keyId, asked } of asks) {
-      const purse = purses.get(keyId);
-      const got = granted.get(keyId);
-      if (!purse || !got) continue;
-      purse.leftOver = got.leftOver;
-      purse.at = now;
+    for (const { keyId, asked } of requests) {
+      const tokens = tokensByKey.get(keyId);
+      const grant = grants.get(keyId);
+      if (!tokens || !grant) continue;
+      tokens.bucketTokens = grant.leftOver;
+      tokens.bucketReadAt = now;
       if (asked <= 0) continue;
-      purse.held += got.granted;
-      const nextMs = ((1 - got.leftOver) * 1000) / purse.limit.perSecond;
-      if (got.granted < asked) purse.emptyUntil = now + Math.max(EMPTY_BUCKET_RETRY_MS, nextMs);
+      tokens.available += grant.granted;
+      const nextMs = ((1 - grant.leftOver) * 1000) / tokens.limit.perSecond;
+      if (grant.granted < asked) tokens.emptyUntil = now + Math.max(EMPTY_BUCKET_RETRY_MS, nextMs);
     }
   }
 
   async function settle() {
-    await asking?.catch(() => {});
+    await ongoing?.catch(() => {});
     const now = ports.monotonicMs();
-    const spare = new Map([...purses.values()].map((purse) => [purse, Math.min(0, ahead(purse) - purse.held)]));
-    for (const purse of purses.values()) {
-      if (purse.passed + purse.held + purse.waiting === 0 && !isEmpty(purse)) purses.delete(purse.limit.keyId);
-      purse.passed = 0;
-      purse.since = now;
+    const surplus = new Map(
+      [...tokensByKey.values()].map((tokens) => [tokens, Math.min(0, prefetchTarget(tokens) - tokens.available)]),
+    );
+    for (const tokens of tokensByKey.values()) {
+      const isIdle = tokens.admitted + tokens.available + tokens.waiting === 0;
+      if (isIdle && !isEmpty(tokens)) tokensByKey.delete(tokens.limit.keyId);
+      tokens.admitted = 0;
+      tokens.countedSince = now;
     }
-    await exchange((purse) => (purse.waiting > 0 ? 0 : (spare.get(purse) ?? 0)));
+    await exchange((tokens) => (tokens.waiting > 0 ? 0 : (surplus.get(tokens) ?? 0)));
   }
 
   async function close() {
-    await asking?.catch(() => {});
-    await exchange(({ held }) => -held);
+    await ongoing?.catch(() => {});
+    await exchange(({ available }) => -available);
   }
 
   return { take, settle, close };
@@ -180,12 +184,12 @@ export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "mo
 const compareRequests = (a: TokenRequest, b: TokenRequest) =>
   a.merchantId < b.merchantId || (a.merchantId === b.merchantId && a.keyId < b.keyId) ? -1 : 1;
 
-function rateLimitHeaders(allowed: boolean, left: number, { perSecond, burst }: KeyLimit): Record<string, string> {
-  const fullInSeconds = Math.ceil((burst - left) / perSecond);
+function rateLimitHeaders(allowed: boolean, remaining: number, { perSecond, burst }: KeyLimit): Record<string, string> {
+  const fullInSeconds = Math.ceil((burst - remaining) / perSecond);
   const headers: Record<string, string> = {
     "ratelimit-policy": `"default";q=${burst};w=${Math.max(1, Math.ceil(burst / perSecond))}`,
-    ratelimit: `"default";r=${Math.floor(left)};t=${fullInSeconds}`,
+    ratelimit: `"default";r=${Math.floor(remaining)};t=${fullInSeconds}`,
   };
-  if (!allowed) headers["retry-after"] = String(Math.max(1, Math.ceil((1 - left) / perSecond)));
+  if (!allowed) headers["retry-after"] = String(Math.max(1, Math.ceil((1 - remaining) / perSecond)));
   return headers;
 }

@@ -2,12 +2,12 @@ import type { IncomingMessage } from "node:http";
 import { ApiError } from "./errors.ts";
 import { BODY_BYTES_MAX, bodyTooLargeError } from "./framing.ts";
 
-const wrongLengthError = () => new ApiError(400, "the body is not as long as its Content-Length says");
+const wrongLengthError = () => new ApiError(400, "the body length does not match Content-Length");
 
 /**
- * Reads the body of a request. A client that announces a long body gets no memory before the bytes arrive.
+ * Reads the body of a request. Allocates memory only for bytes that have arrived.
  *
- * @param done  called once, with the body or with the error that refuses it
+ * @param done  called once
  */
 export function readBody(request: IncomingMessage, done: (error: Error | null, body?: Buffer) => void) {
   const header = request.headers["content-length"];

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { callerRequestId } from "./request-id.ts";
 
-const idOf = (given: string | undefined) =>
-  callerRequestId({ headers: given === undefined ? {} : { "x-request-id": given } });
+const idOf = (header: string | undefined) =>
+  callerRequestId({ headers: header === undefined ? {} : { "x-request-id": header } });
 
-test("an id of the caller's is kept as it is", () => {
+test("a valid request id of the caller is kept", () => {
   for (const id of [
     "a",
     "checkout-7f3a",
@@ -17,12 +17,12 @@ test("an id of the caller's is kept as it is", () => {
     assert.equal(idOf(id), id);
 });
 
-test("what is no sane id is passed over", () => {
+test("an invalid request id is ignored", () => {
   for (const id of [undefined, "", "x".repeat(129), "a b", "a,b", "é", "a\tb", "<script>", "a/b", "a;b", "a\u0000"])
     assert.equal(idOf(id), null, String(id));
 });
 
-test("what looks like ours, like a key or like a card number is passed over", () => {
+test("a request id that looks like Dunlin's, an API key or a card number is ignored", () => {
   for (const id of [
     "req_019bc082-4f5a-7d31-9c64-2b1f0a6e8d57",
     "REQ_1",

@@ -26,7 +26,6 @@ const json = () => ({ authorization: `Bearer ${key}`, "content-type": "applicati
 const push = (body: string, headers: Record<string, string> = {}) =>
   ({ method: "POST", url: "/ingest/v1/invoices", headers: { ...json(), ...headers }, payload: body }) as const;
 
-/** Requests to an API, and the rows that are there once it is closed. */
 async function logged(requests: readonly object[], merchantId = merchant.id) {
   const api = await testApi(database.db, clock);
   const replies = [];
@@ -37,7 +36,7 @@ async function logged(requests: readonly object[], merchantId = merchant.id) {
   return { replies, rows, all: await listRequests(database.db, merchantId, { limit: 1000 }) };
 }
 
-test("each request leaves a row that its requestId finds", async () => {
+test("each request is stored in a row that its requestId finds", async () => {
   const { replies, rows } = await logged([
     push(JSON.stringify({ invoices: [INVOICE, { ...INVOICE, id: "in_2" }] }), { "x-request-id": "mine-1" }),
     push(JSON.stringify({ invoices: [{ ...INVOICE, amount: -1 }] })),
@@ -85,7 +84,7 @@ test("each request leaves a row that its requestId finds", async () => {
   ]);
 });
 
-test("a caller's id comes back in X-Caller-Request-Id, while X-Request-Id and requestId stay ours", async () => {
+test("the caller's request id returns in X-Caller-Request-Id, and X-Request-Id and requestId hold Dunlin's", async () => {
   const { replies } = await logged([
     push(JSON.stringify({ invoices: [INVOICE] }), { "x-request-id": "mine-2" }),
     push("{", { "x-request-id": "mine-3" }),
@@ -99,7 +98,7 @@ test("a caller's id comes back in X-Caller-Request-Id, while X-Request-Id and re
   assert.equal(replies[0]!.json().requestId, replies[0]!.headers["x-request-id"]);
 });
 
-test("requests without a valid key, to unknown paths and with paths that can't be read are nobody's", async () => {
+test("requests without a valid key, to unknown paths or with malformed paths belong to no merchant", async () => {
   const { rows } = await logged([{ url: "/v1/recovery_actions" }, { url: `/${VISA}?key=${key}` }, { url: "/%" }]);
   assert.deepEqual(
     rows.map((row) => [row!.merchantId, row!.route, row!.status, row!.keyId]),
@@ -111,7 +110,7 @@ test("requests without a valid key, to unknown paths and with paths that can't b
   );
 });
 
-test("no body, path, key or card number gets into the log", async () => {
+test("the log holds no body, path, key or card number", async () => {
   const { rows } = await logged([
     push(JSON.stringify({ invoices: [{ ...INVOICE, note: VISA }] }), { "x-request-id": VISA }),
     push(`{"secret-canary": "${VISA}"`),
@@ -122,7 +121,7 @@ test("no body, path, key or card number gets into the log", async () => {
   for (const secret of [VISA, "canary", key, "in_1"]) assert.equal(text.includes(secret), false, secret);
 });
 
-test("what never became a request is in the log as well", async () => {
+test("bytes that could not be parsed as a request are logged", async () => {
   const { db } = database;
   const log = createRequestLog(
     db,
@@ -145,12 +144,12 @@ const logEntry = () => ({
   merchantId: merchant.id,
 });
 
-test("while the database is away notes wait, up to a bound; what is beyond it is dropped and counted", async () => {
-  let away = true;
+test("rows stay queued while the database is unavailable, and rows beyond the limit are dropped and counted", async () => {
+  let isUnavailable = true;
   const db = {
     ...database.db,
     run: (...call: Parameters<Database["run"]>) =>
-      away ? Promise.reject(Object.assign(new Error(), { code: "ECONNREFUSED" })) : database.db.run(...call),
+      isUnavailable ? Promise.reject(Object.assign(new Error(), { code: "ECONNREFUSED" })) : database.db.run(...call),
   } as Database;
   let dropped = 0;
   const log = createRequestLog(
@@ -169,14 +168,14 @@ test("while the database is away notes wait, up to a bound; what is beyond it is
   for (const each of others) log.add(each);
   await log.flush();
   assert.equal(dropped, 10);
-  away = false;
+  isUnavailable = false;
   await log.flush();
   assert.ok(await findRequest(database.db, first!.id));
   assert.ok(await findRequest(database.db, others[49_998]!.id));
   assert.equal(await findRequest(database.db, others[49_999]!.id), null);
 });
 
-test("a batch that the database will never take is dropped and counted, and keeps nothing back", async () => {
+test("a batch that the database rejects is dropped and counted, and does not block later rows", async () => {
   let dropped = 0;
   const log = createRequestLog(
     database.db,
@@ -197,7 +196,7 @@ test("a batch that the database will never take is dropped and counted, and keep
   assert.ok(await findRequest(database.db, good.id));
 });
 
-test("a list holds one merchant's requests, newest first, of the statuses that are asked for", async () => {
+test("a list holds one merchant's requests of the requested statuses, newest first", async () => {
   const other = await testMerchant(database.db, testPorts(clock));
   const { all } = await logged([{ url: "/healthz" }], other.id);
   assert.deepEqual(all, []);
@@ -223,7 +222,7 @@ test("a list holds one merchant's requests, newest first, of the statuses that a
   assert.deepEqual(await statuses(0, 999, 2), [500, 429]);
 });
 
-test("of a flood of requests without a good key some rows are kept, and the others are counted", async () => {
+test("some rows of a flood of unauthenticated requests are stored, and the others are counted", async () => {
   const { db } = database;
   let counted = 0;
   const log = createRequestLog(

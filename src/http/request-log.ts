@@ -13,48 +13,43 @@ import {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** When its headers were read, by both clocks. */
-    began: { monotonicMs: number; now: Date } | null;
-    /** Records that were taken, or actions that are listed. */
+    startedAt: { monotonicMs: number; now: Date } | null;
+    /** Received, or listed. */
     records: number | null;
-    /** Of those that were taken: new, or newer than what was known. */
+    /** Records that were new or newer than the stored version. */
     stored: number | null;
-    /** Of those that were taken: older than what is known, so they changed nothing. */
+    /** Records that were older than the stored version. */
     older: number | null;
-    /** What was said of a refusal or a fault: it names places and repeats no value. */
-    said: string | null;
-    /** The id that the caller gave to it. */
+    /** Names fields, and repeats no value. */
+    errorMessage: string | null;
     callerRequestId: string | null;
-    /** It is for a page of the console; and whose pages they are, once that is known. */
+    /** Set for console pages; `merchantId` is null until it is known. */
     page: { merchantId: string | null } | null;
-    /** It was answered, or its caller went away, and that was noted. */
-    isOver: true | null;
+    isFinished: true | null;
   }
 }
 
 export interface RequestLog {
-  /** Takes a note. It costs the request nothing, and cannot fail. */
   add(request: LoggedRequest): void;
-  /** Write what was noted; what can't be written stays for the next time. */
+  /** Writes queued rows. They stay queued while the database is unavailable. */
   flush(): Promise<void>;
 }
 
 const RETENTION_DAYS = 30;
-/** A second of what one process answers at its best, in a statement of about 20 ms. */
+/** About one second of a process's maximum throughput. */
 const BATCH_REQUESTS_MAX = 2_000;
-/** Requests without a good key: so many at once are somebody's first steps, and more than so many a second are nobody's. The others are counted. */
+/** Enough to debug an integration. Further unauthenticated requests are only counted. */
 const UNAUTHENTICATED_BURST = 200;
 const UNAUTHENTICATED_PER_SECOND = 0.2;
-/** Some ten megabytes: minutes of an outage under usual load, and no more memory than that under any. */
+/** About ten megabytes, or some minutes of an outage. */
 const QUEUED_REQUESTS_MAX = 50_000;
 
 /**
- * The log of requests: notes in memory, written in batches beside the requests. While the database is away they wait; what finds no
- * room any more is dropped and counted.
+ * Creates the request log. Rows are queued in memory and written in batches; beyond the queue's limit they are dropped and counted.
  *
- * @param owner  may make and drop partitions
- * @param onDropped  told how many were dropped
- * @param onStrange  told of each request of nobody's that is counted alone
+ * @param owner  may create and drop partitions
+ * @param onDropped  receives the number of dropped rows
+ * @param onUnauthenticatedSkipped  called for each unauthenticated request that is only counted
  */
 export function createRequestLog(
   db: Database,
@@ -62,12 +57,12 @@ export function createRequestLog(
   ports: Ports,
   log: Log,
   onDropped: (count: number) => void,
-  onStrange: () => void,
+  onUnauthenticatedSkipped: () => void,
 ): RequestLog {
-  const strange = { room: UNAUTHENTICATED_BURST, at: ports.monotonicMs() };
-  let waiting: LoggedRequest[] = [];
+  const unauthenticated = { tokens: UNAUTHENTICATED_BURST, at: ports.monotonicMs() };
+  let queue: LoggedRequest[] = [];
   let dropped = 0;
-  let keptDay = Number.NaN;
+  let maintainedDay = Number.NaN;
   let flushing: Promise<void> | undefined;
 
   function drop(count: number) {
@@ -75,60 +70,61 @@ export function createRequestLog(
     onDropped(count);
   }
 
-  /** Whether there is room for one more request of nobody's. */
-  function isTold(): boolean {
+  /** Whether one more unauthenticated request may be logged. */
+  function takeUnauthenticatedToken(): boolean {
     const now = ports.monotonicMs();
-    strange.room = Math.min(
+    unauthenticated.tokens = Math.min(
       UNAUTHENTICATED_BURST,
-      strange.room + ((now - strange.at) * UNAUTHENTICATED_PER_SECOND) / 1_000,
+      unauthenticated.tokens + ((now - unauthenticated.at) * UNAUTHENTICATED_PER_SECOND) / 1_000,
     );
-    strange.at = now;
-    if (strange.room < 1) return false;
-    strange.room--;
+    unauthenticated.at = now;
+    if (unauthenticated.tokens < 1) return false;
+    unauthenticated.tokens--;
     return true;
   }
 
   async function write() {
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, BATCH_REQUESTS_MAX);
+    while (queue.length > 0) {
+      const batch = queue.slice(0, BATCH_REQUESTS_MAX);
       try {
         await logRequests(db, batch);
       } catch (error) {
-        // What the database will never take must not keep back what comes after it.
+        // A batch that the database will never accept must not block later ones.
         if (!isOutage(error)) {
-          waiting = waiting.slice(batch.length);
+          queue = queue.slice(batch.length);
           drop(batch.length);
         }
         throw error;
       }
-      waiting = waiting.slice(batch.length);
+      queue = queue.slice(batch.length);
     }
     if (dropped === 0) return;
     log.warn({ requests: dropped }, "request_log.dropped");
     dropped = 0;
   }
 
-  /** Once a day, in service time: a day must have its partition before its requests come. */
-  async function keep() {
+  /** Runs once per day of service time: a partition must exist before its first request. */
+  async function maintainPartitions() {
     const now = ports.now();
     const day = Math.floor(now.getTime() / DAY_MS);
-    if (day === keptDay) return;
+    if (day === maintainedDay) return;
     const changes = await maintainRequestLogPartitions(owner, now, new Date(now.getTime() - RETENTION_DAYS * DAY_MS));
     if (changes.made.length + changes.dropped.length > 0) log.info(changes, "request_log.kept");
-    keptDay = day;
+    maintainedDay = day;
   }
 
   return {
     add(request) {
-      if (request.merchantId === UNAUTHENTICATED_MERCHANT_ID && !isTold()) return onStrange();
-      if (waiting.length < QUEUED_REQUESTS_MAX) waiting.push(request);
+      if (request.merchantId === UNAUTHENTICATED_MERCHANT_ID && !takeUnauthenticatedToken())
+        return onUnauthenticatedSkipped();
+      if (queue.length < QUEUED_REQUESTS_MAX) queue.push(request);
       else drop(1);
     },
     flush() {
-      flushing ??= keep()
+      flushing ??= maintainPartitions()
         .catch((error) => log.warn(errorFields(error), "request_log.keep_failed"))
         .then(write)
-        .catch((error) => log.warn({ ...errorFields(error), waiting: waiting.length }, "request_log.write_failed"))
+        .catch((error) => log.warn({ ...errorFields(error), waiting: queue.length }, "request_log.write_failed"))
         .finally(() => {
           flushing = undefined;
         });
@@ -137,13 +133,11 @@ export function createRequestLog(
   };
 }
 
-/** A requestId is `req_` and a UUIDv7. */
 const toUuid = (requestId: string) => requestId.slice(4);
 
-/** Whether a request is noted. Of pages only what went wrong: whoever reads the log looks for calls of programs. */
+/** Whether a request is logged. Successful console requests are not, because the log is read to debug API calls. */
 export const isLogged = ({ page }: FastifyRequest, { statusCode }: FastifyReply) => page === null || statusCode >= 400;
 
-/** What is noted of a request that was answered. */
 export const logEntryOf = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -163,10 +157,10 @@ export const logEntryOf = (
   records: request.records,
   stored: request.stored,
   older: request.older,
-  error: request.said,
+  error: request.errorMessage,
 });
 
-/** What is noted of what never became a request. */
+/** Returns the row for bytes that Node could not parse as a request. */
 export const malformedLogEntryOf = (requestId: string, status: number, error: string, at: Date): LoggedRequest => ({
   merchantId: UNAUTHENTICATED_MERCHANT_ID,
   id: toUuid(requestId),

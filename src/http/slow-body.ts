@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
-// Node has one limit for all requests of a server.
+// Node has one time limit for all requests of a server, so exceptions are tracked here.
 const slowBodySockets = new WeakSet<Socket>();
 
-/** For so long nothing may come, nor go: storing what came takes a part of it. */
+/** Includes the time to store received rows. */
 const BODY_IDLE_MS = 60_000;
 
-/** From here on this body may take longer than the listener allows, as long as there is always more of it. */
+/** Exempts this body from the listener's time limit, unless the connection becomes idle. */
 export function allowSlowBody(request: IncomingMessage) {
   const { socket } = request;
   slowBodySockets.add(socket);

@@ -6,19 +6,16 @@ import type { KindName } from "./record-kinds.ts";
 
 interface ImportSummary {
   kind: KindName;
-  /** Without its folder. */
   file: string;
-  /** That were stored. */
   rows: number;
-  /** Of them, those of which the same or a newer copy was there. */
+  /** Of them, rows that were stored already in the same or a newer version. */
   known: number;
-  /** False when rows of the file were left out. */
+  /** Whether all rows of the file were stored. */
   whole: boolean;
 }
 
-/** Write down who imported what. */
-export const auditImport = (db: Database, merchantId: string, actor: Actor, done: ImportSummary, ports: Ports) => {
-  const { kind, file, rows, known, whole } = done;
+export const auditImport = (db: Database, merchantId: string, actor: Actor, summary: ImportSummary, ports: Ports) => {
+  const { kind, file, rows, known, whole } = summary;
   const details = { rows, "known before": known, file, ...(whole ? {} : { "whole file": "no" }) };
   return writeAuditEntry(db, merchantId, actor, { deed: "history.imported", object: kind, details }, ports);
 };

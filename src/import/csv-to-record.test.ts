@@ -5,11 +5,11 @@ import { TRANSACTION_STATES } from "../domain/transaction.ts";
 import { groupedFaultText, groupFaults, importFile } from "./import-file.ts";
 import { HISTORY_KIND_BY_NAME } from "./record-kinds.ts";
 
-async function* pieces(text: string) {
+async function* chunks(text: string) {
   yield Buffer.from(text);
 }
 
-test("a file as people write it is read as the API wants it, once somebody says what can be read in several ways", async () => {
+test("a file in local formats is converted to the API's format when options say how to read it", async () => {
   const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
   const text = [
     "ID,Status,Invoice ID,Sum,Currency,When,Card Funding,Card Country,Payment Method Type,Initiator",
@@ -17,9 +17,9 @@ test("a file as people write it is read as the API wants it, once somebody says 
     "t_2,Declined,in_2,1.200,jpy,01.02.2026,,,card,",
     't_3,CANCELLED,in_3,"1,5",KWD,2026-02-01T08:00:00+02:00,CARD_FUNDING_CREDIT,,,',
   ].join("\n");
-  const said = { map: "state=Status,amount=Sum,createdAt=When", dates: "dmy", decimals: "comma" };
-  const reading = parseCsvFormat(said, attempts.fields, TRANSACTION_STATES);
-  const { first, wrong } = await importFile({ name: "x.csv", bytes: pieces(text) }, attempts, reading);
+  const options = { map: "state=Status,amount=Sum,createdAt=When", dates: "dmy", decimals: "comma" };
+  const csvFormat = parseCsvFormat(options, attempts.fields, TRANSACTION_STATES);
+  const { first, wrong } = await importFile({ name: "x.csv", bytes: chunks(text) }, attempts, csvFormat);
   assert.deepEqual(wrong, []);
   const read = (first as Record<string, string | Date>[]).map(({ createdAt, updatedAt: _, ...rest }) => ({
     at: (createdAt as Date).toISOString(),
@@ -59,10 +59,10 @@ test("a file as people write it is read as the API wants it, once somebody says 
   ]);
 });
 
-test("spaces around a value are none of it, unless they stand in quotes", async () => {
+test("spaces around a value are ignored, unless they are quoted", async () => {
   const text = ['id , state, "customerId" ,amount,currency,createdAt', 'a, active ," c ",4900, EUR, 2026-01-01'];
   for (const sign of [",", "\t"]) {
-    const bytes = pieces(text.join("\n").replaceAll(",", sign));
+    const bytes = chunks(text.join("\n").replaceAll(",", sign));
     const { first, wrong } = await importFile(
       { name: "x.csv", bytes },
       HISTORY_KIND_BY_NAME.subscriptions.kind,
@@ -76,12 +76,12 @@ test("spaces around a value are none of it, unless they stand in quotes", async 
   }
 });
 
-test("true and false are read in any spelling, and a kind of card that nobody knows is absent", async () => {
+test("true and false are read in any spelling, and an unknown card funding is absent", async () => {
   const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
   const heading = "id,state,invoiceId,amount,currency,createdAt,networkToken,cardFunding";
   const row = (token: string, funding: string) => `t,PAID,i,4900,EUR,2026-01-01,${token},${funding}`;
   const text = [heading, row("TRUE", "unknown"), row("False", "Debit"), row("yes", "gift")].join("\n");
-  const { first, wrong } = await importFile({ name: "x.csv", bytes: pieces(text) }, attempts, DEFAULT_CSV_FORMAT);
+  const { first, wrong } = await importFile({ name: "x.csv", bytes: chunks(text) }, attempts, DEFAULT_CSV_FORMAT);
   assert.deepEqual(
     first.map((each) => [each.networkToken, (each as Record<string, unknown>).cardFunding]),
     [
@@ -95,12 +95,12 @@ test("true and false are read in any spelling, and a kind of card that nobody kn
   );
 });
 
-test("a card that is a charge card or draws on an account later is a charge card, in any spelling", async () => {
+test("every spelling of charge and deferred debit cards is read as CHARGE", async () => {
   const words = ["charge", "Charge Card", "DeferredDebit", "deferred_debit", "DEFERRED DEBIT", "CARD_FUNDING_CHARGE"];
   const rows = words.map((word, n) => `t_${n},PAID,i,4900,EUR,2026-01-01,${word}`);
   const text = ["id,state,invoiceId,amount,currency,createdAt,cardFunding", ...rows].join("\n");
   const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
-  const { first, wrong } = await importFile({ name: "x.csv", bytes: pieces(text) }, attempts, DEFAULT_CSV_FORMAT);
+  const { first, wrong } = await importFile({ name: "x.csv", bytes: chunks(text) }, attempts, DEFAULT_CSV_FORMAT);
   assert.deepEqual(wrong, []);
   assert.deepEqual(
     first.map(({ cardFunding }) => cardFunding),
@@ -108,21 +108,21 @@ test("a card that is a charge card or draws on an account later is a charge card
   );
 });
 
-test("a field that no column holds is told with the option that says which one does, and a state with the words that are read", async () => {
+test("an error names the option that maps a missing field or an unknown state", async () => {
   const text = ["id,Status,invoiceId,amount,currency,createdAt", "t,Authorised,i,4900,EUR,2026-01-01"];
   const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
-  const of = async (map: string) => {
-    const reading = parseCsvFormat({ map }, attempts.fields, TRANSACTION_STATES);
-    const { wrong } = await importFile({ name: "x.csv", bytes: pieces(text.join("\n")) }, attempts, reading);
+  const faultsWith = async (map: string) => {
+    const csvFormat = parseCsvFormat({ map }, attempts.fields, TRANSACTION_STATES);
+    const { wrong } = await importFile({ name: "x.csv", bytes: chunks(text.join("\n")) }, attempts, csvFormat);
     return groupFaults(wrong).map((fault) => `${fault.column} ${groupedFaultText(fault)}`);
   };
-  assert.deepEqual(await of(""), ["state is required: --map state=COLUMN says which column holds it"]);
-  assert.deepEqual(await of("state=Status"), [
-    "Status must be one of PAID, FAILED, PENDING, VOIDED, REFUNDED, DISPUTED, or a word that can only mean one of them, such as Succeeded or Declined; --states AUTHORISED=STATE says which of them the word means",
+  assert.deepEqual(await faultsWith(""), ["state is required: name its column with --map state=COLUMN"]);
+  assert.deepEqual(await faultsWith("state=Status"), [
+    "Status must be one of PAID, FAILED, PENDING, VOIDED, REFUNDED, DISPUTED, or an unambiguous synonym, such as Succeeded or Declined; --states AUTHORISED=STATE says which of them the word means",
   ]);
 });
 
-test("a word for a state means what somebody says it does, and each word that nobody spoke of is told of once", async () => {
+test("a word for a state has the meaning that the options give it, and each other word is reported once", async () => {
   const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
   const words = [
     "Authorised",
@@ -136,16 +136,16 @@ test("a word for a state means what somebody says it does, and each word that no
   ];
   const rows = words.map((word, n) => `t_${n},${word},i_${n},4900,EUR,2026-01-01`);
   const text = ["id,state,invoiceId,amount,currency,createdAt", ...rows].join("\n");
-  const of = (states: string) => {
-    const reading = parseCsvFormat({ states }, attempts.fields, TRANSACTION_STATES);
-    return importFile({ name: "x.csv", bytes: pieces(text) }, attempts, reading);
+  const importWith = (states: string) => {
+    const csvFormat = parseCsvFormat({ states }, attempts.fields, TRANSACTION_STATES);
+    return importFile({ name: "x.csv", bytes: chunks(text) }, attempts, csvFormat);
   };
-  const partly = await of("Authorised=PAID,Error=VOIDED");
+  const partly = await importWith("Authorised=PAID,Error=VOIDED");
   assert.deepEqual(
     groupFaults(partly.wrong).map((fault) => groupedFaultText(fault).replace(/^.*; /, "")),
     ["--states SENTFORSETTLE=STATE says which of them the word means (2 rows: lines 4, 6)"],
   );
-  const { first, wrong } = await of("Authorised=PAID,Error=VOIDED,SentForSettle=PENDING");
+  const { first, wrong } = await importWith("Authorised=PAID,Error=VOIDED,SentForSettle=PENDING");
   assert.deepEqual(wrong, []);
   assert.deepEqual(
     (first as { state: string }[]).map(({ state }) => state),
@@ -153,20 +153,20 @@ test("a word for a state means what somebody says it does, and each word that no
   );
 });
 
-test("a year of two digits is told of as that", async () => {
+test("an error explains that a year has only two digits", async () => {
   const text = ["id,state,customerId,amount,currency,createdAt", "in_1,Paid,c,4900,EUR,11/25/26"].join("\n");
   const { wrong } = await importFile(
-    { name: "x.csv", bytes: pieces(text) },
+    { name: "x.csv", bytes: chunks(text) },
     HISTORY_KIND_BY_NAME.invoices.kind,
     DEFAULT_CSV_FORMAT,
   );
   assert.match(wrong[0]!.faults[0]!.says, /^has a year of two digits, .* write all four/);
 });
 
-test("a state is told of by its own word where other fields of the row are wrong, too", async () => {
+test("an error names the word for a state even when other fields of the row are invalid", async () => {
   const text = ["id,state,customerId,amount,currency,createdAt", ",Held,c,49.00,EUR,2026-01-01"].join("\n");
   const { wrong } = await importFile(
-    { name: "x.csv", bytes: pieces(text) },
+    { name: "x.csv", bytes: chunks(text) },
     HISTORY_KIND_BY_NAME.invoices.kind,
     DEFAULT_CSV_FORMAT,
   );
@@ -178,12 +178,12 @@ test("a state is told of by its own word where other fields of the row are wrong
   assert.match(faults[1]!.says, /--states HELD=STATE/);
 });
 
-test("words for a state that only mean it of a payment are none of an invoice", async () => {
+test("a word that means a state only for payments is refused for an invoice", async () => {
   const invoices = HISTORY_KIND_BY_NAME.invoices.kind;
   const row = (state: string) => `in_1,${state},c,4900,EUR,2026-01-01`;
   const text = ["id,state,customerId,amount,currency,createdAt", row("Paid"), row("past due"), row("approved")];
   const { first, wrong } = await importFile(
-    { name: "x.csv", bytes: pieces(text.join("\n")) },
+    { name: "x.csv", bytes: chunks(text.join("\n")) },
     invoices,
     DEFAULT_CSV_FORMAT,
   );

@@ -14,52 +14,51 @@ import {
 import type { RecordKind } from "../ingest/parse-batch.ts";
 import type { RecordField } from "../ingest/record-fields.ts";
 
-/** What a row of a CSV says. */
 export interface CsvRecord {
   record: Record<string, unknown>;
-  /** Words such as NULL that were read as an empty cell, as they stand there. */
-  absent: string[];
-  /** Fields that hold an id which a spreadsheet has rounded. */
-  mangled: string[];
+  /** Words such as NULL that were read as an empty cell. */
+  absentWords: string[];
+  /** Fields that hold an id that a spreadsheet has rounded. */
+  roundedFields: string[];
 }
 
-/** How Excel shows a number of more than eleven digits, and saves it: 1.23457E+15, with the decimals of its country. */
+/** How Excel displays and saves a number of more than eleven digits: 1.23457E+15, with a local decimal separator. */
 const ROUNDED_NUMBER = /^\d(?:[.,]\d+)?E\+\d{2,}$/;
 const isIdField = (field: string) => field === "id" || field.endsWith("Id");
 
-/** What is said of an id that a spreadsheet has rounded. */
-export const MANGLED_ID_PROBLEM =
-  "was rounded by a spreadsheet, as in 1.23457E+15, so several ids may have become one; export the file again, and do not save it in a spreadsheet";
+/** Follows the name of the field. */
+export const ROUNDED_ID_PROBLEM =
+  "was rounded by a spreadsheet (such as 1.23457E+15), so several ids may have become one: export the file again, and do not save it in a spreadsheet";
 
 /**
- * What a row of a CSV says, in the types and the spelling that the API wants. What is empty, or a word such as NULL, is absent; what can't be read stays as it is, for the API's code to
- * refuse.
+ * Converts a row of a CSV to a record with the types and spelling of the API. Empty cells and words such as NULL are absentWords.
+ * Unreadable values are kept, and the API's validation refuses them.
  */
 export function csvToRecord(
   kind: RecordKind<unknown>,
   header: HeaderMapping,
   cells: readonly string[],
-  reading: CsvFormat,
+  csvFormat: CsvFormat,
 ): CsvRecord {
   const record: Record<string, unknown> = {};
-  const absent: string[] = [];
-  const mangled: string[] = [];
+  const absentWords: string[] = [];
+  const roundedFields: string[] = [];
   const currency = cells[header.findIndex(([, field]) => field === "currency")] ?? "";
   for (const [index, [, name]] of header.entries()) {
     const cell = cells[index]!;
     if (name === undefined || cell === "") continue;
-    if (isAbsentWord(cell) && !(name === "state" && reading.states.has(normalizeStateWord(cell)))) {
-      absent.push(cell);
+    if (isAbsentWord(cell) && !(name === "state" && csvFormat.states.has(normalizeStateWord(cell)))) {
+      absentWords.push(cell);
       continue;
     }
-    if (isIdField(name) && ROUNDED_NUMBER.test(cell)) mangled.push(name);
+    if (isIdField(name) && ROUNDED_NUMBER.test(cell)) roundedFields.push(name);
     const field = kind.fields.get(name)!;
-    const text = normalizeSpelling(kind, name, field, cell, currency, reading);
+    const text = normalizeSpelling(kind, name, field, cell, currency, csvFormat);
     const isBoolean = (field.schema as { type?: string }).type === "boolean" && /^(true|false)$/i.test(text);
     if (isBoolean) record[name] = text.toLowerCase() === "true";
     else record[name] = field.form === "integer" && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
   }
-  return { record, absent, mangled };
+  return { record, absentWords, roundedFields };
 }
 
 function normalizeSpelling(
@@ -70,7 +69,7 @@ function normalizeSpelling(
   currency: string,
   { states, dates, decimals }: CsvFormat,
 ): string {
-  if (form === "moment") return toTimestampText(cell, dates);
+  if (form === "timestamp") return toTimestampText(cell, dates);
   if (isMoneyField(name)) return toMinorUnitsText(cell, toUpperCode(currency), decimals);
   if (name === "currency" || name === "cardCountry") return toUpperCode(cell);
   if (name === "paymentMethodType") return toLowerSnakeCase(cell);
@@ -89,27 +88,27 @@ const toUpperCode = (code: string) => code.trim().toUpperCase();
 
 const isOfTransactions = ({ name }: RecordKind<unknown>) => name === "transactions";
 
-/** An amount that can't be read, as it stands in the file. */
+/** Restores the unreadable amount as it is in the file. */
 const withoutQuotes = (amount: unknown) => String(amount ?? "").replace(/^"|"$/g, "");
 
-const ALSO_ACCEPTED = "or a word that can only mean one of them, such as Succeeded or Declined";
+const ALSO_ACCEPTED = "or an unambiguous synonym, such as Succeeded or Declined";
 
 /**
- * What a field of a CSV must be, where that is more than the API takes; undefined: it is the same.
+ * Returns what a field of a CSV must be, if the CSV format allows more than the API.
  *
- * @param record  as `recordOf` gave it
+ * @param record  as returned by `csvToRecord`
  */
 export function csvFieldRequirement(
   kind: RecordKind<unknown>,
   name: string,
   record: Readonly<Record<string, unknown>>,
-  reading: CsvFormat,
+  csvFormat: CsvFormat,
 ): string | undefined {
-  const { form, words, prefix } = kind.fields.get(name)!;
-  if (form === "moment") return describeDateRule(reading, String(record[name] ?? ""));
+  const { form, values, prefix } = kind.fields.get(name)!;
+  if (form === "timestamp") return describeDateRule(csvFormat, String(record[name] ?? ""));
   if (isMoneyField(name))
-    return describeAmountRule(reading, withoutQuotes(record[name]), String(record.currency ?? ""));
+    return describeAmountRule(csvFormat, withoutQuotes(record[name]), String(record.currency ?? ""));
   if (name !== "state") return undefined;
-  const all = isOfTransactions(kind) ? [...words!, ALSO_ACCEPTED] : words!;
+  const all = isOfTransactions(kind) ? [...values!, ALSO_ACCEPTED] : values!;
   return describeStateRule(all, String(record[name]).slice(prefix!.length));
 }

@@ -12,14 +12,14 @@ import { subscriptionsAfter } from "../tables/subscriptions.ts";
 import { transactionsAfter } from "../tables/transactions.ts";
 import { KIND_NAMES } from "./record-kinds.ts";
 
-/** What can be exported. The first three are imported again as they are. */
+/** The first three can be imported again. */
 export const EXPORT_NAMES = [...KIND_NAMES, "actions", "decisions"] as const;
 type ExportName = (typeof EXPORT_NAMES)[number];
 
-/** A merchant's rows, page by page, each as JSON.stringify is to write it. */
+/** Yields a merchant's rows page by page, for JSON.stringify. */
 type PageReader = (tx: Tx, merchantId: string) => AsyncGenerator<object[]>;
 
-/** @param after  reads the page behind a row, the first one without; an empty one behind the last */
+/** @param after  reads the page after a row, or the first page; an empty page ends the export */
 async function* readPages<Row>(after: (last?: Row) => Promise<Row[]>, toJson: (row: Row) => object) {
   for (let page = await after(); page.length > 0; page = await after(page.at(-1))) yield page.map(toJson);
 }
@@ -58,9 +58,8 @@ const decisions: PageReader = (tx, merchantId) =>
   );
 
 /**
- * Each page is a statement of its own, and not all of them one snapshot: for as long as one is open PostgreSQL clears nothing away, and the tables of
- * what is due would swell behind whoever reads slowly. So what was stored before the first page is there, each row once and whole, as it was then or
- * newer; what is stored meanwhile may be.
+ * Each page is read by its own statement. A single snapshot would keep PostgreSQL from vacuuming while a slow client reads. So rows
+ * stored before the export began appear exactly once, in that version or a newer one; rows stored during the export may appear.
  */
 export const PAGES_BY_EXPORT: Readonly<Record<ExportName, PageReader>> = {
   subscriptions: recordPages(SUBSCRIPTION_KIND, subscriptionsAfter),

@@ -5,7 +5,7 @@ import { duplicatesText, importFile } from "./import-file.ts";
 import { kind, splitIntoPieces, subscription, toCsv, toJsonl } from "./import-files.fixture.ts";
 import { HISTORY_KIND_BY_NAME } from "./record-kinds.ts";
 
-test("a JSON list, and a body as the API takes it, say what JSONL says, and what is wrong by its place in the list", async () => {
+test("a JSON list and a request body are read like JSONL, and errors count records", async () => {
   const records = [subscription("a"), subscription("b", { amount: -1 }), subscription("c")];
   const expected = await importFile(
     { name: "x.jsonl", bytes: splitIntoPieces(toJsonl(records)) },
@@ -34,18 +34,19 @@ test("a JSON list, and a body as the API takes it, say what JSONL says, and what
   assert.equal((await importFile({ name: "x.json", bytes: splitIntoPieces("[]") }, kind, DEFAULT_CSV_FORMAT)).rows, 0);
 });
 
-test("a file of JSON that holds no list says which list is read, and one that is cut off where it ends", async () => {
-  const of = async (name: string, text: string) =>
+test("an error describes the expected list when a JSON file holds none, and the place when it is cut off", async () => {
+  const refusalOf = async (name: string, text: string) =>
     (await importFile({ name, bytes: splitIntoPieces(text) }, kind, DEFAULT_CSV_FORMAT)).broken;
-  const says = /^it is no list of subscriptions: a \.json file holds \[\{…\}, \{…\}\] or \{"subscriptions": /;
+  const expected =
+    /^it is not a list of subscriptions: a \.json file must hold \[\{…\}, \{…\}\] or \{"subscriptions": /;
   for (const [name, text] of [
     ["x.json", "id,state"],
     ["x.json", '{\n  "id": "a"\n}\n'],
     ["x.csv", '{"data": []}'],
   ] as const)
-    assert.match((await of(name, text))!, says, text);
+    assert.match((await refusalOf(name, text))!, expected, text);
   assert.equal(
-    await of("x.json", `[\n${JSON.stringify(subscription("a"))},\n`),
+    await refusalOf("x.json", `[\n${JSON.stringify(subscription("a"))},\n`),
     "line 3: the list of subscriptions has no end",
   );
   const options = parseCsvFormat({ dates: "ymd" }, kind.fields, []);
@@ -53,33 +54,33 @@ test("a file of JSON that holds no list says which list is read, and one that is
   assert.match(broken!, /are for CSV, and this file is JSON/);
 });
 
-test("words for a value that is not there are read as empty cells and counted, and a required field is then missing", async () => {
+test("words such as NULL are read as empty cells and counted, and a required field is then missing", async () => {
   const attempts = HISTORY_KIND_BY_NAME.transactions.kind;
   const words = ["NULL", "\\N", "N/A", "#N/A", "None", "nan", "nil", "undefined", "null"];
   const heading = "id,state,invoiceId,amount,currency,createdAt,customerId,subscriptionId,cardCountry";
   const row = (id: string, word: string) => `${id},PAID,in_1,4900,EUR,2026-01-01,${word},"${word}",NA`;
-  const take = (...rows: string[]) =>
+  const importRows = (...rows: string[]) =>
     importFile({ name: "x.csv", bytes: splitIntoPieces([heading, ...rows].join("\n")) }, attempts, DEFAULT_CSV_FORMAT);
-  const { first, wrong, absent } = await take(...words.map((word, n) => row(`t_${n}`, word)));
+  const { first, wrong, absent } = await importRows(...words.map((word, n) => row(`t_${n}`, word)));
   assert.deepEqual(wrong, []);
   assert.deepEqual(
     first.map(({ customerId, subscriptionId, cardCountry }) => [customerId, subscriptionId, cardCountry]),
     words.map(() => [undefined, undefined, "NA"]),
   );
   assert.deepEqual(absent, new Map(words.map((word) => [word, 2])));
-  const missing = await take(row("NULL", "c"), row("t", "nilly"));
+  const missing = await importRows(row("NULL", "c"), row("t", "nilly"));
   assert.deepEqual(missing.wrong, [{ line: 2, faults: [{ column: "id", says: "is required" }] }]);
   assert.equal(missing.first[0]!.customerId, "nilly");
 });
 
-test("a word for no value is a state where somebody said which", async () => {
-  const reading = parseCsvFormat({ states: "None=ACTIVE" }, kind.fields, ["ACTIVE"]);
+test("a word such as None is a state when the options say so", async () => {
+  const csvFormat = parseCsvFormat({ states: "None=ACTIVE" }, kind.fields, ["ACTIVE"]);
   const bytes = splitIntoPieces(toCsv([subscription("a", { state: "None" })]));
-  const { first, wrong, absent } = await importFile({ name: "x.csv", bytes }, kind, reading);
+  const { first, wrong, absent } = await importFile({ name: "x.csv", bytes }, kind, csvFormat);
   assert.deepEqual([first[0]!.state, wrong, absent.size], ["ACTIVE", [], 0]);
 });
 
-test("rows of one id are told of: how many records they are, and where the first copy stands", async () => {
+test("rows that repeat an id are counted, and the first one is named", async () => {
   const records = Array.from({ length: 450 }, (_, n) => subscription(`s_${n < 210 ? n : n - 210}`));
   for (const [name, text, line] of [
     ["x.csv", toCsv(records), 212],
@@ -91,11 +92,11 @@ test("rows of one id are told of: how many records they are, and where the first
   }
   assert.equal(
     duplicatesText({ rows: 2, copies: { rows: 1, line: 3 }, place: "line" }),
-    "2 rows, 1 record: line 3 is a further copy of a record above it",
+    "2 rows, 1 record: line 3 repeats the id of an earlier record",
   );
 });
 
-test("an id that a spreadsheet has rounded is refused in its column, beside what else is wrong with the row", async () => {
+test("an id that a spreadsheet has rounded is refused, along with other faults of the row", async () => {
   const rows = [
     subscription("1.23457E+15"),
     subscription('"1,23457E+15"', { customerId: "2E+20", amount: -1 }),
@@ -124,10 +125,10 @@ test("an id that a spreadsheet has rounded is refused in its column, beside what
   );
 });
 
-test("a text that is written as a formula, to keep its zeros, is that text", async () => {
-  const written = ['="00123"', '"=""00124"""', '="a,""b"""', "00126", '"x="'];
+test("a text that is written as a formula is read as that text", async () => {
+  const cells = ['="00123"', '"=""00124"""', '="a,""b"""', "00126", '"x="'];
   for (const size of [1, 2, 65_536]) {
-    const text = toCsv(written.map((id) => subscription(id)));
+    const text = toCsv(cells.map((id) => subscription(id)));
     const { first, wrong, broken } = await importFile(
       { name: "x.csv", bytes: splitIntoPieces(text, size) },
       kind,

@@ -1,5 +1,5 @@
 import { pipeline } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { CsvError, parse } from "csv-parse";
 import {
   type CsvFormat,
@@ -25,92 +25,91 @@ import { detectEncoding, NOT_TEXT_MESSAGE, SAMPLE_BYTES } from "../domain/text-e
 import type { RecordKind } from "../ingest/parse-batch.ts";
 import { type CsvRecord, csvToRecord } from "./csv-to-record.ts";
 
-/** A file of records of one kind, as it comes. */
 export interface HistoryFile {
-  /** Its end says what is in it, .jsonl, .ndjson or .json, where it does not begin as a JSON list. Else it is CSV. */
+  /** A file is JSON if it starts as a JSON list or its name ends in .jsonl, .ndjson or .json. Otherwise it is CSV. */
   name: string;
   bytes: AsyncIterable<Buffer>;
 }
 
-/** A row of a file: where it stands, and the JSON of the record that it says. */
+/** A row of a file, converted to the JSON of a record. */
 export interface FileRow {
-  /** The line in the file, or the place of the record in a JSON list; from 1. */
+  /** The line, or the position in a JSON list; from 1. */
   line: number;
   json: string;
   /** How a row of a CSV was read. */
-  csv?: Pick<CsvRecord, "absent" | "mangled"> & {
-    /** The word for its state as it stands in the file. */
+  csv?: Pick<CsvRecord, "absentWords" | "roundedFields"> & {
+    /** The state as written in the file. */
     state: string | undefined;
   };
 }
 
-/** Far more than a record needs, and little enough to be held: what has no line breaks at all is not kept in memory. */
+/** Far more than a record needs. Bounds the memory for a file without line breaks. */
 const ROW_CHARS_MAX = 256 * 1024;
 
 /**
- * The rows of a file, read as they are asked for. A line of a JSONL file is a record as the API takes it, and so is an entry of a JSON list.
+ * Reads the rows of a file on demand. Each line of a JSONL file and each entry of a JSON list is a record in the API's format.
  *
- * @param onBegin  told how the first line of a CSV is read, or that the file is a list, before any row
- * @throws FileRefused at the place from which on nothing can be read
+ * @param onBegin  receives the mapping of a CSV's columns, or "list", before the first row
+ * @throws FileRefusedError where the rest of the file cannot be read
  */
 export async function* readFileRows(
   { name, bytes }: HistoryFile,
   kind: RecordKind<unknown>,
-  reading: CsvFormat,
-  onBegin: (how: HeaderMapping | "list") => void = () => {},
+  csvFormat: CsvFormat,
+  onBegin: (format: HeaderMapping | "list") => void = () => {},
 ): AsyncGenerator<FileRow> {
-  const text = splitIntoTurns(decodeText(bytes));
+  const text = splitIntoChunks(decodeText(bytes));
   const begin = await readBeginning(text);
-  const whole = joinText(begin, text);
+  const fullText = joinText(begin, text);
   const isJson = /\.(jsonl|ndjson|json)$/i.test(name);
   const isList = isJsonList(begin, kind.name);
-  if (isJson || isList) refuseCsvFormatForJson(reading);
+  if (isJson || isList) refuseCsvFormatForJson(csvFormat);
   if (isList) {
     onBegin("list");
-    yield* rowsOfJsonList(whole, kind);
-  } else if (/\.json$/i.test(name) ? isJsonLines(begin) : isJson) yield* readJsonLines(whole);
+    yield* rowsOfJsonList(fullText, kind);
+  } else if (/\.json$/i.test(name) ? isJsonLines(begin) : isJson) yield* readJsonLines(fullText);
   else if (isJson || isObject(begin)) throw new FileRefusedError(notJsonProblem(kind));
-  else yield* readCsvRows(whole, kind, reading, onBegin);
+  else yield* readCsvRows(fullText, kind, csvFormat, onBegin);
 }
 
 const isObject = (text: string) => /^\s*\{/.test(text);
 
-/** Whether the first line is an object as a whole, or may be: many programs write .json for .jsonl. */
+/** Whether the first line is, or may be, a complete object: many programs use .json for JSONL. */
 const isJsonLines = (begin: string) => /^\s*\{[^\n]*(?:\}\s*(?:\n|$)|$)/.test(begin);
 
 const notJsonProblem = ({ name }: RecordKind<unknown>) =>
-  `it is no list of ${name}: a .json file holds [{…}, {…}] or {"${name}": [{…}, {…}]}, and a .jsonl file a record in each line`;
+  `it is not a list of ${name}: a .json file must hold [{…}, {…}] or {"${name}": [{…}, {…}]}, and a .jsonl file one record per line`;
 
 async function* rowsOfJsonList(text: AsyncIterable<string>, { name }: RecordKind<unknown>): AsyncGenerator<FileRow> {
   const list = createJsonListSplitter(name, ROW_CHARS_MAX);
-  for await (const piece of text) for (const { record, json } of list.take(piece)) yield { line: record, json };
+  for await (const chunk of text) for (const { record, json } of list.take(chunk)) yield { line: record, json };
   list.end();
 }
 
-/** What the bytes say, in pieces and without a mark of the byte order. */
+/** Yields the decoded text, without a byte order mark. */
 async function* decodeText(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined;
-  const decoded = (piece: Buffer, isLast = false) => {
-    decoder ??= new TextDecoder(detectEncoding(piece), { fatal: true });
+  const decoded = (chunk: Buffer, isLast = false) => {
+    decoder ??= new TextDecoder(detectEncoding(chunk), { fatal: true });
     try {
-      return decoder.decode(piece, { stream: !isLast });
+      return decoder.decode(chunk, { stream: !isLast });
     } catch {
       throw new FileRefusedError(NOT_TEXT_MESSAGE);
     }
   };
   let begin = Buffer.alloc(0);
-  for await (const piece of bytes) {
-    if (decoder) yield decoded(piece);
-    else begin = Buffer.concat([begin, piece]); // a piece may be one byte
+  for await (const chunk of bytes) {
+    if (decoder) yield decoded(chunk);
+    else begin = Buffer.concat([begin, chunk]); // a chunk may be a single byte
     if (!decoder && begin.length >= SAMPLE_BYTES) yield decoded(begin);
   }
   yield decoder ? decoded(Buffer.alloc(0), true) : decoded(begin, true);
 }
 
-async function* readJsonLines(pieces: AsyncIterable<string>): AsyncGenerator<FileRow> {
+async function* readJsonLines(chunks: AsyncIterable<string>): AsyncGenerator<FileRow> {
   let line = 0;
   let rest = "";
-  for await (const text of pieces) {
+  for await (const text of chunks) {
     const lines = (rest + text).split("\n");
     rest = lines.pop()!;
     for (const each of lines) {
@@ -123,31 +122,31 @@ async function* readJsonLines(pieces: AsyncIterable<string>): AsyncGenerator<Fil
 }
 
 async function* readCsvRows(
-  written: AsyncIterable<string>,
+  rawText: AsyncIterable<string>,
   kind: RecordKind<unknown>,
-  reading: CsvFormat,
+  csvFormat: CsvFormat,
   onHeader: (header: HeaderMapping) => void,
 ): AsyncGenerator<FileRow> {
-  const text = mapCsvRows(written, createFormulaReader());
-  const { delimiter, begin } = detectDelimiter(await readHeading(text), createColumnFilter(kind.fields, reading));
-  const { options, begins, tornAt } = createCsvOptions(delimiter);
+  const text = mapCsvRows(rawText, createFormulaReader());
+  const { delimiter, begin } = detectDelimiter(await readHeader(text), createColumnFilter(kind.fields, csvFormat));
+  const { options, begins: rowLines, tornAt } = createCsvOptions(delimiter);
   const parser = parse({ ...options, max_record_size: ROW_CHARS_MAX });
   pipeline(mapCsvRows(joinText(begin, text), createEmptyRowFilter(delimiter)), parser, () => {}); // the parser throws the errors
   let header: HeaderMapping | undefined;
-  let stateAt = -1;
+  let stateIndex = -1;
   try {
     for await (const parsed of parser as AsyncIterable<string[]>) {
       const cells = parsed.map(unwrapFormula);
-      const line = begins.shift()!; // so that what is kept does not grow with the file
+      const line = rowLines.shift()!; // removed, so that memory does not grow with the file
       if (!header) {
-        header = mapHeader(cells, kind.fields, reading);
+        header = mapHeader(cells, kind.fields, csvFormat);
         if (header.every(([, field]) => field === undefined)) throw new FileRefusedError(noFieldProblem(kind));
-        stateAt = header.findIndex(([, field]) => field === "state");
+        stateIndex = header.findIndex(([, field]) => field === "state");
         onHeader(header);
       } else if (!hasColumns(cells, header)) throw new FileRefusedError(`line ${line}: ${COLUMN_COUNT_MESSAGE}`);
       else {
-        const { record, ...how } = csvToRecord(kind, header, cells, reading);
-        yield { line, json: JSON.stringify(record), csv: { ...how, state: cells[stateAt] } };
+        const { record, ...details } = csvToRecord(kind, header, cells, csvFormat);
+        yield { line, json: JSON.stringify(record), csv: { ...details, state: cells[stateIndex] } };
       }
     }
   } catch (error) {
@@ -158,29 +157,29 @@ async function* readCsvRows(
 }
 
 const noFieldProblem = ({ name }: RecordKind<unknown>) =>
-  `no column of the first line holds a field of ${name}: a file is CSV, with a first line of column names, or JSONL, with a name that ends in .jsonl`;
+  `no column name in the first line matches a field of ${name}: send CSV with column names in the first line, or JSONL in a file whose name ends in .jsonl`;
 
 async function* mapCsvRows(
   text: AsyncIterable<string>,
-  read: (piece: string, isLast?: boolean) => string,
+  read: (chunk: string, isLast?: boolean) => string,
 ): AsyncGenerator<string> {
-  for await (const piece of text) yield read(piece);
+  for await (const chunk of text) yield read(chunk);
   yield read("", true);
 }
 
-/** Little enough to be parsed within milliseconds, were each sign a cell. */
-const CHARS_PER_TURN = 8 * 1024;
+/** Small enough to parse in milliseconds, even if every character were a cell. */
+const CHARS_PER_CHUNK = 8 * 1024;
 
-/** Cuts a text into pieces, and lets other work have its turn before each. */
-async function* splitIntoTurns(text: AsyncIterable<string>): AsyncGenerator<string> {
-  for await (const piece of text)
-    for (let at = 0; at < piece.length; at += CHARS_PER_TURN) {
-      await nextTurn();
-      yield piece.slice(at, at + CHARS_PER_TURN);
+/** Yields to other work before each chunk. */
+async function* splitIntoChunks(text: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const chunk of text)
+    for (let at = 0; at < chunk.length; at += CHARS_PER_CHUNK) {
+      await yieldToEventLoop();
+      yield chunk.slice(at, at + CHARS_PER_CHUNK);
     }
 }
 
-/** The beginning of a text: enough to tell its format, or all of it. */
+/** Returns the beginning of a text, enough to detect its format. */
 async function readBeginning(text: AsyncGenerator<string>): Promise<string> {
   let begin = "";
   while (begin.trimStart().length < LIST_SAMPLE_CHARS && begin.length <= ROW_CHARS_MAX) {
@@ -191,8 +190,8 @@ async function readBeginning(text: AsyncGenerator<string>): Promise<string> {
   return begin;
 }
 
-/** The beginning of a text with its heading, unless the heading is longer than a row may be. */
-async function readHeading(text: AsyncGenerator<string>): Promise<string> {
+/** Returns the beginning of a text up to the end of its header, or up to the maximum length of a row. */
+async function readHeader(text: AsyncGenerator<string>): Promise<string> {
   let begin = "";
   while (begin.length <= ROW_CHARS_MAX && firstLineOf(begin) === undefined) {
     const { value, done } = await text.next();
@@ -208,7 +207,7 @@ async function* joinText(begin: string, rest: AsyncGenerator<string>): AsyncGene
 }
 
 const TOO_LONG_PROBLEM = `it is longer than ${ROW_CHARS_MAX} characters`;
-/** The parser's own words quote what it could not read, which may be anything. */
+/** The parser's own messages quote the file, which may hold secrets. */
 const CSV_PROBLEM_BY_CODE: Readonly<Record<string, string>> = {
-  CSV_MAX_RECORD_SIZE: `${TOO_LONG_PROBLEM}, or a quoted text in it has no end`,
+  CSV_MAX_RECORD_SIZE: `${TOO_LONG_PROBLEM}, or a quoted value in it is not closed`,
 };

@@ -6,8 +6,8 @@ import { groupedFaultText, groupFaults, INVALID_ROWS_MAX, importFile } from "./i
 import { kind, splitIntoPieces, subscription, toCsv, toJsonl } from "./import-files.fixture.ts";
 import { HISTORY_KIND_BY_NAME } from "./record-kinds.ts";
 
-test("pieces may end anywhere, within a character too, and a mark of the byte order is no part of the first name", async () => {
-  const records = Array.from({ length: 20 }, (_, n) => subscription(`s_${n}`)); // longer than what shows how a text is written
+test("chunks can end within a character, and a byte order mark is not part of the first name", async () => {
+  const records = Array.from({ length: 20 }, (_, n) => subscription(`s_${n}`)); // longer than the sample that detects the encoding
   for (const [name, text] of [
     ["x.csv", toCsv(records)],
     ["x.JSONL", toJsonl(records)],
@@ -28,19 +28,20 @@ test("pieces may end anywhere, within a character too, and a mark of the byte or
   }
 });
 
-test("a text in UTF-16, as spreadsheets write it, says what it says in UTF-8", async () => {
-  const text = toCsv([subscription("a")]).replace(/^(?=\w)/gm, "№,"); // a first letter that is not ASCII shows nothing
-  const taken = (bytes: Buffer) =>
+test("a text in UTF-16 is read like one in UTF-8", async () => {
+  const text = toCsv([subscription("a")]).replace(/^(?=\w)/gm, "№,"); // a first letter that is not ASCII does not reveal the encoding
+  const importBytes = (bytes: Buffer) =>
     importFile({ name: "x.csv", bytes: splitIntoPieces(bytes, 1) }, kind, DEFAULT_CSV_FORMAT);
-  const expected = await taken(Buffer.from(text));
+  const expected = await importBytes(Buffer.from(text));
   assert.equal(expected.first[0]!.customerId, "Zoë");
-  const little = (said: string) => Buffer.from(said, "utf16le");
-  for (const bytes of [little(`\ufeff${text}`), little(text), little(`\ufeff${text}`).swap16(), little(text).swap16()])
-    assert.deepEqual(await taken(bytes), expected);
-  assert.match((await taken(little(text).subarray(1))).broken!, /^the file is neither UTF-8 nor UTF-16 text/);
+  const littleEndian = (decoded: string) => Buffer.from(decoded, "utf16le");
+  const [marked, unmarked] = [littleEndian(`\ufeff${text}`), littleEndian(text)];
+  for (const bytes of [marked, unmarked, Buffer.from(marked).swap16(), Buffer.from(unmarked).swap16()])
+    assert.deepEqual(await importBytes(bytes), expected);
+  assert.match((await importBytes(unmarked.subarray(1))).broken!, /^the file is neither UTF-8 nor UTF-16 text/);
 });
 
-test("a zero byte that slipped into a file in UTF-8 makes no other text of it, and is wrong where it stands", async () => {
+test("a zero byte in UTF-8 does not change the encoding, and its row is invalid", async () => {
   const text = toCsv([subscription("a\0"), subscription("b")]);
   const { first, wrong, broken } = await importFile(
     { name: "x.csv", bytes: splitIntoPieces(text) },
@@ -50,7 +51,7 @@ test("a zero byte that slipped into a file in UTF-8 makes no other text of it, a
   assert.deepEqual([first.map(({ id }) => id), wrong.map(({ line }) => line), broken], [["b"], [2], null]);
 });
 
-test("columns may be parted by semicolons or tabs, and a spreadsheet's empty rows are passed over", async () => {
+test("semicolons and tabs are read as delimiters, and empty rows are ignored", async () => {
   for (const sign of [";", "\t"]) {
     const text = `\r\n${toCsv([subscription("a", { customerId: '"Zoë, and sons"' }), subscription("b")])}`;
     const other = text.replaceAll(",", sign).replace(`Zoë${sign}`, "Zoë,");
@@ -64,7 +65,7 @@ test("columns may be parted by semicolons or tabs, and a spreadsheet's empty row
   }
 });
 
-test("a first line that tells Excel what parts columns is no heading, and counts as a line", async () => {
+test("a first line that tells Excel the delimiter is no header, and counts as a line", async () => {
   const rows = [subscription("a"), subscription("b", { amount: -1 })];
   const text = `sep=;\r\n${toCsv(rows).replaceAll(",", ";")}`;
   for (const size of [1, 7, 65_536]) {
@@ -77,10 +78,10 @@ test("a first line that tells Excel what parts columns is no heading, and counts
   }
 });
 
-test("a currency sign that contradicts the row's currency is named", async () => {
-  const reading = parseCsvFormat({ decimals: "comma" }, kind.fields, []);
+test("a currency sign that contradicts the currency of the row is named in the error", async () => {
+  const csvFormat = parseCsvFormat({ decimals: "comma" }, kind.fields, []);
   const rows = ['"1.249,00 €"', '"$49,00"'].map((amount, n) => subscription(`s_${n}`, { amount }));
-  const { first, wrong } = await importFile({ name: "x.csv", bytes: splitIntoPieces(toCsv(rows)) }, kind, reading);
+  const { first, wrong } = await importFile({ name: "x.csv", bytes: splitIntoPieces(toCsv(rows)) }, kind, csvFormat);
   assert.deepEqual(
     first.map(({ amount }) => amount),
     [124900],
@@ -90,7 +91,7 @@ test("a currency sign that contradicts the row's currency is named", async () =>
   ]);
 });
 
-test("a wrong row is named by the line on which it begins, whatever empty rows and quoted line breaks stand before it", async () => {
+test("an invalid row is reported with its first line, after any empty rows and quoted line breaks", async () => {
   const wrong = { amount: -1 };
   const quoted = subscription("b", { customerId: '"Zoë\nand\nsons"', ...wrong });
   const [heading, ...rows] = toCsv([subscription("a"), quoted, subscription("c", wrong)]).split("\r\n");
@@ -109,17 +110,17 @@ test("a wrong row is named by the line on which it begins, whatever empty rows a
   }
 });
 
-test("an empty row may have fewer signs than the heading; another one may not, and ends the reading", async () => {
-  const take = (rows: string) =>
+test("an empty row can have any number of columns, and another row with a wrong number ends the file", async () => {
+  const importRows = (rows: string) =>
     importFile(
       { name: "x.csv", bytes: splitIntoPieces(`${toCsv([subscription("a")])}\r\n${rows}`) },
       kind,
       DEFAULT_CSV_FORMAT,
     );
-  assert.deepEqual({ ...(await take(",,\r\n,\r\n,,,,,,,,\r\n")), header: null, first: [] }, EXPECTED_RESULT);
-  const shorter = await take(",\r\nb,SUBSCRIPTION_STATE_ACTIVE\r\n");
+  assert.deepEqual({ ...(await importRows(",,\r\n,\r\n,,,,,,,,\r\n")), header: null, first: [] }, EXPECTED_RESULT);
+  const shorter = await importRows(",\r\nb,SUBSCRIPTION_STATE_ACTIVE\r\n");
   assert.equal(shorter.broken, "line 4: it has not as many columns as the first line");
-  const longer = await take("b,SUBSCRIPTION_STATE_ACTIVE,c,49,00,EUR,2026-01-01\r\n");
+  const longer = await importRows("b,SUBSCRIPTION_STATE_ACTIVE,c,49,00,EUR,2026-01-01\r\n");
   assert.equal(longer.broken, "line 3: it has not as many columns as the first line");
 });
 
@@ -135,62 +136,62 @@ const EXPECTED_RESULT = {
   broken: null,
 };
 
-test("words for states that were said and that no row has are told of, and those of a file that can't be read are not", async () => {
-  const reading = parseCsvFormat({ states: "Live=ACTIVE,Activ=ACTIVE" }, kind.fields, ["ACTIVE"]);
-  const unmet = async (states: string[], more = "") => {
+test("unused words of --states are reported, but not when the file cannot be read", async () => {
+  const csvFormat = parseCsvFormat({ states: "Live=ACTIVE,Activ=ACTIVE" }, kind.fields, ["ACTIVE"]);
+  const unusedWords = async (states: string[], suffix = "") => {
     const text = toCsv(states.map((state) => subscription("a", { state })));
-    return (await importFile({ name: "x.csv", bytes: splitIntoPieces(text + more) }, kind, reading)).unmet;
+    return (await importFile({ name: "x.csv", bytes: splitIntoPieces(text + suffix) }, kind, csvFormat)).unmet;
   };
-  assert.deepEqual(await unmet([" live "]), ["ACTIV"]);
-  assert.deepEqual(await unmet(["live", "activ", "live"]), []);
-  assert.deepEqual(await unmet(["live"], '\r\n"'), []);
+  assert.deepEqual(await unusedWords([" live "]), ["ACTIV"]);
+  assert.deepEqual(await unusedWords(["live", "activ", "live"]), []);
+  assert.deepEqual(await unusedWords(["live"], '\r\n"'), []);
 });
 
-test("a value that needs an option to be read is refused in words that name the option, each fault once", async () => {
+test("an error names the option that would make the value readable, and each fault is listed once", async () => {
   const all = Array.from({ length: 300 }, (_, n) => `s_${n},active,c,${n === 200 ? "x" : "49.00"},EUR,25.11.2026`);
-  const of = async (said: object, ...rows: string[]) => {
+  const faultsWith = async (options: object, ...rows: string[]) => {
     const text = ["id,state,customerId,Amount,currency,Created At", ...(rows.length > 0 ? rows : all)].join("\n");
     const { wrong } = await importFile(
       { name: "x.csv", bytes: splitIntoPieces(text) },
       kind,
-      parseCsvFormat(said, kind.fields, TRANSACTION_STATES),
+      parseCsvFormat(options, kind.fields, TRANSACTION_STATES),
     );
     return groupFaults(wrong).map((fault) => `${fault.column} ${groupedFaultText(fault)}`);
   };
-  const [amount, moment, ...rest] = await of({});
+  const [amount, createdAt, ...rest] = await faultsWith({});
   assert.match(
     amount!,
     /^Amount must be a whole number of minor units from 0, such as 4900 for EUR 49\.00; .* with --decimals point or comma \(300 rows: lines 2, 3, 4 and so on\)$/,
   );
-  assert.match(moment!, /^Created At must be an RFC 3339 .* with --dates ymd, dmy or mdy \(300 rows: /);
+  assert.match(createdAt!, /^Created At must be an RFC 3339 .* with --dates ymd, dmy or mdy \(300 rows: /);
   assert.deepEqual(rest, []);
-  assert.deepEqual(await of({ dates: "dmy", decimals: "point" }, "s,active,c,,EUR,"), [
+  assert.deepEqual(await faultsWith({ dates: "dmy", decimals: "point" }, "s,active,c,,EUR,"), [
     "Amount is required",
     "Created At is required",
   ]);
-  assert.deepEqual(await of({ dates: "mdy", decimals: "point" }), [
+  assert.deepEqual(await faultsWith({ dates: "mdy", decimals: "point" }), [
     "Created At must be a real date from 1970 to 2199, such as 01/31/2026 12:00 (--dates mdy) (300 rows: lines 2, 3, 4 and so on)",
     "Amount must be an amount from 0, such as 1,234.50 (--decimals point), with no sign but its currency's, and with no more decimals than its currency has; in one that has three, 1,234 could be either and is not read",
   ]);
 });
 
-test("the fault that most rows have comes first, and only what is wrong in one row has no lines beside it", () => {
+test("the most frequent fault comes first, and a fault of a single row has no lines", () => {
   const fault = (column: string) => ({ column, says: "is wrong" });
   const wrong = [2, 3, 4, 5].map((line) => ({ line, faults: [fault("b"), ...(line === 2 ? [fault("c")] : [])] }));
-  const said = groupFaults([{ line: 1, faults: [fault("a")] }, ...wrong, { line: 6, faults: [fault("c")] }]);
+  const grouped = groupFaults([{ line: 1, faults: [fault("a")] }, ...wrong, { line: 6, faults: [fault("c")] }]);
   assert.deepEqual(
-    said.map((each) => `${each.column} ${groupedFaultText(each)}`),
+    grouped.map((each) => `${each.column} ${groupedFaultText(each)}`),
     ["b is wrong (4 rows: lines 2, 3, 4 and so on)", "c is wrong (2 rows: lines 2, 6)", "a is wrong"],
   );
 });
 
-test("an error in JSONL says what the API wants, and names no option that would not help", async () => {
+test("an error in JSONL states the API's rule and names no option", async () => {
   const text = toJsonl([subscription("a", { amount: 49.5 })]);
   const { wrong } = await importFile({ name: "x.jsonl", bytes: splitIntoPieces(text) }, kind, DEFAULT_CSV_FORMAT);
   assert.match(wrong[0]!.faults[0]!.says, /^must be an integer from 0 to \d+, written with digits only$/);
 });
 
-test("batches are stored up to the first that holds a wrong row, and the rest is only checked", async () => {
+test("batches are stored up to the first with an invalid row, and later rows are only checked", async () => {
   const records = Array.from({ length: 1_000 }, (_, n) =>
     subscription(`s_${n}`, n % 500 === 450 ? { amount: -1 } : {}),
   );
@@ -207,14 +208,14 @@ test("batches are stored up to the first that holds a wrong row, and the rest is
   assert.deepEqual([taken.rows, taken.wrong.map(({ line }) => line)], [1_000, [452, 952]]);
 });
 
-test("wrong rows are named by the file's own columns, and no more are kept than a person reads", async () => {
-  const reading = parseCsvFormat({ map: "amount=cents" }, kind.fields, TRANSACTION_STATES);
+test("invalid rows are reported by the columns of the file, up to a maximum", async () => {
+  const csvFormat = parseCsvFormat({ map: "amount=cents" }, kind.fields, TRANSACTION_STATES);
   const head = "id,state,customerId,cents,currency,createdAt\n";
   const row = "s,SUBSCRIPTION_STATE_ACTIVE,c,0.5,EUR,2026-01-01T00:00:00Z\n";
   const { wrong, rows } = await importFile(
     { name: "x", bytes: splitIntoPieces(head + row.repeat(INVALID_ROWS_MAX + 500)) },
     kind,
-    reading,
+    csvFormat,
   );
   assert.deepEqual(
     [rows, wrong.length, wrong[0]?.faults[0]?.column],
@@ -222,7 +223,7 @@ test("wrong rows are named by the file's own columns, and no more are kept than 
   );
 });
 
-test("other work has its turn between batches, though all of a file is there at once", async () => {
+test("other work runs between batches, even if the whole file is available at once", async () => {
   let turns = 0;
   const ticking = setInterval(() => turns++, 0);
   const records = Array.from({ length: 4_000 }, (_, n) => subscription(`s_${n}`));
@@ -231,7 +232,7 @@ test("other work has its turn between batches, though all of a file is there at 
   assert.ok(turns >= 5, `${turns} turns in 20 batches`);
 });
 
-test("reading a large piece yields to other work, and a file of commas is refused at its first line", async () => {
+test("csvFormat a large chunk yields to other work, and a file of commas is refused at its first line", async () => {
   let turns = 0;
   const turn = () => {
     turns++;
@@ -254,7 +255,7 @@ test("reading a large piece yields to other work, and a file of commas is refuse
   );
 });
 
-test("a file that never ends a line is given up, and not kept in memory", async () => {
+test("a file without line breaks is refused without being held in memory", async () => {
   let read = 0;
   async function* endless() {
     for (;;) {
@@ -270,7 +271,7 @@ test("a file that never ends a line is given up, and not kept in memory", async 
   }
 });
 
-test("a row that is dated in the future is wrong, and so is one of which more is left than its amount", async () => {
+test("a row from the future is invalid, and so is one whose amount due exceeds the amount", async () => {
   const rows = [
     "id,state,customerId,amount,amountDue,currency,createdAt,updatedAt",
     "in_1,UNPAID,c,4900,,EUR,2026-01-01T00:00:00Z,2026-01-02T01:00:00Z",

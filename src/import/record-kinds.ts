@@ -11,7 +11,6 @@ import { SUBSCRIPTION_KIND } from "../ingest/subscription-record.ts";
 import { TRANSACTION_KIND } from "../ingest/transaction-record.ts";
 import type { Database } from "../postgres/database.ts";
 
-/** A kind of records, and how a batch is stored, all of it or none. */
 export interface HistoryKind<Row = unknown> {
   kind: RecordKind<Row>;
   store(
@@ -30,11 +29,11 @@ const createHistoryKind = <Row>(kind: RecordKind<Row>, store: StoreBatches<Row>)
       (await store(db, merchant, [records], ports, onWithdrawn))[0]!,
   }) as HistoryKind<Row> as HistoryKind;
 
-/** In the order in which they are best imported. */
+/** In the best order to import them. */
 export const KIND_NAMES = ["subscriptions", "invoices", "transactions"] as const;
 export type KindName = (typeof KIND_NAMES)[number];
 
-/** What a history is made of. Nothing of it opens a case. */
+/** The kinds of records in a history. Importing them opens no case. */
 export const HISTORY_KIND_BY_NAME: Readonly<Record<KindName, HistoryKind>> = {
   subscriptions: createHistoryKind(SUBSCRIPTION_KIND, ingestSubscriptions),
   invoices: createHistoryKind(INVOICE_KIND, importInvoices),

@@ -1,14 +1,14 @@
-// What the tests of files begin with: records in which everything is said, and ones in which nothing is that need not be.
+// Setup for tests of files: records with every field, and with only the required ones.
 import assert from "node:assert/strict";
 import { HISTORY_KIND_BY_NAME, type KindName } from "./record-kinds.ts";
 
-/** What JSON, UTF-8 or a line may stumble over. */
+/** Characters that break naive handling of JSON, UTF-8 or lines. */
 const TRICKY_TEXT = `"\\ ü 🦤 \u2028 \u202eabc, =1+1`;
 export const TIMES = { createdAt: "2026-01-01T00:00:00.001Z", updatedAt: "2026-02-28T23:59:59.999Z" };
 const MONEY = { amount: Number.MAX_SAFE_INTEGER, currency: "JPY" };
 const OWNER_FIELDS = { customerId: `cus ${TRICKY_TEXT}`, businessEntity: ' Acme, "GmbH"' };
 
-/** A record of each kind with every field that it can have. */
+/** Records with every field of their kind. */
 export const FULL_RECORD_BY_KIND: Readonly<Record<KindName, Record<string, unknown>>> = {
   subscriptions: {
     id: "a",
@@ -69,11 +69,11 @@ export const FULL_RECORD_BY_KIND: Readonly<Record<KindName, Record<string, unkno
   },
 };
 
-/** The one with every field, and so many with what is required alone. */
-export function makeRecords(kind: KindName, more: number): Record<string, unknown>[] {
+/** Returns the record with every field, and `count` records with only the required fields. */
+export function makeRecords(kind: KindName, count: number): Record<string, unknown>[] {
   const { fields } = HISTORY_KIND_BY_NAME[kind].kind;
   const full = FULL_RECORD_BY_KIND[kind];
   assert.deepEqual(Object.keys(full).sort(), [...fields.keys()].sort());
-  const least = Object.fromEntries(Object.entries(full).filter(([key]) => fields.get(key)!.required));
-  return [full, ...Array.from({ length: more }, (_, n) => ({ ...least, id: `b${n}` }))];
+  const minimal = Object.fromEntries(Object.entries(full).filter(([key]) => fields.get(key)!.required));
+  return [full, ...Array.from({ length: count }, (_, n) => ({ ...minimal, id: `b${n}` }))];
 }

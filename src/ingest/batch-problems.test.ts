@@ -12,7 +12,7 @@ import {
 const AMOUNT = "must be an integer from 0 to 9007199254740991, written with digits only";
 const CURRENCY = "must be three capital letters";
 
-test("all problems of a batch are listed in the order of its records, each with its place", () => {
+test("all problems of a batch are listed with their paths, in the order of its records", () => {
   const message = refusalMessage(() =>
     parseInvoices(INVOICE, { ...INVOICE, currency: "eur", amount: "5", card: VISA }, 7, {
       ...INVOICE,
@@ -33,7 +33,7 @@ test("all problems of a batch are listed in the order of its records, each with 
   );
 });
 
-test("what parsing would change is listed with the other problems, and each place once", () => {
+test("values that parsing would change are listed among the other problems, and each path once", () => {
   const record = JSON.stringify(INVOICE);
   const twice = record.replace('"amount":1999', '"amount":1999,"amount":-1');
   const changed = record.replace('"amount":1999', '"amount":1e21').replace("EUR", "eur");
@@ -41,10 +41,10 @@ test("what parsing would change is listed with the other problems, and each plac
     textRefusalMessage(`{"invoices":[${record.replace("EUR", "E")},${twice},${changed}],"x":{"a":1,"a":1}}`),
     [
       `invoices[0].currency ${CURRENCY}`,
-      "invoices[1].amount stands twice in the same object",
+      "invoices[1].amount appears twice in the same object",
       `invoices[2].amount ${AMOUNT}`,
       `invoices[2].currency ${CURRENCY}`,
-      "x.a stands twice in the same object",
+      "x.a appears twice in the same object",
     ].join("; "),
   );
 });
@@ -52,24 +52,24 @@ test("what parsing would change is listed with the other problems, and each plac
 test("twenty problems are listed and the others counted", () => {
   const wrong = { ...INVOICE, currency: "eur" };
   const listed = (count: number) => Array.from({ length: count }, (_, n) => `invoices[${n}].currency ${CURRENCY}`);
-  const of = (count: number) => refusalMessage(() => parseInvoices(...Array(count).fill(wrong))).split("; ");
-  assert.deepEqual(of(20), listed(20));
-  assert.deepEqual(of(21), [...listed(20), "and 1 more problem"]);
-  assert.deepEqual(of(200), [...listed(20), "and 180 more problems"]);
+  const problemsOf = (count: number) => refusalMessage(() => parseInvoices(...Array(count).fill(wrong))).split("; ");
+  assert.deepEqual(problemsOf(20), listed(20));
+  assert.deepEqual(problemsOf(21), [...listed(20), "and 1 more problem"]);
+  assert.deepEqual(problemsOf(200), [...listed(20), "and 180 more problems"]);
 });
 
-test("a message has at most 8,000 characters, whatever the paths", () => {
+test("a message has at most 8,000 characters for any paths", () => {
   const deep = (levels: number): unknown => (levels === 0 ? VISA : { ["x".repeat(64)]: deep(levels - 1) });
   const message = refusalMessage(() => parseInvoices(...Array(20).fill({ ...INVOICE, x: deep(25) })));
   assert.ok(message.length > 5_000 && message.length <= 8_000, `${message.length}`);
   assert.match(message, /; and 1[0-9] more problems$/);
 });
 
-test("a body with thousands of repeated keys is refused soon, with the place of some", () => {
+test("a body with thousands of duplicate keys is refused quickly, with the path of one", () => {
   const twice = `{${'"a":1,'.repeat(19_000)}"a":1}`;
   assert.equal(
     textRefusalMessage(`{"invoices":[${JSON.stringify({ ...INVOICE, x: "@" }).replace('"@"', twice)}]}`),
-    "invoices[0].x.a stands twice in the same object",
+    "invoices[0].x.a appears twice in the same object",
   );
   parseInvoiceWith({ x: { a: 1 } });
 });

@@ -6,62 +6,61 @@ import { tooDeepError } from "./refuse-excessive-json.ts";
 import { type JsonPath, scanJson } from "./scan-json.ts";
 import { CARD_NUMBER_RULE, findCards, formatPath } from "./unknown-fields.ts";
 
-/** What it takes to check records. */
 export interface CheckedKind {
   name: string;
   fields: ReadonlyMap<string, RecordField>;
 }
 
-/** What a field must be that is not there. */
 export const REQUIRED_RULE = "is required";
 const NO_CARD_NUMBER_RULE = "must not hold a card number";
 
-/** A message lists so many problems: more of them are rarely different ones. */
+/** Further problems are rarely different. */
 export const LISTED_PROBLEMS_MAX = 20;
-/** More than a batch has fields. A hostile body may hold more problems; no more of them are looked for. */
+/** More than a batch has fields. Bounds the work on a malicious body. */
 const FOUND_PROBLEMS_MAX = 10_000;
-/** More than a batch has integers. To name the place of each key that stands twice would take too long. */
-const NUMBER_PROBLEMS_MAX = 1_000;
+/** More than a batch has integers. Formatting the path of each duplicate key would take too long. */
+const JSON_PROBLEMS_MAX = 1_000;
 
 const BODY_LEVEL = 1;
-const RECORD_LEVEL = 3; // the array of them is at 2
+const RECORD_LEVEL = 3; // their array is at level 2
 
-/** Problems in the order in which they were found, each place once. */
-type ProblemsByPath = Map<string, { record: number; says: string }>;
+/** In the order in which they were found. */
+type ProblemsByPath = Map<string, { record: number; rule: string }>;
 
-/** Of what stands outside of the records. */
+/** Sorts problems outside of records last. */
 const OUTSIDE_RECORDS = Number.POSITIVE_INFINITY;
 
-function addProblem(found: ProblemsByPath, record: number, field: string, says: string) {
-  if (found.size < FOUND_PROBLEMS_MAX && !found.has(field)) found.set(field, { record, says });
+function addProblem(found: ProblemsByPath, record: number, field: string, rule: string) {
+  if (found.size < FOUND_PROBLEMS_MAX && !found.has(field)) found.set(field, { record, rule });
 }
 
 /**
- * Finds what JSON.parse changes silently. A text that is what JSON.stringify writes has nothing of it: most have not.
+ * Finds values that JSON.parse changes silently: duplicate keys, and numbers that lose their form. Most bodies equal the output of
+ * JSON.stringify, and need no scan.
  *
- * @throws ApiError when the body is nested too deeply, or its array of records stands there twice
+ * @throws ApiError if the body is nested too deeply, or its array of records appears twice
  */
 export function findJsonProblems(kind: CheckedKind, { value, text }: JsonBody): ProblemsByPath {
   const found: ProblemsByPath = new Map();
   if (isCanonical(value, text)) return found;
-  let flaws = 0;
-  const note = (path: JsonPath, says: string) => {
-    if (flaws++ < NUMBER_PROBLEMS_MAX) addProblem(found, recordIndexOf(kind, path), formatPath("", path), says);
+  let count = 0;
+  const add = (path: JsonPath, rule: string) => {
+    if (count++ < JSON_PROBLEMS_MAX) addProblem(found, recordIndexOf(kind, path), formatPath("", path), rule);
   };
-  const isWhole = scanJson(text, {
+  const isComplete = scanJson(text, {
     onNumber(path, source) {
       const field = path.length === 3 && path[0] === kind.name ? kind.fields.get(path[2] as string) : undefined;
-      if (field?.form === "integer") note(path, field.says);
-      if (!field && isCardNumber(source)) note(path, CARD_NUMBER_RULE);
+      if (field?.form === "integer") add(path, field.rule);
+      if (!field && isCardNumber(source)) add(path, CARD_NUMBER_RULE);
     },
     onDuplicate(path) {
-      const says = "stands twice in the same object";
-      // Which of the two arrays is meant nobody can say, so neither is looked at.
-      if (path.length === 1 && path[0] === kind.name) throw badFieldError(kind.name, says);
-      note(path, says);
+      const rule = "appears twice in the same object";
+      // It is unclear which array is meant, so neither is checked.
+      if (path.length === 1 && path[0] === kind.name) throw badFieldError(kind.name, rule);
+      add(path, rule);
     },
   });
-  if (!isWhole) throw tooDeepError();
+  if (!isComplete) throw tooDeepError();
   return found;
 }
 
@@ -69,7 +68,7 @@ function isCanonical(value: unknown, text: string) {
   try {
     return JSON.stringify(value) === text;
   } catch {
-    return false; // nested too deeply for JSON.stringify: the scan says so
+    return false; // too deep for JSON.stringify: the scan reports it
   }
 }
 
@@ -77,50 +76,48 @@ const recordIndexOf = ({ name }: CheckedKind, [key, index]: JsonPath) =>
   key === name && typeof index === "number" ? index : OUTSIDE_RECORDS;
 
 /**
- * Returns the 400 for a body in which something is wrong: its problems in the order of the records, and in a record in that
- * of the fields.
+ * Returns the 400 for an invalid body, with problems in the order of records and fields.
  *
- * @param flaws  see `findJsonProblems`
+ * @param jsonProblems  of `findJsonProblems`
  */
 export function refuseBatch(
   kind: CheckedKind,
-  flaws: ProblemsByPath,
+  jsonProblems: ProblemsByPath,
   body: Readonly<Record<string, unknown>>,
   records: readonly unknown[],
 ) {
-  const found: ProblemsByPath = new Map(flaws);
+  const found: ProblemsByPath = new Map(jsonProblems);
   for (const [index, record] of records.entries()) {
     if (found.size >= FOUND_PROBLEMS_MAX) break;
-    const place = `${kind.name}[${index}]`;
+    const path = `${kind.name}[${index}]`;
     if (typeof record !== "object" || record === null || Array.isArray(record)) {
-      addProblem(found, index, place, "must be an object");
+      addProblem(found, index, path, "must be an object");
       continue;
     }
     const fields = record as Record<string, unknown>;
-    for (const [key, says] of findInvalidFields(kind, fields)) addProblem(found, index, `${place}.${key}`, says);
-    findCards(fields, place, RECORD_LEVEL, isUnknownField(kind), (at) =>
-      addProblem(found, index, at, CARD_NUMBER_RULE),
+    for (const [key, rule] of findInvalidFields(kind, fields)) addProblem(found, index, `${path}.${key}`, rule);
+    findCards(fields, path, RECORD_LEVEL, isUnknownField(kind), (cardPath) =>
+      addProblem(found, index, cardPath, CARD_NUMBER_RULE),
     );
   }
-  findCards(body, "", BODY_LEVEL, isOutsideRecords(kind), (at) =>
-    addProblem(found, OUTSIDE_RECORDS, at, CARD_NUMBER_RULE),
+  findCards(body, "", BODY_LEVEL, isOutsideRecords(kind), (cardPath) =>
+    addProblem(found, OUTSIDE_RECORDS, cardPath, CARD_NUMBER_RULE),
   );
   const all = [...found].sort(([, a], [, b]) => (a.record === b.record ? 0 : a.record - b.record));
-  if (all.length === 0) throw new Error(`${kind.name} do not fit, but each field does`);
-  const problems = all.slice(0, LISTED_PROBLEMS_MAX).map(([field, { says }]): FieldProblem => ({ field, says }));
+  if (all.length === 0) throw new Error(`${kind.name} were refused, but no problem was found`);
+  const problems = all.slice(0, LISTED_PROBLEMS_MAX).map(([field, { rule }]): FieldProblem => ({ field, rule }));
   return badFieldsError(problems, all.length - problems.length);
 }
 
-/** Each field of a record that is not as it must be, and what it must be. */
 export function* findInvalidFields({ fields }: Pick<CheckedKind, "fields">, record: Readonly<Record<string, unknown>>) {
   for (const [key, field] of fields) {
     const value = Object.hasOwn(record, key) ? record[key] : undefined;
     if (value === undefined) {
       if (field.required) yield [key, REQUIRED_RULE] as const;
     } else if (!field.required && isEmptyValue(value)) {
-      // The same as absent.
+      // means absent
     } else if (!isValidFieldValue(field, value) || field.read(value, false) === undefined)
-      yield [key, field.says] as const;
+      yield [key, field.rule] as const;
     else if (field.holdsCard?.(value as string)) yield [key, NO_CARD_NUMBER_RULE] as const;
   }
 }
@@ -142,10 +139,10 @@ const isOutsideRecords =
   (key: string) =>
     key !== name;
 
-/** Whether a field of a record that Dunlin does not know holds a card number. */
+/** Whether an unknown field holds a card number. */
 export const hasCardInUnknownField = (kind: CheckedKind, record: Record<string, unknown>) =>
   findsCard((onCard) => findCards(record, "", RECORD_LEVEL, isUnknownField(kind), onCard));
 
-/** Whether a field of the body, beside its records, holds a card number. */
+/** Whether a field of the body, other than its records, holds a card number. */
 export const hasCardOutsideRecords = (kind: CheckedKind, body: Record<string, unknown>) =>
   findsCard((onCard) => findCards(body, "", BODY_LEVEL, isOutsideRecords(kind), onCard));

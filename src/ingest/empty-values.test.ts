@@ -6,40 +6,40 @@ import type { RecordKind } from "./parse-batch.ts";
 import { SUBSCRIPTION_KIND } from "./subscription-record.ts";
 import { TRANSACTION_KIND } from "./transaction-record.ts";
 
-/** Each kind, and a record that has what it must have. */
+/** With only required fields. */
 const KINDS: readonly [RecordKind<never>, Record<string, unknown>][] = [
   [SUBSCRIPTION_KIND as RecordKind<never>, { ...INVOICE, state: "SUBSCRIPTION_STATE_ACTIVE" }],
   [INVOICE_KIND as RecordKind<never>, INVOICE],
   [TRANSACTION_KIND as RecordKind<never>, { ...TRANSACTION, customerId: undefined }],
 ];
 
-/** Bodies that one reader takes, and the other one. A second kind of space or an unknown field is none for the walk. */
+/** Returns the record in plain ASCII, and with an unknown non-ASCII field. */
 const bodiesOf = (name: string, record: Record<string, unknown>) => [
   toBytes({ [name]: [record] }),
   toBytes({ [name]: [{ ...record, unknown: "é" }] }),
 ];
 
-test("an empty text or null in an optional field means absent, in every optional field of every kind", () => {
+test("an empty string or null means absent in every optional field of every kind", () => {
   let fields = 0;
   for (const [kind, record] of KINDS) {
-    const [least] = parseFixture(kind, toBytes({ [kind.name]: [record] }));
+    const [minimal] = parseFixture(kind, toBytes({ [kind.name]: [record] }));
     for (const [name, { required }] of kind.fields) {
       if (required) continue;
       fields++;
       for (const value of ["", null])
         for (const body of bodiesOf(kind.name, { ...record, [name]: value }))
-          assert.deepEqual(parseFixture(kind, body), [least], `${kind.name} ${name} ${value}`);
+          assert.deepEqual(parseFixture(kind, body), [minimal], `${kind.name} ${name} ${value}`);
     }
   }
   assert.ok(fields > 35);
 });
 
-test("a cardFunding of UNKNOWN means absent, and does not refuse the batch", () => {
+test("a cardFunding of UNKNOWN means absent and is not refused", () => {
   const record = { ...TRANSACTION, cardBrand: "visa" };
   const { name } = TRANSACTION_KIND;
-  const [least] = parseFixture(TRANSACTION_KIND, toBytes({ [name]: [record] }));
+  const [minimal] = parseFixture(TRANSACTION_KIND, toBytes({ [name]: [record] }));
   const unknown = { ...record, cardFunding: "CARD_FUNDING_UNKNOWN" };
-  for (const body of bodiesOf(name, unknown)) assert.deepEqual(parseFixture(TRANSACTION_KIND, body), [least]);
+  for (const body of bodiesOf(name, unknown)) assert.deepEqual(parseFixture(TRANSACTION_KIND, body), [minimal]);
   const mixed = [unknown, { ...record, cardFunding: "CARD_FUNDING_CHARGE" }, unknown, record, record];
   assert.deepEqual(
     parseFixture(TRANSACTION_KIND, toBytes({ [name]: mixed })).map(({ cardFunding }) => cardFunding),
@@ -47,7 +47,7 @@ test("a cardFunding of UNKNOWN means absent, and does not refuse the batch", () 
   );
 });
 
-test("an empty text or null in a required field is refused", () => {
+test("an empty string or null in a required field is refused", () => {
   for (const [kind, record] of KINDS)
     for (const [name, { required }] of kind.fields) {
       if (!required) continue;

@@ -32,7 +32,7 @@ const buildInvoices = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, index) =>
     invoice(`${prefix}_${String(index).padStart(4, "0")}`, { state: "PAID" }),
   );
-/** PostgreSQL refuses it; the API would have refused it before. */
+/** Rejected by PostgreSQL. The API would refuse it earlier. */
 const buildInvalidInvoice = (id: string) => invoice(id, { amount: -1 });
 
 const LOCK = prepared("test_lock", "select 1 from invoices where merchant_id = $1 and id = $2 for update");
@@ -43,17 +43,15 @@ const FIND = prepared(
    from invoices i where merchant_id = $1 order by id`,
 );
 
-const batchOf = (...records: Invoice[]) => [[...records]][0]!;
-
-/** A way to ingest for a merchant, the sizes of its flushes, and what is stored, by transaction. */
+/** `flushes` holds the number of records of each flush. */
 async function createMerchant() {
   const merchant = await testMerchant(database.db, ports);
   const flushes: number[] = [];
-  const ingest = createGroupCommit<Invoice>((of, batches) => {
+  const ingest = createGroupCommit<Invoice>((merchant, batches) => {
     flushes.push(batches.reduce((sum, { length }) => sum + length, 0));
-    return ingestInvoices(database.db, of, batches, ports, () => {});
+    return ingestInvoices(database.db, merchant, batches, ports, () => {});
   });
-  const push = (...records: Invoice[]) => ingest(merchant, batchOf(...records));
+  const push = (...records: Invoice[]) => ingest(merchant, records);
   const stored = async () => {
     const { rows } = await database.db.run<{ id: string; state: string; transaction: string; cases: number }>(FIND, [
       merchant.id,
@@ -63,7 +61,6 @@ async function createMerchant() {
   return { merchant, flushes, ingest, push, stored };
 }
 
-/** While `work` runs, nobody can write the invoice. */
 async function whileLocked({ id: merchantId }: Merchant, id: string, work: () => void | Promise<void>) {
   await database.db.transaction(async (tx) => {
     await tx.run(LOCK, [merchantId, id]);
@@ -74,7 +71,7 @@ const countStored = async (pushed: readonly Promise<BatchResult>[]) =>
   (await Promise.all(pushed)).map(({ stored }) => stored);
 const buildNewerInvoice = (id: string) => invoice(id, { updatedAt: new Date(at.getTime() + 1) });
 
-test("requests that come while one is flushed are joined into one transaction, and none is answered before it", async () => {
+test("requests that arrive during a flush are stored in one transaction and answered after it", async () => {
   const { merchant, flushes, push, stored } = await createMerchant();
   assert.deepEqual(await push(invoice("a"), invoice("b")), { stored: 2, older: 0 });
   let answered = 0;
@@ -101,12 +98,12 @@ test("requests that come while one is flushed are joined into one transaction, a
   assert.deepEqual([transactions("bcd"), transactions("efgh")], [1, 1]);
 });
 
-test("a request whose records make the statement fail fails alone, with its own error", async () => {
+test("a request whose records make the statement fail is the only one to fail", async () => {
   const { merchant, push, stored } = await createMerchant();
   await push(invoice("a"));
   let pushed: Promise<PromiseSettledResult<BatchResult>[]> | undefined;
   await whileLocked(merchant, "a", () => {
-    // Settled from the start: some may fail before what holds them is over.
+    // Some requests may fail before the lock is released.
     pushed = Promise.allSettled([
       push(buildNewerInvoice("a")),
       push(invoice("b")),
@@ -125,7 +122,7 @@ test("a request whose records make the statement fail fails alone, with its own 
   );
 });
 
-test("a flush takes at most 2,000 records, in the order of the requests", async () => {
+test("a flush stores at most 2,000 records, in the order of the requests", async () => {
   const { merchant, flushes, push } = await createMerchant();
   await push(invoice("a"));
   let pushed: Promise<BatchResult>[] = [];
@@ -139,7 +136,7 @@ test("a flush takes at most 2,000 records, in the order of the requests", async 
   assert.deepEqual(flushes, [1, 1, 400, 2_000, 2_000, 200]);
 });
 
-test("of an id in several requests the newest version stays, and each request is told what it changed", async () => {
+test("the newest version wins when several requests hold one id, and each request reports its own changes", async () => {
   const { merchant, push, stored } = await createMerchant();
   await push(invoice("a"), invoice("z"));
   let pushed: Promise<BatchResult>[] = [];
@@ -163,18 +160,18 @@ test("merchants do not wait for each other", async () => {
   await one.push(invoice("a"));
   await whileLocked(one.merchant, "a", async () => {
     const waiting = one.push(buildNewerInvoice("a"));
-    assert.equal((await one.ingest(two.merchant, batchOf(invoice("a")))).stored, 1);
+    assert.equal((await one.ingest(two.merchant, [invoice("a")])).stored, 1);
     waiting.catch(() => {});
   });
 });
 
-test("while the database is away all that were joined fail at once", async () => {
-  const away = Object.assign(new Error("away"), { code: "ECONNREFUSED" });
+test("all requests of a flush fail at once while the database is unavailable", async () => {
+  const outage = Object.assign(new Error("outage"), { code: "ECONNREFUSED" });
   let flushes = 0;
   const first = Promise.withResolvers<BatchResult[]>();
-  const ingest = createGroupCommit<Invoice>(() => (flushes++ === 0 ? first.promise : Promise.reject(away)));
+  const ingest = createGroupCommit<Invoice>(() => (flushes++ === 0 ? first.promise : Promise.reject(outage)));
   const merchant = await testMerchant(database.db, ports);
-  const pushed = [1, 2, 3].map(() => ingest(merchant, batchOf(invoice(randomUUID()))));
+  const pushed = [1, 2, 3].map(() => ingest(merchant, [invoice(randomUUID())]));
   first.resolve([{ stored: 1, older: 0 }]);
   const outcomes = await Promise.allSettled(pushed);
   assert.deepEqual(
@@ -184,7 +181,7 @@ test("while the database is away all that were joined fail at once", async () =>
   assert.equal(flushes, 2);
 });
 
-test("each version of a record counts, also when one request or two joined ones hold several", async () => {
+test("each version of a record counts, even when one request or one flush holds several", async () => {
   const { merchant, flushes, push } = await createMerchant();
   assert.equal((await push(invoice("a"), buildNewerInvoice("a"))).stored, 2);
   assert.deepEqual(await push(invoice("c"), invoice("b"), invoice("a")), { stored: 2, older: 1 });
@@ -198,7 +195,7 @@ test("each version of a record counts, also when one request or two joined ones 
   assert.deepEqual(flushes.slice(2), [1, 6]);
 });
 
-test("requests of all sizes at once, whose memory is used again and again, are stored each as it was", async () => {
+test("concurrent requests of all sizes are stored unchanged", async () => {
   const { merchant, ingest, stored } = await createMerchant();
   const states = ["PAID", "UNPAID", "VOIDED", "DRAFT", "REFUNDED"] as const;
   const expected = new Map<string, string>();
@@ -209,14 +206,14 @@ test("requests of all sizes at once, whose memory is used again and again, are s
         return invoice(id, { state: states[(from + turn + n) % states.length]! });
       });
       for (const { id, state } of records) expected.set(id, state);
-      assert.equal((await ingest(merchant, batchOf(...records))).stored, records.length);
+      assert.equal((await ingest(merchant, records)).stored, records.length);
     }
   };
   await Promise.all(Array.from({ length: 12 }, (_, from) => push(from)));
   assert.deepEqual(new Map((await stored()).map(({ id, state }) => [id, state])), expected);
 });
 
-/** Flushes that end when they are told to, each by how many requests it holds; as long as `slowMs` is not over, none is slow. */
+/** Flushes end when `end` is called. `flushes` holds the number of requests of each. */
 function createPausedFlushes(slowMs: number) {
   const flushes: number[] = [];
   const ends: (() => void)[] = [];
@@ -228,7 +225,7 @@ function createPausedFlushes(slowMs: number) {
   const merchant = { id: randomUUID() } as Merchant;
   const pushed: Promise<BatchResult>[] = [];
   const push = (count: number) => {
-    for (let n = 0; n < count; n++) pushed.push(ingest(merchant, batchOf(invoice(`i${pushed.length}`))));
+    for (let n = 0; n < count; n++) pushed.push(ingest(merchant, [invoice(`i${pushed.length}`)]));
   };
   const end = async (index: number) => {
     ends[index]!();
@@ -237,7 +234,7 @@ function createPausedFlushes(slowMs: number) {
   return { flushes, push, end, settled: () => Promise.all(pushed) };
 }
 
-test("a flush beside another begins once as many requests wait as the other one holds, and never a third", async () => {
+test("a second flush starts once as many requests wait as the first one holds, and never a third", async () => {
   const { flushes, push, end, settled } = createPausedFlushes(60_000);
   push(1);
   push(4);
@@ -249,7 +246,7 @@ test("a flush beside another begins once as many requests wait as the other one 
   assert.deepEqual(flushes, [1, 2, 2, 3]);
   push(2);
   await end(2);
-  assert.deepEqual(flushes, [1, 2, 2, 3], "two wait beside three");
+  assert.deepEqual(flushes, [1, 2, 2, 3], "two requests wait, fewer than the three in the first flush");
   push(1);
   assert.deepEqual(flushes, [1, 2, 2, 3, 3]);
   await end(3);
@@ -257,7 +254,7 @@ test("a flush beside another begins once as many requests wait as the other one 
   await settled();
 });
 
-test("a slow flush holds nobody up until as many wait as it holds", async () => {
+test("a second flush starts with any number of requests when the first one is slow", async () => {
   const { flushes, push, end, settled } = createPausedFlushes(50);
   push(1);
   push(8);

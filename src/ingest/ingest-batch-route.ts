@@ -9,7 +9,7 @@ import { refuseImpossibleRecords } from "./refuse-impossible-records.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
-/** What the three ingest operations have in common: an authenticated batch, read whole, stored whole or not at all. */
+/** Adds the route of an ingest operation. */
 export function ingestBatchRoute<Row extends { currency: string }>(
   api: Api,
   path: string,

@@ -12,7 +12,7 @@ import { findInvoices } from "../tables/invoices.ts";
 import { importTransactions, ingestSubscriptions, ingestTransactions } from "./ingest.ts";
 import { importInvoices, ingestInvoices } from "./ingest-invoices.ts";
 
-// What pushed records do to cases: which they open and end, which they queue for reevaluation, and which events they withdraw.
+// Which cases pushed records open, end and queue, and which events they withdraw.
 const stage = await openStage();
 after(() => stage.drop());
 let merchant: Merchant;
@@ -26,26 +26,25 @@ const onWithdrawn = (_id: string, eventIds: readonly string[]) => void withdrawn
 
 const at = (minutes: number) => new Date(START.getTime() + minutes * MINUTE);
 const pushInvoices = (...invoices: Invoice[]) =>
-  ingestInvoices(stage.db, merchant, [[...invoices]], stage.ports, onWithdrawn);
+  ingestInvoices(stage.db, merchant, [invoices], stage.ports, onWithdrawn);
 const attempt = (over: Partial<Transaction> = {}): Transaction => ({
   ...{ id: "txn_1", state: "FAILED", invoiceId: "inv_1", customerId: "cus_1", amount: 4900, currency: "EUR" },
   ...{ createdAt: START, updatedAt: START, networkDeclineCode: "51", ...over },
 });
 const pushAttempts = (...attempts: Transaction[]) =>
-  ingestTransactions(stage.db, merchant, [[...attempts]], stage.ports, onWithdrawn);
+  ingestTransactions(stage.db, merchant, [attempts], stage.ports, onWithdrawn);
 const subscription = (over: Partial<Subscription> = {}): Subscription => ({
   ...{ id: "sub_1", state: "ACTIVE", customerId: "cus_1", amount: 1, currency: "EUR" },
   ...{ createdAt: START, updatedAt: START, ...over },
 });
 const pushSubscriptions = (subscriptions: Subscription[], db: Database = stage.db) =>
-  ingestSubscriptions(db, merchant, [[...subscriptions]], stage.ports, onWithdrawn);
+  ingestSubscriptions(db, merchant, [subscriptions], stage.ports, onWithdrawn);
 
 const SELECT_QUEUED = prepared(
   "test_queued_invoices",
   `select distinct c.invoice_id as id from case_pokes p, unnest(p.case_ids) as k (id), cases c
    where p.merchant_id = $1 and c.merchant_id = $1 and c.id = k.id order by 1`,
 );
-/** The invoices whose cases are queued for reevaluation. */
 const listQueuedCases = async () =>
   (await stage.db.run<{ id: string }>(SELECT_QUEUED, [merchant.id])).rows.map(({ id }) => id);
 const CASES = prepared(
@@ -56,7 +55,7 @@ const cases = async () =>
   (await stage.db.run<{ id: string; invoice: string; end: string | null }>(CASES, [merchant.id])).rows;
 const listEnds = async () => (await cases()).map(({ invoice, end }) => `${invoice} ${end ?? "open"}`).sort();
 
-/** Stores an instruction that waits for its delivery, for each open case; returns the ids by invoice. */
+/** Stores an undelivered instruction for each open case. Returns event ids by invoice. */
 async function createInstructions(): Promise<Record<string, string>> {
   const events = (await cases()).map(({ id, invoice }) => ({
     ...{ id: stage.ports.newId(), caseId: id, invoiceId: invoice, type: "recovery_action" as const },
@@ -66,7 +65,7 @@ async function createInstructions(): Promise<Record<string, string>> {
   return Object.fromEntries(events.map(({ invoiceId, id }) => [invoiceId, id]));
 }
 
-test("a version in the same batch as an earlier one of its invoice is stored after it, also when the first ones are all paid", async () => {
+test("the second version of an invoice in a batch is stored after the first, even if the first one is paid", async () => {
   assert.deepEqual(await pushInvoices(buildInvoice({ state: "PAID" }), buildInvoice({ updatedAt: at(1) })), [
     { stored: 2, older: 0 },
   ]);
@@ -74,7 +73,7 @@ test("a version in the same batch as an earlier one of its invoice is stored aft
   assert.deepEqual(await listEnds(), ["inv_1 open"]);
 });
 
-test("each invoice of a batch gets its case, also where another one is there in two versions", async () => {
+test("each invoice of a batch gets a case when the batch holds two versions of one of them", async () => {
   await pushInvoices(buildInvoice(), buildInvoice({ id: "inv_2" }), buildInvoice({ updatedAt: at(1) }));
   assert.deepEqual(await listEnds(), ["inv_1 open", "inv_2 open"]);
   const { inv_1, inv_2 } = await createInstructions();
@@ -90,7 +89,7 @@ test("each invoice of a batch gets its case, also where another one is there in 
   );
 });
 
-test("paid invoices that are overtaken by another batch are compared with what that stored", async () => {
+test("paid invoices are compared with stored versions when a concurrent batch stored them first", async () => {
   await pushInvoices(buildInvoice({ updatedAt: at(1) }));
   const overtaken = Object.assign(new Error("duplicate key"), { code: "23505", table: "invoices" });
   const racing: Database = { ...stage.db, run: () => Promise.reject(overtaken) };
@@ -101,7 +100,7 @@ test("paid invoices that are overtaken by another batch are compared with what t
   assert.deepEqual(await listEnds(), ["inv_1 paid"]);
 });
 
-test("records that are new, or newer, are counted apart from older ones, and tell nobody", async () => {
+test("new and newer records are counted separately from older ones", async () => {
   const both = async (minutes: number) => [
     await pushInvoices(buildInvoice({ state: "PAID", updatedAt: at(minutes) }), buildInvoice({ id: `inv_${minutes}` })),
     await pushSubscriptions([subscription({ updatedAt: at(minutes) }), subscription({ id: `sub_${minutes}` })]),
@@ -114,7 +113,7 @@ test("records that are new, or newer, are counted apart from older ones, and tel
   assert.deepEqual(withdrawn, []);
 });
 
-test("another invoice of the customer queues an open case, unless fixed rules decide it", async () => {
+test("another invoice of the customer queues an open case, unless the engine is static", async () => {
   for (const [engine, expected] of [
     ["learned", ["inv_1"]],
     ["static", []],
@@ -137,7 +136,7 @@ test("a newer version of an unpaid invoice queues its case, and an older one doe
   assert.deepEqual(await listQueuedCases(), ["inv_1"]);
 });
 
-test("a history opens no case, neither by its unpaid invoices nor by its disputed payments", async () => {
+test("imported history opens no case for unpaid invoices or disputed payments", async () => {
   await importInvoices(stage.db, merchant, [[buildInvoice()]], stage.ports, onWithdrawn);
   const disputed = [[attempt({ state: "DISPUTED" })]] satisfies Transaction[][];
   await importTransactions(stage.db, merchant, disputed, stage.ports, onWithdrawn);
@@ -146,11 +145,11 @@ test("a history opens no case, neither by its unpaid invoices nor by its dispute
   assert.deepEqual(await listEnds(), ["inv_1 open"]);
 });
 
-test("a subscription that ends withdraws the instructions of its own cases, in the transaction that stores it", async () => {
+test("a subscription that ends withdraws the instructions of its own cases in the same transaction", async () => {
   await pushInvoices(buildInvoice({ subscriptionId: "sub_1" }), buildInvoice({ id: "inv_2", subscriptionId: "sub_2" }));
   const { inv_2 } = await createInstructions();
   let transactions = 0;
-  const first: Database = {
+  const failsAfterFirst: Database = {
     ...stage.db,
     async transaction(work) {
       if (transactions++ > 0) throw new Error("the connection is lost");
@@ -158,16 +157,16 @@ test("a subscription that ends withdraws the instructions of its own cases, in t
     },
   };
   const records = [subscription({ state: "CANCELED" }), subscription({ id: "sub_2" })];
-  await assert.rejects(pushSubscriptions(records, first), /the connection is lost/);
-  const waiting = (await stage.events()).filter((event) => event.waiting);
+  await assert.rejects(pushSubscriptions(records, failsAfterFirst), /the connection is lost/);
+  const undelivered = (await stage.events()).filter((event) => event.waiting);
   assert.deepEqual(
-    waiting.map(({ id }) => id),
+    undelivered.map(({ id }) => id),
     [inv_2],
   );
   assert.deepEqual(await listQueuedCases(), ["inv_1", "inv_2"]);
 });
 
-test("a subscription that goes on, or did by a newer version, withdraws nothing", async () => {
+test("a subscription withdraws nothing when its newest version is active", async () => {
   await pushInvoices(buildInvoice({ subscriptionId: "sub_1" }));
   await createInstructions();
   await pushSubscriptions([subscription({ updatedAt: at(2) }), subscription({ id: "sub_2" })]);
@@ -182,7 +181,7 @@ test("a subscription without cases withdraws nothing when it ends", async () => 
   assert.deepEqual(withdrawn, []);
 });
 
-test("a case that ended with its subscription opens again when that is active again, and not when it is canceled again", async () => {
+test("a case that ended with its subscription opens again when the subscription is active again, and not when it is canceled again", async () => {
   await pushSubscriptions([subscription({ state: "CANCELED" })]);
   await pushInvoices(buildInvoice({ subscriptionId: "sub_1" }));
   await stage.decide();
@@ -220,7 +219,7 @@ test("an attempt without a customer queues the cases of the invoice's customer o
   assert.deepEqual(await listQueuedCases(), ["inv_1", "inv_2"]);
 });
 
-test("a payment ends the case of its invoice and withdraws its instruction, once, and leaves other cases alone", async () => {
+test("a payment ends the case of its invoice, withdraws its instruction once, and leaves other cases open", async () => {
   await pushInvoices(buildInvoice(), buildInvoice({ id: "inv_2" }));
   const { inv_1 } = await createInstructions();
   stage.at(at(1));
@@ -229,7 +228,7 @@ test("a payment ends the case of its invoice and withdraws its instruction, once
   assert.deepEqual(await listEnds(), ["inv_1 paid", "inv_2 open"]);
 });
 
-test("a payment in part leaves the case open, and the part that completes it ends it", async () => {
+test("a partial payment leaves the case open, and the payment that completes the amount ends it", async () => {
   await pushInvoices(buildInvoice());
   stage.at(at(1));
   await pushAttempts(attempt({ state: "PAID", amount: 4000 }));
@@ -241,7 +240,7 @@ test("a payment in part leaves the case open, and the part that completes it end
   assert.deepEqual(await listEnds(), ["inv_1 paid"]);
 });
 
-test("a payment that no longer stands opens a case, and an older decline of the invoice does not", async () => {
+test("a payment that no longer counts opens a case, and an older decline of the invoice opens none", async () => {
   await pushInvoices(buildInvoice());
   stage.at(at(1));
   const paid = attempt({ state: "PAID", createdAt: at(1), updatedAt: at(1) });
@@ -253,7 +252,7 @@ test("a payment that no longer stands opens a case, and an older decline of the 
   assert.deepEqual(await listEnds(), ["inv_1 open", "inv_1 paid"]);
 });
 
-test("an attempt that found no open case looks for one again after the commit, also beside one that found its own", async () => {
+test("an attempt without an open case looks for one again after the commit, even if another attempt of the batch found one", async () => {
   await pushInvoices(buildInvoice());
   const pushMeanwhile = async (...attempts: Transaction[]) => {
     let isFirst = true;
@@ -268,7 +267,7 @@ test("an attempt that found no open case looks for one again after the commit, a
         return done;
       },
     };
-    await ingestTransactions(racing, merchant, [[...attempts]], stage.ports, onWithdrawn);
+    await ingestTransactions(racing, merchant, [attempts], stage.ports, onWithdrawn);
     return await listQueuedCases();
   };
   assert.deepEqual(await pushMeanwhile(attempt()), []);
@@ -278,12 +277,12 @@ test("an attempt that found no open case looks for one again after the commit, a
   assert.deepEqual(await pushMeanwhile(attempt(), other), ["inv_1", "inv_2"]);
 });
 
-test("invoices in recovery are reviewed in the order of their ids, whether they are new or known", async () => {
+test("invoices in recovery are reviewed in the order of their ids, whether they are new or stored before", async () => {
   await pushInvoices(...["inv_3", "inv_2"].map((id) => buildInvoice({ id })));
   await pushInvoices(buildInvoice({ id: "inv_0", state: "PAID" }));
-  const fresh = [buildInvoice({ id: "inv_4" }), buildInvoice()];
-  const knownIds = ["inv_3", "inv_2", "inv_0"];
-  const reviewed = await stage.db.transaction((tx) => reviewInvoices(tx, merchant.id, fresh, knownIds));
+  const newInvoices = [buildInvoice({ id: "inv_4" }), buildInvoice()];
+  const storedIds = ["inv_3", "inv_2", "inv_0"];
+  const reviewed = await stage.db.transaction((tx) => reviewInvoices(tx, merchant.id, newInvoices, storedIds));
   assert.deepEqual(
     reviewed.map(({ invoice: { id }, cases: { length } }) => `${id} ${length}`),
     ["inv_1 0", "inv_2 1", "inv_3 1", "inv_4 0"],

@@ -6,7 +6,7 @@ import { buildInvoice, DAY, MINUTE, openStage, START } from "../recovery/stage.f
 import { importTransactions } from "./ingest.ts";
 import { importInvoices, ingestInvoices } from "./ingest-invoices.ts";
 
-// Which cases are opened by invoices of long ago, and by history.
+// Cases of old invoices and imported history.
 const stage = await openStage();
 after(() => stage.drop());
 let merchant: Merchant;
@@ -14,7 +14,7 @@ beforeEach(async () => {
   merchant = await stage.enter();
 });
 
-test("an invoice without a date of change is unpaid since it was made: a case opens for one of today, and not for one of long ago", async () => {
+test("an invoice without updatedAt opens a case when it was created today, and none when it was created long ago", async () => {
   const undated = (id: string, days: number) =>
     buildInvoice({ id, createdAt: new Date(START.getTime() - days * DAY), updatedAt: undefined });
   const push = (id: string, days: number) =>
@@ -25,7 +25,7 @@ test("an invoice without a date of change is unpaid since it was made: a case op
   assert.equal((await stage.cases()).length, 1);
 });
 
-test("a history in which a payment no longer stands opens no case", async () => {
+test("imported history opens no case when a payment no longer counts", async () => {
   const attempt = (over: Partial<Transaction>) =>
     [
       [

@@ -22,13 +22,13 @@ import { pauseFastPath, shouldTryFastPath } from "./insert-fast-path.ts";
 import { countBatchResults, type StoreBatches, type UnchangedIds } from "./store-batches.ts";
 
 /**
- * Stores batches of invoices, all of them or none, and keeps the version of each that is the truth. The same transaction opens and ends their cases. After
- * the commit, no undelivered event of an ended case goes out.
+ * Stores batches of invoices, all or none, and keeps the version of each that wins. The same transaction opens and ends their
+ * cases. After the commit, Dunlin sends no undelivered event of an ended case.
  */
 export const ingestInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
   storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: true });
 
-/** As `ingestInvoices`, for history: what is unpaid opens no case until a newer version is pushed. */
+/** Like `ingestInvoices`, but an unpaid invoice opens no case until a newer version is pushed. */
 export const importInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
   storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: false });
 
@@ -41,31 +41,31 @@ async function storeInvoices(
 ): Promise<BatchResult[]> {
   const waves = mergeBatches(batches);
   const unpaid = waves.map(({ rows }) => selectUnpaid(rows));
-  const pokeIds = waves.map(() => newQueueEntryIds(merchant, ports));
+  const queueEntryIds = waves.map(() => newQueueEntryIds(merchant, ports));
   const store = async (mayBeNew: boolean): Promise<{ unchanged: UnchangedIds[]; withdrawn: string[] }> => {
     const [first] = waves;
-    // What is new and over concerns no case: one statement does, without a transaction.
-    const isOver = waves.length === 1 && unpaid[0]!.length === 0;
-    if (mayBeNew && isOver && (await insertAllNew(db, merchant.id, first!.rows, pokeIds[0]!)))
+    // One statement suffices for new invoices that open no case.
+    const needsNoCases = waves.length === 1 && unpaid[0]!.length === 0;
+    if (mayBeNew && needsNoCases && (await insertAllNew(db, merchant.id, first!.rows, queueEntryIds[0]!)))
       return { unchanged: [NOTHING_UNCHANGED], withdrawn: [] };
     return await db.transaction(async (tx) => {
       const unchanged: UnchangedIds[] = [];
       const withdrawn: string[] = [];
-      let last = async (): Promise<string[]> => [];
-      for (const [number, wave] of waves.entries()) {
-        withdrawn.push(...(await last()));
+      let finishLastWave = async (): Promise<string[]> => [];
+      for (const [index, wave] of waves.entries()) {
+        withdrawn.push(...(await finishLastWave()));
         const options = {
           opensCases,
-          mayBeNew: mayBeNew && !isOver && number === 0,
-          pokeIds: pokeIds[number]!,
-          unpaid: unpaid[number]!,
+          mayBeNew: mayBeNew && !needsNoCases && index === 0,
+          queueEntryIds: queueEntryIds[index]!,
+          unpaid: unpaid[index]!,
         };
-        const done = await storeWave(tx, merchant.id, wave, ports, options);
-        unchanged.push(done.unchanged);
-        last = done.finish;
+        const storedWave = await storeWave(tx, merchant.id, wave, ports, options);
+        unchanged.push(storedWave.unchanged);
+        finishLastWave = storedWave.finish;
       }
-      // The last statements go out with the commit.
-      return async () => ({ unchanged, withdrawn: [...withdrawn, ...(await last())] });
+      // The last statements are pipelined with the commit.
+      return async () => ({ unchanged, withdrawn: [...withdrawn, ...(await finishLastWave())] });
     });
   };
   const mayBeNew = shouldTryFastPath(merchant.id);
@@ -77,23 +77,22 @@ async function storeInvoices(
   return countBatchResults(batches, waves, unchanged);
 }
 
-const NOTHING_UNCHANGED: UnchangedIds = { known: null, older: [] };
+const NOTHING_UNCHANGED: UnchangedIds = { unchangedIds: null, olderIds: [] };
 
-/** New ids, in the order of the statements that poke by them. */
+/** In the order of the statements that use them. */
 interface QueueEntryIds {
-  /** Other open cases of the customers, which what is pushed tells something new. null: they look at no other invoice. */
-  told: string | null;
-  ended: string;
+  /** For other open cases of the customers; null if the engine ignores other invoices. */
+  affectedCases: string | null;
+  endedCases: string;
 }
 
-/** Takes ids whether they are needed or not: which ids come next must not depend on guesses. */
+/** Draws unneeded ids too, so that later ids do not depend on the fast path. */
 function newQueueEntryIds(merchant: Merchant, ports: Ports): QueueEntryIds {
-  const [told, ended] = [ports.newId(), ports.newId()];
-  // Fixed rules look at no other invoice of a customer.
-  return { told: merchant.engine === "static" ? null : told, ended };
+  const [affectedCases, endedCases] = [ports.newId(), ports.newId()];
+  return { affectedCases: merchant.engine === "static" ? null : affectedCases, endedCases };
 }
 
-/** Returns the invoices in recovery, as they are stored if they are new. */
+/** Returns the invoices in recovery as they are stored if they are new. */
 const selectUnpaid = (invoices: readonly Invoice[]): StoredInvoice[] =>
   invoices
     .filter(({ state }) => isInRecovery(state))
@@ -105,58 +104,63 @@ const selectUnpaid = (invoices: readonly Invoice[]): StoredInvoice[] =>
 interface WaveOptions {
   opensCases: boolean;
   mayBeNew: boolean;
-  pokeIds: QueueEntryIds;
+  queueEntryIds: QueueEntryIds;
   unpaid: readonly StoredInvoice[];
 }
 
 async function storeWave(tx: Tx, merchantId: string, { rows }: Wave<Invoice>, ports: Ports, options: WaveOptions) {
-  const { opensCases, mayBeNew, pokeIds, unpaid } = options;
+  const { opensCases, mayBeNew, queueEntryIds, unpaid } = options;
   const now = ports.now();
-  const [beginning, stored] = await Promise.all([
+  const [openingContext, stored] = await Promise.all([
     opensCases && unpaid.length > 0 ? loadOpeningContext(tx, merchantId) : null,
-    storeVersions(tx, merchantId, rows, mayBeNew, { now, pokeIds }),
+    storeVersions(tx, merchantId, rows, mayBeNew, { now, queueEntryIds }),
   ]);
-  const { unchanged, again, ended, fresh } = stored;
-  const isFresh = fresh && new Set(fresh);
-  const news = isFresh ? unpaid.filter(({ id }) => isFresh.has(id)) : unpaid;
-  const reviewed = await reviewInvoices(tx, merchantId, news, again);
-  const settle = await applyReview(tx, merchantId, reviewed, beginning, ports, null);
+  const { unchanged, unpaidAgain, endedCases, newUnpaid } = stored;
+  const newUnpaidIds = newUnpaid && new Set(newUnpaid);
+  const newInvoices = newUnpaidIds ? unpaid.filter(({ id }) => newUnpaidIds.has(id)) : unpaid;
+  const reviewed = await reviewInvoices(tx, merchantId, newInvoices, unpaidAgain);
+  const writeReview = await applyReview(tx, merchantId, reviewed, openingContext, ports, null);
   const finish = async () => {
-    // By a statement that comes behind the ends: while they waited for a step it may have made events.
-    const [, withdrawn, reviewedAway] = await Promise.all([
-      again.length === 0 ? null : enqueueCasesOfInvoices(tx, merchantId, again, ports.newId()),
-      ended.length === 0 ? [] : withdrawEvents(tx, merchantId, ended, [], ports.now()),
-      settle(),
+    // A separate statement: a step that the previous one waited for may have created events.
+    const [, withdrawn, withdrawnByReview] = await Promise.all([
+      unpaidAgain.length === 0 ? null : enqueueCasesOfInvoices(tx, merchantId, unpaidAgain, ports.newId()),
+      endedCases.length === 0 ? [] : withdrawEvents(tx, merchantId, endedCases, [], ports.now()),
+      writeReview(),
     ]);
-    return [...withdrawn, ...reviewedAway];
+    return [...withdrawn, ...withdrawnByReview];
   };
   return { unchanged, finish };
 }
 
-/** Stores the invoices if all are new: two thirds of the work of an upsert. */
-async function insertAllNew(tx: Tx, merchantId: string, invoices: readonly Invoice[], pokeIds: QueueEntryIds) {
-  const areNew = await insertNewInvoices(tx, merchantId, invoices, pokeIds.told);
+async function insertAllNew(tx: Tx, merchantId: string, invoices: readonly Invoice[], queueEntryIds: QueueEntryIds) {
+  const areNew = await insertNewInvoices(tx, merchantId, invoices, queueEntryIds.affectedCases);
   if (!areNew) pauseFastPath(merchantId);
   return areNew;
 }
 
-/** Keeps the version of each invoice that is the truth, and ends the cases of those that left recovery. `fresh`: new ones in recovery; null: all are new. */
+/**
+ * Keeps the version of each invoice that wins, and ends cases of invoices that left recovery.
+ *
+ * @returns `newUnpaid`: new invoices in recovery, or null if all are new; `unpaidAgain`: other changed ones in recovery
+ */
 async function storeVersions(
   tx: Tx,
   merchantId: string,
   invoices: readonly Invoice[],
   mayBeNew: boolean,
-  { now, pokeIds }: { now: Date; pokeIds: QueueEntryIds },
+  { now, queueEntryIds }: { now: Date; queueEntryIds: QueueEntryIds },
 ) {
-  if (mayBeNew && (await insertAllNew(tx, merchantId, invoices, pokeIds)))
-    return { unchanged: NOTHING_UNCHANGED, again: [], ended: [], fresh: null };
-  const changed = await upsertInvoices(tx, merchantId, invoices, now, pokeIds.told);
-  const { known, unpaid, unpaidAgain: again, settled } = changed;
-  const ended = settled.length === 0 ? [] : await endCasesLeavingRecovery(tx, merchantId, now, pokeIds.ended, settled);
-  if (known === null) return { unchanged: { known, older: [] }, again, ended, fresh: unpaid };
-  const [older, totals] = await Promise.all([
+  if (mayBeNew && (await insertAllNew(tx, merchantId, invoices, queueEntryIds)))
+    return { unchanged: NOTHING_UNCHANGED, unpaidAgain: [], endedCases: [], newUnpaid: null };
+  const changed = await upsertInvoices(tx, merchantId, invoices, now, queueEntryIds.affectedCases);
+  const { known: unchangedIds, unpaid: newUnpaid, unpaidAgain, settled } = changed;
+  const endedCases =
+    settled.length === 0 ? [] : await endCasesLeavingRecovery(tx, merchantId, now, queueEntryIds.endedCases, settled);
+  if (unchangedIds === null) return { unchanged: NOTHING_UNCHANGED, unpaidAgain, endedCases, newUnpaid };
+  const [olderIds, withTotals] = await Promise.all([
     findOlderInvoices(tx, merchantId, invoices),
     fillInTotals(tx, merchantId, invoices),
   ]);
-  return { unchanged: { known, older }, again: [...again, ...totals], ended, fresh: unpaid };
+  const unchanged = { unchangedIds, olderIds };
+  return { unchanged, unpaidAgain: [...unpaidAgain, ...withTotals], endedCases, newUnpaid };
 }

@@ -20,7 +20,7 @@ const stage = await openStage();
 after(() => stage.drop());
 beforeEach(() => stage.enter());
 
-test("a batch that was all new until another one overtook it is stored, says what was known, and opens its cases once", async () => {
+test("a new batch is stored and opens its cases once when a concurrent batch stores one of its invoices first", async () => {
   const merchant = await stage.enter();
   const invoice = (id: string) =>
     ({
@@ -35,25 +35,18 @@ test("a batch that was all new until another one overtook it is stored, says wha
   let overtaken!: Promise<BatchResult[]>;
   await stage.db.transaction(async (tx) => {
     await insertNewInvoices(tx, merchant.id, [invoice("inv_b")], stage.ports.newId());
-    overtaken = ingestInvoices(
-      stage.db,
-      merchant,
-      [[...["inv_a", "inv_b", "inv_c"].map(invoice)]],
-      stage.ports,
-      () => {},
-    );
+    overtaken = ingestInvoices(stage.db, merchant, [["inv_a", "inv_b", "inv_c"].map(invoice)], stage.ports, () => {});
     await waitForLockWait(stage.db);
   });
   assert.deepEqual(await overtaken, [{ stored: 2, older: 0 }]);
   assert.equal((await stage.cases()).length, 2);
-  assert.deepEqual(
-    await ingestInvoices(stage.db, merchant, [[...["inv_a", "inv_d"].map(invoice)]], stage.ports, () => {}),
-    [{ stored: 1, older: 0 }],
-  );
+  assert.deepEqual(await ingestInvoices(stage.db, merchant, [["inv_a", "inv_d"].map(invoice)], stage.ports, () => {}), [
+    { stored: 1, older: 0 },
+  ]);
   assert.equal((await stage.cases()).length, 3);
 });
 
-test("a case begins by the settings of its moment, although who pushes knows those of before", async () => {
+test("a case opens with the current settings, even if the request read earlier ones", async () => {
   const before = await stage.enter();
   await stage.set({ shadow: true, windowDays: 3, budget: 2 });
   const unpaid = { id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 1, currency: "EUR" } as const;
@@ -64,10 +57,10 @@ test("a case begins by the settings of its moment, although who pushes knows tho
   assert.deepEqual([+kase!.windowEndsAt - +kase!.unpaidAt, kase!.budget], [3 * 24 * 60 * MINUTE, 2]);
 });
 
-test("a paid copy that waits for the batch which opens the case ends that case all the same", async () => {
+test("a paid version ends the case when it waited for the batch that opens the case", async () => {
   const merchant = await stage.enter();
-  pauseFastPath(merchant.id); // so that it is an upsert that waits
-  const copy = (state: "UNPAID" | "PAID", seconds: number) =>
+  pauseFastPath(merchant.id); // so that the paid version waits as an upsert
+  const version = (state: "UNPAID" | "PAID", seconds: number) =>
     [
       [
         {
@@ -84,13 +77,13 @@ test("a paid copy that waits for the batch which opens the case ends that case a
   stage.wait(MINUTE);
   let paid!: Promise<BatchResult[]>;
   await stage.db.transaction(async (tx) => {
-    const within: Database = {
+    const withinTx: Database = {
       ...stage.db,
       run: tx.run,
       transaction: async (work) => await finishTransaction(await work(tx)),
     };
-    await ingestInvoices(within, merchant, copy("UNPAID", 1), stage.ports, () => {});
-    paid = ingestInvoices(stage.db, merchant, copy("PAID", 2), stage.ports, () => {});
+    await ingestInvoices(withinTx, merchant, version("UNPAID", 1), stage.ports, () => {});
+    paid = ingestInvoices(stage.db, merchant, version("PAID", 2), stage.ports, () => {});
     await waitForLockWait(stage.db);
   });
   await paid;
@@ -100,10 +93,10 @@ test("a paid copy that waits for the batch which opens the case ends that case a
   );
 });
 
-test("what a step makes while a paid copy waits for it is taken back all the same", async () => {
+test("an event that a step creates while a paid version waits for the step is withdrawn", async () => {
   const merchant = await stage.enter();
   await stage.invoice();
-  const event = await findEvent(merchant.id);
+  const event = await buildEvent(merchant.id);
   const paid = [
     [
       {
@@ -124,10 +117,10 @@ test("what a step makes while a paid copy waits for it is taken back all the sam
   assert.deepEqual(withdrawn, [event.id]);
 });
 
-test("what a step makes while a canceled subscription waits for it is taken back before that is acknowledged", async () => {
+test("an event that a step creates while a canceled subscription waits for the step is withdrawn before the answer", async () => {
   const merchant = await stage.enter();
   await stage.invoice({ subscriptionId: "sub_1" });
-  const event = await findEvent(merchant.id);
+  const event = await buildEvent(merchant.id);
   const withdrawn: string[] = [];
   let ingested!: Promise<BatchResult[]>;
   await stage.db.transaction(async (tx) => {
@@ -142,7 +135,7 @@ test("what a step makes while a canceled subscription waits for it is taken back
   assert.equal((await stage.cases())[0]!.end, "subscription_canceled");
 });
 
-test("a subscription that is back before anybody looked leaves what goes out once per case alone", async () => {
+test("an event that is sent once per case is not withdrawn when the subscription is active again before the next step", async () => {
   const merchant = await stage.enter();
   await stage.invoice({ subscriptionId: "sub_1" });
   await stage.decide();
@@ -156,7 +149,7 @@ test("a subscription that is back before anybody looked leaves what goes out onc
   assert.deepEqual([pause!.type, pause!.withdrawn, pause!.waiting], ["pause_collection", false, true], merchant.id);
 });
 
-test("so is what is made for a case that was opened while the subscription was stored", async () => {
+test("an event of a case that was opened while a canceled subscription was stored is withdrawn", async () => {
   const merchant = await stage.enter();
   const withdrawn: string[] = [];
   let event!: Event;
@@ -167,7 +160,7 @@ test("so is what is made for a case that was opened while the subscription was s
       const done = await stage.db.transaction(work);
       if (transactions++ > 0) return done;
       await stage.invoice({ subscriptionId: "sub_1" });
-      event = await findEvent(merchant.id);
+      event = await buildEvent(merchant.id);
       await insertEvents(stage.db, merchant.id, [event]);
       return done;
     },
@@ -176,10 +169,10 @@ test("so is what is made for a case that was opened while the subscription was s
   assert.deepEqual(withdrawn, [event.id]);
 });
 
-test("a payment that is pushed while a case of its invoice is opened ends that case, also where the invoice had one before", async () => {
-  for (const hadOne of [false, true]) {
+test("a payment ends a case that is opened concurrently, also when the invoice had an earlier case", async () => {
+  for (const hadEarlierCase of [false, true]) {
     const merchant = await stage.enter();
-    if (hadOne) {
+    if (hadEarlierCase) {
       await stage.invoice();
       await stage.decide();
       stage.wait(MINUTE);
@@ -187,34 +180,34 @@ test("a payment that is pushed while a case of its invoice is opened ends that c
       await stage.decide();
       stage.wait(MINUTE);
     }
-    const at = { createdAt: stage.now(), updatedAt: stage.now() };
-    const of = { customerId: "cus_1", amount: 4_900, currency: "EUR", ...at };
-    const unpaid = [[{ ...of, id: "inv_1", state: "UNPAID" }]] satisfies Invoice[][];
-    const paid = [[{ ...of, id: "txn_1", state: "PAID", invoiceId: "inv_1" }]] satisfies Transaction[][];
-    const [opened, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const times = { createdAt: stage.now(), updatedAt: stage.now() };
+    const fields = { customerId: "cus_1", amount: 4_900, currency: "EUR", ...times };
+    const unpaid = [[{ ...fields, id: "inv_1", state: "UNPAID" }]] satisfies Invoice[][];
+    const paid = [[{ ...fields, id: "txn_1", state: "PAID", invoiceId: "inv_1" }]] satisfies Transaction[][];
+    const [opened, paymentStored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const opening = stage.db.transaction(async (tx) => {
-      const within: Database = {
+      const withinTx: Database = {
         ...stage.db,
         run: tx.run,
         transaction: async (work) => await finishTransaction(await work(tx)),
       };
-      await ingestInvoices(within, merchant, unpaid, stage.ports, () => {});
+      await ingestInvoices(withinTx, merchant, unpaid, stage.ports, () => {});
       opened.resolve();
-      await told.promise;
+      await paymentStored.promise;
     });
     await opened.promise;
-    // Its transaction tells the cases that it sees, then the case is there, and looked at by nobody else.
+    // The payment's transaction cannot see the case yet. It is committed right after it.
     const racing: Database = {
       ...stage.db,
       async transaction(work) {
         const done = await stage.db.transaction(work);
-        told.resolve();
+        paymentStored.resolve();
         await opening;
         return done;
       },
     };
     await ingestTransactions(racing, merchant, paid, stage.ports, () => {});
-    assert.equal((await stage.cases()).at(-1)!.end, "paid", `had one before: ${hadOne}`);
+    assert.equal((await stage.cases()).at(-1)!.end, "paid", `had an earlier case: ${hadEarlierCase}`);
   }
 });
 
@@ -228,11 +221,11 @@ const canceled = () =>
     ],
   ] satisfies Subscription[][];
 
-/** An event for the only case, not stored. */
-async function findEvent(merchantId: string): Promise<Event> {
+/** Not stored. */
+async function buildEvent(merchantId: string): Promise<Event> {
   const [kase] = (await stage.db.run<{ id: string }>(CASES, [merchantId])).rows;
-  const of = { id: stage.ports.newId(), caseId: kase!.id, invoiceId: "inv_1", createdAt: stage.now() };
-  return { ...of, type: "recovery_action", body: "{}" };
+  const fields = { id: stage.ports.newId(), caseId: kase!.id, invoiceId: "inv_1", createdAt: stage.now() };
+  return { ...fields, type: "recovery_action", body: "{}" };
 }
 
 const CASES = prepared("test_case_ids", "select id from cases where merchant_id = $1");
@@ -244,39 +237,39 @@ const anyInvoice = (over: object) => ({
   ...over,
 });
 
-test("invoices that are all new and paid are stored, and counted", async () => {
+test("a batch of new paid invoices is stored and counted", async () => {
   const merchant = await stage.enter();
   const paid = [[anyInvoice({ state: "PAID" }), anyInvoice({ id: "inv_2", state: "PAID" })]] satisfies Invoice[][];
   const push = () => ingestInvoices(stage.db, merchant, paid, stage.ports, () => {});
   assert.deepEqual([await push(), await push()], [[{ stored: 2, older: 0 }], [{ stored: 0, older: 0 }]]);
 });
 
-test("a paid version takes back what waits for its delivery, and another version tells nobody", async () => {
+test("a paid version withdraws undelivered events, and an unpaid version withdraws none", async () => {
   const merchant = await stage.enter();
-  const told: string[][] = [];
+  const withdrawn: string[][] = [];
   const push = (invoice: ReturnType<typeof anyInvoice>) =>
-    ingestInvoices(stage.db, merchant, [[invoice]], stage.ports, (_id, eventIds) => told.push([...eventIds]));
+    ingestInvoices(stage.db, merchant, [[invoice]], stage.ports, (_id, eventIds) => withdrawn.push([...eventIds]));
   await push(anyInvoice({}));
   await stage.decide();
   const waiting = (await stage.events()).filter((event) => event.waiting).map(({ id }) => id);
   stage.wait(MINUTE);
   await push(anyInvoice({ amount: 2, updatedAt: stage.now() }));
-  assert.deepEqual(told, []);
+  assert.deepEqual(withdrawn, []);
   stage.wait(MINUTE);
   await push(anyInvoice({ state: "PAID", updatedAt: stage.now() }));
   assert.ok(waiting.length > 0);
-  assert.deepEqual(told, [waiting]);
+  assert.deepEqual(withdrawn, [waiting]);
 });
 
-test("a database that fails is asked once, and its error reaches the caller", async () => {
+test("a database error reaches the caller without a second attempt", async () => {
   const merchant = await stage.enter();
-  let asked = 0;
+  let calls = 0;
   const fail = () => {
-    asked++;
+    calls++;
     return Promise.reject(new Error("the disk is full"));
   };
   const failing: Database = { ...stage.db, run: fail, transaction: fail };
   const push = ingestInvoices(failing, merchant, [[anyInvoice({})]], stage.ports, () => {});
   await assert.rejects(push, /the disk is full/);
-  assert.equal(asked, 1);
+  assert.equal(calls, 1);
 });

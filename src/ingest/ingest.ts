@@ -21,31 +21,33 @@ import { TRANSACTION_TABLE } from "../tables/transactions.ts";
 import { countBatchResults, findUnchangedIds, type StoreBatches, type UnchangedIds } from "./store-batches.ts";
 
 /**
- * Stores batches of subscriptions, all of them or none, and keeps the version of each that is the truth. If a subscription ended, no undelivered
- * instruction of its cases goes out after this.
+ * Stores batches of subscriptions, all or none, and keeps the version of each that wins. After the commit, Dunlin sends no
+ * undelivered instruction of an ended subscription.
  */
 export const ingestSubscriptions: StoreBatches<Subscription> = async (db, merchant, batches, ports, onWithdrawn) => {
   const waves = mergeBatches(batches);
-  const { unchanged, ended, early } = await db.transaction(async (tx) => {
-    const done = { unchanged: [] as UnchangedIds[], ended: [] as string[], early: [] as string[] };
+  const { unchanged, endedIds, withdrawnInTx } = await db.transaction(async (tx) => {
+    const result = { unchanged: [] as UnchangedIds[], endedIds: [] as string[], withdrawnInTx: [] as string[] };
     for (const wave of waves) {
-      const { known, older, changed } = await storeSubscriptions(tx, merchant.id, wave, ports);
-      done.unchanged.push({ known, older });
-      const ended = changed.filter(({ state }) => endsRecovery(state)).map(({ id }) => id);
-      const active = changed.filter(({ state }) => !endsRecovery(state)).map(({ id }) => id);
+      const { unchanged, changed } = await storeSubscriptions(tx, merchant.id, wave, ports);
+      result.unchanged.push(unchanged);
+      const endedIds = changed.filter(({ state }) => endsRecovery(state)).map(({ id }) => id);
+      const activeIds = changed.filter(({ state }) => !endsRecovery(state)).map(({ id }) => id);
       const ids = changed.map(({ id }) => id);
-      // An invoice may have come before its subscription, so new ones concern cases too.
-      const open = ids.length === 0 ? 0 : await enqueueCasesOfSubscriptions(tx, merchant.id, ids, ports.newId());
-      if (open > 0) done.early.push(...(await withdrawUndelivered(tx, merchant.id, ended, ports)));
-      if (active.length > 0) await reopenCases(tx, merchant.id, active, ports);
-      done.ended.push(...ended);
+      // New ones too, because an invoice may arrive before its subscription.
+      const openCount = ids.length === 0 ? 0 : await enqueueCasesOfSubscriptions(tx, merchant.id, ids, ports.newId());
+      if (openCount > 0) result.withdrawnInTx.push(...(await withdrawUndelivered(tx, merchant.id, endedIds, ports)));
+      if (activeIds.length > 0) await reopenCases(tx, merchant.id, activeIds, ports);
+      result.endedIds.push(...endedIds);
     }
-    return done;
+    return result;
   });
-  // A case that was opened meanwhile has not seen the end, and could not be poked: now each side sees the other.
-  const open = ended.length === 0 ? 0 : await enqueueCasesOfSubscriptions(db, merchant.id, ended, ports.newId());
-  const late = open === 0 ? [] : await db.transaction((tx) => withdrawUndelivered(tx, merchant.id, ended, ports));
-  const withdrawn = [...early, ...late];
+  // A concurrently opened case and the transaction could not see each other. Now they can.
+  const openCount =
+    endedIds.length === 0 ? 0 : await enqueueCasesOfSubscriptions(db, merchant.id, endedIds, ports.newId());
+  const withdrawnAfter =
+    openCount === 0 ? [] : await db.transaction((tx) => withdrawUndelivered(tx, merchant.id, endedIds, ports));
+  const withdrawn = [...withdrawnInTx, ...withdrawnAfter];
   if (withdrawn.length > 0) onWithdrawn(merchant.id, withdrawn);
   return countBatchResults(batches, waves, unchanged);
 };
@@ -53,43 +55,43 @@ export const ingestSubscriptions: StoreBatches<Subscription> = async (db, mercha
 async function storeSubscriptions(tx: Tx, merchantId: string, wave: Wave<Subscription>, ports: Ports) {
   const stored = await SUBSCRIPTION_TABLE.upsert(tx, merchantId, wave.rows, ports.now());
   const ids = new Set(stored.map(({ id }) => id));
-  const known = findUnchangedIds(wave, ids);
-  const older = known === null ? [] : await SUBSCRIPTION_TABLE.older(tx, merchantId, wave.rows);
-  return { known, older, changed: wave.rows.filter(({ id }) => ids.has(id)) };
+  const unchangedIds = findUnchangedIds(wave, ids);
+  const olderIds = unchangedIds === null ? [] : await SUBSCRIPTION_TABLE.older(tx, merchantId, wave.rows);
+  return { unchanged: { unchangedIds, olderIds }, changed: wave.rows.filter(({ id }) => ids.has(id)) };
 }
 
 /**
- * Withdraws the undelivered instructions of these subscriptions' open cases, also those that a step made while this waited for it. The cases end with their
- * next step, unless the subscription is active again by then. So events that go out once per case stay.
+ * Locks the subscriptions' open cases and withdraws undelivered instructions, including those of a step that this waited for.
+ * Events that are sent once per case stay: the subscription may be active again before the next step ends the case.
  */
 async function withdrawUndelivered(
   tx: Tx,
   merchantId: string,
-  ended: readonly string[],
+  endedIds: readonly string[],
   ports: Ports,
 ): Promise<string[]> {
-  const cases = ended.length === 0 ? [] : await lockCasesOfSubscriptions(tx, merchantId, ended);
-  const waiting = cases.length === 0 ? [] : await undeliveredActions(tx, merchantId, cases);
-  return waiting.length === 0 ? [] : await withdrawEvents(tx, merchantId, [], waiting, ports.now());
+  const cases = endedIds.length === 0 ? [] : await lockCasesOfSubscriptions(tx, merchantId, endedIds);
+  const undelivered = cases.length === 0 ? [] : await undeliveredActions(tx, merchantId, cases);
+  return undelivered.length === 0 ? [] : await withdrawEvents(tx, merchantId, [], undelivered, ports.now());
 }
 
-/** A newer unpaid version may have come before the subscription was active again. */
-async function reopenCases(tx: Tx, merchantId: string, active: readonly string[], ports: Ports) {
-  const invoiceIds = await findInvoicesToReopen(tx, merchantId, active);
+/** Opens cases for unpaid invoices that arrived while their subscriptions had ended. */
+async function reopenCases(tx: Tx, merchantId: string, activeIds: readonly string[], ports: Ports) {
+  const invoiceIds = await findInvoicesToReopen(tx, merchantId, activeIds);
   if (invoiceIds.length === 0) return;
-  const beginning = await loadOpeningContext(tx, merchantId);
+  const openingContext = await loadOpeningContext(tx, merchantId);
   const reviewed = await reviewInvoices(tx, merchantId, [], invoiceIds);
-  await (await applyReview(tx, merchantId, reviewed, beginning, ports, null))();
+  await (await applyReview(tx, merchantId, reviewed, openingContext, ports, null))();
 }
 
 /**
- * Stores batches of payment attempts, all of them or none, and keeps the version of each that is the truth. The same transaction ends the cases of invoices
- * on which payments left nothing, and opens one if a payment no longer stands.
+ * Stores batches of payment attempts, all or none, and keeps the version of each that wins. The same transaction ends cases that
+ * are now paid, and opens a case if a payment no longer counts.
  */
 export const ingestTransactions: StoreBatches<Transaction> = (db, merchant, batches, ports, onWithdrawn) =>
   storeTransactions(db, merchant, batches, ports, { onWithdrawn, opensCases: true });
 
-/** As `ingestTransactions`, for history: it opens no case. */
+/** Like `ingestTransactions`, but opens no cases. */
 export const importTransactions: StoreBatches<Transaction> = (db, merchant, batches, ports, onWithdrawn) =>
   storeTransactions(db, merchant, batches, ports, { onWithdrawn, opensCases: false });
 
@@ -101,41 +103,40 @@ async function storeTransactions(
   { onWithdrawn, opensCases }: { onWithdrawn: OnWithdrawn; opensCases: boolean },
 ): Promise<BatchResult[]> {
   const waves = mergeBatches(batches);
-  const tell = (tx: Tx, changed: readonly PushedAttempt[]) =>
+  const updateCases = (tx: Tx, changed: readonly PushedAttempt[]) =>
     updateCasesOfAttempts(tx, merchant.id, changed, opensCases, ports);
-  const { unchanged, told } = await db.transaction(async (tx) => {
-    const done = { unchanged: [] as UnchangedIds[], told: [] as (CaseUpdates & { changed: PushedAttempt[] })[] };
+  const { unchanged, updates } = await db.transaction(async (tx) => {
+    const result = { unchanged: [] as UnchangedIds[], updates: [] as (CaseUpdates & { changed: PushedAttempt[] })[] };
     for (const wave of waves) {
       const ids = new Set(
         (await TRANSACTION_TABLE.upsert(tx, merchant.id, wave.rows, ports.now())).map(({ id }) => id),
       );
-      const known = findUnchangedIds(wave, ids);
-      const older = known === null ? [] : await TRANSACTION_TABLE.older(tx, merchant.id, wave.rows);
-      done.unchanged.push({ known, older });
+      const unchangedIds = findUnchangedIds(wave, ids);
+      const olderIds = unchangedIds === null ? [] : await TRANSACTION_TABLE.older(tx, merchant.id, wave.rows);
+      result.unchanged.push({ unchangedIds, olderIds });
       const changed = wave.rows.filter(({ id }) => ids.has(id));
-      done.told.push({ ...(await tell(tx, changed)), changed });
+      result.updates.push({ ...(await updateCases(tx, changed)), changed });
     }
-    return done;
+    return result;
   });
-  const events = told.flatMap(({ withdrawn }) => withdrawn);
-  // A case that was opened meanwhile has not seen these attempts, and could not be told: now each side sees the other.
-  const untold = told.flatMap(({ all, changed }) => (all ? [] : changed));
-  if (untold.length > 0) events.push(...(await db.transaction((tx) => tell(tx, untold))).withdrawn);
-  if (events.length > 0) onWithdrawn(merchant.id, distinct(events));
+  const withdrawn = updates.flatMap(({ withdrawnEvents }) => withdrawnEvents);
+  // A concurrently opened case and the transaction could not see each other. Now they can.
+  const attemptsWithoutCase = updates.flatMap(({ foundAllCases, changed }) => (foundAllCases ? [] : changed));
+  if (attemptsWithoutCase.length > 0)
+    withdrawn.push(...(await db.transaction((tx) => updateCases(tx, attemptsWithoutCase))).withdrawnEvents);
+  if (withdrawn.length > 0) onWithdrawn(merchant.id, distinct(withdrawn));
   return countBatchResults(batches, waves, unchanged);
 }
 
-/** What cases are told of an attempt. */
 type PushedAttempt = Pick<Transaction, "id" | "state" | "invoiceId" | "customerId">;
 
 interface CaseUpdates {
-  /** Whether every attempt found an open case. */
-  all: boolean;
-  /** Events that were withdrawn. */
-  withdrawn: string[];
+  foundAllCases: boolean;
+  /** Ids of events. */
+  withdrawnEvents: string[];
 }
 
-/** Queues the cases of these attempts, and brings those in line whose invoices the attempts paid, or left owed again. */
+/** Queues the affected cases. Ends or opens cases whose invoices are now paid or owed again. */
 async function updateCasesOfAttempts(
   tx: Tx,
   merchantId: string,
@@ -143,7 +144,7 @@ async function updateCasesOfAttempts(
   opensCases: boolean,
   ports: Ports,
 ): Promise<CaseUpdates> {
-  if (attempts.length === 0) return { all: true, withdrawn: [] };
+  if (attempts.length === 0) return { foundAllCases: true, withdrawnEvents: [] };
   const invoiceIds = distinct(attempts.map(({ invoiceId }) => invoiceId));
   const open = await enqueueCasesOfInvoices(tx, merchantId, invoiceIds, ports.newId());
   const customerIds = distinct([
@@ -152,13 +153,13 @@ async function updateCasesOfAttempts(
   ]);
   await enqueueCasesOfCustomers(tx, merchantId, customerIds, invoiceIds, ports.newId());
   const paid = new Set(attempts.filter(({ state }) => state === "PAID").map(({ invoiceId }) => invoiceId));
-  const concerned = invoiceIds.filter((id) => paid.has(id) || !open.has(id));
-  const unpaid = concerned.length === 0 ? [] : await unpaidInvoices(tx, merchantId, concerned);
+  const reviewCandidates = invoiceIds.filter((id) => paid.has(id) || !open.has(id));
+  const unpaid = reviewCandidates.length === 0 ? [] : await unpaidInvoices(tx, merchantId, reviewCandidates);
   const reviewed = await reviewInvoices(tx, merchantId, [], unpaid);
-  const beginning = opensCases && reviewed.length > 0 ? await loadOpeningContext(tx, merchantId) : null;
+  const openingContext = opensCases && reviewed.length > 0 ? await loadOpeningContext(tx, merchantId) : null;
   const ids = new Set(attempts.map(({ id }) => id));
-  const withdrawn = await (await applyReview(tx, merchantId, reviewed, beginning, ports, ids))();
-  return { all: invoiceIds.every((id) => open.has(id)), withdrawn };
+  const withdrawnEvents = await (await applyReview(tx, merchantId, reviewed, openingContext, ports, ids))();
+  return { foundAllCases: invoiceIds.every((id) => open.has(id)), withdrawnEvents };
 }
 
 /** Returns the customers of disputed attempts that name none: their other cases must not charge the same card. */

@@ -1,17 +1,17 @@
-/** To look for nothing costs an eighth of an upsert: who pushed something known is looked at again after so many batches. */
+/** A failed attempt costs an eighth of an upsert, so this many further batches skip it. */
 const PAUSE_BATCH_COUNT = 16;
 const pausedBatchesByMerchant = new Map<string, number>();
 
 /**
- * Whether it is worth a look that all records of a merchant's batch are new: first imports are years of such batches, and billing systems that push an
- * invoice when it is made send some, while others push what changed as well. A guess of this process; whoever is wrong about it only does more work.
+ * Whether to insert the merchant's next batch as if all invoices were new, without an upsert. That suits first imports, which push
+ * years of new invoices. A wrong guess only costs time.
  */
 export function shouldTryFastPath(merchantId: string): boolean {
-  const left = pausedBatchesByMerchant.get(merchantId) ?? 0;
-  if (left > 1) pausedBatchesByMerchant.set(merchantId, left - 1);
+  const pausedBatches = pausedBatchesByMerchant.get(merchantId) ?? 0;
+  if (pausedBatches > 1) pausedBatchesByMerchant.set(merchantId, pausedBatches - 1);
   else pausedBatchesByMerchant.delete(merchantId);
-  return left === 0;
+  return pausedBatches === 0;
 }
 
-/** Such a look found a record that was known. */
+/** Call it when a batch held a stored record. */
 export const pauseFastPath = (merchantId: string) => pausedBatchesByMerchant.set(merchantId, PAUSE_BATCH_COUNT);

@@ -1,4 +1,3 @@
-// What the tests of batches begin with: records that are right, and the refusal of those that are not.
 import assert from "node:assert/strict";
 import type { Invoice } from "../domain/invoice.ts";
 import { ApiError } from "../http/errors.ts";
@@ -18,17 +17,15 @@ export const TRANSACTION = { ...INVOICE, id: "tx_1", state: "TRANSACTION_STATE_F
 export const VISA = "4111111111111111";
 
 export const toBytes = (value: unknown) => Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
-/** The records of a body, as the domain has them. */
 export const parseFixture = <Row>(kind: RecordKind<Row>, body: Buffer): Row[] => parseBatch(kind, body);
 export const parseInvoices = (...records: unknown[]) => parseFixture(INVOICE_KIND, toBytes({ invoices: records }));
 export const parseInvoiceWith = (fields: object) => parseInvoices({ ...INVOICE, ...fields })[0] as Invoice;
 export const parseTransactionWith = (fields: object) =>
   parseFixture(TRANSACTION_KIND, toBytes({ transactions: [{ ...TRANSACTION, ...fields }] }))[0]!;
-/** A body of one invoice in which a field stands as this very text. */
+/** Returns a body of one invoice, with a field written literally. */
 export const invoiceJsonWith = (field: string, literal: string) =>
   `{"invoices": [${JSON.stringify({ ...INVOICE, [field]: "@" }).replace('"@"', literal)}]}`;
 
-/** The message of the 400 that `read` throws. */
 export function refusalMessage(read: () => unknown): string {
   try {
     read();

@@ -18,7 +18,7 @@ const AMOUNT = "must be an integer from 0 to 9007199254740991, written with digi
 const TIMESTAMP_ERROR = /^invoices\[0\]\.createdAt must be an RFC 3339 timestamp/;
 const IDENTIFIER = "must be a string of 1 to 255 characters, without control characters or lone surrogates";
 
-test("an invoice is read into the words of the domain", () => {
+test("an invoice is converted to its domain form", () => {
   const read = parseInvoiceWith({
     subscriptionId: "sub_1",
     businessEntity: "Müller & Söhne",
@@ -37,7 +37,7 @@ test("an invoice is read into the words of the domain", () => {
   });
 });
 
-test("the first record and field at fault are named, whichever of the checks finds it", () => {
+test("the first record and field at fault are named, whichever check finds them", () => {
   const noDate = { ...INVOICE, createdAt: "2026-02-30T00:00:00Z", updatedAt: 1 };
   assert.match(
     refusalMessage(() => parseInvoices(noDate, { ...INVOICE, amount: "1" })),
@@ -51,7 +51,7 @@ test("an optional null is the same as absent", () => {
   assert.equal("subscriptionId" in read, false);
 });
 
-test("a subscription is read with all its fields, and every state that the interface has", () => {
+test("a subscription is read with all its fields and in every state of the API", () => {
   const states = ["ACTIVE", "CANCELED", "TRIALING", "PENDING", "PAST_DUE", "PAUSED", "EXPIRED"];
   const record = (state: string) => ({
     ...INVOICE,
@@ -118,7 +118,7 @@ test("a record that is no object is refused", () => {
     );
 });
 
-test("timestamps that are no moment of the calendar are refused", () => {
+test("timestamps that do not exist in the calendar are refused", () => {
   const wrong = [
     "2026-02-30T10:00:00Z",
     "2025-02-29T10:00:00Z",
@@ -204,7 +204,7 @@ test("identifiers are 1 to 255 characters without control characters or lone sur
     assert.equal(parseInvoiceWith({ id }).id, id);
 });
 
-test("text that PostgreSQL can't hold is refused", () => {
+test("text that PostgreSQL cannot store is refused", () => {
   assert.match(
     refusalMessage(() => parseInvoiceWith({ businessEntity: "a\u0000" })),
     /^invoices\[0\]\.businessEntity must be a string/,
@@ -216,7 +216,7 @@ test("text that PostgreSQL can't hold is refused", () => {
     );
 });
 
-test("enums, currencies, countries, cards and zones are checked", () => {
+test("enums, currencies, countries, cards and time zones are checked", () => {
   assert.match(
     refusalMessage(() => parseInvoiceWith({ state: "INVOICE_STATE_OPEN" })),
     /^invoices\[0\]\.state must be one of INVOICE_STATE_PAID, /,
@@ -254,7 +254,7 @@ test("enums, currencies, countries, cards and zones are checked", () => {
     assert.equal(parseTransactionWith({ customerTimezone: zone }).customerTimezone, zone);
 });
 
-test("unknown fields are ignored, a thousand of them and those with dangerous names too", () => {
+test("unknown fields are ignored, even a thousand of them and those with dangerous names", () => {
   const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`field${index}`, { index }]));
   assert.deepEqual(parseInvoiceWith(many), parseInvoiceWith({}));
   const [invoice] = parseFixture(

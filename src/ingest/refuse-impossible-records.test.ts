@@ -14,7 +14,7 @@ const check = (...records: object[]) =>
   refuseImpossibleRecords("invoices", parseBatch(INVOICE_KIND, toBytes({ invoices: records })), CLOCK);
 const refused = (...records: object[]) => refusalMessage(() => check(...records));
 
-test("a date in the future is refused with how far ahead it is, and a hint at UTC", () => {
+test("a date in the future is refused with the difference and a hint to send UTC", () => {
   const ahead = { ...invoice, ...past, updatedAt: "2026-03-02T10:58:00Z" };
   assert.equal(refused({ ...invoice, ...past }, ahead), "invoices[1].updatedAt is 58 minutes in the future; send UTC");
   assert.match(refused({ ...ahead, updatedAt: "2036-03-02T10:00:00Z" }), /updatedAt is 3653 days in the future/);
@@ -22,11 +22,11 @@ test("a date in the future is refused with how far ahead it is, and a hint at UT
     refused({ ...invoice, createdAt: "2026-03-02T13:00:00Z" }),
     /^invoices\[0\]\.createdAt is 3 hours in the future/,
   );
-  // On the slower reading, too: a text that is escaped is read by it.
+  // Escaped text takes another path through the parser.
   assert.match(refused({ ...ahead, businessEntity: '"' }), /58 minutes/);
 });
 
-test("a clock that is ahead by no more than the skew is taken", () => {
+test("a date that is ahead by at most the clock skew is accepted", () => {
   check({ ...invoice, ...past, updatedAt: "2026-03-02T10:05:00Z" });
   assert.match(
     refused({ ...invoice, ...past, updatedAt: "2026-03-02T10:05:00.000001Z" }),
@@ -34,7 +34,7 @@ test("a clock that is ahead by no more than the skew is taken", () => {
   );
 });
 
-test("each record that cannot be is named, up to twenty", () => {
+test("each impossible record is named, up to twenty", () => {
   const ahead = { ...invoice, createdAt: "2026-03-02T12:00:00Z" };
   const two = refused(ahead, { ...invoice, ...past, amountDue: 4901 });
   assert.equal(
@@ -45,7 +45,7 @@ test("each record that cannot be is named, up to twenty", () => {
   check({ ...invoice, ...past, amountDue: 4900 }, { ...invoice, ...past, amountDue: 0 });
 });
 
-test("the end of a subscription may lie ahead, up to the year 9999", () => {
+test("the end of a subscription is accepted in the future, up to the year 9999", () => {
   const subscription = {
     id: "s",
     state: "SUBSCRIPTION_STATE_ACTIVE",

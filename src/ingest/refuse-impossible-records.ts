@@ -2,18 +2,16 @@ import type { MicrosecondDate } from "../domain/timestamp.ts";
 import { badFieldsError, type FieldProblem } from "../http/errors.ts";
 import { LISTED_PROBLEMS_MAX } from "./batch-problems.ts";
 
-/** What dates are compared with. */
 export interface ReceptionClock {
-  /** Service time. */
   now: Date;
-  /** How far the clocks of senders may be ahead of it. */
+  /** How far a sender's clock may be ahead. */
   skewMs: number;
 }
 
-/** Fields that say when something happened: it cannot lie ahead. */
+/** Must not be in the future. */
 const PAST_FIELDS = ["createdAt", "updatedAt"] as const;
 
-/** Refuses records that were made or changed in the future, and invoices of which more is left than their total. */
+/** Refuses records from the future, and invoices whose amount due exceeds the amount. */
 export function refuseImpossibleRecords(
   kindName: string,
   records: readonly unknown[],
@@ -25,15 +23,14 @@ export function refuseImpossibleRecords(
   for (const field of PAST_FIELDS)
     for (const [index, { [field]: at }] of batch.entries())
       if (at && at.getTime() + (at.microseconds ?? 0) / 1000 > limitMs)
-        problems.push({ field: `${kindName}[${index}].${field}`, says: describeFuture(at, now) });
+        problems.push({ field: `${kindName}[${index}].${field}`, rule: describeFuture(at, now) });
   for (const [index, { amount, amountDue }] of batch.entries())
     if (amountDue !== undefined && amountDue > amount!)
-      problems.push({ field: `${kindName}[${index}].amountDue`, says: "must be at most amount" });
+      problems.push({ field: `${kindName}[${index}].amountDue`, rule: "must be at most amount" });
   if (problems.length > 0)
     throw badFieldsError(problems.slice(0, LISTED_PROBLEMS_MAX), Math.max(0, problems.length - LISTED_PROBLEMS_MAX));
 }
 
-/** The fields that are compared, of any kind of record. */
 interface Comparable {
   createdAt: MicrosecondDate;
   updatedAt?: MicrosecondDate | undefined;

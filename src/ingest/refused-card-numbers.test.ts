@@ -13,7 +13,7 @@ import {
 } from "./parse-batch.fixture.ts";
 import { parseBatch } from "./parse-batch.ts";
 
-test("card numbers in free text are refused and not repeated", () => {
+test("a card number in free text is refused and not repeated", () => {
   const grouped = [
     "4111 1111 1111 1111",
     "4111-1111-1111-1111",
@@ -54,8 +54,8 @@ test("card numbers in free text are refused and not repeated", () => {
     assert.equal(parseTransactionWith({ paymentGatewayErrorMessage: innocent }).paymentGatewayErrorMessage, innocent);
 });
 
-test("a card number in an unknown field is refused with its record and path, and the reason that no field may hold one", () => {
-  const says =
+test("a card number in an unknown field is refused with its path and the reason", () => {
+  const expected =
     "must not hold a card number (13 to 19 digits that pass the Luhn check): " +
     "card numbers are not accepted anywhere, not even in unknown fields";
   const hidden: [object, string][] = [
@@ -65,20 +65,20 @@ test("a card number in an unknown field is refused with its record and path, and
     [{ [VISA]: true }, "invoices[0].(unknown field)"],
     [{ meta: { [`k${VISA}`]: 1 } }, "invoices[0].meta.(unknown field)"],
   ];
-  for (const [fields, place] of hidden)
+  for (const [fields, path] of hidden)
     assert.equal(
       refusalMessage(() => parseInvoiceWith(fields)),
-      `${place} ${says}`,
+      `${path} ${expected}`,
     );
   assert.equal(
     refusalMessage(() => parseBatch(INVOICE_KIND, toBytes({ invoices: [INVOICE], note: VISA }))),
-    `note ${says}`,
+    `note ${expected}`,
   );
-  // beyond 2^53, where a number loses its last digits
-  assert.equal(textRefusalMessage(invoiceJsonWith("pan", "6304000000000000000")), `invoices[0].pan ${says}`);
+  // Beyond 2^53, a number loses its last digits.
+  assert.equal(textRefusalMessage(invoiceJsonWith("pan", "6304000000000000000")), `invoices[0].pan ${expected}`);
 });
 
-test("identifiers may be plain digits that pass Luhn, but no grouped card number", () => {
+test("an identifier of plain digits that pass Luhn is accepted, and a grouped card number is not", () => {
   assert.equal(parseInvoiceWith({ id: VISA }).id, VISA);
   assert.equal(parseInvoiceWith({ customerId: `order-${VISA}` }).customerId, `order-${VISA}`);
   for (const id of ["4111 1111 1111 1111", "4111-1111-1111-1111", "inv-3782-822463-10005"])
@@ -86,7 +86,7 @@ test("identifiers may be plain digits that pass Luhn, but no grouped card number
       refusalMessage(() => parseInvoiceWith({ id })),
       "invoices[0].id must not hold a card number",
     );
-  // groups 1 to 3 of this UUID are 16 digits of a Visa range that pass Luhn
+  // Groups 1 to 3 of this UUID pass Luhn in a Visa range.
   assert.equal(
     parseInvoiceWith({ id: "41111111-1111-1111-8abc-0123456789ab" }).id,
     "41111111-1111-1111-8abc-0123456789ab",

@@ -1,25 +1,24 @@
-/** Objects and arrays inside one another. Real records need five. */
+/** Real records need five levels. */
 export const DEPTH_MAX = 32;
 
-/** Where something stands: keys, and indexes of arrays. Reused while scanning: copy what you keep. */
+/** Object keys and array indexes. The scanner reuses the array: copy it to keep it. */
 export type JsonPath = readonly (string | number)[];
 
-/** What is told while a text is scanned. */
 interface ScanListener {
-  /** A number whose source is not how JavaScript would write its value: 5.0, 1e3, -0, 9007199254740993. */
+  /** A number that JavaScript would write differently: 5.0, 1e3, -0, 9007199254740993. */
   onNumber(path: JsonPath, source: string): void;
-  /** A key that stands in its object a second time. */
+  /** A key that appears a second time in its object. */
   onDuplicate(path: JsonPath): void;
 }
 
 /**
- * Finds in a valid JSON text what `JSON.parse` loses without a word: keys given twice, and numbers that change.
+ * Finds what `JSON.parse` silently loses in valid JSON: duplicate keys and the form of numbers.
  *
- * @returns false when the text is nested too deeply: then it was not scanned to its end
+ * @returns false if the scan stopped because the text is nested too deeply
  */
 export function scanJson(text: string, { onNumber, onDuplicate }: ScanListener): boolean {
   const path: (string | number)[] = [];
-  // For each open object the keys seen so far; null for an array.
+  // The keys of each open object; null for an array.
   const open: (Set<string> | null)[] = [];
   let at = 0;
   while (at < text.length) {
@@ -60,18 +59,18 @@ export function scanJson(text: string, { onNumber, onDuplicate }: ScanListener):
           const source = text.slice(at, end);
           if (String(Number(source)) !== source) onNumber(path, source);
         }
-        at = Math.max(end, at + 1); // white space and the letters of true, false and null
+        at = Math.max(end, at + 1); // whitespace, and the letters of true, false and null
       }
     }
   }
   return true;
 }
 
-/** Where the string ends that opens at `at`: its closing quote, or -1 when it has none. */
+/** Returns the index of the closing quote, or -1. */
 export function findClosingQuote(text: string, at: number) {
   const quote = text.indexOf('"', at + 1);
   if (quote < 0 || text.charCodeAt(quote - 1) !== 0x5c) return quote;
-  // Step by step: in a text of nothing but escaped quotes a search for each takes several times as long.
+  // Searching for quotes would be several times slower in a text full of escaped ones.
   for (let index = at + 1; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code === 0x22) return index;
@@ -93,17 +92,17 @@ function keyOf(text: string, at: number, end: number): string {
   return inner.includes("\\") ? JSON.parse(text.slice(at, end)) : inner;
 }
 
-/** Just behind the number that begins at `at`; `at` itself when none does. */
+/** Returns the index after the number at `at`, or `at` if there is none. */
 function findNumberEnd(text: string, at: number) {
   const first = text.charCodeAt(at);
   if (first !== 0x2d && !(first >= 0x30 && first <= 0x39)) return at;
   let index = at + 1;
-  // Digits, sign, point and exponent: in valid JSON nothing else of these can follow a number.
+  // In valid JSON, none of these characters can directly follow a number.
   while (isNumberCharacter(text.charCodeAt(index))) index++;
   return index;
 }
 
-/** JavaScript writes so many digits alone as they stand. */
+/** JavaScript preserves integers of up to this length. */
 const EXACT_DIGITS_MAX = 15;
 
 function isShortInteger(text: string, at: number, end: number) {

@@ -5,7 +5,7 @@ import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../postgres/database.ts";
 import type { Wave } from "../postgres/merge-batches.ts";
 
-/** Stores batches of one kind of records, all of them or none; returns what became of each batch. */
+/** Stores all batches or none. Returns a result for each batch. */
 export type StoreBatches<Row> = (
   db: Database,
   merchant: Merchant,
@@ -14,36 +14,34 @@ export type StoreBatches<Row> = (
   onWithdrawn: OnWithdrawn,
 ) => Promise<BatchResult[]>;
 
-/** What one statement left as it was. */
 export interface UnchangedIds {
-  /** Ids of records that did not change; null: all did. */
-  known: readonly string[] | null;
-  /** Those of them that are older than what is known. */
-  older: readonly string[];
+  /** Null if every record changed. */
+  unchangedIds: readonly string[] | null;
+  olderIds: readonly string[];
 }
 
-/** Returns what became of each batch, by what each wave left as it was. */
+/** Counts the results of each batch. */
 export function countBatchResults<Row extends { id: string }>(
   batches: readonly (readonly Row[])[],
   waves: readonly Wave<Row>[],
   unchanged: readonly UnchangedIds[],
 ): BatchResult[] {
-  const stored = batches.map(({ length }) => ({ stored: length, older: 0 }));
-  for (const [number, { known, older }] of unchanged.entries()) {
-    if (known === null || known.length === 0) continue;
-    const wave = waves[number]!;
-    const [same, behind] = [new Set(known), new Set(older)];
+  const results = batches.map(({ length }) => ({ stored: length, older: 0 }));
+  for (const [waveIndex, { unchangedIds, olderIds }] of unchanged.entries()) {
+    if (unchangedIds === null || unchangedIds.length === 0) continue;
+    const wave = waves[waveIndex]!;
+    const [unchangedSet, olderSet] = [new Set(unchangedIds), new Set(olderIds)];
     for (const [index, { id }] of wave.rows.entries()) {
-      if (!same.has(id)) continue;
-      const batch = stored[wave.batchIndexes[index]!]!;
-      batch.stored--;
-      if (behind.has(id)) batch.older++;
+      if (!unchangedSet.has(id)) continue;
+      const result = results[wave.batchIndexes[index]!]!;
+      result.stored--;
+      if (olderSet.has(id)) result.older++;
     }
   }
-  return stored;
+  return results;
 }
 
-/** Returns the ids of a wave that are not among those that changed; null: all changed. */
+/** Returns the ids that did not change, or null if all changed. */
 export function findUnchangedIds({ rows }: Wave<{ id: string }>, changed: ReadonlySet<string>) {
   return changed.size === rows.length ? null : rows.map(({ id }) => id).filter((id) => !changed.has(id));
 }

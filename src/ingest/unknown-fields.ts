@@ -2,46 +2,47 @@ import { holdsCardNumber, isCardNumber } from "../domain/card-number.ts";
 import { tooDeepError } from "./refuse-excessive-json.ts";
 import { DEPTH_MAX } from "./scan-json.ts";
 
-/** What is said of a field that Dunlin does not know. Its sender may expect that such a field is ignored. */
+/** Senders expect unknown fields to be ignored, so the message is explicit. */
 export const CARD_NUMBER_RULE =
   "must not hold a card number (13 to 19 digits that pass the Luhn check): card numbers are not accepted anywhere, not even in unknown fields";
 
-/** `place.key`. The caller's own key is shown only when it is a short word without a long number in it. */
-function formatFieldPath(place: string, key: string): string {
+/** Shows the key only if it is short and has no long number, because it may hold anything. */
+function formatFieldPath(path: string, key: string): string {
   const shown = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(key) && !/\d{6}/.test(key) ? key : "(unknown field)";
-  return place === "" ? shown : `${place}.${shown}`;
+  return path === "" ? shown : `${path}.${shown}`;
 }
 
 type PathPart = string | number;
 
-/** `place` with these keys and indexes behind it. */
-export const formatPath = (place: string, parts: readonly PathPart[]) =>
-  parts.reduce<string>((at, part) => (typeof part === "number" ? `${at}[${part}]` : formatFieldPath(at, part)), place);
+export const formatPath = (start: string, parts: readonly PathPart[]) =>
+  parts.reduce<string>(
+    (path, part) => (typeof part === "number" ? `${path}[${part}]` : formatFieldPath(path, part)),
+    start,
+  );
 
 /**
- * Calls `onCard` with the place of each field of `object` that `concerns` picks and that holds a card number, in a text, a
- * number or a key, however deep inside. Nothing else about unknown fields matters: they are ignored.
+ * Calls `onCard` with the path of each selected field that holds a card number in a text, number or key at any depth.
  *
- * @param level  how deep in the body `object` is; the body itself is at level 1
+ * @param level  depth of `object`; the body itself is at level 1
  */
 export function findCards(
   object: Record<string, unknown>,
-  place: string,
+  path: string,
   level: number,
-  concerns: (key: string) => boolean,
-  onCard: (place: string) => void,
+  isSelected: (key: string) => boolean,
+  onCard: (path: string) => void,
 ) {
   for (const key of Object.keys(object)) {
-    if (!concerns(key)) continue;
+    if (!isSelected(key)) continue;
     const found = holdsCardNumber(key, 1) ? [] : findCardPath(object[key], level + 1);
-    if (found) onCard(formatPath(place, [key, ...found.reverse()]));
+    if (found) onCard(formatPath(path, [key, ...found.reverse()]));
   }
 }
 
-/** No number below has so many digits. */
+/** Card numbers have at least 13 digits. */
 const THIRTEEN_DIGITS = 1e12;
 
-/** The keys and indexes that lead to a card number in `value`, last one first; they are named only when there is one. */
+/** Returns the path to a card number in `value`, innermost part first. */
 function findCardPath(value: unknown, level: number): PathPart[] | undefined {
   if (typeof value === "string") return holdsCardNumber(value, 1) ? [] : undefined;
   if (typeof value === "number") return value >= THIRTEEN_DIGITS && isCardNumber(String(value)) ? [] : undefined;

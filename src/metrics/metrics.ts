@@ -19,7 +19,7 @@ export interface Metrics extends DeliveryMetrics {
   /** Requests that the request log has no row of. */
   requestsUnlogged(count: number): void;
   /** A request without a good key was counted alone, because there were many. */
-  requestOfNobody(): void;
+  unauthenticatedRequest(): void;
   connectionRefused(reason: "address" | "all"): void;
   /** Cases were looked at. */
   onSteps(count: number): void;
@@ -78,7 +78,7 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
       records.inc({ kind, result: "older" }, older);
     },
     requestsUnlogged: (count) => unlogged.inc(count),
-    requestOfNobody: () => strange.inc(),
+    unauthenticatedRequest: () => strange.inc(),
     connectionRefused: (reason) => refused.inc({ reason }),
     onSteps: (count) => steps.inc(count),
     watchService: (figures) => addServiceGauges(registry, figures),

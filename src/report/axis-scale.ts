@@ -1,7 +1,6 @@
-/** 0.30000000000000004 is 0.3. */
 const roundFloatError = (value: number) => Number(value.toPrecision(12));
 
-/** Round numbers at equal steps, from at or below `low` to at or above `high`: three to nine of them. */
+/** Returns three to nine round numbers at equal steps that cover `low` to `high`. */
 export function axisTicks(low: number, high: number): number[] {
   const span = Math.max(high - low, 1e-9);
   const power = 10 ** Math.floor(Math.log10(span));
@@ -11,7 +10,7 @@ export function axisTicks(low: number, high: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, n) => roundFloatError((first + n) * step));
 }
 
-/** Where a value stands on an axis that runs from `from` at `low` to `to` at `high`, to a tenth of a pixel. */
+/** Maps `low` to `from` and `high` to `to`, rounded to a tenth of a pixel. */
 export const createAxisScale =
   (low: number, high: number, from: number, to: number) =>
   (value: number): number =>

@@ -20,11 +20,10 @@ table{min-width:0}table,tbody,tr{display:block}thead{display:none}tr{display:fle
 @media print{body{margin:0;max-width:none;font-size:11pt}.wide{overflow:visible;background:none}svg,table{min-width:0}h2{break-after:avoid}table,ul.answers li{break-inside:avoid}}
 `;
 
-/** Text inside markup. */
 export const escapeHtml = (text: string) =>
-  text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]!);
+  text.replace(/[&<>"]/g, (character) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[character]!);
 
-/** A report on one page that needs nothing else, to be read by people and printed. `lead` is text, `body` markup. */
+/** Returns a self-contained page. `lead` is text, `body` is HTML. */
 export const pageHtml = (title: string, lead: string, body: string) => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body>
@@ -34,18 +33,17 @@ ${body}
 </body></html>
 `;
 
-/** What may be wider than the page scrolls in a box of its own, by keys, too; an edge behind which there is more lies in shadow. */
+/** Wraps wide content in a box that scrolls, also with the keyboard. Shadows mark hidden content. */
 export const scrollableHtml = (kind: string, name: string, markup: string) =>
   `<div class="wide" tabindex="0" role="region" aria-label="${kind}: ${escapeHtml(name)}">${markup}</div>`;
 
-/** A table with that name. Cells are text; on a phone each stands under the name of its own column, and a row under its first cell. */
+/** Returns a table of text cells. On a phone, each cell shows the name of its column. */
 export const tableHtml = (name: string, head: readonly string[], rows: readonly (readonly string[])[]) => {
   const heads = head.map((each) => `<th>${escapeHtml(each)}</th>`).join("");
-  const cell = (words: string, n: number) => `<td data-head="${escapeHtml(head[n]!)}">${escapeHtml(words)}</td>`;
+  const cell = (text: string, n: number) => `<td data-head="${escapeHtml(head[n]!)}">${escapeHtml(text)}</td>`;
   const body = rows.map((row) => `<tr>${row.map(cell).join("")}</tr>`).join("");
   return scrollableHtml("Table", name, `<table><thead><tr>${heads}</tr></thead>\n<tbody>${body}</tbody></table>`);
 };
 
-/** Sentences as a list. */
 export const listHtml = (sentences: readonly string[]) =>
-  `<ul>${sentences.map((words) => `<li>${escapeHtml(words)}</li>`).join("")}</ul>`;
+  `<ul>${sentences.map((text) => `<li>${escapeHtml(text)}</li>`).join("")}</ul>`;

@@ -134,7 +134,7 @@ test("a rotated key works beside the next one until the moment that the command 
   assert.equal(former.expiresAt, next.formerEndsAt);
   const again = await rotate(id, "1h");
   assert.equal(again.code, 1);
-  assert.match(again.err, /was rotated already/);
+  assert.match(again.err, /was already rotated/);
   const last = JSON.parse((await rotate(next.keyId, "0")).out);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   assert.equal((await list(next.apiKey)).status, 401);

@@ -167,7 +167,7 @@ export async function startMonitoredService() {
         ports,
         pino({ level: "silent" }),
         (count) => metrics.requestsUnlogged(count),
-        () => metrics.requestOfNobody(),
+        () => metrics.unauthenticatedRequest(),
       );
       for (let n = 0; n < 50_001; n++) log.add({ ...malformedLogEntryOf("req_0", 400, "", ports.now()), merchantId });
       await log.flush();

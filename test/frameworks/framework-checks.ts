@@ -126,7 +126,7 @@ export async function checkDocumentedAnswers(app: FrameworkApp, { post }: Sender
   await refused("server_error", 500, post(good));
   await app.tell("none");
   assert.deepEqual(JSON.parse((await post(good)).body), { success: true });
-  assert.deepEqual(JSON.parse((await post(good)).body), { success: true, message: "taken before" });
+  assert.deepEqual(JSON.parse((await post(good)).body), { success: true, message: "already accepted" });
 }
 
 async function waitUntilHandled(app: FrameworkApp, count: number) {

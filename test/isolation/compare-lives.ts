@@ -88,8 +88,8 @@ async function runLife(
     },
   };
   const api = await createApi({
-    everyone,
-    walled,
+    allTenantsDb: everyone,
+    tenantDb: walled,
     owner: database.db,
     ports,
     log,
@@ -117,7 +117,7 @@ async function runLife(
       requestFinished() {},
       recordsIngested() {},
       requestsUnlogged() {},
-      requestOfNobody() {},
+      unauthenticatedRequest() {},
       connectionRefused() {},
     },
   });

@@ -7,7 +7,7 @@ type Route = (
   handler: (request: { raw: IncomingMessage }, reply: { raw: ServerResponse; hijack(): unknown }) => void,
 ) => unknown;
 
-/** What the plugin needs of Fastify 4 and 5. */
+/** The part of Fastify 4 and 5 that the plugin needs. */
 export interface FastifyScope {
   removeAllContentTypeParsers(): unknown;
   addContentTypeParser(
@@ -17,11 +17,11 @@ export interface FastifyScope {
   all: Route;
 }
 
-/** For `app.register(fastifyPlugin(receiver), { prefix: "/dunlin" })`: takes the prefix and what is below it. */
+/** For `app.register(fastifyPlugin(receiver), { prefix: "/dunlin" })`: handles the prefix and all paths below it. */
 export function fastifyPlugin(receiver: WebhookReceiver) {
   const listener = nodeListener(receiver);
   return async (scope: FastifyScope): Promise<void> => {
-    // Only in the plugin's own scope: the body is read by the receiver, as it was sent.
+    // Only in the plugin's scope: the receiver reads the original body.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
     for (const path of ["/", "/*"])

@@ -8,12 +8,11 @@ export function nodeListener(receiver: WebhookReceiver): NodeListener {
   return (request, response) => {
     readBody(request, receiver.bodyLimit)
       .then((body) => answerNode(receiver, request, response, body))
-      // A caller that went away in the middle of its body, or whose request the web has no words for (TRACE), hears nothing.
+      // No answer is possible if the client disconnected, or the web API does not support the method (TRACE).
       .catch(() => response.destroy());
   };
 }
 
-/** Answers a request whose body is known already. */
 export async function answerNode(
   receiver: WebhookReceiver,
   request: IncomingMessage,
@@ -26,7 +25,7 @@ export async function answerNode(
 export async function writeAnswer(request: IncomingMessage, response: ServerResponse, answer: Response): Promise<void> {
   const headers = Object.fromEntries(answer.headers);
   const text = await answer.text();
-  // Without the close, the rest of a body that was cut short would have to be read before the next request.
+  // Otherwise, the rest of an unread body would have to be read before the next request.
   if (!request.complete) headers.connection = "close";
   response.writeHead(answer.status, { ...headers, "content-length": Buffer.byteLength(text) });
   response.end(text);
@@ -38,26 +37,26 @@ function webRequest(request: IncomingMessage, body: Uint8Array | string): Reques
     for (const value of values) headers.append(name, value);
   const method = request.method ?? "GET";
   const path = request.url?.startsWith("/") ? request.url : "/";
-  // Only the path counts; whose host it is, the certificate has shown.
+  // Only the path matters; the certificate has authenticated the host.
   const hasBody = method !== "GET" && method !== "HEAD";
   return new Request(new URL(`https://localhost${path}`), { method, headers, ...(hasBody ? { body } : {}) });
 }
 
-/** The body, of one that is larger than `limit` the beginning, with a byte too many. */
+/** Returns the body. If it is larger than `limit`, stops after the chunk that exceeds it. */
 function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Not `for await`: leaving such a loop early destroys the socket, and with it the answer.
+  // Leaving a `for await` loop early would destroy the socket and lose the answer.
   return new Promise((resolve, reject) => {
-    const whole = () => resolve(Buffer.concat(chunks));
+    const finish = () => resolve(Buffer.concat(chunks));
     request.on("data", (chunk: Buffer) => {
       chunks.push(chunk);
       size += chunk.length;
       if (size <= limit) return;
       request.pause();
-      whole();
+      finish();
     });
-    request.on("end", whole);
+    request.on("end", finish);
     request.on("error", reject);
   });
 }

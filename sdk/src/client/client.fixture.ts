@@ -12,7 +12,7 @@ export interface ReceivedRequest {
 }
 export type AnswerRequest = (received: ReceivedRequest, response: ServerResponse, count: number) => void;
 
-/** A client of a server that answers as told; `delays` are the waits between tries, not waited for. */
+/** Creates a client of a server that gives these answers. `delays` collects the delays between attempts, without waiting. */
 export async function createTestClient(t: TestContext, answer: AnswerRequest, options: Partial<ClientOptions> = {}) {
   const requests: ReceivedRequest[] = [];
   const delays: number[] = [];
@@ -24,8 +24,8 @@ export async function createTestClient(t: TestContext, answer: AnswerRequest, op
     answer(requests.at(-1)!, response, requests.length);
   });
   const sleep = async (ms: number) => void delays.push(ms);
-  const given = { baseUrl: server.url, apiKey: "dln_live_key", ca: server.ca, sleep, jitter: () => 0 };
-  const client = createClient({ ...given, ...options });
+  const defaults = { baseUrl: server.url, apiKey: "dln_live_key", ca: server.ca, sleep, jitter: () => 0 };
+  const client = createClient({ ...defaults, ...options });
   t.after(async () => {
     client.close();
     await server.close();

@@ -4,7 +4,7 @@ import { type AnswerRequest, acceptedAnswer, createTestClient, invoice, sendJson
 import { createClient } from "./client.ts";
 import { DunlinError, type DunlinErrorKind } from "./dunlin-error.ts";
 
-test("a 429, a 500, a 503 and a cut connection are tried again with growing delays, never sooner than Retry-After", async (t) => {
+test("a 429, a 500, a 503 and a cut connection are retried with growing delays, never sooner than Retry-After", async (t) => {
   const { client, requests, delays } = await createTestClient(t, (_, response, count) => {
     if (count === 1) sendJson(response, 429, { code: 429, message: "slow down", details: [] }, { "retry-after": "7" });
     else if (count === 2) sendJson(response, 503, { code: 503, message: "later", details: [] });
@@ -17,7 +17,7 @@ test("a 429, a 500, a 503 and a cut connection are tried again with growing dela
   assert.equal(new Set(requests.map(({ body }) => body)).size, 1);
 });
 
-test("a Retry-After may be a date, is spread by chance upwards only, and one of hours is told instead of waited for", async (t) => {
+test("a Retry-After can be a date, gets jitter added, and is reported instead of waited for when it is hours", async (t) => {
   const date = "Wed, 04 Mar 2026 09:00:00 GMT";
   const { client, delays } = await createTestClient(
     t,
@@ -35,7 +35,7 @@ test("a Retry-After may be a date, is spread by chance upwards only, and one of 
   assert.deepEqual(delays, [20_125]);
 });
 
-test("tries are bounded, and the last answer is the error", async (t) => {
+test("attempts are limited, and the last answer is the error", async (t) => {
   const refuse: AnswerRequest = (_, response) =>
     sendJson(response, 503, { code: 503, message: "down", details: [] }, { "x-request-id": "req_9" });
   const { client, requests } = await createTestClient(t, refuse, { triesMax: 3 });
@@ -47,7 +47,7 @@ test("tries are bounded, and the last answer is the error", async (t) => {
   assert.equal(requests.length, 3);
 });
 
-test("a refusal is told by its kind, with the request's id and details, and not tried again", async (t) => {
+test("a refusal has its kind, request id and details, and is not retried", async (t) => {
   const details = [{ "@type": "type.googleapis.com/google.rpc.BadRequest", fieldViolations: [] }];
   let status = 0;
   const { client, requests } = await createTestClient(t, (_, response) =>
@@ -66,26 +66,26 @@ test("a refusal is told by its kind, with the request's id and details, and not 
   assert.equal(requests.length, kinds.length);
 });
 
-test("an endless silence ends at the time-out and is no answer", async (t) => {
+test("a server that never answers causes a timeout", async (t) => {
   const { client, requests } = await createTestClient(t, () => {}, { triesMax: 2, timeoutMs: 1000 });
   await assert.rejects(client.recoveryActions.page(), { name: "DunlinError", code: 0, kind: "no_answer" });
   assert.equal(requests.length, 2);
 });
 
-test("an abort cuts a request off, ends a wait between tries, and rejects with its reason", async (t) => {
-  const leaving = new AbortController();
-  const silent = await createTestClient(t, () => leaving.abort(new Error("gone")));
-  await assert.rejects(silent.client.recoveryActions.page({}, leaving), /gone/);
+test("an abort cuts off a request, ends a delay, and rejects with its reason", async (t) => {
+  const sendAbort = new AbortController();
+  const silent = await createTestClient(t, () => sendAbort.abort(new Error("gone")));
+  await assert.rejects(silent.client.recoveryActions.page({}, sendAbort), /gone/);
   assert.equal(silent.requests.length, 1);
-  const stopping = new AbortController();
+  const waitAbort = new AbortController();
   const busy = await createTestClient(t, (_, response) => {
     sendJson(response, 503, { code: 503, message: "later", details: [] }, { "retry-after": "60" });
-    setTimeout(() => stopping.abort(new Error("enough")), 20);
+    setTimeout(() => waitAbort.abort(new Error("enough")), 20);
   });
   const real = createClient({ baseUrl: busy.server.url, apiKey: "k", ca: busy.server.ca });
   t.after(() => real.close());
-  await assert.rejects(real.recoveryActions.page({}, stopping), /enough/);
-  await assert.rejects(real.recoveryActions.page({}, stopping), /enough/);
+  await assert.rejects(real.recoveryActions.page({}, waitAbort), /enough/);
+  await assert.rejects(real.recoveryActions.page({}, waitAbort), /enough/);
   assert.equal(busy.requests.length, 1);
 });
 
@@ -125,13 +125,13 @@ test("a list that is left early reads no further page", async (t) => {
   assert.equal(requests.length, 1);
 });
 
-test("a certificate of an unknown authority is not trusted", async (t) => {
+test("a certificate of an unknown CA is not trusted", async (t) => {
   const { server } = await createTestClient(t, acceptedAnswer);
-  const stranger = createClient({ baseUrl: server.url, apiKey: "k", triesMax: 1 });
-  await assert.rejects(stranger.recoveryActions.page(), /self-signed certificate/);
+  const untrusting = createClient({ baseUrl: server.url, apiKey: "k", triesMax: 1 });
+  await assert.rejects(untrusting.recoveryActions.page(), /self-signed certificate/);
 });
 
-test("only https addresses, keys and counts are taken", () => {
+test("an invalid address, key or count is refused", () => {
   const good = { baseUrl: "https://localhost", apiKey: "k" };
   const unset = process.env.DUNLIN_NO_SUCH_SETTING as string;
   for (const wrong of [
@@ -146,7 +146,7 @@ test("only https addresses, keys and counts are taken", () => {
     assert.throws(() => createClient({ ...good, ...wrong }), TypeError, JSON.stringify(wrong));
 });
 
-test("a request is repeated for five minutes, or as long as is asked for", async (t) => {
+test("a request is retried for five minutes, or for the configured time", async (t) => {
   const down: AnswerRequest = (_, response) => sendJson(response, 503, { code: 503, message: "down", details: [] });
   const { client, requests, delays } = await createTestClient(t, down);
   await assert.rejects(client.ingest.invoices([invoice(1)]), { code: 503 });
@@ -161,7 +161,7 @@ test("a request is repeated for five minutes, or as long as is asked for", async
   assert.equal(once.requests.length, 1);
 });
 
-test("of several addresses the next one is asked when one fails or does not answer, and the one that answered stays", async (t) => {
+test("the next address is used when one fails or does not answer, and the one that answered is kept", async (t) => {
   const [first, second] = [
     await createTestClient(t, (_, response, count) => {
       if (count === 1) sendJson(response, 503, { code: 503, message: "restarts", details: [] });
@@ -173,19 +173,19 @@ test("of several addresses the next one is asked when one fails or does not answ
     }),
   ];
   const sleep = async () => {};
-  // The authority of both: each server has its own.
+  // The CA of both servers: each certificate is self-signed.
   const ca = [first.server.ca, second.server.ca].join("\n");
   const client = createClient({ baseUrl: [first.server.url, second.server.url], apiKey: "k", ca, sleep });
   t.after(() => client.close());
   for (let n = 0; n < 3; n++) await client.ingest.invoices([invoice(n)]);
   assert.deepEqual([first.requests.length, second.requests.length], [1, 4]);
-  const gone = createClient({ baseUrl: ["https://127.0.0.1:1", second.server.url], apiKey: "k", ca, sleep });
-  t.after(() => gone.close());
-  await gone.ingest.invoices([invoice(9)]);
+  const failover = createClient({ baseUrl: ["https://127.0.0.1:1", second.server.url], apiKey: "k", ca, sleep });
+  t.after(() => failover.close());
+  await failover.ingest.invoices([invoice(9)]);
   assert.equal(second.requests.length, 5);
 });
 
-test("addresses and times that mean nothing are refused", () => {
+test("invalid addresses and times are refused", () => {
   for (const options of [
     { baseUrl: [] },
     { baseUrl: ["https://a.example", "http://b.example"] },

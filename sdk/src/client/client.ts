@@ -4,24 +4,24 @@ import { createRequest, type RequestOptions } from "./request.ts";
 import { httpsTransport, type Transport } from "./transport.ts";
 
 export interface ClientOptions extends RequestOptions {
-  /** PEM of the authority that signed Dunlin's certificate, when it is not a public one. */
+  /** PEM of the CA that signed Dunlin's certificate, if it is not a public one. */
   ca?: string | Buffer | undefined;
-  /** Another way to send requests; `ca` is not used then. */
+  /** Replaces the HTTPS transport; `ca` is ignored then. */
   transport?: Transport;
 }
 
 /**
- * Dunlin's API. Requests keep to the limits over all calls of one client, are repeated on 429, 5xx and when there is no
- * answer, and end in a `DunlinError` or, when a signal was aborted, in its reason.
+ * A client of Dunlin's API. The limits apply to all calls of a client. Requests are retried on 429, 5xx and if there is no answer.
+ * They reject with a `DunlinError`, or with the reason of an aborted signal.
  */
 export interface Client {
   ingest: Ingest;
   recoveryActions: RecoveryActions;
-  /** Lets idle connections go. */
+  /** Closes idle connections. */
   close(): void;
 }
 
-/** @throws TypeError when `baseUrl` is not https, or another option is nothing that can be meant */
+/** @throws TypeError if `baseUrl` is not https, or another option is invalid */
 export function createClient(options: ClientOptions): Client {
   const transport = options.transport ?? httpsTransport({ ca: options.ca, connectionsMax: options.inFlightMax ?? 5 });
   const request = createRequest(options, transport);

@@ -1,16 +1,15 @@
-/** What kind of failure it is, to be switched on. */
 export type DunlinErrorKind =
-  /** 400, 413, 415 and the other 4xx: the request is wrong, and stays wrong. */
+  /** 400, 413, 415 and other 4xx: the request is wrong, and repeating it does not help. */
   | "invalid_request"
   /** 401: the key is missing, mistyped, expired or revoked. */
   | "unauthorized"
   /** 403: the key lacks the permission. */
   | "forbidden"
-  /** 429, still so after all tries. */
+  /** 429 on every attempt. */
   | "rate_limit_exceeded"
-  /** 5xx, still so after all tries, or an answer that is not Dunlin's. */
+  /** 5xx on every attempt, or an answer that is not Dunlin's. */
   | "server_error"
-  /** No answer: no connection, a certificate that is not trusted, a time-out. `cause` says why. */
+  /** No connection, an untrusted certificate or a timeout. See `cause`. */
   | "no_answer";
 
 interface DunlinErrorDetails {
@@ -20,19 +19,22 @@ interface DunlinErrorDetails {
   cause?: unknown;
 }
 
-/** A request that Dunlin refused, or that got no good answer although it was repeated. */
+/** A request that Dunlin refused, or that still failed after all attempts. */
 export class DunlinError extends Error {
   override readonly name = "DunlinError";
   readonly kind: DunlinErrorKind;
-  /** The HTTP status; 0 when there was no answer at all. */
+  /** The HTTP status; 0 if there was no answer. */
   readonly code: number;
-  /** Names the request in Dunlin's logs; absent when there was no answer. */
+  /** The id of the request in Dunlin's log; undefined if there was no answer. */
   readonly requestId: string | undefined;
-  /** As Dunlin sent it: empty for ingest; for the list field violations, or the reason for programs. */
+  /** As sent by Dunlin: empty for ingest; field violations or a reason for the list. */
   readonly details: readonly unknown[];
-  /** How long the answer asked to wait; 0 when it did not say. */
+  /** How long Dunlin asked to wait, or 0. */
   readonly retryAfterMs: number;
-  /** Of an ingest: where in the iterable the failed batch began, so `invoices[3]` in the message is record `firstRecord` + 3. */
+  /**
+   * For an ingest: the index in the iterable at which the failed batch started. `invoices[3]` in the message is record
+   * `firstRecord` + 3.
+   */
   firstRecord: number | undefined = undefined;
 
   constructor(code: number, message: string, { requestId, details, retryAfterMs, cause }: DunlinErrorDetails = {}) {

@@ -8,7 +8,7 @@ import type { Invoice } from "./records.ts";
 
 const sent = (requests: { body: string }[]) => requests.map(({ body }) => JSON.parse(body).invoices as Invoice[]);
 
-test("records of any iterable are sent in batches of 100, each with the key, and each batch is told", async (t) => {
+test("records of any iterable are sent in batches of 100 with the key, and each batch is reported", async (t) => {
   const { client, requests } = await createTestClient(t, acceptedAnswer, { inFlightMax: 1 });
   async function* live() {
     yield* invoices(250);
@@ -28,7 +28,7 @@ test("records of any iterable are sent in batches of 100, each with the key, and
   assert.ok(requests.every(({ method, url }) => method === "POST" && url === "/ingest/v1/invoices"));
 });
 
-test("records of each kind go to the address of their kind, under its name", async (t) => {
+test("records of each kind are sent to their own path under their own name", async (t) => {
   const { client, requests } = await createTestClient(t, acceptedAnswer);
   const { id: _, state: __, ...common } = invoice(1);
   const subscription = { id: "sub_1", state: "SUBSCRIPTION_STATE_ACTIVE", ...common } as const;
@@ -46,13 +46,13 @@ test("records of each kind go to the address of their kind, under its name", asy
   );
 });
 
-test("no records are no request", async (t) => {
+test("no request is sent when there are no records", async (t) => {
   const { client, requests } = await createTestClient(t, acceptedAnswer);
   assert.deepEqual(await client.ingest.transactions([]), { records: 0, requests: 0 });
   assert.equal(requests.length, 0);
 });
 
-test("at most five batches are under way, over all calls, and the iterable is read no faster", async (t) => {
+test("at most five batches of all calls are in flight, and the iterable is read no faster", async (t) => {
   const open: ServerResponse[] = [];
   let most = 0;
   const { client } = await createTestClient(t, (_, response) => {
@@ -73,7 +73,7 @@ test("at most five batches are under way, over all calls, and the iterable is re
   assert.equal(most, 5);
 });
 
-test("a refusal says where its batch began, ends the reading, and no later batch is sent", async (t) => {
+test("a refusal reports where its batch started, stops the reading, and no later batch is sent", async (t) => {
   const message = "invoices[3].amount must be an integer";
   const { client, requests } = await createTestClient(
     t,
@@ -101,20 +101,20 @@ test("a refusal says where its batch began, ends the reading, and no later batch
   assert.ok(closed);
 });
 
-test("an abort ends it at once, also when the source is silent", async (t) => {
+test("an abort ends the push at once, even while the source is silent", async (t) => {
   const { client, requests } = await createTestClient(t, acceptedAnswer);
   async function* silent() {
     yield* invoices(100);
     await new Promise(() => {});
   }
-  const stopping = new AbortController();
-  const ingested = client.ingest.invoices(silent(), { signal: stopping.signal, onBatch: () => stopping.abort() });
+  const controller = new AbortController();
+  const ingested = client.ingest.invoices(silent(), { signal: controller.signal, onBatch: () => controller.abort() });
   await assert.rejects(ingested, { name: "AbortError" });
-  await assert.rejects(client.ingest.invoices(invoices(1), { signal: stopping.signal }), { name: "AbortError" });
+  await assert.rejects(client.ingest.invoices(invoices(1), { signal: controller.signal }), { name: "AbortError" });
   assert.equal(requests.length, 1);
 });
 
-test("an error of the source is the caller's own", async (t) => {
+test("an error of the source reaches the caller", async (t) => {
   const { client } = await createTestClient(t, acceptedAnswer);
   async function* broken() {
     yield invoice(1);
@@ -123,7 +123,7 @@ test("an error of the source is the caller's own", async (t) => {
   await assert.rejects(client.ingest.invoices(broken()), RangeError);
 });
 
-test("an error of onBatch is the caller's own, as it was thrown", async (t) => {
+test("an error of onBatch reaches the caller unchanged", async (t) => {
   const { client } = await createTestClient(t, acceptedAnswer);
   const thrown = new RangeError("disk full");
   const onBatch = () => {
@@ -131,10 +131,10 @@ test("an error of onBatch is the caller's own, as it was thrown", async (t) => {
   };
   const error: unknown = await client.ingest.invoices(invoices(1), { onBatch }).catch((each: unknown) => each);
   assert.equal(error, thrown);
-  assert.ok(!("firstRecord" in thrown), "only a refusal says where its batch began");
+  assert.ok(!("firstRecord" in thrown), "only a refusal reports where its batch started");
 });
 
-test("a signal that outlives its calls keeps nothing of them", async (t) => {
+test("a long-lived signal keeps no listeners of finished calls", async (t) => {
   const { client } = await createTestClient(t, acceptedAnswer, { inFlightMax: 1 });
   const { signal } = new AbortController();
   await client.ingest.invoices(invoices(250), { signal });

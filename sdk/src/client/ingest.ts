@@ -5,15 +5,15 @@ import type { Request } from "./request.ts";
 export type Records<T> = Iterable<T> | AsyncIterable<T>;
 
 export interface IngestOptions {
-  /** Ends it: what is on its way is cut off and may have been stored. */
+  /** Aborts the push. Requests in flight are cut off, and their records may have been stored. */
   signal?: AbortSignal | undefined;
-  /** Called for each batch that is stored, not always in order. */
+  /** Called for each stored batch, not always in order. */
   onBatch?(batch: IngestedBatch): void;
 }
 
 export interface IngestedBatch {
   requestId: string;
-  /** Where in the iterable it began. */
+  /** The index in the iterable at which the batch started. */
   firstRecord: number;
   records: number;
 }
@@ -26,9 +26,9 @@ export interface Ingested {
 /**
  * Pushes records in batches, several at once.
  *
- * An iterable is read as fast as Dunlin takes its records, so a million of them need no more memory than a few batches.
- * Everything may be pushed again at any time: of two copies of a record the one with the newer `updatedAt` stays. After a
- * failure no further batch is begun; those before it are stored, and those that were under way mostly are too.
+ * An iterable is read only as fast as Dunlin accepts its records, so memory stays constant. You can push everything again at any
+ * time: the version with the newer `updatedAt` wins. After a failure, no further batch is started. Earlier batches are stored;
+ * those in flight may be too.
  */
 export interface Ingest {
   subscriptions(records: Records<Subscription>, options?: IngestOptions): Promise<Ingested>;
@@ -36,15 +36,14 @@ export interface Ingest {
   transactions(records: Records<Transaction>, options?: IngestOptions): Promise<Ingested>;
 }
 
-/** Dunlin takes 200 at once but promises only 100. */
+/** Dunlin accepts 200, but guarantees only 100. */
 const BATCH_SIZE = 100;
 
-/** @param inFlightMax  batches under way at once */
 export function createIngest(request: Request, inFlightMax: number): Ingest {
   const ingest =
-    (plural: string) =>
+    (kindName: string) =>
     (records: Records<unknown>, options: IngestOptions = {}) =>
-      rejectWhenAborted(options.signal, pushAll(request, inFlightMax, plural, records, options));
+      rejectWhenAborted(options.signal, pushAll(request, inFlightMax, kindName, records, options));
   return {
     subscriptions: ingest("subscriptions"),
     invoices: ingest("invoices"),
@@ -55,20 +54,20 @@ export function createIngest(request: Request, inFlightMax: number): Ingest {
 async function pushAll(
   request: Request,
   inFlightMax: number,
-  plural: string,
+  kindName: string,
   records: Records<unknown>,
   { signal, onBatch }: IngestOptions,
 ): Promise<Ingested> {
-  const done: Ingested = { records: 0, requests: 0 };
-  const underWay = new Set<Promise<void>>();
+  const result: Ingested = { records: 0, requests: 0 };
+  const inFlight = new Set<Promise<void>>();
   let failure: { error: unknown } | undefined;
 
   async function push(batch: unknown[], firstRecord: number) {
     try {
-      const path = `/ingest/v1/${plural}`;
-      const reply = await request("POST", path, JSON.stringify({ [plural]: batch }), signal);
-      done.records += batch.length;
-      done.requests++;
+      const path = `/ingest/v1/${kindName}`;
+      const reply = await request("POST", path, JSON.stringify({ [kindName]: batch }), signal);
+      result.records += batch.length;
+      result.requests++;
       onBatch?.({ requestId: (reply as unknown as IngestReply).requestId, firstRecord, records: batch.length });
     } catch (error) {
       if (error instanceof DunlinError) error.firstRecord = firstRecord;
@@ -80,17 +79,17 @@ async function pushAll(
   try {
     for await (const batch of batchesOf(records)) {
       signal?.throwIfAborted();
-      const pushing: Promise<void> = push(batch, firstRecord).finally(() => underWay.delete(pushing));
-      underWay.add(pushing);
+      const pushing: Promise<void> = push(batch, firstRecord).finally(() => inFlight.delete(pushing));
+      inFlight.add(pushing);
       firstRecord += batch.length;
-      if (underWay.size >= inFlightMax) await Promise.race(underWay);
+      if (inFlight.size >= inFlightMax) await Promise.race(inFlight);
       if (failure) break;
     }
   } finally {
-    await Promise.all(underWay);
+    await Promise.all(inFlight);
   }
   if (failure) throw failure.error;
-  return done;
+  return result;
 }
 
 async function* batchesOf(records: Records<unknown>): AsyncGenerator<unknown[], void, undefined> {
@@ -103,7 +102,7 @@ async function* batchesOf(records: Records<unknown>): AsyncGenerator<unknown[], 
       batch = [];
     }
   } else {
-    // Not by the loop above, which would wait a turn for each record.
+    // Faster than `for await`, which would yield for each record.
     for (const record of records) {
       batch.push(record);
       if (batch.length < BATCH_SIZE) continue;
@@ -114,7 +113,7 @@ async function* batchesOf(records: Records<unknown>): AsyncGenerator<unknown[], 
   if (batch.length > 0) yield batch;
 }
 
-/** The work's result, or at once the signal's reason: the source of the records may never give another one. */
+/** Rejects with the signal's reason at once, because the source of the records may never yield again. */
 async function rejectWhenAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
   if (!signal) return work;
   let abort = () => {};

@@ -1,6 +1,6 @@
-// Written by generate-records.ts from openapi.json. Moments are ISO 8601 in UTC.
+// Generated from openapi.json by generate-records.ts. Timestamps are ISO 8601 in UTC.
 
-/** A subscription, as your billing system knows it. */
+/** A subscription in your billing system. */
 export interface Subscription {
   /** Your id of the subscription. */
   id: string;
@@ -15,25 +15,25 @@ export interface Subscription {
     | "SUBSCRIPTION_STATE_EXPIRED";
   /** Your id of the customer. */
   customerId: string;
-  /** Name of the business entity of yours that bills. */
+  /** The name of your business entity that bills. */
   businessEntity?: string | null;
   /** Your id of the plan. */
   planId?: string | null;
   /** In the currency's minor unit: 4900 is 49.00 EUR, and 4900 JPY. */
   amount: number;
-  /** ISO 4217 code. One that ISO 4217 does not know is taken, and flagged in the log. */
+  /** ISO 4217 code. A code that is not in ISO 4217 is accepted and logged. */
   currency: string;
-  /** When your billing system made it. */
+  /** When your billing system created it. */
   createdAt: string;
-  /** When it last changed; createdAt if absent. Of two copies of one id the newer one stays. */
+  /** When it last changed; createdAt if absent. The newer of two versions of an id wins. */
   updatedAt?: string | null;
   /** When it became active. */
   activatedAt?: string | null;
-  /** When it was canceled; of a canceled one. */
+  /** When it was canceled. */
   canceledAt?: string | null;
   /** When it ends, if it does. */
   expiresAt?: string | null;
-  /** How many units make one billing period. */
+  /** The length of a billing period, in billingPeriodUnit. */
   billingPeriod?: number | null;
   /** The unit of billingPeriod. */
   billingPeriodUnit?:
@@ -44,11 +44,11 @@ export interface Subscription {
     | null;
 }
 
-/** An invoice, as your billing system knows it. */
+/** An invoice in your billing system. */
 export interface Invoice {
   /** Your id of the invoice. */
   id: string;
-  /** UNPAID and PARTIALLY_PAID are in recovery; every other state stops it. */
+  /** An invoice in UNPAID or PARTIALLY_PAID is in recovery. Every other state stops recovery. */
   state:
     | "INVOICE_STATE_PAID"
     | "INVOICE_STATE_UNPAID"
@@ -59,27 +59,27 @@ export interface Invoice {
     | "INVOICE_STATE_REFUNDED";
   /** Your id of the customer. */
   customerId: string;
-  /** The subscription that it belongs to; absent for a one-off invoice. It may be pushed later. */
+  /** The subscription of the invoice; absent for a one-off invoice. You can push the subscription later. */
   subscriptionId?: string | null;
-  /** Name of the business entity of yours that bills. */
+  /** The name of your business entity that bills. */
   businessEntity?: string | null;
-  /** In the currency's minor unit: 4900 is 49.00 EUR, and 4900 JPY. The total, also when a part is paid. */
+  /** In the currency's minor unit: 4900 is 49.00 EUR, and 4900 JPY. The total, even if a part is paid. */
   amount: number;
-  /** What is left to pay, in minor units, from 0 to amount. Without it, the payments that you pushed are taken off the amount. If a version in PARTIALLY_PAID has a smaller amount than the one before, that amount is what is left. */
+  /** The amount that is left to pay, in minor units, from 0 to amount. If it is absent, Dunlin subtracts the payments that you pushed from amount. If a version in PARTIALLY_PAID has a smaller amount than the previous version, Dunlin treats that amount as the amount due. */
   amountDue?: number | null;
-  /** ISO 4217 code. One that ISO 4217 does not know is taken, and flagged in the log. */
+  /** ISO 4217 code. A code that is not in ISO 4217 is accepted and logged. */
   currency: string;
-  /** When your billing system made it. */
+  /** When your billing system created it. */
   createdAt: string;
-  /** When it last changed; createdAt if absent. Of two copies of one id the newer one stays. */
+  /** When it last changed; createdAt if absent. The newer of two versions of an id wins. */
   updatedAt?: string | null;
 }
 
-/** One payment attempt, whoever made it. */
+/** One payment attempt, by any initiator. */
 export interface Transaction {
   /** Your id of the payment attempt. */
   id: string;
-  /** How the attempt stands. */
+  /** The state of the attempt. */
   state:
     | "TRANSACTION_STATE_PAID"
     | "TRANSACTION_STATE_FAILED"
@@ -87,47 +87,47 @@ export interface Transaction {
     | "TRANSACTION_STATE_VOIDED"
     | "TRANSACTION_STATE_REFUNDED"
     | "TRANSACTION_STATE_DISPUTED";
-  /** The invoice that was tried to be paid. It may be pushed later. */
+  /** The invoice that the attempt was made for. You can push the invoice later. */
   invoiceId: string;
   /** In the currency's minor unit: 4900 is 49.00 EUR, and 4900 JPY. */
   amount: number;
-  /** ISO 4217 code. One that ISO 4217 does not know is taken, and flagged in the log. */
+  /** ISO 4217 code. A code that is not in ISO 4217 is accepted and logged. */
   currency: string;
   /** When the attempt was made. */
   createdAt: string;
-  /** When it last changed; createdAt if absent. Of two copies of one id the newer one stays. */
+  /** When it last changed; createdAt if absent. The newer of two versions of an id wins. */
   updatedAt?: string | null;
   /** Your id of the customer. */
   customerId?: string | null;
   /** Your id of the subscription. */
   subscriptionId?: string | null;
-  /** Name of the business entity of yours that bills. */
+  /** The name of your business entity that bills. */
   businessEntity?: string | null;
-  /** The id of the recovery action, which is that of its event, if this attempt carries one out. */
+  /** The id of the recovery action that this attempt carries out, if any. It is the id of the action's event. */
   recoveryActionId?: string | null;
-  /** Lower case and open: card, sepa_debit, ach_debit, bacs_debit, paypal, other. Bank debits go by their scheme's rules under their gateway's name too, such as us_bank_account. */
+  /** A lower-case word, such as card, sepa_debit, ach_debit, bacs_debit, paypal or other. Other words are accepted. Dunlin also recognizes gateway names of bank debits, such as us_bank_account, and applies the rules of their scheme. */
   paymentMethodType?: string | null;
-  /** Your id of the payment method. A new one says that the customer changed it. */
+  /** Your id of the payment method. A new id means that the customer changed the payment method. */
   paymentMethodId?: string | null;
   /** Your id of the gateway account. */
   paymentGatewayId?: string | null;
-  /** The gateway's name. Dunlin reads error codes that are numbers by it: those of Adyen, Braintree, Checkout.com, NMI, CyberSource and Authorize.Net. */
+  /** The gateway's name. Dunlin needs it to interpret numeric error codes of Adyen, Braintree, Checkout.com, NMI, CyberSource and Authorize.Net. */
   paymentGatewayName?: string | null;
-  /** The kind of gateway, as your billing system calls it. */
+  /** The type of gateway, as your billing system calls it. */
   paymentGatewayType?: string | null;
-  /** The gateway's own status. With Stripe's not_sent_to_network a failed attempt uses up no limit of a network. */
+  /** The gateway's own status. A failed attempt with Stripe's not_sent_to_network does not count toward network limits. */
   paymentGatewayStatus?: string | null;
   /** The gateway's id of the attempt. */
   paymentGatewayTransactionId?: string | null;
-  /** The gateway's error code. With it, the moment of the next try is chosen better. */
+  /** The gateway's error code. It helps Dunlin choose the time of the next retry. */
   paymentGatewayErrorCode?: string | null;
-  /** The gateway's error text. It may have lines. */
+  /** The gateway's error message. It can have several lines. */
   paymentGatewayErrorMessage?: string | null;
   /** The card network's response code, such as 51, or a bank's return code, such as R01 or AM04. */
   networkDeclineCode?: string | null;
   /** The network's advice to merchants, such as 03. */
   networkAdviceCode?: string | null;
-  /** The kind of decline as your billing system sees it, with the prefix DECLINE_CATEGORY_. */
+  /** Your billing system's category of the decline, with the prefix DECLINE_CATEGORY_. */
   declineCategory?: string | null;
   /** The card's network. */
   cardBrand?: string | null;
@@ -135,13 +135,13 @@ export interface Transaction {
   cardBin?: string | null;
   /** The last four digits of the card number. */
   cardLast4?: string | null;
-  /** The same for the same card, whoever uses it. A new one says that the customer changed the card. */
+  /** Equal for the same card, also across customers. A new fingerprint means that the customer changed the card. */
   cardFingerprint?: string | null;
-  /** Where the card was issued: ISO 3166 alpha-2. */
+  /** The country in which the card was issued: ISO 3166 alpha-2. */
   cardCountry?: string | null;
   /** The bank that issued the card. */
   cardIssuer?: string | null;
-  /** What the card draws on. Deferred debit cards are CARD_FUNDING_CHARGE. CARD_FUNDING_UNKNOWN is the same as absent. */
+  /** The card's funding type. Deferred debit cards are CARD_FUNDING_CHARGE. CARD_FUNDING_UNKNOWN means the same as absent. */
   cardFunding?:
     | "CARD_FUNDING_CREDIT"
     | "CARD_FUNDING_DEBIT"
@@ -153,31 +153,31 @@ export interface Transaction {
   cardExpiryMonth?: number | null;
   /** The year in which the card expires. */
   cardExpiryYear?: number | null;
-  /** The customer's time zone as IANA names it, such as Europe/Berlin. */
+  /** The customer's IANA time zone, such as Europe/Berlin. */
   customerTimezone?: string | null;
-  /** Who made the attempt. */
+  /** Who or what started the attempt. */
   initiator?:
     | "TRANSACTION_INITIATOR_BILLING_SYSTEM"
     | "TRANSACTION_INITIATOR_RECOVERY_ACTION"
     | "TRANSACTION_INITIATOR_CUSTOMER"
     | "TRANSACTION_INITIATOR_MERCHANT_MANUAL"
     | null;
-  /** The number of this attempt on the invoice, as you count them. */
+  /** The number of this attempt on the invoice, by your count. */
   attemptNumber?: number | null;
   /** Whether the attempt used a network token. */
   networkToken?: boolean | null;
 }
 
 export interface IngestReply {
-  /** Names this request: quote it when you ask about it. */
+  /** The id of this request. Quote it in support requests. */
   requestId: string;
 }
 
-/** A refusal or a fault. */
+/** An error. */
 export interface ErrorReply {
   /** The HTTP status. */
   code: number;
-  /** What is wrong, for people; not for programs to take apart. Of a batch up to 20 problems, joined by semicolons, and how many more there are. */
+  /** The problem, for people. Programs should not parse it. For a batch, it lists up to 20 problems, joined by semicolons, and the number of further ones. */
   message: string;
   /** Empty. */
   details: Record<string, unknown>[];

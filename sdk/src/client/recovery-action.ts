@@ -1,8 +1,8 @@
-// Written by generate-records.ts from openapi.json. Moments are ISO 8601 in UTC.
+// Generated from openapi.json by generate-records.ts. Timestamps are ISO 8601 in UTC.
 
-/** One planned, sent or settled step to recover an invoice. What is not known is left out. */
+/** A planned, sent or settled step to recover an invoice. Unknown values are omitted. */
 export interface RecoveryAction {
-  /** The same as the id of its event; name it as recoveryActionId when you push the attempt. */
+  /** The id of its event too. Send it as recoveryActionId when you push the attempt. */
   id: string;
   /** Your id of the subscription; absent for a one-off invoice. */
   subscriptionId?: string;
@@ -10,19 +10,19 @@ export interface RecoveryAction {
   invoiceId: string;
   /** Your id of the customer. */
   customerId: string;
-  /** Your id of the payment attempt that carried the action out. */
+  /** Your id of the payment attempt that carried out the action. */
   transactionId?: string;
-  /** What was charged: `card`, `sepa_debit` and so on. */
+  /** The type of payment method that was charged, such as `card` or `sepa_debit`. */
   paymentMethodType?: string;
-  /** Where the card was issued: ISO 3166 alpha-2. */
+  /** The country in which the card was issued: ISO 3166 alpha-2. */
   cardCountry?: string;
   /** ISO 4217 code. */
   currency: string;
-  /** What was owed on the invoice when the action was planned last, in minor units of the currency. */
+  /** The amount due on the invoice when the action was last planned, in minor units of the currency. */
   amountDue?: number;
-  /** What is asked for. */
+  /** The requested action. */
   type: "RECOVERY_ACTION_TYPE_RETRY" | "RECOVERY_ACTION_TYPE_CARD_CHANGE";
-  /** How it stands. */
+  /** The current status. */
   status:
     | "RECOVERY_ACTION_STATUS_SCHEDULED"
     | "RECOVERY_ACTION_STATUS_SENT"
@@ -31,11 +31,11 @@ export interface RecoveryAction {
     | "RECOVERY_ACTION_STATUS_EXPIRED"
     | "RECOVERY_ACTION_STATUS_CANCELED"
     | "RECOVERY_ACTION_STATUS_DELIVERY_FAILED";
-  /** Where the invoice came from. `INTEGRATION_TYPE_CUSTOM`: by this API. */
+  /** The source of the invoice. `INTEGRATION_TYPE_CUSTOM`: this API. */
   integrationType: string;
   /** When it was planned. */
   createdAt: string;
-  /** When its outcome was recorded; of SUCCEEDED and FAILED. */
+  /** When its outcome was recorded. Only in status SUCCEEDED or FAILED. */
   executedAt?: string;
   /** When it last changed. */
   updatedAt: string;
@@ -43,65 +43,65 @@ export interface RecoveryAction {
   actionSuggestion?: "ACTION_SUGGESTION_UNSPECIFIED" | "ACTION_SUGGESTION_RETRY" | "ACTION_SUGGESTION_CARD_CHANGE";
   /** The best time for it. An addition to the interface. */
   idealRetryTime?: string;
-  /** The moment of the attempt itself. An addition to the interface. */
+  /** When the payment attempt was made. An addition to the interface. */
   attemptedAt?: string;
-  /** Why, in sentences, most important first. An addition to the interface. */
+  /** The reasons, as sentences, most important first. An addition to the interface. */
   reasons?: string[];
 }
 
 export interface RecoveryActionPage {
-  /** In the order that was asked for. */
+  /** The actions, in the requested order. */
   recoveryActions: RecoveryAction[];
-  /** For the page after this one; empty on the last. */
+  /** The token for the next page; empty on the last page. */
   nextPageToken: string;
-  /** How many actions there are on all pages, counted on the first. */
+  /** The number of actions on all pages, counted for the first page. */
   totalSize: number;
 }
 
-/** A refusal or a fault. */
+/** An error. */
 export interface ListErrorReply {
   /** The HTTP status. */
   code: number;
-  /** What is wrong, for people; not for programs to take apart. Of a batch up to 20 problems, joined by semicolons, and how many more there are. */
+  /** The problem, for people. Programs should not parse it. For a batch, it lists up to 20 problems, joined by semicolons, and the number of further ones. */
   message: string;
-  /** What is at fault. */
+  /** The parameter at fault. */
   details: {
     /** The kind of detail. */
     "@type": "type.googleapis.com/google.rpc.BadRequest";
-    /** The parameter at fault; empty when it is not one of them. */
+    /** The parameter at fault; empty if no parameter is. */
     fieldViolations: {
       /** The parameter. */
       field: string;
-      /** What is wrong. */
+      /** The problem. */
       description: string;
     }[];
   }[];
 }
 
-/** A refusal or a fault. */
+/** An error. */
 export interface ListOtherErrorReply {
   /** The HTTP status. */
   code: number;
-  /** What is wrong, for people; not for programs to take apart. Of a batch up to 20 problems, joined by semicolons, and how many more there are. */
+  /** The problem, for people. Programs should not parse it. For a batch, it lists up to 20 problems, joined by semicolons, and the number of further ones. */
   message: string;
-  /** Why. */
+  /** The reason. */
   details: {
     /** The kind of detail. */
     "@type": "type.googleapis.com/google.rpc.ErrorInfo";
-    /** Why, for programs. */
+    /** The reason, for programs. */
     reason: string;
-    /** Whose reasons they are. */
+    /** The domain of the reason. */
     domain: "dunlin";
   }[];
 }
 
-/** The query of the list. Ascending by `executed_at` or `created_at` misses and doubles nothing. */
+/** The query of the list. An ascending walk by `executed_at` or `created_at` has no gaps and no duplicates. */
 export interface ListParams {
-  /** Only actions of this subscription; your id. */
+  /** Only actions for this subscription; your id. */
   subscriptionId?: string;
-  /** Only actions of this invoice; your id. */
+  /** Only actions for this invoice; your id. */
   invoiceId?: string;
-  /** Only actions of this customer; your id. */
+  /** Only actions for this customer; your id. */
   customerId?: string;
   /** Only the action that this payment attempt carried out; your id. An addition to the interface. */
   transactionId?: string;
@@ -120,16 +120,16 @@ export interface ListParams {
     | "RECOVERY_ACTION_STATUS_EXPIRED"
     | "RECOVERY_ACTION_STATUS_CANCELED"
     | "RECOVERY_ACTION_STATUS_DELIVERY_FAILED";
-  /** Only actions executed at this moment or later. */
+  /** Only actions executed at this time or later. */
   executedAfter?: string;
-  /** Only actions executed at this moment or earlier. */
+  /** Only actions executed at this time or earlier. */
   executedBefore?: string;
-  /** What the list is ordered by; ties by id. With `executed_at` only executed actions are listed. */
+  /** The field to order by; ties are ordered by id. With `executed_at`, only executed actions are listed. */
   orderBy?: "executed_at" | "created_at" | "updated_at";
-  /** The direction of the order. Ascending by `created_at` or `executed_at` misses and doubles nothing. */
+  /** The direction of the order. An ascending walk by `created_at` or `executed_at` has no gaps and no duplicates. */
   orderDirection?: "asc" | "desc";
-  /** How many actions a page holds. Below 1, above 100 or absent: 100. */
+  /** The number of actions per page. If it is below 1, above 100 or absent, the page holds 100. */
   pageSize?: number;
-  /** The `nextPageToken` of the page before; good for 24 hours. Filters and order may be left out, or must be the same. */
+  /** The `nextPageToken` of the previous page, valid for 24 hours. Omit filters and order, or send the same ones as before. */
   pageToken?: string;
 }

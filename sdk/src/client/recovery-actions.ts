@@ -6,25 +6,25 @@ export interface ReadOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** All actions that match, read page by page as they are asked for: by action, or with `pages()` by page. */
+/** All matching actions, read page by page on demand: iterate over actions, or over pages with `pages()`. */
 export interface Listing extends AsyncIterable<RecoveryAction> {
-  /** The `nextPageToken` of the last page that arrived is where a broken walk goes on, within 24 hours. */
+  /** To resume an interrupted walk within 24 hours, pass the `nextPageToken` of the last page that arrived. */
   pages(): AsyncGenerator<RecoveryActionPage, void, undefined>;
 }
 
 export interface RecoveryActions {
-  /** One page. */
+  /** Reads one page. */
   page(params?: ListParams, options?: ReadOptions): Promise<RecoveryActionPage>;
-  /** Every action over all pages, from `params.pageToken` on when there is one. */
+  /** Iterates over all actions, starting at `params.pageToken` if it is set. */
   list(params?: ListParams, options?: ReadOptions): Listing;
-  /** What was executed since a moment or since a token of an earlier sync, oldest first, each action once. */
+  /** Iterates over actions executed since a time or a token of an earlier sync, oldest first, each action once. */
   sync(options?: SyncOptions): AsyncGenerator<SyncPage, void, undefined>;
 }
 
 export function createRecoveryActions(request: Request): RecoveryActions {
   async function page(params: ListParams = {}, { signal }: ReadOptions = {}) {
-    const given = Object.entries(params).filter(([, value]) => value !== undefined);
-    const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+    const entries = Object.entries(params).filter(([, value]) => value !== undefined);
+    const query = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
     const path = `/v1/recovery_actions${query === "" ? "" : `?${query}`}`;
     return (await request("GET", path, undefined, signal)) as unknown as RecoveryActionPage;
   }

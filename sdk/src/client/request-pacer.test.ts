@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createRequestPacer } from "./request-pacer.ts";
 
-/** A pace on a clock that only sleeping moves. */
 function createTestPacer(inFlightMax: number, perSecond: number) {
   let now = 0;
   const sleep = async (ms: number) => {
@@ -12,7 +11,7 @@ function createTestPacer(inFlightMax: number, perSecond: number) {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("no more than the limit are under way, and each that ends lets the next one begin, in order", async () => {
+test("no more than the limit are in flight, and the next one starts in order when one ends", async () => {
   const { pace } = createTestPacer(2, 100);
   const begun: number[] = [];
   const ends: (() => void)[] = [];
@@ -36,7 +35,7 @@ test("no more than the limit are under way, and each that ends lets the next one
   await Promise.all(all);
 });
 
-test("no second holds more starts than allowed", async () => {
+test("no second has more starts than allowed", async () => {
   const { pace, at } = createTestPacer(5, 10);
   const startedMs: number[] = [];
   for (let n = 0; n < 35; n++) await pace.run(undefined, async () => void startedMs.push(at()));
@@ -45,7 +44,7 @@ test("no second holds more starts than allowed", async () => {
   assert.equal(startedMs.at(-1), 3000);
 });
 
-test("those who wait for the same second begin one after the other", async () => {
+test("requests that wait for the same second start one after the other", async () => {
   let now = 0;
   let asleep: { until: number; wake(): void }[] = [];
   const sleep = (ms: number) => new Promise<void>((wake) => asleep.push({ until: now + ms, wake }));
@@ -61,7 +60,7 @@ test("those who wait for the same second begin one after the other", async () =>
   assert.deepEqual(startedMs, [0, 1000, 2000]);
 });
 
-test("work that fails makes room too", async () => {
+test("work that fails frees its slot", async () => {
   const { pace } = createTestPacer(1, 100);
   await assert.rejects(
     pace.run(undefined, () => Promise.reject(new Error("no"))),
@@ -70,32 +69,32 @@ test("work that fails makes room too", async () => {
   assert.equal(await pace.run(undefined, async () => "yes"), "yes");
 });
 
-test("who waits and is aborted leaves at once, and takes nobody's turn", async () => {
+test("an aborted request stops waiting at once, and takes no slot", async () => {
   const { pace } = createTestPacer(1, 100);
   let end = () => {};
   const first = pace.run(undefined, () => new Promise<void>((resolve) => (end = resolve)));
-  const leaving = new AbortController();
-  const second = pace.run(leaving.signal, async () => assert.fail("it was aborted"));
+  const controller = new AbortController();
+  const second = pace.run(controller.signal, async () => assert.fail("it was aborted"));
   const third = pace.run(undefined, async () => "third");
-  leaving.abort(new Error("gone"));
+  controller.abort(new Error("gone"));
   await assert.rejects(second, /gone/);
   end();
   await first;
   assert.equal(await third, "third");
 });
 
-test("who is aborted while its work is under way takes no turn of those who wait", async () => {
+test("a request that is aborted during its work takes no slot of waiting ones", async () => {
   const { pace } = createTestPacer(1, 100);
   const ends: (() => void)[] = [];
   const work = () => new Promise<void>((resolve) => ends.push(resolve));
-  const leaving = new AbortController();
+  const controller = new AbortController();
   const first = pace.run(undefined, work);
-  const second = pace.run(leaving.signal, work);
+  const second = pace.run(controller.signal, work);
   const third = pace.run(undefined, work);
   await turn();
   ends[0]!();
   await turn();
-  leaving.abort(new Error("gone"));
+  controller.abort(new Error("gone"));
   ends[1]!();
   await turn();
   assert.equal(ends.length, 3, "the third has begun");

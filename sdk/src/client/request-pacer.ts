@@ -1,23 +1,22 @@
 export interface RequestPacer {
-  /** Does the work when it may begin. @throws the signal's reason when it is aborted before that */
+  /** Runs the work once the limits allow. @throws the signal's reason if it is aborted before the work starts */
   run<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
 }
 
 export interface RequestPacerOptions {
   inFlightMax: number;
   perSecond: number;
-  /** Never goes backwards. */
   nowMs(): number;
   sleep(ms: number, signal?: AbortSignal): Promise<unknown>;
 }
 
-/** Lets work begin so that never more than `maxInFlight` are under way, and never more than `perSecond` begin in any second. */
+/** Creates a pacer that keeps at most `inFlightMax` requests in flight and starts at most `perSecond` in any second. */
 export function createRequestPacer({ inFlightMax, perSecond, nowMs, sleep }: RequestPacerOptions): RequestPacer {
   const waiting: (() => void)[] = [];
   let inFlight = 0;
-  /** When the last ones began, a ring: the next may begin a second after the one whose place it takes. */
-  const begun = new Array<number>(perSecond).fill(Number.NEGATIVE_INFINITY);
-  let place = 0;
+  /** Start times as a ring buffer: the next request may start a second after the one it replaces. */
+  const startTimes = new Array<number>(perSecond).fill(Number.NEGATIVE_INFINITY);
+  let next = 0;
 
   async function enter(signal: AbortSignal | undefined) {
     signal?.throwIfAborted();
@@ -26,22 +25,22 @@ export function createRequestPacer({ inFlightMax, perSecond, nowMs, sleep }: Req
       return;
     }
     await new Promise<void>((resolve, reject) => {
-      const take = () => {
-        signal?.removeEventListener("abort", giveUp);
+      const proceed = () => {
+        signal?.removeEventListener("abort", abort);
         resolve();
       };
-      const giveUp = () => {
-        waiting.splice(waiting.indexOf(take), 1);
+      const abort = () => {
+        waiting.splice(waiting.indexOf(proceed), 1);
         reject(signal?.reason);
       };
-      signal?.addEventListener("abort", giveUp, { once: true });
-      waiting.push(take);
+      signal?.addEventListener("abort", abort, { once: true });
+      waiting.push(proceed);
     });
   }
 
   function leave() {
-    const take = waiting.shift();
-    if (take) take();
+    const proceed = waiting.shift();
+    if (proceed) proceed();
     else inFlight--;
   }
 
@@ -49,10 +48,10 @@ export function createRequestPacer({ inFlightMax, perSecond, nowMs, sleep }: Req
     async run(signal, work) {
       await enter(signal);
       try {
-        for (let waitMs = begun[place]! + 1000 - nowMs(); waitMs > 0; waitMs = begun[place]! + 1000 - nowMs())
+        for (let waitMs = startTimes[next]! + 1000 - nowMs(); waitMs > 0; waitMs = startTimes[next]! + 1000 - nowMs())
           await sleep(waitMs, signal);
-        begun[place] = nowMs();
-        place = (place + 1) % perSecond;
+        startTimes[next] = nowMs();
+        next = (next + 1) % perSecond;
         return await work();
       } finally {
         leave();

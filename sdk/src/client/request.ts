@@ -5,26 +5,26 @@ import { createRequestPacer } from "./request-pacer.ts";
 import type { Transport, TransportAnswer, TransportRequest } from "./transport.ts";
 
 export interface RequestOptions {
-  /** Such as `https://localhost:8443`; of several, another one is asked when one does not answer or fails. */
+  /** Such as `https://localhost:8443`. If there are several, the client switches to the next one when one fails or does not answer. */
   baseUrl: string | readonly string[];
   apiKey: string;
-  /** For how long a request is repeated, counted in waits between tries; the default is 5 minutes, which outlasts a restart of Dunlin. */
+  /** How long a request is retried, as the sum of delays. Default: 5 minutes, longer than a restart of Dunlin takes. */
   retryForMs?: number;
-  /** Tries of one request at most, the first one included; without it the time alone counts. */
+  /** Maximum number of attempts of a request. By default, only the time counts. */
   triesMax?: number;
-  /** For one try; the default is 30 s. */
+  /** For one attempt. Default: 30 s. */
   timeoutMs?: number;
-  /** Requests in flight at once; the default is 5, which is what Dunlin recommends. */
+  /** Maximum number of requests in flight. Default: 5, as Dunlin recommends. */
   inFlightMax?: number;
-  /** Requests begun in any second; the default is 100, as many as Dunlin takes unless its operator allows more. */
+  /** Maximum number of requests started in any second. Default: 100, the usual limit of a key. */
   requestsPerSecond?: number;
-  /** Chance between 0 and 1 that spreads repetitions. */
+  /** Returns a random number between 0 and 1, which spreads retries. */
   jitter?(): number;
-  /** Waits so long, or rejects with the signal's reason. */
+  /** Waits, or rejects with the signal's reason. */
   sleep?(ms: number, signal?: AbortSignal): Promise<unknown>;
 }
 
-/** Sends a request, repeated with growing delays as long as that may help, and gives the object of a 2xx answer. */
+/** Sends a request, retries it while that may help, and returns the JSON object of a 2xx answer. */
 export type Request = (
   method: "GET" | "POST",
   path: string,
@@ -32,29 +32,29 @@ export type Request = (
   signal: AbortSignal | undefined,
 ) => Promise<Record<string, unknown>>;
 
-/** Somebody waits for this call: what asks for longer is told to the caller instead. */
+/** Longer waits are reported to the caller, which may not want to wait. */
 const RETRY_AFTER_MAX_MS = 5 * 60_000;
 
 const RETRY_PERIOD_MS = 5 * 60_000;
 
 const COUNT_OPTIONS = ["triesMax", "timeoutMs", "inFlightMax", "requestsPerSecond"] as const;
 
-/** @throws TypeError when the address is not https, the key is none, or a count is none */
+/** @throws TypeError if `baseUrl` is not https, or another option is invalid */
 export function createRequest(options: RequestOptions, transport: Transport): Request {
   const { triesMax = Number.POSITIVE_INFINITY, retryForMs = RETRY_PERIOD_MS, timeoutMs = 30_000 } = options;
   const { jitter = Math.random, sleep = abortableSleep } = options;
   const addresses = [options.baseUrl].flat().map((url) => new URL(url));
-  if (addresses.length === 0) throw new TypeError("baseUrl must name an address");
+  if (addresses.length === 0) throw new TypeError("baseUrl must hold at least one URL");
   if (addresses.some(({ protocol }) => protocol !== "https:")) throw new TypeError("baseUrl must start with https://");
-  if (!(retryForMs >= 0)) throw new TypeError("retryForMs must be a number from 0 on");
-  // An unset setting is noticed here, and not as a refusal of every request.
-  if (!/^[\x21-\x7e]+$/.test(options.apiKey ?? "")) throw new TypeError("apiKey must be a key of Dunlin's");
+  if (!(retryForMs >= 0)) throw new TypeError("retryForMs must be a number of at least 0");
+  // Detects an unset environment variable before every request fails.
+  if (!/^[\x21-\x7e]+$/.test(options.apiKey ?? "")) throw new TypeError("apiKey must be a Dunlin API key");
   for (const name of COUNT_OPTIONS)
     if (options[name] !== undefined && !(Number.isInteger(options[name]) && options[name] >= 1))
-      throw new TypeError(`${name} must be a whole number from 1 on`);
+      throw new TypeError(`${name} must be an integer of at least 1`);
   const prefixes = addresses.map(({ href }) => href.replace(/\/+$/, ""));
-  /** Of the address that answered last. */
-  let present = 0;
+  /** The index of the address that answered last. */
+  let current = 0;
   const pace = createRequestPacer({
     inFlightMax: options.inFlightMax ?? 5,
     perSecond: options.requestsPerSecond ?? 100,
@@ -67,22 +67,22 @@ export function createRequest(options: RequestOptions, transport: Transport): Re
     if (body !== undefined) headers["content-type"] = "application/json";
     let waitedMs = 0;
     for (let tries = 1; ; tries++) {
-      const asked = present;
-      const request: TransportRequest = { method, url: prefixes[asked]! + path, headers, body, timeoutMs, signal };
+      const index = current;
+      const request: TransportRequest = { method, url: prefixes[index]! + path, headers, body, timeoutMs, signal };
       const answer = await pace.run(signal, () => attempt(transport, request));
       signal?.throwIfAborted();
-      const askedMs = answer instanceof Error ? 0 : retryAfterMs(answer);
-      const delayMs = backoffDelayMs(tries, askedMs, jitter());
-      const last = tries >= triesMax || waitedMs + delayMs > retryForMs;
+      const minDelayMs = answer instanceof Error ? 0 : retryAfterMs(answer);
+      const delayMs = backoffDelayMs(tries, minDelayMs, jitter());
+      const isLast = tries >= triesMax || waitedMs + delayMs > retryForMs;
       if (answer instanceof Error) {
-        if (last)
-          throw new DunlinError(0, `no answer from ${addresses[asked]!.host}: ${answer.message}`, { cause: answer });
-      } else if (last || !isRetryable(answer.status) || retryAfterMs(answer) > RETRY_AFTER_MAX_MS) {
+        if (isLast)
+          throw new DunlinError(0, `no answer from ${addresses[index]!.host}: ${answer.message}`, { cause: answer });
+      } else if (isLast || !isRetryable(answer.status) || retryAfterMs(answer) > RETRY_AFTER_MAX_MS) {
         return readAnswer(answer);
       }
-      // Whoever is too fast for one address is too fast for all of them: the limit is of the key.
+      // After a 429, another address would not help: the limit is per key.
       const isDown = answer instanceof Error || answer.status >= 500;
-      if (isDown && present === asked) present = (asked + 1) % prefixes.length;
+      if (isDown && current === index) current = (index + 1) % prefixes.length;
       waitedMs += delayMs;
       await sleep(delayMs, signal);
     }

@@ -5,16 +5,16 @@ import type { ListParams, RecoveryAction } from "./recovery-action.ts";
 import { type SyncOptions, sync } from "./sync.ts";
 
 const START_MS = Date.parse("2026-03-04T09:00:00Z");
-/** Executed `ms` after the start; of one moment, ids go up. */
+/** Executed `ms` after the start. Ids increase within a millisecond. */
 const action = (ms: number, id = `a${String(ms).padStart(4, "0")}`) =>
   ({ id, executedAt: new Date(START_MS + ms).toISOString() }) as RecoveryAction;
 
-/** A list as Dunlin answers it; its page tokens are the place in the order where the page begins. */
+/** A list that answers as Dunlin does. Its page tokens are the index of the page's first action. */
 function listOf(actions: RecoveryAction[]) {
-  const asked: ListParams[] = [];
+  const requests: ListParams[] = [];
   const state = { stale: 0 };
   async function page(params: ListParams) {
-    asked.push(params);
+    requests.push(params);
     if (params.pageToken !== undefined && state.stale > 0) {
       state.stale--;
       throw new DunlinError(400, "pageToken is too old");
@@ -30,7 +30,7 @@ function listOf(actions: RecoveryAction[]) {
       totalSize: matching.length,
     };
   }
-  return { page, asked, state };
+  return { page, requests, state };
 }
 
 async function collectAll(page: ReturnType<typeof listOf>["page"], options?: SyncOptions) {
@@ -43,8 +43,8 @@ async function collectAll(page: ReturnType<typeof listOf>["page"], options?: Syn
   return { ids, token };
 }
 
-test("a sync that is left after any page goes on after it: nothing is missed and nothing comes twice", async () => {
-  // Many of one moment, so that a page ends within it.
+test("a sync that is stopped after any page resumes after it without gaps or duplicates", async () => {
+  // Many actions share a time, so that a page ends among them.
   const actions = [1, 2, 2, 2, 2, 2, 3, 5, 5, 5].map((ms, n) => action(ms, `id${n}`));
   for (const pageSize of [1, 2, 3, 10]) {
     const { page } = listOf(actions);
@@ -66,33 +66,33 @@ test("a sync that is left after any page goes on after it: nothing is missed and
   }
 });
 
-test("the walk is ascending by execution, keeps its filters, and the next one asks from the last moment on", async () => {
+test("a walk ascends by execution and keeps its filters, and the next one starts at the last time", async () => {
   const actions = [action(1), action(2), action(3)];
-  const { page, asked } = listOf(actions);
+  const { page, requests } = listOf(actions);
   const first = await collectAll(page, { pageSize: 2, currency: "EUR", until: new Date(START_MS + 9) });
   const walk = { currency: "EUR", orderBy: "executed_at", orderDirection: "asc" };
   const executedBefore = "2026-03-04T09:00:00.009Z";
-  assert.deepEqual(asked, [
+  assert.deepEqual(requests, [
     { ...walk, pageSize: 2, executedBefore },
     { ...walk, pageSize: 2, executedBefore, pageToken: "2" },
   ]);
-  asked.length = 0;
+  requests.length = 0;
   actions.push(action(4));
   assert.deepEqual((await collectAll(page, { since: first.token, currency: "EUR" })).ids, ["a0004"]);
-  assert.deepEqual(asked, [{ ...walk, executedAfter: "2026-03-04T09:00:00.003Z" }]);
+  assert.deepEqual(requests, [{ ...walk, executedAfter: "2026-03-04T09:00:00.003Z" }]);
   assert.deepEqual(await collectAll(page, { since: "2026-03-04T10:00:00.003+01:00" }).then(({ ids }) => ids), [
     "a0003",
     "a0004",
   ]);
 });
 
-test("nothing new is no page, and the token stays good", async () => {
+test("a sync without new actions yields no page, and its token stays valid", async () => {
   const { page } = listOf([action(1)]);
   const { token } = await collectAll(page);
   assert.deepEqual(await collectAll(page, { since: token }), { ids: [], token: undefined });
 });
 
-test("a page token that went stale while the pages were stored is replaced, once in a place", async () => {
+test("an expired page token is replaced, at most once per position", async () => {
   const actions = [1, 2, 3, 4, 5].map((ms) => action(ms));
   const { page, state } = listOf(actions);
   state.stale = 1;
@@ -104,7 +104,7 @@ test("a page token that went stale while the pages were stored is replaced, once
   await assert.rejects(collectAll(page, { pageSize: 1 }), /too old/);
 });
 
-test("an error that no new page token would mend is the caller's, after one request", async () => {
+test("an error that a new page token would not fix reaches the caller after one request", async () => {
   const refusal = new DunlinError(400, "unknown currency");
   const [overload, bug] = [new DunlinError(503, "overload"), new TypeError("no JSON")];
   for (const [failing, error] of [
@@ -123,12 +123,12 @@ test("an error that no new page token would mend is the caller's, after one requ
   }
 });
 
-test("a moment is inclusive, whatever the ids of its actions", async () => {
+test("a time is inclusive for any ids", async () => {
   const { page } = listOf([action(1, "0190-a"), action(2, "0190-b"), action(2, "0190-c")]);
   assert.deepEqual((await collectAll(page, { since: new Date(START_MS + 2) })).ids, ["0190-b", "0190-c"]);
 });
 
-test("actions that a later page repeats are handed out once", async () => {
+test("actions that a later page repeats are yielded once", async () => {
   const actions = [action(1, "z"), action(2, "b"), action(2, "c"), action(3, "a")];
   const page = async ({ pageToken }: ListParams) =>
     pageToken === undefined
@@ -137,7 +137,7 @@ test("actions that a later page repeats are handed out once", async () => {
   assert.deepEqual((await collectAll(page)).ids, ["z", "b", "c", "a"]);
 });
 
-test("the signal goes with every request", async () => {
+test("the signal is passed with every request", async () => {
   const { page } = listOf([action(1), action(2)]);
   const { signal } = new AbortController();
   const signals: unknown[] = [];
@@ -152,10 +152,10 @@ test("the signal goes with every request", async () => {
   assert.deepEqual(signals, [signal, signal]);
 });
 
-test("what is neither a moment nor a token is refused, and told", async () => {
+test("a since that is neither a time nor a token is refused with a message", async () => {
   for (const since of ["yesterday", "", "2026-03-04T09:00:00Z/a/b", "/a"])
     await assert.rejects(collectAll(listOf([]).page, { since }), {
       name: "TypeError",
-      message: `since must be a moment or the token of a sync, not "${since}"`,
+      message: `since must be a time or the token of a sync, not "${since}"`,
     });
 });

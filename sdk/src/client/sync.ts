@@ -4,24 +4,24 @@ import type { ListParams, RecoveryAction, RecoveryActionPage } from "./recovery-
 type Filters = Omit<ListParams, "orderBy" | "orderDirection" | "executedAfter" | "executedBefore" | "pageToken">;
 
 export interface SyncOptions extends Filters {
-  /** A moment, inclusive, or the token of an earlier sync with the same filters; everything unless given. */
+  /** A time (inclusive), or the token of an earlier sync with the same filters. Default: everything. */
   since?: string | Date | undefined;
-  /** The last moment, inclusive; up to the present unless given. */
+  /** The last time (inclusive). Default: now. */
   until?: string | Date | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** To be stored together, in one transaction: then a copy that is killed anywhere goes on where it stopped. */
+/** Store both in one transaction: then a copy that is killed at any time resumes where it stopped. */
 export interface SyncPage {
   /** Oldest first by `executedAt`; never empty. */
   recoveryActions: RecoveryAction[];
-  /** What to hand to the next sync as `since`, now or years later. */
+  /** Pass it as `since` to the next sync, at any later time. */
   token: string;
 }
 
 type ReadPage = (params: ListParams, options: { signal: AbortSignal | undefined }) => Promise<RecoveryActionPage>;
 
-/** The last action that was handed out. Of one moment, actions come in the order of their ids. */
+/** The last yielded action. Actions with the same time are ordered by id. */
 interface Cursor {
   at: string | undefined;
   id: string;
@@ -30,9 +30,8 @@ interface Cursor {
 /**
  * Walks over executed actions, oldest first, and ends when there are no more.
  *
- * Within a walk Dunlin's page token leads; from one to the next it is `executedAfter`, which is inclusive, so what was
- * handed out at that very moment is skipped by its id. Dunlin commits executions in the order of `executedAt`, so nothing
- * turns up later behind the cursor.
+ * Within a walk, it follows Dunlin's page tokens. A new walk starts with `executedAfter`, which is inclusive, so actions up to the
+ * cursor are skipped. Dunlin commits executions in the order of `executedAt`, so nothing appears later behind the cursor.
  */
 export async function* sync(
   readPage: ReadPage,
@@ -40,12 +39,12 @@ export async function* sync(
 ): AsyncGenerator<SyncPage, void, undefined> {
   let cursor = cursorSince(since);
   let walk = walkFrom(cursor);
-  let begunAnewAt: string | undefined;
+  let restartedAt: string | undefined;
   for (let pageToken: string | undefined; ; ) {
     const page = await readPage(pageToken ? { ...walk, pageToken } : walk, { signal }).catch((error: unknown) => {
-      // A page token lives for a day, and whoever stores the pages may take longer.
-      const stale = pageToken && error instanceof DunlinError && error.code === 400 && begunAnewAt !== cursor.id;
-      if (!stale) throw error;
+      // A page token expires after a day, and storing the pages may take longer.
+      const isExpired = pageToken && error instanceof DunlinError && error.code === 400 && restartedAt !== cursor.id;
+      if (!isExpired) throw error;
       return null;
     });
     if (page) {
@@ -59,7 +58,7 @@ export async function* sync(
       if (!pageToken) return;
     } else {
       walk = walkFrom(cursor);
-      begunAnewAt = cursor.id;
+      restartedAt = cursor.id;
       pageToken = undefined;
     }
   }
@@ -77,13 +76,13 @@ export async function* sync(
 
 const toTimestamp = (at: string | Date) => (typeof at === "string" ? at : at.toISOString());
 
-/** @throws TypeError when it is neither a moment nor a token */
+/** @throws TypeError if it is neither a time nor a token */
 function cursorSince(since: string | Date | undefined): Cursor {
   if (since === undefined) return { at: undefined, id: "" };
-  const [at, id = "", ...more] = toTimestamp(since).split("/");
-  if (!at || more.length > 0 || Number.isNaN(Date.parse(at)))
-    throw new TypeError(`since must be a moment or the token of a sync, not "${since}"`);
-  // As Dunlin writes moments, so that they compare as texts.
+  const [at, id = "", ...rest] = toTimestamp(since).split("/");
+  if (!at || rest.length > 0 || Number.isNaN(Date.parse(at)))
+    throw new TypeError(`since must be a time or the token of a sync, not "${since}"`);
+  // In Dunlin's format, so that times can be compared as texts.
   return { at: new Date(at).toISOString(), id };
 }
 

@@ -6,21 +6,21 @@ export interface TransportRequest {
   headers: Readonly<Record<string, string>>;
   body?: string | undefined;
   timeoutMs: number;
-  /** Cuts the request off. */
+  /** Aborts the request. */
   signal?: AbortSignal | undefined;
 }
 
 export interface TransportAnswer {
   status: number;
-  /** Names in lower case. */
+  /** Names are in lower case. */
   headers: Readonly<Record<string, string | undefined>>;
   body: string;
 }
 
-/** Sends one request and gives its answer, whatever the status; rejects when there is none. Never repeats by itself. */
+/** Sends one request and returns its answer with any status. Rejects if there is no answer. Never retries. */
 export interface Transport {
   send(request: TransportRequest): Promise<TransportAnswer>;
-  /** Lets idle connections go. */
+  /** Closes idle connections. */
   close(): void;
 }
 
@@ -29,54 +29,62 @@ export interface HttpsTransportOptions {
   connectionsMax?: number;
 }
 
-/** A page of 100 actions is about 100 KB; anything near this size is not from Dunlin. */
+/** Far more than a page of 100 actions. */
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
- * HTTPS with connections that are kept alive.
+ * Creates an HTTPS transport with keep-alive connections.
  *
- * Not by the web's `fetch`: on Node it cannot be told to trust an authority of one's own.
+ * It does not use `fetch`, which cannot trust a custom CA on Node.
  *
- * @param ca  PEM of the authority to trust in place of the system's, such as Dunlin's own `tls/ca.pem`
+ * @param ca  PEM of the CA to trust instead of the system's, such as Dunlin's `tls/ca.pem`
  */
 export function httpsTransport({ ca, connectionsMax = 5 }: HttpsTransportOptions = {}): Transport {
   const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax, ...(ca === undefined ? {} : { ca }) });
-  return { send: (wanted) => send(agent, wanted), close: () => agent.destroy() };
+  return { send: (outgoingRequest) => send(agent, outgoingRequest), close: () => agent.destroy() };
 }
 
-function send(agent: Agent, wanted: TransportRequest): Promise<TransportAnswer> {
+function send(agent: Agent, outgoingRequest: TransportRequest): Promise<TransportAnswer> {
   return new Promise((resolve, reject) => {
-    const body = wanted.body === undefined ? undefined : Buffer.from(wanted.body);
-    const headers = { ...wanted.headers, ...(body === undefined ? {} : { "content-length": String(body.length) }) };
-    const { method, signal } = wanted;
-    const outgoing = request(wanted.url, { method, headers, agent, ...(signal ? { signal } : {}) }, (incoming) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      incoming.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > ANSWER_BYTES_MAX) outgoing.destroy(new Error(`the answer is larger than ${ANSWER_BYTES_MAX} bytes`));
-        else chunks.push(chunk);
-      });
-      incoming.on("error", reject);
-      incoming.on("end", () =>
-        resolve({
-          status: incoming.statusCode ?? 0,
-          headers: flattenHeaders(incoming.headers),
-          body: Buffer.concat(chunks).toString("utf8"),
-        }),
-      );
-    });
-    // One deadline for the whole exchange: a socket's own time-out starts anew with every byte.
-    const deadline = setTimeout(
-      () => outgoing.destroy(new Error(`no answer within ${wanted.timeoutMs} ms`)),
-      wanted.timeoutMs,
+    const body = outgoingRequest.body === undefined ? undefined : Buffer.from(outgoingRequest.body);
+    const headers = {
+      ...outgoingRequest.headers,
+      ...(body === undefined ? {} : { "content-length": String(body.length) }),
+    };
+    const { method, signal } = outgoingRequest;
+    const clientRequest = request(
+      outgoingRequest.url,
+      { method, headers, agent, ...(signal ? { signal } : {}) },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on("data", (chunk: Buffer) => {
+          size += chunk.length;
+          if (size > ANSWER_BYTES_MAX)
+            clientRequest.destroy(new Error(`the answer is larger than ${ANSWER_BYTES_MAX} bytes`));
+          else chunks.push(chunk);
+        });
+        response.on("error", reject);
+        response.on("end", () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: flattenHeaders(response.headers),
+            body: Buffer.concat(chunks).toString("utf8"),
+          }),
+        );
+      },
     );
-    outgoing.on("close", () => {
+    // A deadline for the whole exchange, because a socket's timeout restarts with every byte.
+    const deadline = setTimeout(
+      () => clientRequest.destroy(new Error(`no answer within ${outgoingRequest.timeoutMs} ms`)),
+      outgoingRequest.timeoutMs,
+    );
+    clientRequest.on("close", () => {
       clearTimeout(deadline);
       reject(new Error("the connection was closed before the answer ended"));
     });
-    outgoing.on("error", reject);
-    outgoing.end(body);
+    clientRequest.on("error", reject);
+    clientRequest.end(body);
   });
 }
 

@@ -1,25 +1,25 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** How Dunlin proves to the merchant's endpoint that it is Dunlin: what the merchant gave it during setup. */
+/** The credential that you set for the endpoint in Dunlin. */
 export type WebhookCredential = { bearer: string } | { basic: { username: string; password: string } };
 
 /**
- * A check of the `Authorization` field of one request.
+ * Returns a function that checks an `Authorization` header.
  *
- * Both sides are hashed before they are compared, so the time taken tells neither the secret nor its length.
+ * Compares hashes, so that timing reveals neither the secret nor its length.
  */
 export function createCredentialCheck(credential: WebhookCredential) {
   const scheme = "bearer" in credential ? "bearer" : "basic";
   const secret =
     "bearer" in credential ? credential.bearer : `${credential.basic.username}:${credential.basic.password}`;
-  // An empty secret would let everybody in.
+  // An empty secret would authenticate everyone.
   if (secret === "" || secret === ":") throw new TypeError("the webhook credential is empty");
   const expected = digest(Buffer.from(secret));
   return (authorization: string | null) => {
-    // Two fields of this name are joined by ", " and have more words: somebody's attempt to be read differently by two programs.
-    const given = /^(\S+) +(\S+) *$/.exec(authorization ?? "");
-    if (given?.[1]?.toLowerCase() !== scheme) return false;
-    return timingSafeEqual(digest(Buffer.from(given[2]!, scheme === "basic" ? "base64" : "utf8")), expected);
+    // Duplicate headers are joined by ", " and do not match. They could be read differently by a proxy.
+    const match = /^(\S+) +(\S+) *$/.exec(authorization ?? "");
+    if (match?.[1]?.toLowerCase() !== scheme) return false;
+    return timingSafeEqual(digest(Buffer.from(match[2]!, scheme === "basic" ? "base64" : "utf8")), expected);
   };
 }
 

@@ -13,7 +13,7 @@ const BODY = JSON.stringify({
 const { event } = parseWebhookEvent(BODY, "/hooks");
 const at = (seconds: number) => new Date(Date.UTC(2026, 2, 4, 9, 12, seconds));
 
-test("a try whose claim ran out ends nothing while another one handles the event", async () => {
+test("a claim that has expired ends nothing while another worker handles the event", async () => {
   const store = memoryEventStore();
   await store.keep(event!, at(0));
   const [slow] = await store.claim(1, at(0), at(10));
@@ -32,7 +32,7 @@ test("a try whose claim ran out ends nothing while another one handles the event
   assert.equal(await store.keep(event!, at(60)), false);
 });
 
-test("a slow try may end after another one has handled the event", async () => {
+test("a slow attempt can end after another one has handled the event", async () => {
   const store = memoryEventStore();
   await store.keep(event!, at(0));
   const [slow] = await store.claim(1, at(0), at(10));
@@ -54,7 +54,7 @@ test("ids of handled events are remembered up to the capacity, and the oldest ar
   assert.deepEqual(isNew, [false, false, true]);
 });
 
-test("a store may say with a promise whether it is full", async () => {
+test("a store can return a promise for full", async () => {
   for (const [isFull, status] of [
     [false, 200],
     [true, 429],

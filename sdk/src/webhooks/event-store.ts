@@ -1,34 +1,33 @@
 import type { WebhookEvent } from "./webhook-event.ts";
 
-/** An event that was taken from the store to be handled. */
 export interface ClaimedEvent {
   event: WebhookEvent;
-  /** Which try this is, from 1. A store recognizes the claim by it: who was too slow must not end the try of another. */
+  /** The number of this attempt, from 1. It identifies the claim: a slow worker must not end another worker's attempt. */
   tries: number;
 }
 
 /**
- * Keeps events between their acknowledgement and their handling, and their ids for good: the same event may come again.
+ * Stores events until they are handled, and their ids afterwards, because an event may arrive again.
  *
- * A row for each event is enough: its id as the key, the event, `tries`, and when it is due, which is null once it is handled or given up.
- * `examples/` has one for PostgreSQL, Redis and SQLite. Several processes may share a store.
+ * One row per event suffices: its id as the key, the event, `tries`, and a due time that is null once the event is handled or given
+ * up. `examples/` has stores for PostgreSQL, Redis and SQLite. Several processes can share a store.
  *
- * @template Context  what a handler gets to write in the transaction that ends its event
+ * @template Context  passed to handlers, to write in the transaction that ends the event
  */
 export interface EventStore<Context = undefined> {
   /**
-   * Keeps an event, due at once; durable when it resolves, because then Dunlin is told that it was taken.
+   * Stores an event that is due at once. Must be durable when it resolves, because Dunlin then gets an acknowledgement.
    *
-   * @returns false when its id is known already; a rejection is answered with 500, and Dunlin sends the event again
+   * @returns false if the id is known; a rejection is answered with 500, and Dunlin sends the event again
    */
   keep(event: WebhookEvent, now: Date): boolean | Promise<boolean>;
-  /** Takes up to `limit` due events and counts the try. They are due again at `until`: whoever has not ended them by then has crashed. */
+  /** Claims up to `limit` due events, and increments their `tries`. They are due again at `until`, in case the worker crashes. */
   claim(limit: number, now: Date, until: Date): readonly ClaimedEvent[] | Promise<readonly ClaimedEvent[]>;
-  /** Does the work and notes the event as handled, both or neither. Rejects as the work does. */
+  /** Runs the work and marks the event as handled, both or neither. Rejects if the work does. */
   finish(claimed: ClaimedEvent, work: (context: Context) => unknown): Promise<void>;
-  /** Notes that the try failed: due again at `dueAt`, or given up when it is null. */
+  /** Records a failed attempt: the event is due again at `dueAt`, or given up if it is null. */
   postpone(claimed: ClaimedEvent, dueAt: Date | null): void | Promise<void>;
-  /** Whether there is no room for the moment: then events are answered with 429, and Dunlin sends them again. */
+  /** Whether the store has no room. Events are then answered with 429, and Dunlin sends them again. */
   full?(): boolean | Promise<boolean>;
 }
 
@@ -37,19 +36,19 @@ interface OpenEvent extends ClaimedEvent {
 }
 
 /**
- * Events in memory, for development and for programs that may lose what they have acknowledged when they end.
+ * Creates a store in memory, for development and for programs that may lose acknowledged events when they end.
  *
- * @param options.capacity  ids remembered of events that are handled or given up; the oldest are forgotten first
- * @param options.openMax  events that wait to be handled; with more of them the store is full
+ * @param options.capacity  how many ids of ended events to remember; the oldest are forgotten first
+ * @param options.openMax  how many events may wait before the store is full
  */
 export function memoryEventStore({ capacity = 100_000, openMax = 10_000 } = {}): EventStore {
   const open = new Map<string, OpenEvent>();
   const ended = new Set<string>();
 
-  /** Null when another claim has followed. */
-  const ownOf = ({ event, tries }: ClaimedEvent) => {
-    const own = open.get(event.id);
-    return own?.tries === tries ? own : null;
+  /** Null if the event was claimed again. */
+  const findOpen = ({ event, tries }: ClaimedEvent) => {
+    const openEvent = open.get(event.id);
+    return openEvent?.tries === tries ? openEvent : null;
   };
   const end = (id: string) => {
     open.delete(id);
@@ -76,12 +75,12 @@ export function memoryEventStore({ capacity = 100_000, openMax = 10_000 } = {}):
     },
     async finish(claimed, work) {
       await work(undefined);
-      if (ownOf(claimed)) end(claimed.event.id);
+      if (findOpen(claimed)) end(claimed.event.id);
     },
     postpone(claimed, dueAt) {
-      const own = ownOf(claimed);
-      if (own && dueAt === null) end(claimed.event.id);
-      else if (own && dueAt) own.dueAt = dueAt;
+      const openEvent = findOpen(claimed);
+      if (openEvent && dueAt === null) end(claimed.event.id);
+      else if (openEvent && dueAt) openEvent.dueAt = dueAt;
     },
   };
 }

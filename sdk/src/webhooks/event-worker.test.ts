@@ -12,7 +12,7 @@ const event = (id: string): WebhookEvent => ({
   data: { invoiceId: "inv_1" },
 });
 
-/** A worker on a clock that stands until it is moved. */
+/** A worker on a clock that the test moves. */
 function startTestWorker(
   t: TestContext,
   handle: (event: WebhookEvent) => unknown,
@@ -44,7 +44,7 @@ function startTestWorker(
     },
   };
 }
-/** The memory, each part of it replaceable. */
+/** The memory store, with replaceable methods. */
 const storeWith = (parts: (memory: EventStore) => Partial<EventStore>): EventStore => {
   const memory = memoryEventStore();
   return { ...memory, ...parts(memory) };
@@ -53,7 +53,7 @@ const waitTurns = async () => {
   for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-test("what fails is tried again after growing delays, and given up after the last try", async (t) => {
+test("a failed event is retried after growing delays, and given up after the last attempt", async (t) => {
   const tries: string[] = [];
   const { keep, pass, errors } = startTestWorker(t, ({ id }) => {
     tries.push(id);
@@ -73,15 +73,15 @@ test("what fails is tried again after growing delays, and given up after the las
   assert.deepEqual([1, 2, 3, 6, 7, 10].map(retryDelayMs), [1_000, 4_000, 16_000, 1_024_000, 3_600_000, 3_600_000]);
 });
 
-test("no more are handled at once than allowed, and the end of one begins the next", async (t) => {
+test("no more events are handled at once than allowed, and the next one starts when one ends", async (t) => {
   const ends: (() => void)[] = [];
   let most = 0;
   let now = 0;
   const limits: number[] = [];
   const store = storeWith((memory) => ({
-    claim(limit, ...asked) {
+    claim(limit, ...args) {
       limits.push(limit);
-      return memory.claim(limit, ...asked);
+      return memory.claim(limit, ...args);
     },
   }));
   const handle = async () => {
@@ -105,9 +105,9 @@ test("no more are handled at once than allowed, and the end of one begins the ne
   );
 });
 
-test("a store that gives one event at a time fills every hand all the same", async (t) => {
+test("a store that yields one event at a time still fills every slot", async (t) => {
   const handled: string[] = [];
-  const store = storeWith((memory) => ({ claim: (_, ...asked) => memory.claim(1, ...asked) }));
+  const store = storeWith((memory) => ({ claim: (_, ...args) => memory.claim(1, ...args) }));
   let end = () => {};
   const ended = new Promise<void>((resolve) => (end = resolve));
   const handle = ({ id }: WebhookEvent) => {
@@ -121,7 +121,7 @@ test("a store that gives one event at a time fills every hand all the same", asy
   end();
 });
 
-test("what the last process left in the store is handled at once", async (t) => {
+test("events that the last process left in the store are handled at once", async (t) => {
   const store = memoryEventStore();
   store.keep(event("a"), new Date(START_MS));
   const handled: string[] = [];
@@ -130,7 +130,7 @@ test("what the last process left in the store is handled at once", async (t) => 
   assert.deepEqual(handled, ["a"]);
 });
 
-test("an event is handled at once, at whatever time in a look for others it comes", async (t) => {
+test("a new event is handled at once, even if it arrives while the worker looks for events", async (t) => {
   for (let microtasks = 0; microtasks < 12; microtasks++) {
     const handled: string[] = [];
     const { keep, worker } = startTestWorker(t, ({ id }) => handled.push(id));
@@ -144,13 +144,13 @@ test("an event is handled at once, at whatever time in a look for others it come
   }
 });
 
-test("a store that fails is told of, and asked again", async (t) => {
+test("a store error is reported, and the store is asked again", async (t) => {
   let broken = true;
   const handled: string[] = [];
   const store = storeWith((memory) => ({
-    claim(...asked) {
+    claim(...args) {
       if (broken) throw new Error("connection lost");
-      return memory.claim(...asked);
+      return memory.claim(...args);
     },
   }));
   const { keep, pass, errors } = startTestWorker(t, ({ id }) => handled.push(id), { store });
@@ -162,7 +162,7 @@ test("a store that fails is told of, and asked again", async (t) => {
   assert.deepEqual(handled, ["a"]);
 });
 
-test("a worker that is stopped takes nothing more, and waits for what it has in hand", async (t) => {
+test("a stopped worker claims nothing more, and waits for events in progress", async (t) => {
   let end = () => {};
   const handled: string[] = [];
   const { keep, pass, worker } = startTestWorker(t, async ({ id }) => {
@@ -180,7 +180,7 @@ test("a worker that is stopped takes nothing more, and waits for what it has in 
   assert.deepEqual(handled, ["a", "stopped"]);
 });
 
-test("when a failure cannot be noted, that is told, and the event comes again at the end of its lease", async (t) => {
+test("an error while recording a failure is reported, and the event is handled again after its lease", async (t) => {
   let tries = 0;
   const store = storeWith(() => ({ postpone: () => Promise.reject(new Error("connection lost")) }));
   const handle = () => {
@@ -196,7 +196,7 @@ test("when a failure cannot be noted, that is told, and the event comes again at
   assert.equal(tries, 2);
 });
 
-test("a worker that has nothing to do keeps no program alive", (t) => {
+test("an idle worker does not keep the program running", (t) => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
   const before = timers();
   startTestWorker(t, () => {});

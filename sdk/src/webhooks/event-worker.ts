@@ -4,78 +4,77 @@ import type { WebhookEvent } from "./webhook-event.ts";
 export interface WorkerOptions<Context> {
   store: EventStore<Context>;
   /**
-   * Called for each event after it was acknowledged, again when it failed.
+   * Called for each event after its acknowledgement, and again after a failure.
    *
-   * @param context  what the store gives: write by it, and the writes and the note that the event is handled are one
+   * @param context  from the store: writes through it are committed together with the end of the event
    */
   handle(event: WebhookEvent, context: Context): unknown;
-  /** A try failed, and another follows; or the store failed, then there may be no event. */
+  /** Called when an attempt fails and another one follows, or when the store fails; then the event may be null. */
   onError(error: unknown, event: WebhookEvent | null): void;
-  /** The last try failed. */
+  /** Called when the last attempt fails. */
   onGiveUp(error: unknown, event: WebhookEvent): void;
-  /** Events handled at once. */
+  /** Maximum number of events handled at once. */
   concurrency: number;
-  /** Tries of one event. */
   triesMax: number;
-  /** A handler that takes longer is taken for crashed, and its event is handled again. */
+  /** After this time, a handler counts as crashed, and its event is handled again. */
   leaseMs: number;
   now(): Date;
 }
 
 export interface Worker {
-  /** There is a new event. */
+  /** Call it when the store has a new event. */
   wake(): void;
-  /** Takes no more events, and resolves when those in hand have ended. */
+  /** Claims no more events, and resolves when those in progress have ended. */
   stop(): Promise<void>;
 }
 
 const FIRST_DELAY_MS = 1000;
 const DELAY_MAX_MS = 3_600_000;
-/** How soon events are seen that are due again, or that another process left behind. */
+/** How often to look for events that are due again, or left behind by another process. */
 const POLL_MS = 1000;
 
-/** 1 s, 4 s, 16 s, … up to an hour. */
+/** Returns 1 s, 4 s, 16 s, … up to an hour. */
 export const retryDelayMs = (tries: number) => Math.min(DELAY_MAX_MS, FIRST_DELAY_MS * 4 ** (tries - 1));
 
-/** Handles what is in the store, from now on: what was left by a crash first. */
+/** Starts handling the events of the store, including those that a crashed process left behind. */
 export function startWorker<Context>(options: WorkerOptions<Context>): Worker {
   const { store, handle, onError, onGiveUp, concurrency, triesMax, leaseMs, now } = options;
-  const inHand = new Set<Promise<void>>();
-  let looking: Promise<void> | null = null;
-  let again = false;
-  let stopped = false;
+  const inProgress = new Set<Promise<void>>();
+  let claiming: Promise<void> | null = null;
+  let hasWork = false;
+  let isStopped = false;
 
   function wake() {
-    again = true;
-    looking ??= look().finally(() => {
-      looking = null;
-      // Woken after the last look, and before its end was heard of.
-      if (again) wake();
+    hasWork = true;
+    claiming ??= claimEvents().finally(() => {
+      claiming = null;
+      // Woken between the last claim and the end of `claimEvents`.
+      if (hasWork) wake();
     });
   }
 
-  async function look() {
-    while (again && !stopped && inHand.size < concurrency) {
-      again = false;
+  async function claimEvents() {
+    while (hasWork && !isStopped && inProgress.size < concurrency) {
+      hasWork = false;
       try {
         const at = now();
-        const claimed = await store.claim(concurrency - inHand.size, at, new Date(at.getTime() + leaseMs));
-        for (const each of claimed) begin(each);
-        if (claimed.length > 0) again = true;
+        const claimed = await store.claim(concurrency - inProgress.size, at, new Date(at.getTime() + leaseMs));
+        for (const each of claimed) start(each);
+        if (claimed.length > 0) hasWork = true;
       } catch (error) {
         onError(error, null);
       }
     }
-    // With all hands full, the end of one of them wakes; a worker that was stopped looks no more.
-    again = false;
+    // If all slots are taken, the end of an attempt wakes the worker.
+    hasWork = false;
   }
 
-  function begin(claimed: ClaimedEvent) {
+  function start(claimed: ClaimedEvent) {
     const working: Promise<void> = attempt(claimed).finally(() => {
-      inHand.delete(working);
+      inProgress.delete(working);
       wake();
     });
-    inHand.add(working);
+    inProgress.add(working);
   }
 
   async function attempt(claimed: ClaimedEvent) {
@@ -89,23 +88,23 @@ export function startWorker<Context>(options: WorkerOptions<Context>): Worker {
       try {
         await store.postpone(claimed, retryAt);
       } catch (failure) {
-        // Then the event is due again at the end of its lease.
+        // The event is due again at the end of its lease.
         onError(failure, event);
       }
     }
   }
 
   const polling = setInterval(wake, POLL_MS);
-  // Waiting alone keeps no program alive.
+  // The timer alone must not keep the program running.
   polling.unref();
   wake();
   return {
     wake,
     async stop() {
-      stopped = true;
+      isStopped = true;
       clearInterval(polling);
-      await looking;
-      await Promise.all(inHand);
+      await claiming;
+      await Promise.all(inProgress);
     },
   };
 }

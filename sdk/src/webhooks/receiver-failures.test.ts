@@ -6,7 +6,7 @@ import { RETRY_EVENT, startTestReceiver, waitUntilSettled } from "./receiver.fix
 import { createWebhookReceiver } from "./receiver.ts";
 import type { WebhookEvent } from "./webhook-event.ts";
 
-test("an event that could not be kept is a 500, and is handled when it comes again", async (t) => {
+test("an event that could not be stored gets a 500, and is handled when it arrives again", async (t) => {
   let keeps = 0;
   const store = memoryEventStore();
   const failing = {
@@ -18,8 +18,8 @@ test("an event that could not be kept is a 500, and is handled when it comes aga
   };
   const { post, handled, errors } = await startTestReceiver(t, { store: failing });
   const { status, body } = await post(RETRY_EVENT);
-  // Only onError learns why.
-  const refusal = { success: false, error_code: "server_error", message: "the event could not be kept" };
+  // Only onError receives the cause.
+  const refusal = { success: false, error_code: "server_error", message: "the event could not be stored" };
   assert.deepEqual([status, body], [500, refusal]);
   assert.match(String(errors[0]), /disk full/);
   assert.equal((await post(RETRY_EVENT)).status, 200);
@@ -27,19 +27,18 @@ test("an event that could not be kept is a 500, and is handled when it comes aga
   assert.equal(handled.length, 1);
 });
 
-test("a bug while answering is a 500, too, and told to onError", async (t) => {
+test("a bug while answering gets a 500, and is reported to onError", async (t) => {
   const now = () => {
     throw new Error("no clock");
   };
   const secrets = `whsec_${Buffer.alloc(32).toString("base64")}`;
-  // Without hands, the worker does not ask for the time.
   const { post, errors } = await startTestReceiver(t, { secrets, now, concurrency: 0 });
   const { status, body } = await post(RETRY_EVENT);
   assert.deepEqual([status, body], [500, { success: false, error_code: "server_error", message: "unexpected error" }]);
   assert.deepEqual(errors.map(String), ["Error: no clock"]);
 });
 
-test("a full store is a 429", async (t) => {
+test("a full store gets a 429", async (t) => {
   const store = memoryEventStore({ openMax: 1 });
   const { post } = await startTestReceiver(t, { store, handle: () => new Promise(() => {}), concurrency: 0 });
   assert.equal((await post(RETRY_EVENT)).status, 200);
@@ -49,7 +48,7 @@ test("a full store is a 429", async (t) => {
   assert.equal(headers["retry-after"], "1");
 });
 
-test("what failed is handled again, and what was left in the store is handled by the next process", async (t) => {
+test("a failed event is handled again, and the next process handles events that were left in the store", async (t) => {
   const store = memoryEventStore();
   const first = await startTestReceiver(t, {
     store,
@@ -60,27 +59,27 @@ test("what failed is handled again, and what was left in the store is handled by
   assert.equal((await first.post(RETRY_EVENT)).status, 200);
   await waitUntilSettled();
   assert.match(String(first.errors[0]), /not now/);
-  // It would go on taking the event whenever that is due, and fail with it.
+  // Otherwise, it would claim the event whenever it is due, and fail with it.
   await first.stop();
   const second = await startTestReceiver(t, { store });
   for (let tries = 0; second.handled.length === 0 && tries < 100; tries++) await sleep(50);
   assert.deepEqual(second.handled, [RETRY_EVENT]);
 });
 
-test("a store that never says whether it is full has room", async (t) => {
+test("a store without full has room", async (t) => {
   const { full: _, ...store } = memoryEventStore();
   const { post } = await startTestReceiver(t, { store });
   assert.equal((await post(RETRY_EVENT)).status, 200);
 });
 
-test("an event that is given up is told to onGiveUp, or else to onError", async (t) => {
+test("an event that is given up is reported to onGiveUp, or else to onError", async (t) => {
   for (const hasOwn of [true, false]) {
     const givenUp: string[] = [];
-    const own = { onGiveUp: (error: unknown, { id }: WebhookEvent) => void givenUp.push(`${id}: ${error}`) };
+    const callbacks = { onGiveUp: (error: unknown, { id }: WebhookEvent) => void givenUp.push(`${id}: ${error}`) };
     const { post, errors } = await startTestReceiver(t, {
       triesMax: 1,
       handle: () => Promise.reject(new Error("no such invoice")),
-      ...(hasOwn ? own : {}),
+      ...(hasOwn ? callbacks : {}),
     });
     await post(RETRY_EVENT);
     await waitUntilSettled();
@@ -89,7 +88,7 @@ test("an event that is given up is told to onGiveUp, or else to onError", async 
   }
 });
 
-/** The lines that go to standard error until the test ends. */
+/** Collects the lines on standard error until the test ends. */
 function standardError(t: TestContext) {
   const lines: unknown[][] = [];
   const write = console.error;
@@ -100,7 +99,7 @@ function standardError(t: TestContext) {
   return lines;
 }
 
-test("without onError, errors are written to standard error, with the event that they are about", async (t) => {
+test("errors and their events are written to standard error when there is no onError", async (t) => {
   const lines = standardError(t);
   const [failure, lost] = [new Error("not now"), new Error("connection lost")];
   const memory = memoryEventStore();
@@ -124,7 +123,7 @@ test("without onError, errors are written to standard error, with the event that
   ]);
 });
 
-test("a receiver says whether it needs the bytes of a body", async (t) => {
+test("a receiver reports whether it needs the bytes of a body", async (t) => {
   const common = { auth: { bearer: "hook-token" }, handle() {} };
   const plain = createWebhookReceiver(common);
   const signed = createWebhookReceiver({ ...common, secrets: `whsec_${Buffer.alloc(32).toString("base64")}` });

@@ -28,7 +28,7 @@ interface SentRequest {
   headers?: Record<string, string | string[]>;
 }
 
-/** A receiver behind HTTPS, and what it was given to handle and told of. */
+/** A receiver behind HTTPS, and its handled events and callbacks. */
 export async function startTestReceiver(t: TestContext, options: Partial<ReceiverOptions> = {}) {
   const handled: WebhookEvent[] = [];
   const exchanges: WebhookExchange[] = [];

@@ -6,20 +6,20 @@ import { memoryEventStore } from "./event-store.ts";
 import { RETRY_EVENT, startTestReceiver, waitUntilSettled } from "./receiver.fixture.ts";
 import { createWebhookReceiver } from "./receiver.ts";
 
-test("an event is acknowledged and handled once, however often it comes", async (t) => {
+test("an event is acknowledged every time, and handled once", async (t) => {
   const { post, handled, exchanges } = await startTestReceiver(t);
   const replies = await Promise.all([post(RETRY_EVENT), post(RETRY_EVENT), post(RETRY_EVENT)]);
   replies.push(await post(RETRY_EVENT));
   await waitUntilSettled();
   assert.ok(replies.every(({ status, body }) => status === 200 && body.success === true));
   const messages = replies.map(({ body }) => body.message);
-  assert.deepEqual(messages.sort(), ["taken before", "taken before", "taken before", undefined]);
+  assert.deepEqual(messages.sort(), ["already accepted", "already accepted", "already accepted", undefined]);
   assert.deepEqual(handled, [RETRY_EVENT]);
   assert.equal(exchanges.filter(({ duplicate }) => !duplicate).length, 1);
   assert.equal(exchanges.length, 4);
 });
 
-test("the flat retry request gives the same event, and its requestId is the event's id", async (t) => {
+test("the flat retry request yields the same event, with its requestId as the id", async (t) => {
   const { post, handled } = await startTestReceiver(t);
   const flat = { requestId: RETRY_EVENT.id, ...RETRY_EVENT.data };
   assert.equal((await post(flat, { path: "/hooks/recovery_action" })).status, 200);
@@ -29,7 +29,7 @@ test("the flat retry request gives the same event, and its requestId is the even
   assert.deepEqual(handled, [withoutCreated]);
 });
 
-test("the two events that carry only an invoice are taken, on their sub-paths too", async (t) => {
+test("the two events with only an invoice are accepted, also on their sub-paths", async (t) => {
   const { post, handled } = await startTestReceiver(t);
   const pause = { id: "p", type: "pause_collection", created: RETRY_EVENT.created, data: { invoiceId: "inv_1" } };
   const complete = { ...pause, id: "c", type: "complete_dunning" };
@@ -40,14 +40,14 @@ test("the two events that carry only an invoice are taken, on their sub-paths to
   assert.deepEqual(handled, [pause, complete]);
 });
 
-test("a test event is acknowledged in either shape, again and again, and never handled", async (t) => {
+test("a test event is acknowledged in either shape, every time, and never handled", async (t) => {
   const { post, handled, exchanges } = await startTestReceiver(t, { store: memoryEventStore({ openMax: 0 }) });
   for (const body of [
     { ...RETRY_EVENT, test: true },
     { ...RETRY_EVENT, test: true },
     { requestId: "t", ...RETRY_EVENT.data, test: true },
   ])
-    assert.deepEqual((await post(body)).body, { success: true, message: "test event taken" });
+    assert.deepEqual((await post(body)).body, { success: true, message: "test event accepted" });
   await waitUntilSettled();
   assert.deepEqual(handled, []);
   const exchange = { type: "recovery_action", duplicate: false, test: true, status: 200 };
@@ -57,7 +57,7 @@ test("a test event is acknowledged in either shape, again and again, and never h
   );
 });
 
-test("the reply does not wait for the handling", async (t) => {
+test("the reply does not wait for the handler", async (t) => {
   let end = () => {};
   const { post, handled } = await startTestReceiver(t, {
     handle: (event) =>
@@ -73,7 +73,7 @@ test("the reply does not wait for the handling", async (t) => {
   assert.deepEqual(handled, [RETRY_EVENT]);
 });
 
-test("wrong credentials are a 401 before anything else is looked at", async (t) => {
+test("wrong credentials get a 401 before anything else is checked", async (t) => {
   const { post, handled } = await startTestReceiver(t);
   const wrong = [
     "",
@@ -96,7 +96,7 @@ test("wrong credentials are a 401 before anything else is looked at", async (t) 
   assert.deepEqual(handled, []);
 });
 
-test("basic credentials are taken, with colons in the password and any case of the scheme", async (t) => {
+test("basic credentials are accepted with colons in the password and any case of the scheme", async (t) => {
   const { post } = await startTestReceiver(t, { auth: { basic: { username: "dunlin", password: "pä:ss" } } });
   const basic = (text: string) => ({ headers: { authorization: `basic ${Buffer.from(text).toString("base64")}` } });
   assert.equal((await post(RETRY_EVENT, basic("dunlin:pä:ss"))).status, 200);
@@ -104,7 +104,7 @@ test("basic credentials are taken, with colons in the password and any case of t
   assert.equal((await post(RETRY_EVENT)).status, 401);
 });
 
-test("with a secret only signed events are taken, with either secret during a rotation, and each attempt at its own time", async (t) => {
+test("a receiver with secrets accepts only signed events, either secret during a rotation, and each attempt at its own time", async (t) => {
   const [old, current] = [1, 2].map((byte) => `whsec_${Buffer.alloc(32, byte).toString("base64")}`) as [string, string];
   const { post, handled } = await startTestReceiver(t, { secrets: [old, current] });
   const signed = (secret: string, body: string, agoS = 0, id = RETRY_EVENT.id) => {
@@ -113,7 +113,7 @@ test("with a secret only signed events are taken, with either secret during a ro
     const digest = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
     return { headers: { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${digest}` } };
   };
-  // Spaces that a parser would drop: what is signed are the bytes.
+  // Spaces that a parser would drop: the signature covers the bytes.
   const body = JSON.stringify(RETRY_EVENT, null, 2);
   const unknown = `whsec_${Buffer.alloc(32, 3).toString("base64")}`;
   for (const sent of [
@@ -133,11 +133,11 @@ test("with a secret only signed events are taken, with either secret during a ro
   assert.equal(handled.length, 1);
 });
 
-test("a secret that is none is refused when the receiver is made", () => {
+test("an invalid secret is refused when the receiver is created", () => {
   assert.throws(() => createWebhookReceiver({ auth: { bearer: "t" }, secrets: "", handle() {} }), TypeError);
 });
 
-test("what is not an event is a 400 that says why", async (t) => {
+test("a body that is no event gets a 400 with the reason", async (t) => {
   const { post, handled } = await startTestReceiver(t);
   const bad: [unknown, RegExp][] = [
     ["{", /not JSON/],
@@ -161,7 +161,7 @@ test("what is not an event is a 400 that says why", async (t) => {
   assert.deepEqual(handled, []);
 });
 
-test("other methods, other content types and large bodies are a 400: the interface has no other status for them", async (t) => {
+test("other methods, other content types and large bodies get a 400, because the API allows no other status", async (t) => {
   const { post, exchanges } = await startTestReceiver(t, { bodyLimit: 1000 });
   for (const [method, sent] of [
     ["GET", ""],
@@ -169,7 +169,7 @@ test("other methods, other content types and large bodies are a 400: the interfa
     ["PUT", RETRY_EVENT],
   ] as const) {
     const { status, body } = await post(sent, { method });
-    assert.deepEqual([status, body.message], [400, "only POST is taken"]);
+    assert.deepEqual([status, body.message], [400, "only POST is accepted"]);
   }
   for (const type of ["text/plain", "application/jsonp", "x-application/json"]) {
     const { status, body } = await post(RETRY_EVENT, { headers: { "content-type": type } });
@@ -185,7 +185,7 @@ test("other methods, other content types and large bodies are a 400: the interfa
   assert.equal((await post(RETRY_EVENT)).status, 200, "the endpoint still answers");
 });
 
-test("a body may be as large as the limit, and its content type may say more", async (t) => {
+test("a body of the maximum size and a content type with parameters are accepted", async (t) => {
   const { post, handled } = await startTestReceiver(t, { bodyLimit: 1000 });
   for (const type of ["application/json; charset=utf-8", "Application/JSON ;charset=utf-8"])
     assert.equal((await post(RETRY_EVENT, { headers: { "content-type": type } })).status, 200, type);
@@ -198,7 +198,7 @@ test("a body may be as large as the limit, and its content type may say more", a
   );
 });
 
-test("a request without a body is a 400", async (t) => {
+test("a request without a body gets a 400", async (t) => {
   const made = createWebhookReceiver({ auth: { bearer: "hook-token" }, handle: () => assert.fail("no event came") });
   t.after(() => made.stop());
   const headers = { authorization: "Bearer hook-token", "content-type": "application/json" };
@@ -206,7 +206,7 @@ test("a request without a body is a 400", async (t) => {
   assert.equal(reply.status, 400);
 });
 
-test("a request that no web handler could be given ends without an answer, and nothing else", async (t) => {
+test("a request that the web API cannot represent ends without an answer", async (t) => {
   const { post, url, ca } = await startTestReceiver(t);
   await assert.rejects(
     new Promise((resolve, reject) => {

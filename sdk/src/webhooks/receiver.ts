@@ -6,76 +6,79 @@ import { type Refusal, refusalResponse } from "./refusal.ts";
 import { parseWebhookEvent, type WebhookEvent } from "./webhook-event.ts";
 import { signingKeys, verifyWebhookSignature } from "./webhook-signature.ts";
 
-/** One answered request, for a journal. */
+/** An answered request, for logging. */
 export interface WebhookExchange {
-  /** Null when the request was refused before an event could be read. */
+  /** Null if the request was refused before an event was read. */
   eventId: string | null;
   type: WebhookEvent["type"] | null;
-  /** The event had been taken before. */
+  /** Whether the event was received before. */
   duplicate: boolean;
-  /** Somebody tried the endpoint out; there was nothing to handle. */
   test?: true;
   status: number;
 }
 
 interface CommonOptions<Context> {
   auth: WebhookCredential;
-  /** `whsec_…`, two of them while one is rotated. With it, only requests that are signed within five minutes are taken. */
+  /** `whsec_…`; two secrets during a rotation. If set, only requests signed within the last five minutes are accepted. */
   secrets?: string | readonly string[];
   /**
-   * Called for each event after it was acknowledged, and again with growing delays when it fails.
+   * Called for each event after its acknowledgement, and again with growing delays after a failure.
    *
-   * @param context  what the store gives to write by in the transaction that ends the event; with the store in memory nothing
+   * @param context  from the store: writes through it are committed together with the end of the event; undefined for the memory
+   *   store
    */
   handle(event: WebhookEvent, context: Context): unknown;
-  /** A try failed, and another follows; or the store failed, then there may be no event. Written to standard error by default. */
+  /**
+   * Called when an attempt fails and another one follows, or when the store fails; then the event may be null. Default: writes to
+   * standard error.
+   */
   onError?(error: unknown, event: WebhookEvent | null): void;
-  /** The last try failed: somebody has to look. As `onError` by default. */
+  /** Called when the last attempt fails, so that a person can look. Default: `onError`. */
   onGiveUp?(error: unknown, event: WebhookEvent): void;
-  /** Called for every request that was answered. */
+  /** Called for every answered request. */
   onExchange?(exchange: WebhookExchange): void;
-  /** Bytes of a body; the default is 64 KiB, about a hundred times an event. */
+  /** Maximum size of a body in bytes. Default: 64 KiB, about a hundred times an event. */
   bodyLimit?: number;
-  /** Events handled at once; 10 by default. */
+  /** Maximum number of events handled at once. Default: 10. */
   concurrency?: number;
-  /** Tries of one event: 10 by default, which take about five hours. */
+  /** Maximum number of attempts to handle an event. Default: 10, over about five hours. */
   triesMax?: number;
-  /** A handler that takes longer is taken for crashed, and its event is handled again; five minutes by default. */
+  /** After this time, a handler counts as crashed, and its event is handled again. Default: five minutes. */
   leaseMs?: number;
   now?(): Date;
 }
 
-/** Events and their ids are kept in memory unless there is a store. */
+/** Without `store`, events and their ids are stored in memory. */
 export type ReceiverOptions<Context = undefined> = CommonOptions<Context> &
   (undefined extends Context ? { store?: EventStore<Context> } : { store: EventStore<Context> });
 
-/** The merchant's endpoint. `receive` goes wherever a web-standard handler does; the adapters bring it to the others. */
+/** The merchant's webhook endpoint. `receive` is a web-standard handler; adapters exist for other frameworks. */
 export interface WebhookReceiver {
   receive(request: Request): Promise<Response>;
-  /** Bytes of a body; what is longer need not be read to its end. */
+  /** Maximum size of a body in bytes. Adapters need not read beyond it. */
   readonly bodyLimit: number;
-  /** Whether the body must come as it was sent, because its signature is checked. */
+  /** Whether the original bytes of the body are needed, because signatures are verified. */
   readonly signed: boolean;
-  /** Handles no more events, and resolves when those in hand have ended; requests are still answered. */
+  /** Stops handling events, and resolves when those in progress have ended. Requests are still answered. */
   stop(): Promise<void>;
 }
 
 type AcceptedExchange = Omit<WebhookExchange, "status">;
 
 /**
- * The merchant's side of Dunlin's webhooks.
+ * Creates the receiver of Dunlin's webhooks.
  *
- * An event is acknowledged with 200 once the store has it, and handled afterwards; a test event is only acknowledged. Every path is
- * taken; one that ends in `/recovery_action`, `/pause_collection` or `/complete_dunning` takes only its own events. Refusals are those
- * of the interface and no others: 400, 401, 429 and 500.
+ * An event is acknowledged with 200 once the store has it, and handled afterwards. A test event is only acknowledged. Every path is
+ * accepted; one that ends in `/recovery_action`, `/pause_collection` or `/complete_dunning` accepts only events of that type.
+ * Refusals have one of the statuses of the API: 400, 401, 429 and 500.
  *
- * @throws TypeError when the credential or a secret is none
+ * @throws TypeError if the credential or a secret is invalid
  */
 export function createWebhookReceiver<Context = undefined>(options: ReceiverOptions<Context>): WebhookReceiver {
   const { auth, secrets, bodyLimit = 64 * 1024, now = () => new Date() } = options;
   const onError = options.onError ?? ((error, event) => console.error("dunlin webhook", event?.id, error));
-  const allowed = createCredentialCheck(auth);
-  // What is wrong with them is told at once, and not when the first event comes.
+  const isAuthorized = createCredentialCheck(auth);
+  // Reports invalid secrets at once instead of at the first event.
   if (secrets !== undefined) signingKeys(secrets);
   const store = options.store ?? (memoryEventStore() as EventStore<Context>);
   const worker = startWorker<Context>({
@@ -89,36 +92,36 @@ export function createWebhookReceiver<Context = undefined>(options: ReceiverOpti
     now,
   });
 
-  async function take(request: Request): Promise<AcceptedExchange | Refusal> {
-    if (!allowed(request.headers.get("authorization"))) {
+  async function accept(request: Request): Promise<AcceptedExchange | Refusal> {
+    if (!isAuthorized(request.headers.get("authorization"))) {
       const headers = { "www-authenticate": "Bearer, Basic" };
       return { status: 401, message: "credentials missing or invalid", headers };
     }
-    if (request.method !== "POST") return { status: 400, message: "only POST is taken" };
+    if (request.method !== "POST") return { status: 400, message: "only POST is accepted" };
     if (!/^application\/json\s*(;|$)/i.test(request.headers.get("content-type") ?? ""))
       return { status: 400, message: "the content type must be application/json" };
     const body = await readBody(request, bodyLimit);
     if (body === null) return { status: 400, message: `the body is larger than ${bodyLimit} bytes` };
-    const forged = secrets && verifyWebhookSignature({ secrets, headers: request.headers, body, now: now() });
-    if (forged) return { status: 401, message: forged };
+    const signatureProblem = secrets && verifyWebhookSignature({ secrets, headers: request.headers, body, now: now() });
+    if (signatureProblem) return { status: 401, message: signatureProblem };
     const text = decodeUtf8(body);
     if (text === null) return { status: 400, message: "the body is not UTF-8" };
     const { event, problem } = parseWebhookEvent(text, new URL(request.url).pathname);
     if (!event) return { status: 400, message: problem };
-    return event.test ? { eventId: event.id, type: event.type, duplicate: false, test: true } : keep(event);
+    return event.test ? { eventId: event.id, type: event.type, duplicate: false, test: true } : storeEvent(event);
   }
 
-  async function keep(event: WebhookEvent): Promise<AcceptedExchange | Refusal> {
+  async function storeEvent(event: WebhookEvent): Promise<AcceptedExchange | Refusal> {
     try {
       if (await store.full?.())
         return { status: 429, message: "too many events wait to be handled", headers: { "retry-after": "1" } };
       const isNew = await store.keep(event, now());
-      // After the answer: that the event was taken does not depend on how its handling begins.
+      // After the answer, so that the handler cannot delay or break the acknowledgement.
       if (isNew) setImmediate(worker.wake);
       return { eventId: event.id, type: event.type, duplicate: !isNew };
     } catch (error) {
       onError(error, event);
-      return { status: 500, message: "the event could not be kept" };
+      return { status: 500, message: "the event could not be stored" };
     }
   }
 
@@ -126,14 +129,14 @@ export function createWebhookReceiver<Context = undefined>(options: ReceiverOpti
     bodyLimit,
     signed: secrets !== undefined,
     async receive(request) {
-      const outcome = await take(request).catch((error: unknown): Refusal => {
+      const outcome = await accept(request).catch((error: unknown): Refusal => {
         onError(error, null);
         return { status: 500, message: "unexpected error" };
       });
-      const refused = "status" in outcome;
-      const exchange = refused ? { eventId: null, type: null, duplicate: false } : outcome;
-      options.onExchange?.({ ...exchange, status: refused ? outcome.status : 200 });
-      return refused
+      const isRefused = "status" in outcome;
+      const exchange = isRefused ? { eventId: null, type: null, duplicate: false } : outcome;
+      options.onExchange?.({ ...exchange, status: isRefused ? outcome.status : 200 });
+      return isRefused
         ? refusalResponse(outcome)
         : Response.json({ success: true, ...replyMessageOf(outcome) } satisfies WebhookReply);
     },
@@ -142,11 +145,11 @@ export function createWebhookReceiver<Context = undefined>(options: ReceiverOpti
 }
 
 function replyMessageOf({ duplicate, test }: AcceptedExchange) {
-  if (test) return { message: "test event taken" };
-  return duplicate ? { message: "taken before" } : {};
+  if (test) return { message: "test event accepted" };
+  return duplicate ? { message: "already accepted" } : {};
 }
 
-/** The body, or null when it is larger than `limit`: streamed bytes are counted, whatever Content-Length says. */
+/** Returns null if the body is larger than `limit`. Counts the received bytes, because Content-Length may be wrong. */
 async function readBody(request: Request, limit: number): Promise<Uint8Array | null> {
   const chunks: Uint8Array[] = [];
   let size = 0;

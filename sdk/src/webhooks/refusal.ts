@@ -1,6 +1,6 @@
 import type { WebhookErrorReply } from "./bodies.ts";
 
-/** What the endpoint answers when it does not take an event: these and no others. */
+/** The only statuses with which the endpoint refuses an event. */
 export interface Refusal {
   status: 400 | 401 | 429 | 500;
   message: string;

@@ -1,15 +1,15 @@
 import type { CompleteDunningEvent, RecoveryActionEvent as Envelope, PauseCollectionEvent } from "./bodies.ts";
 
-/** An instruction of Dunlin, the same for both bodies it may come in. */
+/** An instruction of Dunlin, independent of the body's shape. */
 export type WebhookEvent = RecoveryActionEvent | PauseCollectionEvent | CompleteDunningEvent;
-/** Its id goes back as the `recoveryActionId` of the transaction that carries it out. `created` is absent when it came as a flat retry request. */
+/** Push its id as `recoveryActionId` of the transaction that carries it out. `created` is absent for a flat retry request. */
 export type RecoveryActionEvent = Omit<Envelope, "created"> & Partial<Pick<Envelope, "created">>;
 export type ActionSuggestion = Envelope["data"]["actionSuggestion"];
 
-/** Either the event, or the sentence that says what is wrong with the body. */
+/** Either the event, or a sentence that describes the problem. */
 export type ParsedEvent = { event: WebhookEvent; problem?: never } | { event?: never; problem: string };
 
-/** By name, so that the compiler finds one that is missing. */
+/** A record, so that the compiler reports a missing value. */
 const SUGGESTIONS: Record<ActionSuggestion, true> = {
   ACTION_SUGGESTION_UNSPECIFIED: true,
   ACTION_SUGGESTION_RETRY: true,
@@ -20,10 +20,10 @@ const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning"] 
 type JsonFields = Record<string, unknown>;
 
 /**
- * Reads a webhook's body: the envelope `{id, type, created, data}` or the flat retry request `{requestId, …}`.
+ * Parses the body of a webhook: the envelope `{id, type, created, data}` or the flat retry request `{requestId, …}`.
  *
  * @param body  the text as received
- * @param path  the path it was posted to: where it ends in `/recovery_action` and so on, the type must agree
+ * @param path  the request path: if it ends in an event type, the event must have that type
  */
 export function parseWebhookEvent(body: string, path = "/"): ParsedEvent {
   let fields: unknown;
@@ -34,11 +34,12 @@ export function parseWebhookEvent(body: string, path = "/"): ParsedEvent {
   }
   if (!isJsonFields(fields)) return { problem: "the body must be a JSON object" };
   const type = EVENT_TYPES.find((name) => path.endsWith(`/${name}`));
-  const flat = fields.requestId !== undefined && fields.type === undefined;
-  if (flat && type !== undefined && type !== "recovery_action") return { problem: `this path takes ${type} events` };
-  const parsed = flat ? parseFlatRetryRequest(fields) : parseEnvelope(fields);
+  const isFlat = fields.requestId !== undefined && fields.type === undefined;
+  if (isFlat && type !== undefined && type !== "recovery_action")
+    return { problem: `this path accepts ${type} events only` };
+  const parsed = isFlat ? parseFlatRetryRequest(fields) : parseEnvelope(fields);
   if (parsed.event && type !== undefined && parsed.event.type !== type) {
-    return { problem: `this path takes ${type} events` };
+    return { problem: `this path accepts ${type} events only` };
   }
   if (parsed.event && fields.test === true) parsed.event.test = true;
   return parsed;
@@ -80,5 +81,5 @@ const isTimestamp = (value: unknown): value is string =>
 const isNonEmptyText = (value: unknown): value is string => typeof value === "string" && value !== "";
 const isJsonFields = (value: unknown): value is JsonFields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-const missingFieldProblem = (field: string): ParsedEvent => ({ problem: `${field} must be a text that is not empty` });
+const missingFieldProblem = (field: string): ParsedEvent => ({ problem: `${field} must be a non-empty string` });
 const notTimestampProblem = (field: string): ParsedEvent => ({ problem: `${field} must be an ISO 8601 date-time` });

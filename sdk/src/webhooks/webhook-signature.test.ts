@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { verifyWebhookSignature } from "./webhook-signature.ts";
 
-// The vector that the libraries of Standard Webhooks are tested with.
+// The official test vector of Standard Webhooks.
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const ID = "msg_p5jXN8AQM9LWM0D4loKWxJek";
 const BODY = '{"test": 2432232314}';
@@ -20,7 +20,7 @@ const verify = (
 ) => verifyWebhookSignature({ secrets: SECRET, headers: { ...HEADERS, ...headers }, body, now });
 const otherSecret = () => `whsec_${randomBytes(32).toString("base64")}`;
 
-test("the published vector is good, as text and as bytes, from an object and from the web's Headers", () => {
+test("the official test vector is valid as text and as bytes, from an object and from Headers", () => {
   assert.equal(verify(), null);
   assert.equal(verify({}, Buffer.from(BODY)), null);
   assert.equal(verify({}, new TextEncoder().encode(BODY)), null);
@@ -29,7 +29,7 @@ test("the published vector is good, as text and as bytes, from an object and fro
   assert.equal(verify(lists), null);
 });
 
-test("one good signature among others is enough, whatever their versions", () => {
+test("one valid signature among others of any version is enough", () => {
   for (const all of [
     [OTHER_SIGNATURE, VALID_SIGNATURE],
     [VALID_SIGNATURE, OTHER_SIGNATURE],
@@ -39,7 +39,7 @@ test("one good signature among others is enough, whatever their versions", () =>
     assert.equal(verify({ "webhook-signature": all.join(" ") }), null);
 });
 
-test("a missing, empty, doubled or malformed field is refused", () => {
+test("a missing, empty, duplicate or malformed header is refused", () => {
   for (const name of Object.keys(HEADERS))
     for (const value of [undefined, "", [], [HEADERS["webhook-id"], HEADERS["webhook-id"]], `${ID}, ${ID}`])
       assert.match(verify({ [name]: value }) ?? "", /must/, `${name} ${value}`);
@@ -59,7 +59,7 @@ test("a missing, empty, doubled or malformed field is refused", () => {
   assert.notEqual(verifyWebhookSignature({ secrets: SECRET, headers: joined, body: BODY, now: NOW }), null);
 });
 
-test("a wrong, cut, unpadded-to-nothing or differently labelled signature is refused", () => {
+test("a wrong, truncated, empty or differently labeled signature is refused", () => {
   const wrong = [
     OTHER_SIGNATURE,
     "v1,",
@@ -79,14 +79,14 @@ test("a wrong, cut, unpadded-to-nothing or differently labelled signature is ref
     assert.match(verify({ "webhook-signature": signature }) ?? "", /no signature|must/, signature);
 });
 
-test("one changed byte of id, time or body is refused", () => {
+test("a changed byte of the id, time or body is refused", () => {
   assert.notEqual(verify({ "webhook-id": `${ID}x` }), null);
   assert.notEqual(verify({ "webhook-timestamp": "1614265331" }), null);
   for (const body of ["", `${BODY} `, '{"test":2432232314}', BODY.replace("4", "5")])
     assert.notEqual(verify({}, body), null);
 });
 
-test("an attempt is good for five minutes before and after its time, to the millisecond", () => {
+test("an attempt is valid for five minutes before and after its time, to the millisecond", () => {
   const at = (offsetMs: number) => verify({}, BODY, new Date(NOW.getTime() + offsetMs));
   assert.deepEqual([-300_000, 300_000].map(at), [null, null]);
   for (const offsetMs of [-300_001, 300_001, 86_400_000]) assert.match(at(offsetMs) ?? "", /too far/);
@@ -95,14 +95,14 @@ test("an attempt is good for five minutes before and after its time, to the mill
   assert.match(short ?? "", /too far/);
 });
 
-test("during a rotation the receiver knows two secrets, in any order; another secret is refused", () => {
+test("two secrets are accepted in any order during a rotation, and another secret is refused", () => {
   const two = (secrets: string[]) => verifyWebhookSignature({ secrets, headers: HEADERS, body: BODY, now: NOW });
   assert.equal(two([otherSecret(), SECRET]), null);
   assert.equal(two([SECRET, otherSecret()]), null);
   assert.match(two([otherSecret(), otherSecret()]) ?? "", /no signature/);
 });
 
-test("the present is used when no moment is given", () => {
+test("the current time is used when none is given", () => {
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const key = Buffer.from(SECRET.slice(6), "base64");
   const digest = createHmac("sha256", key).update(`${ID}.${timestamp}.${BODY}`).digest("base64");
@@ -111,7 +111,7 @@ test("the present is used when no moment is given", () => {
   assert.match(verifyWebhookSignature({ secrets: SECRET, headers: HEADERS, body: BODY }) ?? "", /too far/);
 });
 
-test("no secret, an empty one and a short one are refused when they are set, not when a request comes", () => {
+test("a missing, empty or short secret is refused when it is set, not when a request arrives", () => {
   for (const secrets of [[], "", "whsec_", "whsec_c2hvcnQ=", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", [SECRET, ""]])
     assert.throws(() => verifyWebhookSignature({ secrets, headers: HEADERS, body: BODY, now: NOW }), TypeError);
 });

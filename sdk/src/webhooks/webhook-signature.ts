@@ -1,28 +1,28 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Five minutes, as the specification's libraries have it. */
+/** The default of the Standard Webhooks libraries. */
 const TOLERANCE_MS = 300_000;
-/** Two are usual while a secret is rotated; more than this are somebody's attempt to keep us busy. */
+/** A rotation needs two. Limits the work on a malicious request. */
 const SIGNATURES_MAX = 16;
 
 export interface SignedRequest {
-  /** `whsec_…`; two of them while a rotation lasts. */
+  /** `whsec_…`; two secrets during a rotation. */
   secrets: string | readonly string[];
-  /** Of the request, in any of the forms that Node and the web have. Names in lower case. */
+  /** In any form that Node or the web provide. Names are in lower case. */
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** As received: JSON that was parsed and written again is another text. */
+  /** As received, because serializing parsed JSON would change the bytes. */
   body: string | Uint8Array;
-  /** Real time; now unless given. */
+  /** Real time. Default: now. */
   now?: Date;
-  /** How far the attempt's time may be from ours; five minutes unless given. */
+  /** How far the timestamp may differ from `now`. Default: five minutes. */
   toleranceMs?: number;
 }
 
 /**
- * Checks the signature of a webhook.
+ * Verifies the signature of a webhook.
  *
- * @returns null when it is good, else the sentence that says what is wrong; none of them helps to forge one
- * @throws TypeError when a secret is not `whsec_` and 24 to 64 bytes in base64
+ * @returns null if it is valid, or a sentence that describes the problem and does not help to forge one
+ * @throws TypeError if a secret is not `whsec_` and 24 to 64 bytes in base64
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 export function verifyWebhookSignature(request: SignedRequest): string | null {
@@ -31,40 +31,41 @@ export function verifyWebhookSignature(request: SignedRequest): string | null {
     singleHeader(request.headers, name),
   );
   if (!id || !timestamp || !signatures)
-    return "webhook-id, webhook-timestamp and webhook-signature must each be there once";
+    return "webhook-id, webhook-timestamp and webhook-signature must each appear exactly once";
   if (!/^\d{1,12}$/.test(timestamp)) return "webhook-timestamp must be seconds since 1970";
-  const awayMs = Math.abs(Number(timestamp) * 1_000 - (request.now ?? new Date()).getTime());
-  if (awayMs > (request.toleranceMs ?? TOLERANCE_MS)) return "webhook-timestamp is too far from the present";
-  const given = signatures.split(" ").filter((signature) => signature.startsWith("v1,"));
+  const differenceMs = Math.abs(Number(timestamp) * 1_000 - (request.now ?? new Date()).getTime());
+  if (differenceMs > (request.toleranceMs ?? TOLERANCE_MS)) return "webhook-timestamp is too far from the current time";
+  const candidates = signatures.split(" ").filter((signature) => signature.startsWith("v1,"));
   const expected = keys.map((key) =>
     createHmac("sha256", key).update(`${id}.${timestamp}.`).update(request.body).digest(),
   );
-  let good = false;
-  for (const signature of given.slice(0, SIGNATURES_MAX)) {
+  let isValid = false;
+  for (const signature of candidates.slice(0, SIGNATURES_MAX)) {
     const bytes = Buffer.from(signature.slice("v1,".length), "base64");
-    // No early end: which of them was right is nobody's business.
-    for (const digest of expected) good = (bytes.length === digest.length && timingSafeEqual(bytes, digest)) || good;
+    // No early exit, so that timing does not reveal which signature matched.
+    for (const digest of expected)
+      isValid = (bytes.length === digest.length && timingSafeEqual(bytes, digest)) || isValid;
   }
-  return good ? null : "no signature is by a secret that is known here";
+  return isValid ? null : "no signature matches a known secret";
 }
 
-/** The keys in these secrets. @throws TypeError when one is no secret */
+/** Returns the keys of these secrets. @throws TypeError if one is invalid */
 export function signingKeys(secrets: string | readonly string[]): Buffer[] {
   const texts = typeof secrets === "string" ? [secrets] : secrets;
-  if (texts.length === 0) throw new TypeError("there is no webhook secret");
+  if (texts.length === 0) throw new TypeError("secrets must hold at least one webhook secret");
   return texts.map((text) => {
     const key = Buffer.from(text.replace(/^whsec_/, ""), "base64");
-    // A short key, which an empty setting gives, would let everybody in.
+    // A short key, as from an unset variable, would authenticate everyone.
     if (!text.startsWith("whsec_") || key.length < 24 || key.length > 64)
-      throw new TypeError("a webhook secret is whsec_ and 24 to 64 bytes in base64");
+      throw new TypeError("a webhook secret must be whsec_ followed by 24 to 64 bytes in base64");
     return key;
   });
 }
 
-/** The only value of a field; null when it is missing or there twice. */
+/** Returns null if the header is missing or duplicated. */
 function singleHeader(headers: SignedRequest["headers"], name: string): string | null {
   const value = headers instanceof Headers ? headers.get(name) : headers[name];
   const texts = typeof value === "string" ? [value] : (value ?? []);
-  // Node and the web join what came twice by a comma. An id or a time has none, and of a signature only the first would count.
+  // Node and the web join duplicate headers with a comma, which no valid value contains.
   return texts.length === 1 && !/, /.test(texts[0]!) ? texts[0]! : null;
 }

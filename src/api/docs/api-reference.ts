@@ -14,27 +14,26 @@ interface OpenApiDocument extends DocumentPart {
 }
 
 export interface ReferencePage {
-  /** From the root of the site. */
   path: string;
   title: string;
   body: Html;
-  /** How it is listed: null when it is no operation. */
+  /** Null if the page describes no operation. */
   method: string | null;
 }
 
 /**
- * A page for each operation and event, before them one of what holds for all, after them one of what no schema says.
+ * Builds an overview, a page for each operation and event, and the rules beyond the schemas.
  *
- * @param text  an OpenAPI document as `buildOpenApiText` writes it
+ * @param text  as written by `buildOpenApiText`
  */
 export function buildReferencePages(text: string, baseUrl: string): ReferencePage[] {
   const document = JSON.parse(text) as OpenApiDocument;
-  const follow = createRefResolver(document);
+  const resolveRef = createRefResolver(document);
   const operations = listOperations(document).map(
     (one): ReferencePage => ({
       path: pagePathOf(one.operation),
       title: one.operation.summary,
-      body: renderOperation(one, follow, baseUrl),
+      body: renderOperation(one, resolveRef, baseUrl),
       method: one.method,
     }),
   );
@@ -53,9 +52,9 @@ function overviewBody(document: OpenApiDocument, baseUrl: string): Html {
     const entries = all
       .filter(({ operation }) => operation.tags[0] === name)
       .map(({ method, path, operation }) => {
-        const words =
+        const label =
           path === null ? escapeHtml(operation.summary) : `${escapeHtml(operation.summary)} ${inlineCode(path)}`;
-        return `<li><b class="${escapeHtml(method)}">${escapeHtml(method.toUpperCase())}</b> <a href="${escapeHtml(operation.operationId)}.html">${words}</a></li>`;
+        return `<li><b class="${escapeHtml(method)}">${escapeHtml(method.toUpperCase())}</b> <a href="${escapeHtml(operation.operationId)}.html">${label}</a></li>`;
       });
     const id = name.toLowerCase().replaceAll(" ", "-");
     return `<h2 id="${escapeHtml(id)}"><a href="#${escapeHtml(id)}">${escapeHtml(name)}</a></h2>\n${renderProse(description)}\n<ul>${entries.join("\n")}</ul>`;
@@ -69,16 +68,16 @@ ${lists.join("\n")}
 }
 
 const HOW_TO =
-  "The calls take the key from `DUNLIN_API_KEY`; `export DUNLIN_API_KEY=$(cat data/api-key)` sets it to that of the first start. With a certificate that Dunlin made itself they need `--cacert data/tls/ca.pem`, and are typed in its folder.";
+  "The calls read the key from `DUNLIN_API_KEY`. To use the key of the first start, run `export DUNLIN_API_KEY=$(cat data/api-key)`. If Dunlin created its own certificate, the calls need `--cacert data/tls/ca.pem`: run them in Dunlin's folder.";
 
 const rulesBody = (document: OpenApiDocument): Html => `<h1>Rules beyond the schemas</h1>
-${renderProse("What no JSON Schema can say. On everything else a validator made from `openapi.json` agrees with the service.")}
+${renderProse("Rules that JSON Schema cannot express. On everything else, a validator built from `openapi.json` agrees with the service.")}
 ${htmlTable(
-  ["Rule", "Answer"],
+  ["Rule", "Status"],
   document["x-rules-beyond-schema"].map(({ rule, status }) => [renderInline(rule), `<b class="status">${status}</b>`]),
 )}`;
 
-/** Every operation and then every event of a document, in its order. */
+/** Returns operations, then events. */
 export function listOperations({ paths, webhooks }: Pick<OpenApiDocument, "paths" | "webhooks">): PlacedOperation[] {
   const inbound = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
@@ -87,7 +86,7 @@ export function listOperations({ paths, webhooks }: Pick<OpenApiDocument, "paths
 }
 
 const createRefResolver = ({ components }: OpenApiDocument): ResolveRef =>
-  function follow<T>(part: T | { $ref: string }): T {
+  function resolveRef<T>(part: T | { $ref: string }): T {
     const ref = (part as { $ref?: string }).$ref;
     if (ref === undefined) return part as T;
     const [, , kind, name] = ref.split("/") as [string, string, string, string];

@@ -5,12 +5,11 @@ import { Marked, type Tokens } from "marked";
 import { plainText } from "./markdown.ts";
 
 const REPOSITORY_URL = new URL("../../../", import.meta.url);
-/** The page that everything is reached from; its lists are the contents of the site. */
+/** Its lists define the contents of the site. */
 export const INDEX_FILE = "docs/README.md";
 const DECISIONS_FOLDER = "docs/decisions";
-/** Whether a file is one of the decisions, which are all listed together. */
 export const isDecision = (file: string): boolean => posix.dirname(file) === DECISIONS_FOLDER;
-/** Files outside of docs/ that are pages too, and under which name. */
+/** Pages made from files outside docs/. */
 const EXTRA_PAGES: Readonly<Record<string, string>> = {
   "sdk/README.md": "sdk.html",
   "ARCHITECTURE.md": "architecture.html",
@@ -19,10 +18,10 @@ const EXTRA_PAGES: Readonly<Record<string, string>> = {
 };
 
 export interface Entry {
-  words: string;
-  /** The file in the repository. */
+  label: string;
+  /** Relative to the root of the repository. */
   file: string;
-  /** What the index says of it. */
+  /** The description in the index. */
   about: string;
 }
 
@@ -31,10 +30,9 @@ export interface Chapter {
   entries: readonly Entry[];
 }
 
-/** A file of the repository, as text. */
 export const readRepositoryFile = (file: string): string => readFileSync(new URL(file, REPOSITORY_URL), "utf8");
 
-/** Where a file of the repository is on the site; null: it is not a part of it. */
+/** Returns null for a file that is not on the site. */
 export function sitePathOf(file: string): string | null {
   if (file === INDEX_FILE) return "index.html";
   if (EXTRA_PAGES[file]) return EXTRA_PAGES[file];
@@ -42,14 +40,13 @@ export function sitePathOf(file: string): string | null {
   return file.slice("docs/".length).replace(/\.md$/, ".html");
 }
 
-/** Every file of markdown under docs/, and everything else that people read there. */
+/** Sorted. */
 export const listDocumentFiles = (): string[] =>
   readdirSync(new URL("docs", REPOSITORY_URL), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => posix.join(relative(fileURLToPath(REPOSITORY_URL), entry.parentPath), entry.name))
     .sort();
 
-/** A link as it stands in a file of the repository, as a file of the repository and what follows `#`. */
 export function resolveLink(href: string, from: string): { file: string; hash: string } {
   const [path, hash] = href.split("#") as [string, string | undefined];
   return {
@@ -58,7 +55,7 @@ export function resolveLink(href: string, from: string): { file: string; hash: s
   };
 }
 
-/** The chapters of the index, each a heading with a list of links; decisions are all listed where the first one is. */
+/** All decision records replace the link to one. */
 export function readChapters(): Chapter[] {
   const found: { title: string; entries: Entry[] }[] = [];
   for (const token of new Marked().lexer(readRepositoryFile(INDEX_FILE))) {
@@ -74,10 +71,10 @@ function entriesOf(item: Tokens.ListItem): Entry[] {
   if (link?.type !== "link") return [];
   const about = rest.map(plainText).join("").replace(/^:\s*/, "");
   const file = resolveLink(link.href as string, INDEX_FILE).file;
-  return isDecision(file) ? decisionEntries() : [{ words: plainText(link), file, about }];
+  return isDecision(file) ? decisionEntries() : [{ label: plainText(link), file, about }];
 }
 
 const decisionEntries = (): Entry[] =>
   listDocumentFiles()
     .filter(isDecision)
-    .map((file) => ({ words: /^# (.*)/.exec(readRepositoryFile(file))![1]!, file, about: "" }));
+    .map((file) => ({ label: /^# (.*)/.exec(readRepositoryFile(file))![1]!, file, about: "" }));

@@ -1,41 +1,41 @@
 import { posix } from "node:path";
 import { escapeHtml, type Html } from "./markup.ts";
 
-/** Nothing is loaded from anywhere else, and what runs is one script of ours; `frame-ancestors` only holds as a header. */
+/** Without `frame-ancestors`, which a meta element ignores. */
 export const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
 export interface Link {
-  words: string;
-  /** From the root of the site. */
+  label: string;
   path: string;
   method?: string;
 }
 
 export interface DocsPage {
-  /** From the root of the site. */
   path: string;
   title: string;
   /** Begins with the h1. */
   body: Html;
-  /** Headings on the page, for its own contents. */
-  parts: readonly { id: string; words: string }[];
+  /** For the contents of the page. */
+  headings: readonly { id: string; label: string }[];
 }
 
-/** The way from one file of the site to another. */
+/** Returns the relative path between two files of the site. */
 export const pathBetween = (from: string, to: string): string => posix.relative(posix.dirname(from), to);
 
-/** A whole page: contents at the left, then what it is about. */
+/** Returns a page with the contents of the site on the left. */
 export function renderDocsPage(
   page: DocsPage,
   chapters: readonly { title: string; links: readonly Link[] }[],
   baseUrl: string,
 ): Html {
   const to = (path: string) => escapeHtml(pathBetween(page.path, path));
-  const entry = ({ words, path, method }: Link) => {
-    const here = path === page.path;
-    const parts = page.parts.map(({ id, words }) => `<li><a href="#${escapeHtml(id)}">${escapeHtml(words)}</a></li>`);
-    return `<li><a href="${to(path)}"${here ? ' aria-current="page"' : ""}>${method ? `<b class="${method}">${method.toUpperCase()}</b> ` : ""}${escapeHtml(words)}</a>${here && parts.length > 1 ? `<ul>${parts.join("")}</ul>` : ""}</li>`;
+  const entry = ({ label, path, method }: Link) => {
+    const isCurrent = path === page.path;
+    const headings = page.headings.map(
+      ({ id, label }) => `<li><a href="#${escapeHtml(id)}">${escapeHtml(label)}</a></li>`,
+    );
+    return `<li><a href="${to(path)}"${isCurrent ? ' aria-current="page"' : ""}>${method ? `<b class="${method}">${method.toUpperCase()}</b> ` : ""}${escapeHtml(label)}</a>${isCurrent && headings.length > 1 ? `<ul>${headings.join("")}</ul>` : ""}</li>`;
   };
   const contents = chapters.map(
     ({ title, links }) =>
@@ -54,7 +54,7 @@ export function renderDocsPage(
 <script type="module" src="${to("search.js")}"></script>
 </head>
 <body>
-<a class="skip" href="#main">To the content</a>
+<a class="skip" href="#main">Skip to content</a>
 <nav aria-label="Contents">
 <p class="name"><a href="${to("index.html")}">Dunlin</a></p>
 <p><a href="${escapeHtml(baseUrl)}/overview">Console</a></p>

@@ -31,14 +31,14 @@ interface Document {
   webhooks: Record<string, { post: { operationId: string } }>;
 }
 
-test("openapi.json is served without a key, with this installation's address", async () => {
+test("openapi.json is served without a key and with this installation's URL", async () => {
   const reply = await api.http.inject("/openapi.json");
   assert.equal(reply.headers["content-type"], "application/json; charset=utf-8");
   assert.equal(reply.body, buildOpenApiText(BASE));
   assert.equal(reply.json().servers[0].url, BASE);
 });
 
-test("/docs/ serves the site as it is written to a folder, and nothing else", async () => {
+test("/docs/ serves the files of the site and nothing else", async () => {
   assert.equal((await api.http.inject("/docs")).headers.location, "/docs/");
   assert.equal((await api.http.inject("/docs/")).body, site.get("index.html"));
   assert.equal((await api.http.inject("/docs/api/")).body, site.get("api/index.html"));
@@ -74,11 +74,11 @@ test("every document is listed in the index, and every operation and event has a
     assert.ok(site.has(`api/${operationId}.html`), operationId);
 });
 
-test("every link leads to a page of the site, and to a name on it", () => {
+test("every link leads to a page of the site and to an id on it", () => {
   const ids = (path: string) => [...site.get(path)!.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!);
   for (const [path, html] of pages) {
-    const own = ids(path);
-    assert.equal(new Set(own).size, own.length, `${path}: two parts of one name`);
+    const pageIds = ids(path);
+    assert.equal(new Set(pageIds).size, pageIds.length, `${path}: duplicate ids`);
     for (const [, link] of html.matchAll(/ (?:href|src|data-index)="([^"]+)"/g)) {
       if (link!.startsWith("https://")) continue;
       const { pathname, hash } = new URL(link!, `https://site/${path}`);
@@ -89,7 +89,7 @@ test("every link leads to a page of the site, and to a name on it", () => {
   }
 });
 
-test("pages load nothing from elsewhere, run one script of ours, and fit a policy without exceptions", async () => {
+test("pages load nothing from other origins, run one script, and comply with a strict content security policy", async () => {
   for (const [path, html] of pages) {
     assert.equal(/<style|<img|<iframe|<form|@import|url\(| on[a-z]+=| style=|javascript:/.test(html), false, path);
     const scripts = [...html.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g)];
@@ -106,7 +106,7 @@ test("pages load nothing from elsewhere, run one script of ours, and fit a polic
   assert.ok(body.includes(`content="${policy.replace("; frame-ancestors 'none'", "")}"`));
 });
 
-test("every element of a page is closed in the order in which it was opened", () => {
+test("the elements of every page are properly nested", () => {
   for (const [path, html] of pages) {
     const open: string[] = [];
     for (const [, closing, name] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)[^>]*>/g)) {
@@ -119,7 +119,7 @@ test("every element of a page is closed in the order in which it was opened", ()
   }
 });
 
-test("each call can be pasted: address, key from the environment, and a body that is JSON", () => {
+test("every example call has the URL, the key from the environment and a JSON body", () => {
   const bodies = buildReferencePages(buildOpenApiText(BASE), BASE).map(({ body }) => body);
   const text = bodies.join("\n").replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
   const calls = [...text.matchAll(/<pre tabindex="0">(curl [\s\S]*?)<\/pre>/g)].map(([, call]) => call!);
@@ -132,7 +132,7 @@ test("each call can be pasted: address, key from the environment, and a body tha
   }
 });
 
-test("with the certificate that Dunlin makes itself a call names its authority, so that it can be pasted there too", () => {
+test("an example call names Dunlin's CA when the URL is on localhost", () => {
   const calls = (baseUrl: string) =>
     buildReferencePages(buildOpenApiText(baseUrl), baseUrl).flatMap(({ body }) => body.match(/>curl [^\n]*/g) ?? []);
   for (const call of calls("https://localhost:8443"))
@@ -140,11 +140,11 @@ test("with the certificate that Dunlin makes itself a call names its authority, 
   for (const call of calls(BASE)) assert.ok(!call.includes("--cacert"), call);
 });
 
-test("every page leads to the console of the installation", () => {
+test("every page links to the console of the installation", () => {
   for (const [path, html] of pages) assert.ok(html.includes(`<a href="${BASE}/overview">Console</a>`), path);
 });
 
-test("the search index holds the text of the pages, and each entry links to its place", () => {
+test("the search index holds the text of the pages, and each entry links to its section", () => {
   const index = JSON.parse(site.get("search.json")!) as [string, string, string, string][];
   const found = (words: string) => index.filter(([, , , text]) => text.includes(words)).map(([path]) => path);
   assert.deepEqual(found("Answer 2xx within 30 seconds; aim for one second"), [
@@ -158,7 +158,7 @@ test("the search index holds the text of the pages, and each entry links to its 
   }
 });
 
-test("a document is text: its markup is written anew, and what is odd in it stops the site", () => {
+test("a document is escaped, and HTML or a broken link in it is an error", () => {
   const link = (href: string) => (href === "a.md" ? "a.html" : null);
   const read = (text: string) => readMarkdown(text, { link, baseUrl: "https://d.example" });
   const { title, html, sections } = read(
@@ -176,12 +176,12 @@ test("a document is text: its markup is written anew, and what is odd in it stop
       ["same-1", "curl https://localhost:8443/<id>"],
     ],
   );
-  assert.throws(() => read("# A\n\n<script>alert(1)</script>"), /markup in a document/);
+  assert.throws(() => read("# A\n\n<script>alert(1)</script>"), /HTML in a document/);
   assert.throws(() => read("# A\n\n[b](b.md)"), /b\.md, which leads nowhere/);
   assert.equal(sitePathOf("src/main.ts"), null);
 });
 
-test("every value is shown as text", () => {
+test("every value is escaped", () => {
   assert.equal(escapeHtml(`<b a="1" b='2'>&`), "&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt;&amp;");
   assert.equal(renderInline("a `<b>` c"), "a <code>&lt;b&gt;</code> c");
   const odd = buildReferencePages(buildOpenApiText(`${BASE}/<script>`), `${BASE}/<script>`);

@@ -4,17 +4,17 @@ import { buildOpenApiText } from "../openapi/openapi-document.ts";
 import { CONTENT_SECURITY_POLICY } from "./docs-layout.ts";
 import type { Site } from "./site.ts";
 
-// An upgrade is seen within minutes; until then a reader's browser need not ask again.
+// Readers see an upgrade within minutes.
 const CACHE_HEADERS = { "cache-control": "public, max-age=300", "x-content-type-options": "nosniff" };
 
-/** GET /openapi.json for programs, and under /docs/ everything for people: served offline, without a key. */
+/** Serves the OpenAPI document and the documentation, without a key or internet access. */
 export function docsRoutes({ http, baseUrl, pages }: Api) {
   const openApi = buildOpenApiText(baseUrl);
-  let made: Promise<Site> | undefined;
-  /** Made when the first reader comes: most processes never have one. */
-  const site = () => {
-    made ??= import("./site.ts").then(({ buildSite }) => buildSite(openApi, baseUrl));
-    return made;
+  let site: Promise<Site> | undefined;
+  /** Built on the first request, because most processes never get one. */
+  const loadSite = () => {
+    site ??= import("./site.ts").then(({ buildSite }) => buildSite(openApi, baseUrl));
+    return site;
   };
   http.get("/openapi.json", async (_request, reply) =>
     reply.headers({ ...CACHE_HEADERS, "content-type": "application/json; charset=utf-8" }).send(openApi),
@@ -23,11 +23,12 @@ export function docsRoutes({ http, baseUrl, pages }: Api) {
   http.get("/docs", async (_request, reply) => reply.redirect("/docs/"));
   http.get<{ Params: { "*": string } }>("/docs/*", async (request, reply) => {
     const { contentTypeOf } = await import("./site.ts");
-    const asked = request.params["*"];
-    const path = asked === "" || asked.endsWith("/") ? `${asked}index.html` : asked;
-    const files = await site();
+    const requestedPath = request.params["*"];
+    const path = requestedPath === "" || requestedPath.endsWith("/") ? `${requestedPath}index.html` : requestedPath;
+    const files = await loadSite();
     const text = files.get(path);
-    if (text === undefined && files.has(`${asked}/index.html`)) return reply.redirect(`/docs/${asked}/`);
+    if (text === undefined && files.has(`${requestedPath}/index.html`))
+      return reply.redirect(`/docs/${requestedPath}/`);
     if (text === undefined) return answerNotFound(pages, request, reply);
     return reply
       .headers({

@@ -1,7 +1,6 @@
 import { type DocumentPart, withoutEmpty } from "../openapi/field-schema.ts";
 import { escapeHtml, type Html, htmlTable, inlineCode, renderInline } from "./markup.ts";
 
-/** The parts of a schema that the page shows. */
 export interface Schema extends DocumentPart {
   type?: string | string[];
   description?: string;
@@ -21,10 +20,9 @@ export interface Schema extends DocumentPart {
   pattern?: string;
 }
 
-/** What a reference leads to, and everything else as it is. */
 export type ResolveRef = <T>(part: T | { $ref: string }) => T;
 
-/** `string`, `moment`, `array of 1 to 200`, with what a value is limited to. */
+/** Describes the type and limits, such as `string, to 255 characters`. */
 export function describeType(part: Schema): Html {
   const schema: Schema = withoutEmpty(part);
   const type = (schema.type as string | undefined) ?? "object";
@@ -32,16 +30,16 @@ export function describeType(part: Schema): Html {
   if (schema.enum) return choiceList(schema.enum);
   if (type === "array") return `array${describeRange(schema.minItems, schema.maxItems)}`;
   if (type === "integer") return `integer${describeRange(schema.minimum, schema.maximum)}`;
-  if (schema.format === "date-time") return "moment, RFC 3339";
+  if (schema.format === "date-time") return "timestamp, RFC 3339";
   if (schema.format === "uuid") return "UUID";
   if (type !== "string") return escapeHtml(type);
-  // A short text is told best by its pattern.
+  // A pattern describes a short string best.
   return schema.pattern && schema.maxLength! <= 8
     ? inlineCode(schema.pattern)
     : `string, to ${schema.maxLength} characters`;
 }
 
-// Beyond this a bound is there for the machine and says nothing to a reader.
+// Larger bounds mean nothing to a reader.
 const SHOWN_BOUND_MAX = 100_000;
 
 function describeRange(from: number | undefined, to: number | undefined): Html {
@@ -57,32 +55,31 @@ interface FieldLine {
   name: string;
   field: Schema;
   required: boolean;
-  /** How many objects it is inside of; the body itself is none. */
-  within: number;
+  /** 0 for fields of the body itself. */
+  depth: number;
 }
 
-/** Each field of an object, and after it those inside it or inside each of its records. */
-function* listFieldLines(schema: Schema, follow: ResolveRef, within = 0): Generator<FieldLine> {
+function* listFieldLines(schema: Schema, resolveRef: ResolveRef, depth = 0): Generator<FieldLine> {
   for (const [name, part] of Object.entries(schema.properties ?? {})) {
-    const field = follow<Schema>(part);
-    yield { name, field, required: schema.required?.includes(name) ?? false, within };
-    yield* listFieldLines(field.items ? follow<Schema>(field.items) : field, follow, within + 1);
+    const field = resolveRef<Schema>(part);
+    yield { name, field, required: schema.required?.includes(name) ?? false, depth };
+    yield* listFieldLines(field.items ? resolveRef<Schema>(field.items) : field, resolveRef, depth + 1);
   }
 }
 
-/**
- * The fields of a body as a table; of several shapes, one table each.
- *
- * @param sure  what is said of a field that is never left out
- */
-export function fieldTable(part: Schema | { $ref: string }, follow: ResolveRef, sure: "required" | "always"): Html {
-  const schema = follow<Schema>(part);
-  if (schema.oneOf) return schema.oneOf.map((each) => fieldTable(each, follow, sure)).join("\n");
-  const rows = [...listFieldLines(schema, follow)].map(({ name, field, required, within }) => [
-    `<span class="within${within}">${inlineCode(name)}${required ? ` <b class="${sure}">${sure}</b>` : ""}</span>`,
+/** Returns a table of the fields, or one for each alternative shape. */
+export function fieldTable(
+  part: Schema | { $ref: string },
+  resolveRef: ResolveRef,
+  requiredLabel: "required" | "always",
+): Html {
+  const schema = resolveRef<Schema>(part);
+  if (schema.oneOf) return schema.oneOf.map((each) => fieldTable(each, resolveRef, requiredLabel)).join("\n");
+  const rows = [...listFieldLines(schema, resolveRef)].map(({ name, field, required, depth }) => [
+    `<span class="within${depth}">${inlineCode(name)}${required ? ` <b class="${requiredLabel}">${requiredLabel}</b>` : ""}</span>`,
     describeType(field),
     renderInline(field.description ?? ""),
   ]);
   const about = schema.description ? `<p>${renderInline(schema.description)}</p>` : "";
-  return `${about}${htmlTable(["Field", "What it is", "Meaning"], rows)}`;
+  return `${about}${htmlTable(["Field", "Type", "Meaning"], rows)}`;
 }

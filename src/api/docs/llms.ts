@@ -2,17 +2,16 @@ import { listOperations } from "./api-reference.ts";
 import { INDEX_FILE, isDecision, readChapters, readRepositoryFile } from "./contents.ts";
 
 /**
- * `llms.txt`: what there is to read, for programs that read (llmstxt.org).
+ * Builds `llms.txt`, an index for language models (llmstxt.org).
  *
- * @param openApi  as `buildOpenApiText` writes it
- * @param link  a file of the repository as a link of this file
+ * @param openApi  as written by `buildOpenApiText`
  */
 export function buildLlmsText(openApi: string, link: (file: string) => string): string {
   const [, title, about] = /^# (.*)\n\n([\s\S]*?)\n\n/.exec(readRepositoryFile(INDEX_FILE))!;
   const lists = readChapters().map(({ title: heading, entries }) => {
-    // How Dunlin came to be so is of no use to whoever integrates it.
+    // Decision records do not help to integrate Dunlin.
     const listed = entries.filter(({ file }) => !isDecision(file));
-    const lines = listed.map(({ words, file, about }) => `- [${words}](${link(file)})${about ? `: ${about}` : ""}`);
+    const lines = listed.map(({ label, file, about }) => `- [${label}](${link(file)})${about ? `: ${about}` : ""}`);
     return [`## ${heading}`, "", ...lines].join("\n");
   });
   const operations = listOperations(JSON.parse(openApi)).map(
@@ -27,7 +26,7 @@ ${lists.join("\n\n")}
 
 ## Operations and events
 
-All of them with every field, error and example: [openapi.json](${link("openapi.json")})
+All fields, errors and examples: [openapi.json](${link("openapi.json")})
 
 ${operations.join("\n")}
 `;

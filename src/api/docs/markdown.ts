@@ -1,9 +1,8 @@
 import { Marked, type Token, type Tokens } from "marked";
 import { escapeHtml, type Html, unescapeHtml } from "./markup.ts";
 
-/** What stands under one heading, as plain text. */
 export interface Section {
-  /** Null: above the first heading below the title. */
+  /** Null for the text below the title. */
   id: string | null;
   heading: string;
   depth: number;
@@ -17,52 +16,56 @@ export interface Article {
 }
 
 interface MarkdownOptions {
-  /** What a link in the file leads to; null: nowhere. */
+  /** Returns null if the link leads nowhere. */
   link(href: string): string | null;
-  /** How this installation is called, in the place of the address that examples are written with. */
+  /** Replaces `LOCAL_URL` in shell examples. */
   baseUrl: string;
 }
 
 const LOCAL_URL = "https://localhost:8443";
-/** The only markup that a document may hold: a name to link to. */
+/** Documents may hold no HTML except anchors. */
 const ANCHOR_TAG = /^(<a id="[\w-]+">(<\/a>\s*)?|<\/a>)$/;
 
-/** A file of markdown: its first heading is its title, the others can be linked to by the names that code hosts give them. */
+/**
+ * Converts Markdown to HTML. The first heading is the title; the others get the ids that code hosts give them.
+ *
+ * @throws Error if a link leads nowhere, or the file holds HTML other than an anchor
+ */
 export function readMarkdown(text: string, { link, baseUrl }: MarkdownOptions): Article {
   const parser = new Marked({ gfm: true });
   const tokens = parser.lexer(text);
   const ids = new Map<Token, string>();
-  const taken = new Map<string, number>();
+  const countsBySlug = new Map<string, number>();
   parser.walkTokens(tokens, (token) => {
     if (token.type !== "heading") return;
     const slug = slugOf(plainText(token));
-    const before = taken.get(slug) ?? 0;
-    taken.set(slug, before + 1);
-    ids.set(token, before === 0 ? slug : `${slug}-${before}`);
+    const count = countsBySlug.get(slug) ?? 0;
+    countsBySlug.set(slug, count + 1);
+    ids.set(token, count === 0 ? slug : `${slug}-${count}`);
   });
-  const names = new Set(ids.values());
+  const headingIds = new Set(ids.values());
   parser.use({
     renderer: {
       heading(token) {
-        const words = this.parser.parseInline(token.tokens);
-        if (token.depth === 1) return `<h1>${words}</h1>\n`;
+        const label = this.parser.parseInline(token.tokens);
+        if (token.depth === 1) return `<h1>${label}</h1>\n`;
         const id = escapeHtml(ids.get(token)!);
-        return `<h${token.depth} id="${id}"><a href="#${id}">${words}</a></h${token.depth}>\n`;
+        return `<h${token.depth} id="${id}"><a href="#${id}">${label}</a></h${token.depth}>\n`;
       },
       code({ text: lines, lang }) {
-        // It can be reached by the keyboard, because it may be too wide.
+        // Focusable, so that wide blocks can be scrolled with the keyboard.
         const shown = lang === "sh" ? lines.replaceAll(LOCAL_URL, baseUrl) : lines;
         return `<pre tabindex="0">${escapeHtml(shown)}</pre>\n`;
       },
-      link({ href, tokens: words }) {
+      link({ href, tokens: labelTokens }) {
         const target = link(href);
         if (target === null) throw new Error(`a link to ${href}, which leads nowhere`);
-        return `<a href="${escapeHtml(target)}">${this.parser.parseInline(words)}</a>`;
+        return `<a href="${escapeHtml(target)}">${this.parser.parseInline(labelTokens)}</a>`;
       },
       html({ text: markup }) {
-        if (!ANCHOR_TAG.test(markup)) throw new Error(`markup in a document: ${markup}`);
-        // A heading that has this name already needs it no second time.
-        return names.has(/"(.*)"/.exec(markup)?.[1] ?? "") ? markup.replace(/ id=".*"/, "") : markup;
+        if (!ANCHOR_TAG.test(markup)) throw new Error(`HTML in a document: ${markup}`);
+        // Drops an id that a heading has already.
+        return headingIds.has(/"(.*)"/.exec(markup)?.[1] ?? "") ? markup.replace(/ id=".*"/, "") : markup;
       },
       table({ header, rows }) {
         const cells = (row: Tokens.TableCell[], tag: string) =>
@@ -91,7 +94,6 @@ function sectionsOf(tokens: readonly Token[], ids: ReadonlyMap<Token, string>): 
   return sections;
 }
 
-/** The words of a token, without what marks them up. */
 export function plainText(token: Token): string {
   if (token.type === "table") {
     const { header, rows } = token as Tokens.Table;
@@ -99,12 +101,12 @@ export function plainText(token: Token): string {
   }
   if (token.type === "list") return (token as Tokens.List).items.map(plainText).join(" ");
   const { tokens, text } = token as { tokens?: Token[]; text?: string };
-  // The lexer itself escapes some texts.
+  // The lexer escapes some texts.
   return tokens ? tokens.map(plainText).join("") : unescapeHtml(text ?? "");
 }
 
-const slugOf = (words: string) =>
-  words
+const slugOf = (text: string) =>
+  text
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, "")
     .trim()

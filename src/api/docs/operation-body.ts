@@ -21,7 +21,6 @@ export interface Operation {
   responses: Record<string, Response | { $ref: string }>;
 }
 
-/** An operation and where it is: a path of the service, or null for a webhook. */
 export interface PlacedOperation {
   method: string;
   path: string | null;
@@ -30,36 +29,35 @@ export interface PlacedOperation {
 
 const formatJson = (value: unknown) => JSON.stringify(value, null, 2);
 
-/** The page of one operation: what it does, how it is called, what it takes and what it answers. */
 export function renderOperation(
   { method, path, operation }: PlacedOperation,
-  follow: ResolveRef,
+  resolveRef: ResolveRef,
   baseUrl: string,
 ): Html {
   const { summary, description, parameters = [], requestBody, responses } = operation;
-  const all = parameters.map(follow);
+  const all = parameters.map(resolveRef);
   const hasQuery = all.some((each) => each.in === "query");
   const address = path === null ? "your endpoint" : path;
   return `<h1>${escapeHtml(summary)}</h1>
 <p class="call"><b class="${escapeHtml(method)}">${escapeHtml(method.toUpperCase())}</b> ${inlineCode(address)}</p>
 ${renderProse(description)}
-${path === null ? "" : codeBlock("Call it", curlCommand(method, `${baseUrl}${path}${hasQuery ? "?orderBy=created_at&orderDirection=asc" : ""}`, operation))}
+${path === null ? "" : codeBlock("Example call", curlCommand(method, `${baseUrl}${path}${hasQuery ? "?orderBy=created_at&orderDirection=asc" : ""}`, operation))}
 ${parameters.length > 0 ? `${heading(path === null ? "Header fields" : "Parameters")}${parameterTable(all)}` : ""}
-${requestBody ? `${heading("Body")}${fieldTable(requestBody.content["application/json"].schema, follow, path === null ? "always" : "required")}${exampleBlocks(requestBody.content, "Body")}` : ""}
-${heading("Replies")}
-${successReply(follow<Response>(responses["200"]!), follow)}
-${errorTable(responses, follow)}`;
+${requestBody ? `${heading("Body")}${fieldTable(requestBody.content["application/json"].schema, resolveRef, path === null ? "always" : "required")}${exampleBlocks(requestBody.content, "Body")}` : ""}
+${heading("Responses")}
+${successReply(resolveRef<Response>(responses["200"]!), resolveRef)}
+${errorTable(responses, resolveRef)}`;
 }
 
-const heading = (words: string): Html => {
-  const id = words.toLowerCase().replace(" ", "-");
-  return `<h2 id="${id}"><a href="#${id}">${words}</a></h2>`;
+const heading = (label: string): Html => {
+  const id = label.toLowerCase().replace(" ", "-");
+  return `<h2 id="${id}"><a href="#${id}">${label}</a></h2>`;
 };
 
 function curlCommand(method: string, url: string, { security, requestBody }: Operation): string {
-  // Where nothing else was set, the certificate is one of Dunlin's own authority.
+  // By default, Dunlin's local CA signed the certificate.
   const lines = [`curl ${new URL(url).hostname === "localhost" ? "--cacert data/tls/ca.pem " : ""}"${url}"`];
-  // An empty list says that this operation needs no key, where the document asks for one.
+  // The document requires a key by default; an empty list overrides that.
   if (security?.length !== 0) lines.push('-H "Authorization: Bearer $DUNLIN_API_KEY"');
   if (method === "post") {
     const [example] = Object.values(requestBody!.content["application/json"].examples!);
@@ -70,11 +68,11 @@ function curlCommand(method: string, url: string, { security, requestBody }: Ope
 
 const parameterTable = (parameters: NonNullable<Operation["parameters"]>) =>
   htmlTable(
-    ["Name", "What it is", "Meaning"],
+    ["Name", "Type", "Meaning"],
     parameters.map(({ name, schema, description }) => {
-      const { default: byDefault } = schema;
-      const fallback = byDefault === undefined ? "" : `<br>${inlineCode(String(byDefault))} when absent`;
-      return [inlineCode(name), describeType(schema) + fallback, renderInline(description)];
+      const { default: defaultValue } = schema;
+      const defaultNote = defaultValue === undefined ? "" : `<br>default: ${inlineCode(String(defaultValue))}`;
+      return [inlineCode(name), describeType(schema) + defaultNote, renderInline(description)];
     }),
   );
 
@@ -88,23 +86,22 @@ function exampleBlocks(content: Content, label: string): Html {
     .join("\n");
 }
 
-/** `missingField` as people write it. */
+/** `missingField` becomes `missing field`. */
 const splitCamelCase = (name: string) =>
   name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll("_", " ");
 
-function successReply({ description, content }: Response, follow: ResolveRef): Html {
+function successReply({ description, content }: Response, resolveRef: ResolveRef): Html {
   const body = content
-    ? `${fieldTable(content["application/json"].schema, follow, "always")}${exampleBlocks(content, "Reply")}`
+    ? `${fieldTable(content["application/json"].schema, resolveRef, "always")}${exampleBlocks(content, "Response")}`
     : "";
   return `<p><b class="status">200</b> ${renderInline(description)}</p>${body}`;
 }
 
-/** Every other status, with the messages that it may carry. */
-function errorTable(responses: Operation["responses"], follow: ResolveRef): Html {
+function errorTable(responses: Operation["responses"], resolveRef: ResolveRef): Html {
   const rows = Object.entries(responses)
     .filter(([status]) => status !== "200")
     .map(([status, part]) => {
-      const { description, content } = follow<Response>(part);
+      const { description, content } = resolveRef<Response>(part);
       const bodies = Object.values(content?.["application/json"].examples ?? {}).map(({ value }) => value);
       const messages = bodies.map(
         (each) => `<li>${inlineCode(String(each.error_code ? formatJson(each) : each.message))}</li>`,
@@ -114,5 +111,5 @@ function errorTable(responses: Operation["responses"], follow: ResolveRef): Html
         `${renderInline(description)}<ul>${messages.join("")}</ul>`,
       ];
     });
-  return htmlTable(["Status", "Meaning, and what the message says"], rows);
+  return htmlTable(["Status", "Meaning and messages"], rows);
 }

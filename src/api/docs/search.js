@@ -1,12 +1,11 @@
-// The field of the contents. It asks this site alone, and once: for what all pages say.
+// Loads the search index from this site, once.
 const box = document.querySelector("search");
 const field = box.querySelector("input");
 const [status, list] = [box.querySelector("[role=status]"), box.querySelector("ol")];
-const SHOWN = 12;
-const AROUND = 70;
+const MAX_SHOWN = 12;
+const EXCERPT_RADIUS = 70;
 
 let loading;
-/** Every part of every page: `[path, title of the page, heading, text]`. */
 const load = () => {
   loading ??= fetch(box.dataset.index)
     .then((reply) => reply.json())
@@ -17,8 +16,8 @@ const load = () => {
   return loading;
 };
 
-/** How well a part fits all the words; 0 when one of them is nowhere in it. */
-function fit([, title, heading, text], words) {
+/** Returns 0 if a word is missing. */
+function score([, title, heading, text], words) {
   const [inTitle, inHeading, inText] = [title, heading, text].map((each) => each.toLowerCase());
   let sum = 0;
   for (const word of words) {
@@ -26,28 +25,28 @@ function fit([, title, heading, text], words) {
     if (!best) return 0;
     sum += best;
   }
-  // Of two parts the shorter one is more about it.
+  // Prefers shorter sections.
   return sum + 1 / (1 + text.length / 500);
 }
 
-/** The words around the first that was found. */
 function excerpt(text, word) {
   const at = Math.max(0, text.toLowerCase().indexOf(word));
-  const from = Math.max(0, at - AROUND);
-  return `${from > 0 ? "…" : ""}${text.slice(from, at + AROUND)}${at + AROUND < text.length ? "…" : ""}`;
+  const from = Math.max(0, at - EXCERPT_RADIUS);
+  const to = at + EXCERPT_RADIUS;
+  return `${from > 0 ? "…" : ""}${text.slice(from, to)}${to < text.length ? "…" : ""}`;
 }
 
 async function show() {
-  const asked = field.value;
-  const words = asked.toLowerCase().split(/\s+/).filter(Boolean);
-  const parts = words.length > 0 ? await load() : [];
-  if (field.value !== asked) return;
-  const found = parts.map((part) => ({ part, fit: fit(part, words) })).filter((each) => each.fit > 0);
-  found.sort((a, b) => b.fit - a.fit);
+  const query = field.value;
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const sections = words.length > 0 ? await load() : [];
+  if (field.value !== query) return;
+  const found = sections.map((section) => ({ section, score: score(section, words) })).filter((each) => each.score > 0);
+  found.sort((a, b) => b.score - a.score);
   status.textContent = words.length === 0 ? "" : `${found.length} found`;
   const root = box.dataset.index.replace("search.json", "");
   list.replaceChildren(
-    ...found.slice(0, SHOWN).map(({ part: [path, title, heading, text] }) => {
+    ...found.slice(0, MAX_SHOWN).map(({ section: [path, title, heading, text] }) => {
       const [item, link, about] = ["li", "a", "small"].map((name) => document.createElement(name));
       link.href = root + path;
       link.textContent = heading ? `${title}: ${heading}` : title;

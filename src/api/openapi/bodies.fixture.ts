@@ -1,4 +1,4 @@
-// Bodies of ingests, good and spoiled, made from nothing but the schemas of the document.
+// Valid and invalid bodies, generated only from the schemas of the document.
 import fc from "fast-check";
 import type { DocumentPart } from "./field-schema.ts";
 import { partAt } from "./validator.fixture.ts";
@@ -17,7 +17,7 @@ interface Schema extends DocumentPart {
 const MINUTE = 60_000;
 const realTimestamp = fc
   .tuple(
-    // Mostly what has happened: the service refuses records that were made in the future.
+    // Mostly in the past: the service refuses records from the future.
     fc.oneof(
       {
         weight: 10,
@@ -41,7 +41,7 @@ const zone = fc.constantFrom("Europe/Berlin", "UTC", "America/Argentina/Buenos_A
 // Characters that count differently in bytes, code units and code points.
 const unit = fc.constantFrom("a", "Z", "9", " ", "-", "é", "😀", "\u2028", "\ufeff", "\u0301");
 
-/** A value that fits, or fits but for a rule beyond the schema. */
+/** May break a rule beyond the schema. */
 function fittingValues(schema: Schema): fc.Arbitrary<unknown> {
   const types = [schema.type].flat();
   if (types.includes("null"))
@@ -78,7 +78,7 @@ const withoutEmpty = ({ maxLength, ...schema }: Schema): Schema => ({
   ...(schema.enum && { enum: schema.enum.filter((value) => value !== null && value !== "") }),
 });
 
-/** A text with one character changed, added or taken away: the edges of a pattern lie there. */
+/** One character changed, added or removed, to test the edges of a pattern. */
 const mutatedTexts = (texts: fc.Arbitrary<unknown>) =>
   fc
     .tuple(texts.map(String), fc.nat(), fc.constantFrom(0, 1), fc.constantFrom("", ..."0123456789:-+.TZtz_ aA"))
@@ -87,7 +87,7 @@ const mutatedTexts = (texts: fc.Arbitrary<unknown>) =>
       return text.slice(0, at) + put + text.slice(at + cut);
     });
 
-/** Values that somebody may put there by mistake or on purpose; some of them fit. */
+/** Plausible mistakes and attacks. Some match the schema. */
 const oddValues = (schema: Schema): fc.Arbitrary<unknown> => {
   const { maxLength = 10, maximum = 10, minimum = 0 } = schema;
   return fc.oneof(
@@ -120,14 +120,14 @@ const oddValues = (schema: Schema): fc.Arbitrary<unknown> => {
 
 type RecordMutation = (record: Record<string, unknown>) => unknown;
 
-/** Bodies for the operation that takes records of this schema, under this name. */
+/** Bodies whose field `name` holds records of this schema. */
 export function bodyValues(name: string, record: string): fc.Arbitrary<unknown> {
   const { properties, required } = partAt<{ properties: Record<string, Schema>; required: string[] }>(
     `/components/schemas/${record}`,
   );
   const fields = Object.fromEntries(Object.entries(properties).map(([key, schema]) => [key, fittingValues(schema)]));
   const good = fc.record(fields, { requiredKeys: required }) as fc.Arbitrary<Record<string, unknown>>;
-  const spoils: fc.Arbitrary<RecordMutation> = fc.oneof(
+  const mutations: fc.Arbitrary<RecordMutation> = fc.oneof(
     fc.constantFrom(...required).map(
       (key) =>
         ({ [key]: _, ...rest }) =>
@@ -148,12 +148,12 @@ export function bodyValues(name: string, record: string): fc.Arbitrary<unknown> 
     ),
     fc.constantFrom<unknown>(null, 5, "x", [], [[]]).map((value) => () => value),
   );
-  const spoiled = fc.tuple(good, spoils).map(([each, spoil]) => spoil(each));
+  const mutated = fc.tuple(good, mutations).map(([each, mutate]) => mutate(each));
   const batch = fc.oneof(
     { weight: 4, arbitrary: fc.array(good, { minLength: 1, maxLength: 3 }) },
     {
       weight: 6,
-      arbitrary: fc.tuple(fc.array(good, { maxLength: 2 }), spoiled).map(([rest, each]) => [...rest, each]),
+      arbitrary: fc.tuple(fc.array(good, { maxLength: 2 }), mutated).map(([rest, each]) => [...rest, each]),
     },
     {
       weight: 1,
@@ -171,7 +171,7 @@ export function bodyValues(name: string, record: string): fc.Arbitrary<unknown> 
   );
 }
 
-/** Values of a query parameter, good and odd, as text. */
+/** Valid and invalid values, as text. */
 export function parameterValues(schema: DocumentPart): fc.Arbitrary<string> {
   const each = schema as Schema;
   const text = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));

@@ -1,5 +1,4 @@
-// The rules that no schema says, written a second time and without the service's code: what judges must not be what is judged.
-/** All strings, numbers and keys in a value. */
+// A second implementation of the rules beyond the schemas, without the service's code.
 function* jsonLeaves(value: unknown): Generator<string> {
   if (typeof value === "object" && value !== null)
     for (const [key, each] of Object.entries(value)) {
@@ -9,7 +8,7 @@ function* jsonLeaves(value: unknown): Generator<string> {
   else if (typeof value === "string" || typeof value === "number") yield String(value);
 }
 
-/** Luhn's sum of a text's last 13 to 19 digits, whatever stands between them: more than the service looks for, never less. */
+/** Whether any 13 to 19 consecutive digits pass Luhn, ignoring other characters. Finds at least as many cards as the service. */
 function mayHoldCard(text: string) {
   const digits = text.replace(/\D/g, "");
   for (let start = 0; start + 13 <= digits.length; start++)
@@ -23,13 +22,12 @@ function mayHoldCard(text: string) {
   return false;
 }
 
-/** `yearMax`: the last year of what may be said. */
 export function isRealTimestamp(text: string, yearMax = 2199) {
   const day = text.slice(0, 10);
   const date = new Date(`${day}T00:00:00Z`);
   const time = new Date(text.toUpperCase()).getTime();
-  const inTime = time >= 0 && time < Date.UTC(yearMax + 1, 0, 1);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day) && inTime;
+  const isInRange = time >= 0 && time < Date.UTC(yearMax + 1, 0, 1);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day) && isInRange;
 }
 
 const isZone = (name: string) => {
@@ -44,17 +42,17 @@ const SKEW_MS = 5 * 60_000;
 const mayBeFuture = (name: string) => name === "canceledAt" || name === "expiresAt";
 const mustBePast = (name: string) => name === "createdAt" || name === "updatedAt";
 
-/** The listed rule that a body breaks which fits the schemas. `known`: the names of the record's fields; `now`: of the service. */
+/** Returns the listed rule that a schema-conforming body breaks. */
 export function findBrokenRule(
   records: readonly Record<string, unknown>[],
   body: unknown,
-  known: { has(name: string): boolean },
+  knownFields: { has(name: string): boolean },
   now = new Date(),
 ): string | undefined {
   for (const record of records)
     for (const [name, value] of Object.entries(record)) {
-      if (typeof value !== "string" || !known.has(name)) continue;
-      if (value === "") continue; // of an optional field: it means absent
+      if (typeof value !== "string" || !knownFields.has(name)) continue;
+      if (value === "") continue; // an optional field that is absent
       if (name.endsWith("At") && !isRealTimestamp(value, mayBeFuture(name) ? 9999 : 2199)) return "real-moment";
       if (name === "customerTimezone" && !isZone(value)) return "known-time-zone";
       if (!value.isWellFormed()) return "well-formed-text";
@@ -64,7 +62,7 @@ export function findBrokenRule(
     for (const [name, value] of Object.entries(record))
       if (mustBePast(name) && typeof value === "string" && Date.parse(value.toUpperCase()) > +now + SKEW_MS)
         return "no-future";
-    if (known.has("amountDue") && typeof amountDue === "number" && amountDue > (amount as number))
+    if (knownFields.has("amountDue") && typeof amountDue === "number" && amountDue > (amount as number))
       return "due-within-amount";
   }
   return [...jsonLeaves(body)].some(mayHoldCard) ? "no-card-number" : undefined;

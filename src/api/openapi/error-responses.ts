@@ -4,14 +4,13 @@ import { BODY_BYTES_MAX } from "../../http/framing.ts";
 import type { DocumentPart } from "./field-schema.ts";
 import { AUTHENTICATED_HEADERS, headerRefs } from "./response-headers.ts";
 
-/** Examples of a reply by their names: the message is the whole of it that differs. */
 export type MessagesByExample = Readonly<
   Record<string, string | { message: string; problems: readonly FieldProblem[] }>
 >;
 
 const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-/** `{code, message, details}` with its examples, as the service itself builds them. */
+/** Builds the examples with the service's own code. */
 function errorContent(family: OperationFamily, status: number, messages: MessagesByExample): DocumentPart {
   const examples = Object.entries(messages).map(([name, each]) => {
     const { message, problems } = typeof each === "string" ? { message: each, problems: [] } : each;
@@ -25,12 +24,11 @@ function errorContent(family: OperationFamily, status: number, messages: Message
   };
 }
 
-/** `ingest:invoices` as names of examples may be: `ingest_invoices`. */
+/** Example names may hold no colon. */
 const exampleNameOf = (permission: Permission) => permission.replace(":", "_");
 
 type HeaderNames = Parameters<typeof headerRefs>;
 
-/** A reply that several operations have in common. */
 interface SharedResponse {
   description: string;
   status: number;
@@ -50,7 +48,7 @@ const SHARED_RESPONSES: Readonly<Record<string, SharedResponse>> = {
     },
   },
   Forbidden: {
-    description: "The key lacks the permission of the operation.",
+    description: "The key lacks the permission that the operation needs.",
     status: 403,
     headers: [...AUTHENTICATED_HEADERS],
     messages: Object.fromEntries(
@@ -74,36 +72,36 @@ const SHARED_RESPONSES: Readonly<Record<string, SharedResponse>> = {
   },
   TooManyRequests: {
     description:
-      "The rate limit of the key is exceeded, too many of its requests are in flight, or too many wrong keys came from the address.",
+      "The rate limit of the key is exceeded, too many of its requests are in flight, or the address sent too many invalid keys.",
     status: 429,
     headers: [...AUTHENTICATED_HEADERS, "Retry-After"],
     messages: {
       tooMany: "rate limit of 100 requests per second exceeded",
-      atOnce: "more than 10 requests of this key at once",
-      wrongKeys: "too many API keys from this address are not valid",
+      atOnce: "more than 10 requests with this key are in flight",
+      wrongKeys: "too many invalid API keys from this address",
     },
   },
   InternalError: {
-    description: "A fault of the service. The same request may be sent again.",
+    description: "An internal error. You can send the same request again.",
     status: 500,
     headers: [...AUTHENTICATED_HEADERS],
-    messages: { internal: "internal error: it was logged under the requestId in X-Request-Id" },
+    messages: { internal: "internal error: for details, search the log for the id in X-Request-Id" },
   },
   Unavailable: {
-    description: "The database is out of reach. Send it again.",
+    description: "The database is unavailable. Send the same request again.",
     status: 503,
     headers: [...AUTHENTICATED_HEADERS, "Retry-After"],
-    messages: { unavailable: "the database is out of reach: send the same request again" },
+    messages: { unavailable: "the database is unavailable: send the same request again" },
   },
   NotReady: {
-    description: "What the service depends on is missing: send it no requests.",
+    description: "Something that the service depends on is unavailable. Send it no requests.",
     status: 503,
     headers: ["X-Request-Id", "Retry-After"],
     messages: { notReady: "not ready: the database does not answer" },
   },
 };
 
-/** Those of the list, whose errors carry details. */
+/** The list has a variant with details of these. */
 const LIST_RESPONSE_NAMES = ["Unauthorized", "Forbidden", "TooManyRequests", "InternalError", "Unavailable"];
 
 const errorResponse = (
@@ -117,13 +115,13 @@ const errorResponse = (
 
 const OTHER_HEADERS = headerRefs("X-Request-Id", "Allow");
 const OTHER_EXAMPLES = {
-  notFound: { value: errorBody("other", 404, "there is nothing at this path") },
+  notFound: { value: errorBody("other", 404, "this path does not exist") },
   slow: { value: errorBody("other", 408, "the request took too long to arrive") },
   headers: { value: errorBody("other", 431, "the headers are too large") },
 };
 const OTHER =
-  "Any other refusal: no such path (404), another method (405), a request that arrives too slowly (408), an `Expect` that is not understood " +
-  "(417), headers over 32 KiB (431).";
+  "Any other refusal: an unknown path (404), an unsupported method (405), a request that arrives too slowly (408), an unsupported `Expect` (417), " +
+  "headers over 32 KiB (431).";
 
 const otherResponse = (
   description: string,
@@ -138,14 +136,13 @@ const otherResponse = (
       schema,
       examples: {
         ...OTHER_EXAMPLES,
-        method: { value: errorBody(family, 405, `this path takes ${allowed} only`) },
-        expect: { value: errorBody(family, 417, "the only Expect understood is 100-continue") },
+        method: { value: errorBody(family, 405, `this path supports ${allowed} only`) },
+        expect: { value: errorBody(family, 417, "the only supported Expect is 100-continue") },
       },
     },
   },
 });
 
-/** Replies that are the same for every operation that has them. */
 export const RESPONSES: Readonly<Record<string, DocumentPart>> = {
   ...Object.fromEntries(Object.entries(SHARED_RESPONSES).map(([name, each]) => [name, errorResponse("other", each)])),
   ...Object.fromEntries(
@@ -153,7 +150,7 @@ export const RESPONSES: Readonly<Record<string, DocumentPart>> = {
   ),
   Other: otherResponse(OTHER, "other", "POST, OPTIONS", schemaRef("Error")),
   ListOther: otherResponse(
-    `${OTHER} Where the operation could not be told yet, \`details\` is empty.`,
+    `${OTHER} If Dunlin refuses the request before it knows the operation, \`details\` is empty.`,
     "list",
     "GET, HEAD, OPTIONS",
     {
@@ -162,12 +159,11 @@ export const RESPONSES: Readonly<Record<string, DocumentPart>> = {
   ),
 };
 
-/** The refusals of an operation that needs a key. */
 export function refusalResponses(family: "ingest" | "list", badRequests: MessagesByExample): DocumentPart {
   const shared = (name: string) => ({ $ref: `#/components/responses/${family === "list" ? "List" : ""}${name}` });
   return {
     400: {
-      description: "The request is not valid: the message names the place. Nothing was stored.",
+      description: "The request is invalid: the message names the field. Nothing was stored.",
       headers: headerRefs(...AUTHENTICATED_HEADERS),
       content: errorContent(family, 400, badRequests),
     },

@@ -10,7 +10,6 @@ import { AUTHENTICATED_HEADERS, CALLER_REQUEST_ID, headerRefs } from "./response
 
 interface IngestOperation {
   kind: RecordKind<unknown>;
-  /** Name of the schema of a record. */
   record: string;
   permission: Permission;
   about: string;
@@ -73,7 +72,7 @@ export const INGEST_OPERATIONS: readonly IngestOperation[] = [
     kind: SUBSCRIPTION_KIND,
     record: "Subscription",
     permission: "ingest:subscriptions",
-    about: "Push them when they are made, and whenever they change.",
+    about: "Push subscriptions when they are created, and whenever they change.",
     examples: {
       active: SUBSCRIPTION_EXAMPLE,
       canceled: {
@@ -89,7 +88,7 @@ export const INGEST_OPERATIONS: readonly IngestOperation[] = [
     record: "Invoice",
     permission: "ingest:invoices",
     about:
-      "An unpaid one opens a case: Dunlin plans how to recover it. A paid one ends its case. A case has a window, 28 days from `updatedAt` unless set otherwise, and none is opened when it is over: to try the example, write moments of today.",
+      "An unpaid invoice opens a case, and Dunlin plans how to recover it. A paid invoice ends its case. A case has a window: 28 days from `updatedAt`, unless configured otherwise. If the window is over, no case is opened. To try the example, use the current time.",
     examples: {
       unpaid: INVOICE_EXAMPLE,
       paid: { ...INVOICE_EXAMPLE, state: "INVOICE_STATE_PAID", updatedAt: "2026-02-20T06:12:44Z" },
@@ -100,7 +99,7 @@ export const INGEST_OPERATIONS: readonly IngestOperation[] = [
     record: "Transaction",
     permission: "ingest:transactions",
     about:
-      "An addition to the interface: payment attempts. Everything works without them, but with decline codes the decisions are better.",
+      "An addition to the interface: payment attempts. Dunlin works without them, but decides better with decline codes.",
     examples: {
       failed: TRANSACTION_EXAMPLE,
       paid: {
@@ -118,7 +117,7 @@ export const INGEST_OPERATIONS: readonly IngestOperation[] = [
   },
 ];
 
-/** Bodies that are refused, by the name of the example that shows the refusal. */
+/** Refused bodies, by example name. */
 export function refusedBodies({ kind, examples }: IngestOperation): Readonly<Record<string, string>> {
   const record = Object.values(examples)[0]!;
   const body = (...records: DocumentPart[]) => JSON.stringify({ [kind.name]: records });
@@ -144,10 +143,9 @@ function refusalOf(kind: RecordKind<unknown>, body: string): string {
     if (error instanceof ApiError) return error.message;
     throw error;
   }
-  throw new Error(`an example of a refusal of ${kind.name} is accepted`);
+  throw new Error(`an example of a refused body of ${kind.name} was accepted`);
 }
 
-/** POST /ingest/v1/… */
 export function buildIngestOperation(ingest: IngestOperation): DocumentPart {
   const { kind, record, permission, about, examples } = ingest;
   const badRequests: MessagesByExample = Object.fromEntries(
@@ -157,7 +155,7 @@ export function buildIngestOperation(ingest: IngestOperation): DocumentPart {
     tags: ["Ingest"],
     operationId: `ingest${kind.name[0]!.toUpperCase()}${kind.name.slice(1)}`,
     summary: `Push ${kind.name}`,
-    description: `${about}\n\nNeeds the permission \`${permission}\`. A batch of 1 to 200 is stored whole or not at all, and can be sent again at any time. Of each id the version with the newer updatedAt wins. On a tie the one whose state is further along wins, and without updatedAt the one that arrives later. An older version changes nothing and is still a 200.`,
+    description: `${about}\n\nNeeds the permission \`${permission}\`. Dunlin stores all records of a batch (1 to 200) or none. You can send a batch again at any time. For each id, the version with the newer updatedAt wins. On a tie, the version whose state is further along wins; without updatedAt, the one that arrives later. An older version changes nothing and also gets a 200.`,
     parameters: [CALLER_REQUEST_ID],
     requestBody: {
       required: true,
@@ -172,7 +170,7 @@ export function buildIngestOperation(ingest: IngestOperation): DocumentPart {
     },
     responses: {
       200: {
-        description: "The batch is stored, and will survive a crash.",
+        description: "The batch is stored durably.",
         headers: headerRefs(...AUTHENTICATED_HEADERS),
         content: { "application/json": { schema: { $ref: "#/components/schemas/IngestReply" } } },
       },

@@ -7,26 +7,27 @@ import { type DocumentPart, toDocumentSchema } from "./field-schema.ts";
 import { AUTHENTICATED_HEADERS, CALLER_REQUEST_ID, headerRefs } from "./response-headers.ts";
 
 const PARAMETER_DESCRIPTIONS: Readonly<Record<keyof typeof PARAMETERS, string>> = {
-  subscriptionId: "Only actions of this subscription; your id.",
-  invoiceId: "Only actions of this invoice; your id.",
-  customerId: "Only actions of this customer; your id.",
+  subscriptionId: "Only actions for this subscription; your id.",
+  invoiceId: "Only actions for this invoice; your id.",
+  customerId: "Only actions for this customer; your id.",
   transactionId: "Only the action that this payment attempt carried out; your id. An addition to the interface.",
   cardCountry: "Only actions whose card was issued in this country.",
   currency: "Only actions in this currency.",
   type: "Only actions of this type. An addition to the interface.",
   status: "Only actions in this status. An addition to the interface.",
-  executedAfter: "Only actions executed at this moment or later.",
-  executedBefore: "Only actions executed at this moment or earlier.",
-  orderBy: "What the list is ordered by; ties by id. With `executed_at` only executed actions are listed.",
-  orderDirection: "The direction of the order. Ascending by `created_at` or `executed_at` misses and doubles nothing.",
-  pageSize: "How many actions a page holds. Below 1, above 100 or absent: 100.",
+  executedAfter: "Only actions executed at this time or later.",
+  executedBefore: "Only actions executed at this time or earlier.",
+  orderBy: "The field to order by; ties are ordered by id. With `executed_at`, only executed actions are listed.",
+  orderDirection:
+    "The direction of the order. An ascending walk by `created_at` or `executed_at` has no gaps and no duplicates.",
+  pageSize: "The number of actions per page. If it is below 1, above 100 or absent, the page holds 100.",
   pageToken:
-    "The `nextPageToken` of the page before; good for 24 hours. Filters and order may be left out, or must be the same.",
+    "The `nextPageToken` of the previous page, valid for 24 hours. Omit filters and order, or send the same ones as before.",
 };
 
-const stringSchema = ({ schema, alsoSays }: RecordField, description: string): DocumentPart => ({
+const stringSchema = ({ schema, documentedSchema }: RecordField, description: string): DocumentPart => ({
   ...toDocumentSchema(schema),
-  ...alsoSays,
+  ...documentedSchema,
   description,
 });
 const merchantIdSchema = (description: string) => stringSchema(identifier, description);
@@ -36,7 +37,6 @@ const uuidSchema = (description: string): DocumentPart => ({
   maxLength: 36,
   description,
 });
-/** How the service writes moments. */
 export const timestampSchema = (description: string): DocumentPart => ({
   type: "string",
   format: "date-time",
@@ -44,7 +44,6 @@ export const timestampSchema = (description: string): DocumentPart => ({
   pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$",
   description,
 });
-/** One of `values`, each with `prefix`. */
 export const enumSchema = (prefix: string, values: readonly string[], description: string): DocumentPart => ({
   type: "string",
   enum: values.map((value) => prefix + value),
@@ -53,7 +52,7 @@ export const enumSchema = (prefix: string, values: readonly string[], descriptio
 
 export const RECOVERY_ACTION_SCHEMA: DocumentPart = {
   type: "object",
-  description: "One planned, sent or settled step to recover an invoice. What is not known is left out.",
+  description: "A planned, sent or settled step to recover an invoice. Unknown values are omitted.",
   required: [
     "id",
     "invoiceId",
@@ -66,30 +65,33 @@ export const RECOVERY_ACTION_SCHEMA: DocumentPart = {
     "updatedAt",
   ],
   properties: {
-    id: uuidSchema("The same as the id of its event; name it as recoveryActionId when you push the attempt."),
+    id: uuidSchema("The id of its event too. Send it as recoveryActionId when you push the attempt."),
     subscriptionId: merchantIdSchema("Your id of the subscription; absent for a one-off invoice."),
     invoiceId: merchantIdSchema("Your id of the invoice."),
     customerId: merchantIdSchema("Your id of the customer."),
-    transactionId: merchantIdSchema("Your id of the payment attempt that carried the action out."),
-    paymentMethodType: stringSchema(paymentMethodType, "What was charged: `card`, `sepa_debit` and so on."),
-    cardCountry: stringSchema(country, "Where the card was issued: ISO 3166 alpha-2."),
+    transactionId: merchantIdSchema("Your id of the payment attempt that carried out the action."),
+    paymentMethodType: stringSchema(
+      paymentMethodType,
+      "The type of payment method that was charged, such as `card` or `sepa_debit`.",
+    ),
+    cardCountry: stringSchema(country, "The country in which the card was issued: ISO 3166 alpha-2."),
     currency: stringSchema(currency, "ISO 4217 code."),
     amountDue: {
       type: "integer",
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: "What was owed on the invoice when the action was planned last, in minor units of the currency.",
+      description: "The amount due on the invoice when the action was last planned, in minor units of the currency.",
     },
-    type: enumSchema(TYPE_PREFIX, ACTION_TYPES, "What is asked for."),
-    status: enumSchema(STATUS_PREFIX, ACTION_STATUSES, "How it stands."),
+    type: enumSchema(TYPE_PREFIX, ACTION_TYPES, "The requested action."),
+    status: enumSchema(STATUS_PREFIX, ACTION_STATUSES, "The current status."),
     integrationType: {
       type: "string",
       maxLength: 64,
       pattern: "^INTEGRATION_TYPE_[A-Z]+$",
-      description: "Where the invoice came from. `INTEGRATION_TYPE_CUSTOM`: by this API.",
+      description: "The source of the invoice. `INTEGRATION_TYPE_CUSTOM`: this API.",
     },
     createdAt: timestampSchema("When it was planned."),
-    executedAt: timestampSchema("When its outcome was recorded; of SUCCEEDED and FAILED."),
+    executedAt: timestampSchema("When its outcome was recorded. Only in status SUCCEEDED or FAILED."),
     updatedAt: timestampSchema("When it last changed."),
     actionSuggestion: enumSchema(
       "ACTION_SUGGESTION_",
@@ -97,12 +99,12 @@ export const RECOVERY_ACTION_SCHEMA: DocumentPart = {
       "As in the event. An addition to the interface.",
     ),
     idealRetryTime: timestampSchema("The best time for it. An addition to the interface."),
-    attemptedAt: timestampSchema("The moment of the attempt itself. An addition to the interface."),
+    attemptedAt: timestampSchema("When the payment attempt was made. An addition to the interface."),
     reasons: {
       type: "array",
       maxItems: 100,
       items: { type: "string", maxLength: 1000, pattern: "^[^\\x00-\\x1f\\x7f]*$" },
-      description: "Why, in sentences, most important first. An addition to the interface.",
+      description: "The reasons, as sentences, most important first. An addition to the interface.",
     },
   },
 };
@@ -137,23 +139,23 @@ export const PAGE_SCHEMA: DocumentPart = {
       type: "array",
       maxItems: PAGE_SIZE_MAX,
       items: { $ref: "#/components/schemas/RecoveryAction" },
-      description: "In the order that was asked for.",
+      description: "The actions, in the requested order.",
     },
     nextPageToken: {
       ...toDocumentSchema(PARAMETERS.pageToken!),
-      description: "For the page after this one; empty on the last.",
+      description: "The token for the next page; empty on the last page.",
     },
     totalSize: {
       type: "integer",
       format: "int64",
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: "How many actions there are on all pages, counted on the first.",
+      description: "The number of actions on all pages, counted for the first page.",
     },
   },
 };
 
-/** Queries that are refused, by the name of the example that shows the refusal. */
+/** Refused queries, by example name. */
 export const REFUSED_QUERIES: Readonly<Record<string, string>> = {
   wrongFilter: "cardCountry=germany",
   wrongOrder: "orderBy=id",
@@ -176,7 +178,6 @@ function refusalOf(search: string) {
   return { message: EXPIRED_TOKEN_ERROR.message, problems: EXPIRED_TOKEN_ERROR.problems };
 }
 
-/** GET /v1/recovery_actions */
 export function buildListOperation(): DocumentPart {
   const badRequests: MessagesByExample = Object.fromEntries(
     Object.entries(REFUSED_QUERIES).map(([name, search]) => [name, refusalOf(search)]),
@@ -186,9 +187,10 @@ export function buildListOperation(): DocumentPart {
     operationId: "listRecoveryActions",
     summary: "List recovery actions",
     description:
-      "One page of what Dunlin plans, asked for and achieved. Needs the permission `read:recovery_actions`.\n\n" +
-      "To follow along, walk ascending by `created_at` or `executed_at`: nothing is missed or doubled while actions arrive. First everything up to " +
-      "some moment with `executedBefore`, later the rest with `executedAfter`. After a broken connection go on from the last `pageToken`.\n\n" +
+      "Returns one page of the recovery actions that Dunlin planned, sent and settled. Needs the permission `read:recovery_actions`.\n\n" +
+      "To keep a copy up to date, walk ascending by `created_at` or `executed_at`: the walk has no gaps and no duplicates while actions arrive. First " +
+      "read everything up to a time with `executedBefore`, later the rest with `executedAfter`. After a lost connection, continue with the last " +
+      "`pageToken`.\n\n" +
       "An empty parameter, such as `customerId=`, means the same as an absent one.",
     parameters: [
       ...Object.entries(PARAMETERS).map(([name, schema]) => ({
@@ -203,7 +205,7 @@ export function buildListOperation(): DocumentPart {
     ],
     responses: {
       200: {
-        description: "A page.",
+        description: "One page of actions.",
         headers: headerRefs(...AUTHENTICATED_HEADERS),
         content: {
           "application/json": {

@@ -1,14 +1,12 @@
 import { Duplex } from "node:stream";
 import type { FastifyInstance } from "fastify";
 
-/** What a test looks at. */
 export interface Reply {
   statusCode: number;
   headers: Record<string, unknown>;
   body: string;
 }
 
-/** What a connection is told whose request never became one. */
 export async function sendMalformedRequest(http: FastifyInstance, code: string): Promise<Reply> {
   let sent = "";
   const socket = new Duplex({

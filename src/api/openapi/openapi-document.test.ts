@@ -30,24 +30,24 @@ after(async () => {
   await database.drop();
 });
 
-/** A reply is one of the examples of its response, and its headers are what the document says of them. */
-function isExample(reply: Reply, response: string, name: string) {
+/** Asserts that a reply equals an example and that its headers match the document. */
+function assertExample(reply: Reply, response: string, name: string) {
   const { value } = partAt<{ value: { code: number } }>(`${response}/${EXAMPLES}/${name}`);
   assert.deepEqual(JSON.parse(reply.body), value, `${response} ${name}`);
   assert.equal(reply.statusCode, value.code);
-  headersFit(reply, response);
+  assertHeaders(reply, response);
   const schema = `${response}/content/application~1json/schema`;
   assert.ok(createValidatorAt(schema)(value), schema);
 }
 
-function headersFit(reply: Reply, response: string) {
+function assertHeaders(reply: Reply, response: string) {
   const documented = Object.keys(partAt(`${response}/headers`));
   const isFault = reply.statusCode >= 500;
-  const isStranger = /from this address/.test(reply.body); // whose limits nobody knows
+  const isThrottled = /from this address/.test(reply.body);
   for (const name of documented) {
-    const isDue =
-      partAt(`/components/headers/${name}`).required || (name.startsWith("RateLimit") && !isFault && !isStranger);
-    if (isDue) assert.ok(reply.headers[name.toLowerCase()] !== undefined, `${response} lacks ${name}`);
+    const isRequired =
+      partAt(`/components/headers/${name}`).required || (name.startsWith("RateLimit") && !isFault && !isThrottled);
+    if (isRequired) assert.ok(reply.headers[name.toLowerCase()] !== undefined, `${response} lacks ${name}`);
   }
   for (const name of [
     "X-Request-Id",
@@ -89,7 +89,7 @@ const anInvoice = () =>
     partAt<{ value: DocumentPart }>(`/paths/~1ingest~1v1~1invoices/post/requestBody/${EXAMPLES}/unpaid`).value,
   );
 
-test("every example of a batch is taken, and answered as the document says", async () => {
+test("every example of a batch is accepted and answered as documented", async () => {
   for (const { kind } of INGEST_OPERATIONS) {
     const operation = `/paths/~1ingest~1v1~1${kind.name}/post`;
     for (const { value } of Object.values(
@@ -97,40 +97,40 @@ test("every example of a batch is taken, and answered as the document says", asy
     )) {
       const reply = await send(`/ingest/v1/${kind.name}`, JSON.stringify(value));
       assert.equal(reply.statusCode, 200, reply.body);
-      headersFit(reply, `${operation}/responses/200`);
+      assertHeaders(reply, `${operation}/responses/200`);
       assert.ok(createValidatorAt("/components/schemas/IngestReply")(reply.json()));
       assert.ok(createValidatorAt(`${operation}/requestBody/content/application~1json/schema`)(value));
     }
   }
 });
 
-test("every example of a 400 is what the service answers, word for word", async () => {
+test("every example of a 400 equals the service's answer", async () => {
   for (const ingest of INGEST_OPERATIONS) {
     const response = `/paths/~1ingest~1v1~1${ingest.kind.name}/post/responses/400`;
     const bodies = refusedBodies(ingest);
     assert.deepEqual(Object.keys(partAt(`${response}/${EXAMPLES}`)), Object.keys(bodies));
     for (const [name, body] of Object.entries(bodies))
-      isExample(await send(`/ingest/v1/${ingest.kind.name}`, body), response, name);
+      assertExample(await send(`/ingest/v1/${ingest.kind.name}`, body), response, name);
   }
   assert.deepEqual(Object.keys(partAt(`${LIST}/responses/400/${EXAMPLES}`)), Object.keys(REFUSED_QUERIES));
   for (const [name, search] of Object.entries(REFUSED_QUERIES))
-    isExample(await send(`/v1/recovery_actions?${search}`, undefined), `${LIST}/responses/400`, name);
+    assertExample(await send(`/v1/recovery_actions?${search}`, undefined), `${LIST}/responses/400`, name);
 });
 
-test("every example of the other errors is what the service answers, word for word", async () => {
+test("every example of another error equals the service's answer", async () => {
   const seen = new Set<string>();
-  const shows = (reply: Reply, name: string, ...responses: string[]) => {
-    for (const response of responses) isExample(reply, response, name);
+  const check = (reply: Reply, name: string, ...responses: string[]) => {
+    for (const response of responses) assertExample(reply, response, name);
     seen.add(name);
   };
-  const shown = (reply: Reply, name: string, status = String(reply.statusCode)) =>
-    shows(reply, name, `${LIST}/responses/${status}`);
+  const checkList = (reply: Reply, name: string, status = String(reply.statusCode)) =>
+    check(reply, name, `${LIST}/responses/${status}`);
   const list = (options: Parameters<typeof send>[2] = {}) => send("/v1/recovery_actions", undefined, options);
-  shows(await api.http.inject({ method: "POST", url: INVOICES }), "missing", `${PUSH}/401`);
-  shown(await api.http.inject("/v1/recovery_actions"), "missing");
-  shows(await send(INVOICES, "{}", { headers: { authorization: "Basic dTpw" } }), "malformed", `${PUSH}/401`);
-  shows(await send(INVOICES, "{}", { apiKey: "x" }), "invalid", `${PUSH}/401`);
-  shown(await list({ apiKey: "x" }), "invalid");
+  check(await api.http.inject({ method: "POST", url: INVOICES }), "missing", `${PUSH}/401`);
+  checkList(await api.http.inject("/v1/recovery_actions"), "missing");
+  check(await send(INVOICES, "{}", { headers: { authorization: "Basic dTpw" } }), "malformed", `${PUSH}/401`);
+  check(await send(INVOICES, "{}", { apiKey: "x" }), "invalid", `${PUSH}/401`);
+  checkList(await list({ apiKey: "x" }), "invalid");
 
   const other = await testMerchant(database.db, api.ports, { ratePerSecond: 100, rateBurst: 1 });
   for (const permission of PERMISSIONS) {
@@ -142,39 +142,39 @@ test("every example of the other errors is what the service answers, word for wo
       PERMISSIONS.filter((each) => each !== permission),
     );
     const name = permission.replace(":", "_");
-    if (verb === "read") shown(await list({ apiKey }), name);
-    else shows(await send(`/ingest/v1/${what}`, "{}", { apiKey }), name, `${PUSH}/403`);
+    if (verb === "read") checkList(await list({ apiKey }), name);
+    else check(await send(`/ingest/v1/${what}`, "{}", { apiKey }), name, `${PUSH}/403`);
   }
   const { apiKey } = await testKey(database.db, api.ports, other);
   await send(INVOICES, anInvoice(), { apiKey });
-  shows(await send(INVOICES, anInvoice(), { apiKey }), "tooMany", `${PUSH}/429`);
-  shown(await list({ apiKey }), "tooMany");
+  check(await send(INVOICES, anInvoice(), { apiKey }), "tooMany", `${PUSH}/429`);
+  checkList(await list({ apiKey }), "tooMany");
 
-  for (const [name, reply] of Object.entries(await repliesWhenOverloaded())) shows(reply, name, `${PUSH}/429`);
+  for (const [name, reply] of Object.entries(await repliesWhenOverloaded())) check(reply, name, `${PUSH}/429`);
 
-  shows(await send(INVOICES, " ".repeat(2 ** 21 + 1)), "tooLarge", `${PUSH}/413`);
-  shows(await send(INVOICES, "{}", { headers: { "content-type": "text/csv" } }), "contentType", `${PUSH}/415`);
-  shows(await send(INVOICES, "{}", { headers: { "content-encoding": "gzip" } }), "contentEncoding", `${PUSH}/415`);
-  shows(await send("/v2", undefined), "notFound", `${PUSH}/4XX`, `${LIST}/responses/4XX`);
-  shows(await send(INVOICES, undefined), "method", `${PUSH}/4XX`);
-  shows(await send(INVOICES, "{}", { headers: { expect: "200-ok" } }), "expect", `${PUSH}/4XX`);
-  shown(await send("/v1/recovery_actions", "{}"), "method", "4XX");
-  shown(await list({ headers: { expect: "200-ok" } }), "expect", "4XX");
+  check(await send(INVOICES, " ".repeat(2 ** 21 + 1)), "tooLarge", `${PUSH}/413`);
+  check(await send(INVOICES, "{}", { headers: { "content-type": "text/csv" } }), "contentType", `${PUSH}/415`);
+  check(await send(INVOICES, "{}", { headers: { "content-encoding": "gzip" } }), "contentEncoding", `${PUSH}/415`);
+  check(await send("/v2", undefined), "notFound", `${PUSH}/4XX`, `${LIST}/responses/4XX`);
+  check(await send(INVOICES, undefined), "method", `${PUSH}/4XX`);
+  check(await send(INVOICES, "{}", { headers: { expect: "200-ok" } }), "expect", `${PUSH}/4XX`);
+  checkList(await send("/v1/recovery_actions", "{}"), "method", "4XX");
+  checkList(await list({ headers: { expect: "200-ok" } }), "expect", "4XX");
   for (const [code, name] of [
     ["ERR_HTTP_REQUEST_TIMEOUT", "slow"],
     ["HPE_HEADER_OVERFLOW", "headers"],
   ] as const)
-    shows(await sendMalformedRequest(api.http, code), name, `${PUSH}/4XX`, `${LIST}/responses/4XX`);
+    check(await sendMalformedRequest(api.http, code), name, `${PUSH}/4XX`, `${LIST}/responses/4XX`);
 
-  const away = await failing(Object.assign(new Error(), { code: "57P01" }));
-  const unavailable = await send(INVOICES, anInvoice(), { on: away });
-  shows(unavailable, "unavailable", `${PUSH}/503`);
-  shown(await list({ on: away }), "unavailable");
-  shows(await send("/readyz", undefined, { on: away }), "notReady", "/paths/~1readyz/get/responses/503");
-  await away.close();
+  const unavailableApi = await failing(Object.assign(new Error(), { code: "57P01" }));
+  const unavailable = await send(INVOICES, anInvoice(), { on: unavailableApi });
+  check(unavailable, "unavailable", `${PUSH}/503`);
+  checkList(await list({ on: unavailableApi }), "unavailable");
+  check(await send("/readyz", undefined, { on: unavailableApi }), "notReady", "/paths/~1readyz/get/responses/503");
+  await unavailableApi.close();
   const broken = await failing(new TypeError("a bug"));
-  shows(await send(INVOICES, anInvoice(), { on: broken }), "internal", `${PUSH}/500`);
-  shown(await list({ on: broken }), "internal");
+  check(await send(INVOICES, anInvoice(), { on: broken }), "internal", `${PUSH}/500`);
+  checkList(await list({ on: broken }), "internal");
   await broken.close();
 
   const documented = Object.keys(RESPONSES).flatMap((name) =>
@@ -183,7 +183,7 @@ test("every example of the other errors is what the service answers, word for wo
   assert.deepEqual([...seen].sort(), [...new Set(documented)].sort());
 });
 
-/** What is said when ten requests of a key are in flight, and after thirty wrong keys. */
+/** Returns the replies with ten requests in flight, and after thirty invalid keys. */
 async function repliesWhenOverloaded(): Promise<Record<string, Reply>> {
   const { promise: held, resolve: release } = Promise.withResolvers<BatchResult>();
   const on = await testApi(database.db, clock, {
@@ -209,7 +209,7 @@ async function repliesWhenOverloaded(): Promise<Record<string, Reply>> {
   return { atOnce, wrongKeys };
 }
 
-/** An API whose ingest of invoices and whose list throw this, and that is not ready. */
+/** Creates an API that is not ready, and whose ingest and list throw this error. */
 const failing = (error: Error) =>
   testApi(database.db, clock, {
     ingest: {
@@ -217,7 +217,7 @@ const failing = (error: Error) =>
       invoices: async () => Promise.reject(error),
       transactions: async () => ({ stored: 0, older: 0 }),
     },
-    walled: {
+    tenantDb: {
       of: () => {
         throw error;
       },
@@ -226,13 +226,13 @@ const failing = (error: Error) =>
     ready: async () => ({ ok: false, problems: ["the database does not answer"] }),
   });
 
-test("operations without a key answer as the document says", async () => {
+test("operations without a key answer as documented", async () => {
   for (const path of ["/healthz", "/readyz", "/network.json"]) {
     const reply = await api.http.inject(path);
     const response = `/paths/${path.replace("/", "~1")}/get/responses/200`;
     assert.deepEqual(reply.json(), partAt<{ value: DocumentPart }>(`${response}/${EXAMPLES}/reply`).value);
     assert.ok(createValidatorAt(`${response}/content/application~1json/schema`)(reply.json()));
-    headersFit(reply, response);
+    assertHeaders(reply, response);
   }
 });
 
@@ -247,7 +247,7 @@ test("every operation of the document exists", () => {
   }
 });
 
-test("a recovery action has the fields of the document, and the examples of the list fit", () => {
+test("a recovery action has the documented fields, and the examples of the list match their schema", () => {
   const at0 = new Date(0).toISOString();
   const all = toActionJson({
     ...{ id: "", invoiceId: "", subscriptionId: "", customerId: "", transactionId: "", paymentMethodType: "card" },

@@ -18,7 +18,7 @@ import { RULES_BEYOND_SCHEMA } from "./rules-beyond-schema.ts";
 import { UNAUTHENTICATED_OPERATIONS } from "./unauthenticated-operations.ts";
 import { buildWebhooks, WEBHOOK_PARAMETERS, WEBHOOK_SCHEMAS, WEBHOOK_SECURITY, WEBHOOKS_VERSION } from "./webhooks.ts";
 
-/** Where the service is, for a document that does not know: {base_url} of the interface. */
+/** For a document without a base URL. */
 const ANY_SERVER: DocumentPart = {
   url: "https://{host}",
   variables: {
@@ -26,29 +26,29 @@ const ANY_SERVER: DocumentPart = {
   },
 };
 
-const DESCRIPTION = `Dunlin decides when and how a failed subscription payment should be tried again. You push subscriptions, invoices and payment attempts; Dunlin tells your endpoint by webhook what to do and when, and lists what it did.
+const DESCRIPTION = `Dunlin decides when and how to retry failed subscription payments. You push subscriptions, invoices and payment attempts. Dunlin sends webhooks that tell your endpoint what to do and when, and lists its recovery actions.
 
-HTTPS only (TLS 1.2 or newer), JSON in UTF-8. Every request carries \`Authorization: Bearer <API_KEY>\`, and is authenticated before its body is read. Keys belong in no public repository, in no browser and in no request to anybody else.
+HTTPS only (TLS 1.2 or newer), JSON in UTF-8. Every request carries \`Authorization: Bearer <API_KEY>\`, and is authenticated before its body is read. Keep keys out of public repositories and browsers, and send them only to Dunlin.
 
-Every reply carries \`X-Request-Id\`, an id of ours that finds the request in the logs for 30 days. Errors are \`{code, message, details}\`, where \`code\` is the HTTP status and the message names the place and repeats no value. After a 429, 500 or 503 send the same request again, later each time: every ingest may be repeated and reordered.
+Every reply carries \`X-Request-Id\`, Dunlin's id of the request. It finds the request in the logs for 30 days. Errors are \`{code, message, details}\`: \`code\` is the HTTP status, and the message names the field at fault and repeats no value. After a 429, 500 or 503, send the same request again, with growing delays. You can repeat and reorder ingest requests.
 
-An empty text or null in an optional field of a record means that the field is absent, and so does an empty query parameter.
+An empty string or null in an optional field of a record means that the field is absent. So does an empty query parameter.
 
-Fields that this document does not list are ignored in requests, and may appear in replies and events: v1 grows by additions only.`;
+Dunlin ignores request fields that this document does not list. Replies and events may have additional fields: v1 grows by additions only.`;
 
 const TAGS = [
   { name: "Ingest", description: "Push what your billing system knows." },
-  { name: "Recovery actions", description: "Read what Dunlin plans, asked for and achieved." },
-  { name: "Operation", description: "For those who run the service. No key is needed." },
+  { name: "Recovery actions", description: "Read the actions that Dunlin planned, sent and settled." },
+  { name: "Operation", description: "For operators of the service. No key is needed." },
   {
     name: "Webhooks",
-    description: `Version ${WEBHOOKS_VERSION}. What Dunlin posts to your endpoint: one HTTPS URL for all types or, if you choose so, sub-paths \`/recovery_action\`, \`/pause_collection\` and \`/complete_dunning\` of it. Answer 2xx within 30 seconds, remember the id, and act afterwards: an event may come more than once, always with the same id and the same bytes. Delays count from the end of the attempt before. Redirects are not followed.`,
+    description: `Version ${WEBHOOKS_VERSION}. Dunlin posts events to your endpoint: to one HTTPS URL, or to its sub-paths \`/recovery_action\`, \`/pause_collection\` and \`/complete_dunning\` if you choose so. Answer 2xx within 30 seconds, remember the id, and act afterwards. An event may arrive more than once, always with the same id and the same bytes. Delays count from the end of the previous attempt. Dunlin does not follow redirects.`,
   },
 ];
 
 const errorSchema = (details: DocumentPart): DocumentPart => ({
   type: "object",
-  description: "A refusal or a fault.",
+  description: "An error.",
   required: ["code", "message", "details"],
   properties: {
     code: { type: "integer", format: "int32", minimum: 400, maximum: 599, description: "The HTTP status." },
@@ -57,7 +57,7 @@ const errorSchema = (details: DocumentPart): DocumentPart => ({
       maxLength: MESSAGE_CHARS_MAX,
       pattern: "^[^\\x00-\\x1f\\x7f]*$",
       description:
-        "What is wrong, for people; not for programs to take apart. Of a batch up to 20 problems, joined by semicolons, and how many more there are.",
+        "The problem, for people. Programs should not parse it. For a batch, it lists up to 20 problems, joined by semicolons, and the number of further ones.",
     },
     details,
   },
@@ -71,7 +71,7 @@ const BAD_REQUEST: DocumentPart = {
     fieldViolations: {
       type: "array",
       maxItems: 1,
-      description: "The parameter at fault; empty when it is not one of them.",
+      description: "The parameter at fault; empty if no parameter is.",
       items: {
         type: "object",
         required: ["field", "description"],
@@ -81,7 +81,7 @@ const BAD_REQUEST: DocumentPart = {
             type: "string",
             maxLength: 4000,
             pattern: "^[^\\x00-\\x1f\\x7f]*$",
-            description: "What is wrong.",
+            description: "The problem.",
           },
         },
       },
@@ -94,19 +94,15 @@ const ERROR_INFO: DocumentPart = {
   required: ["@type", "reason", "domain"],
   properties: {
     "@type": { type: "string", const: "type.googleapis.com/google.rpc.ErrorInfo", description: "The kind of detail." },
-    reason: { type: "string", maxLength: 63, pattern: "^[A-Z_]+$", description: "Why, for programs." },
-    domain: { type: "string", const: ERROR_DOMAIN, description: "Whose reasons they are." },
+    reason: { type: "string", maxLength: 63, pattern: "^[A-Z_]+$", description: "The reason, for programs." },
+    domain: { type: "string", const: ERROR_DOMAIN, description: "The domain of the reason." },
   },
 };
 
 const SCHEMAS = (): Record<string, DocumentPart> => ({
-  Subscription: recordSchema(
-    SUBSCRIPTION_KIND,
-    "A subscription, as your billing system knows it.",
-    SUBSCRIPTION_DESCRIPTIONS,
-  ),
-  Invoice: recordSchema(INVOICE_KIND, "An invoice, as your billing system knows it.", INVOICE_DESCRIPTIONS),
-  Transaction: recordSchema(TRANSACTION_KIND, "One payment attempt, whoever made it.", TRANSACTION_DESCRIPTIONS),
+  Subscription: recordSchema(SUBSCRIPTION_KIND, "A subscription in your billing system.", SUBSCRIPTION_DESCRIPTIONS),
+  Invoice: recordSchema(INVOICE_KIND, "An invoice in your billing system.", INVOICE_DESCRIPTIONS),
+  Transaction: recordSchema(TRANSACTION_KIND, "One payment attempt, by any initiator.", TRANSACTION_DESCRIPTIONS),
   ...Object.fromEntries(INGEST_OPERATIONS.map(({ kind, record }) => [`${record}Batch`, batchSchema(kind, record)])),
   IngestReply: {
     type: "object",
@@ -121,16 +117,22 @@ const SCHEMAS = (): Record<string, DocumentPart> => ({
     minItems: 1,
     maxItems: 1,
     items: BAD_REQUEST,
-    description: "What is at fault.",
+    description: "The parameter at fault.",
   }),
-  ListOtherError: errorSchema({ type: "array", minItems: 1, maxItems: 1, items: ERROR_INFO, description: "Why." }),
+  ListOtherError: errorSchema({
+    type: "array",
+    minItems: 1,
+    maxItems: 1,
+    items: ERROR_INFO,
+    description: "The reason.",
+  }),
   ...WEBHOOK_SCHEMAS,
 });
 
 /**
- * The OpenAPI 3.1 document, from the very schemas that requests are checked with.
+ * Builds the OpenAPI 3.1 document from the schemas that validate requests.
  *
- * @param baseUrl  where the API is reached, without a slash in the end; null: it is left open
+ * @param baseUrl  without a trailing slash; null for any installation
  */
 export function buildOpenApiDocument(baseUrl: string | null): DocumentPart {
   const server = baseUrl === null ? ANY_SERVER : { url: baseUrl };
@@ -144,9 +146,7 @@ export function buildOpenApiDocument(baseUrl: string | null): DocumentPart {
       contact: { name: "The operator of this installation" },
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [
-      { ...server, description: "The installation: local, or where its operator has put it.", "x-internal": false },
-    ],
+    servers: [{ ...server, description: "The installation: local, or the operator's URL.", "x-internal": false }],
     security: [{ apiKey: [] }],
     tags: TAGS,
     paths: {
@@ -171,6 +171,6 @@ export function buildOpenApiDocument(baseUrl: string | null): DocumentPart {
   };
 }
 
-/** The document as text, as it is served and committed. */
+/** As it is served and committed. */
 export const buildOpenApiText = (baseUrl: string | null) =>
   `${JSON.stringify(buildOpenApiDocument(baseUrl), null, 2)}\n`;

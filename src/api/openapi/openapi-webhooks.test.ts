@@ -6,7 +6,7 @@ import { createValidatorAt, DOCUMENT, partAt } from "./validator.fixture.ts";
 
 const EXAMPLES_POINTER = "content/application~1json/examples";
 
-test("the document describes every event, in both shapes, as it is sent", () => {
+test("every event matches its documented schema in both shapes", () => {
   assert.deepEqual(Object.keys(DOCUMENT.webhooks as DocumentPart), [...EVENT_TYPES]);
   const [id, created] = ["019c7a11-9e20-7b3c-8a54-6f0e2d9b1c77", new Date(Date.UTC(2026, 0, 15))];
   for (const subscriptionId of ["sub_1", null])
@@ -26,7 +26,7 @@ test("the document describes every event, in both shapes, as it is sent", () => 
       }
 });
 
-test("the examples of webhooks and of what endpoints answer fit their schemas", () => {
+test("the examples of webhooks and of endpoints' answers match their schemas", () => {
   const codes: Record<string, string> = {};
   for (const type of EVENT_TYPES) {
     const post = `/webhooks/${type}/post`;

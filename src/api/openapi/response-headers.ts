@@ -15,14 +15,14 @@ export const REQUEST_ID: DocumentPart = {
   type: "string",
   maxLength: 40,
   pattern: REQUEST_ID_PATTERN,
-  description: "Names this request: quote it when you ask about it.",
+  description: "The id of this request. Quote it in support requests.",
   examples: [REQUEST_ID_EXAMPLE],
 };
 
 export const HEADERS: Readonly<Record<string, DocumentPart>> = {
   "X-Request-Id": {
     ...text(
-      "Names this request, in every reply: quote it when you ask about it. The same as `requestId` of an ingest.",
+      "The id of this request, in every reply. Quote it in support requests. The same as `requestId` in the reply to an ingest.",
       40,
       REQUEST_ID_PATTERN,
       REQUEST_ID_EXAMPLE,
@@ -30,25 +30,25 @@ export const HEADERS: Readonly<Record<string, DocumentPart>> = {
     required: true,
   },
   "X-Caller-Request-Id": text(
-    "The id that you gave to the request in X-Request-Id; absent when you gave none, or one that was passed over.",
+    "The id that you sent in X-Request-Id; absent if you sent none, or one that was ignored.",
     128,
     CALLER_ID_PATTERN,
     "checkout-7f3a",
   ),
   "RateLimit-Policy": text(
-    "The limit of the key: `q` requests at once, all of them regained in `w` seconds.",
+    "The rate limit of the key: `q` requests at once, refilled completely in `w` seconds.",
     64,
     '^"default";q=[0-9]+;w=[0-9]+$',
     '"default";q=100;w=1',
   ),
   RateLimit: text(
-    "What is left of it: `r` requests now, all of them again in `t` seconds. Sent once the key is known and has the permission.",
+    "The rest of the rate limit: `r` requests now, all of them again in `t` seconds. Sent once the key is verified.",
     64,
     '^"default";r=[0-9]+;t=[0-9]+$',
     '"default";r=99;t=1',
   ),
   "Retry-After": {
-    description: "In how many seconds to come again.",
+    description: "How many seconds to wait before you send the request again.",
     required: true,
     schema: { type: "integer", format: "int32", minimum: 1, maximum: 86_400 },
     example: 1,
@@ -57,28 +57,27 @@ export const HEADERS: Readonly<Record<string, DocumentPart>> = {
     ...text("How to authenticate.", 64, '^Bearer realm="dunlin"$', 'Bearer realm="dunlin"'),
     required: true,
   },
-  "Accept-Encoding": text("Sent when a Content-Encoding was refused.", 16, "^identity$", "identity"),
-  Allow: text("The methods that the path knows; with a 405.", 64, "^[A-Z, ]+$", "POST, OPTIONS"),
+  "Accept-Encoding": text("Sent if a Content-Encoding was refused.", 16, "^identity$", "identity"),
+  Allow: text("The methods that the path supports. Sent with a 405.", 64, "^[A-Z, ]+$", "POST, OPTIONS"),
 };
 
-/** The id that a caller may give to its request. */
 export const REQUEST_PARAMETERS: Readonly<Record<string, DocumentPart>> = {
   CallerRequestId: {
     name: "X-Request-Id",
     in: "header",
     required: false,
     description:
-      "An id of your own for this request. It stands beside ours in the logs, and comes back in `X-Caller-Request-Id`. One that does not fit, that begins " +
-      "with `req_` as ours do, or that might be a key or a card number, is passed over.",
+      "Your own id for this request. Dunlin logs it beside its own id, and returns it in `X-Caller-Request-Id`. An id is ignored if it does not match the " +
+      "pattern, begins with `req_` like Dunlin's ids, or could be an API key or a card number.",
     schema: { type: "string", minLength: 1, maxLength: 128, pattern: CALLER_ID_PATTERN },
     example: "checkout-7f3a",
   },
 };
 export const CALLER_REQUEST_ID = { $ref: "#/components/parameters/CallerRequestId" };
 
-/** References to some of them; the caller's own id is in every reply. */
+/** Every reply can carry `X-Caller-Request-Id`. */
 export const headerRefs = (...names: (keyof typeof HEADERS & string)[]): DocumentPart =>
   Object.fromEntries([...names, "X-Caller-Request-Id"].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** Those of every reply to a key of this service, also where it may not do what it asks. */
+/** Of every reply to a valid key, even if it lacks the permission. */
 export const AUTHENTICATED_HEADERS = ["X-Request-Id", "RateLimit", "RateLimit-Policy"] as const;

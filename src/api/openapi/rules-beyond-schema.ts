@@ -2,23 +2,21 @@ import { BODY_BYTES_MAX } from "../../http/framing.ts";
 import { STRUCTURAL_CHARS_MAX } from "../../ingest/refuse-excessive-json.ts";
 import { DEPTH_MAX } from "../../ingest/scan-json.ts";
 
-/** A rule of the service that no schema in the document can say. */
+/** A rule of the API that no schema can express. */
 export interface DocumentedRule {
-  /** A name to refer to it by. */
   id: string;
-  /** What it is about. */
   where: "body" | "field" | "query";
   rule: string;
-  /** What is answered to a request that fits the schemas and breaks the rule; 200: it is taken although it does not fit. */
+  /** The answer to a schema-conforming request that breaks the rule. 200: requests that do not match the schema, but are accepted. */
   status: number;
 }
 
-/** All of them: on everything else a validator made from the document agrees with the service. */
+/** On everything else, a validator built from the document agrees with the service. */
 export const RULES_BEYOND_SCHEMA: readonly DocumentedRule[] = [
   {
     id: "real-moment",
     where: "field",
-    rule: "A moment lies on a day that the calendar has, and from 1970 to 2199 in UTC, canceledAt and expiresAt to 9999. There are no leap seconds.",
+    rule: "A timestamp is on a day that exists, and from 1970 to 2199 in UTC. canceledAt and expiresAt can be up to the year 9999. Leap seconds are refused.",
     status: 400,
   },
   {
@@ -42,24 +40,24 @@ export const RULES_BEYOND_SCHEMA: readonly DocumentedRule[] = [
   {
     id: "known-time-zone",
     where: "field",
-    rule: "customerTimezone names a zone of the IANA database.",
+    rule: "customerTimezone is a zone of the IANA database.",
     status: 400,
   },
   {
     id: "well-formed-text",
     where: "field",
-    rule: "No text of a known field holds half of a surrogate pair, such as \\ud83d alone.",
+    rule: "No text of a known field holds a lone surrogate, such as \\ud83d.",
     status: 400,
   },
   {
     id: "no-card-number",
     where: "field",
     rule:
-      "No free text, no unknown field and no unknown field's name holds a card number: 13 to 19 digits, also in groups set apart by spaces or " +
-      "hyphens, that are in a card range and pass Luhn. An identifier may hold such digits, but not in groups.",
+      "No free text, unknown field or name of an unknown field holds a card number: 13 to 19 digits in a card range that pass Luhn, also in groups " +
+      "separated by spaces or hyphens. An identifier can hold such digits, but not in groups.",
     status: 400,
   },
-  { id: "no-double-key", where: "body", rule: "No key stands twice in the same object.", status: 400 },
+  { id: "no-double-key", where: "body", rule: "No key appears twice in the same object.", status: 400 },
   {
     id: "depth",
     where: "body",
@@ -77,21 +75,21 @@ export const RULES_BEYOND_SCHEMA: readonly DocumentedRule[] = [
   {
     id: "known-parameters",
     where: "query",
-    rule: "A parameter that is unknown, or given twice, is refused: a misspelt filter must not list everything.",
+    rule: "An unknown or repeated parameter is refused, because ignoring a misspelled filter would list everything.",
     status: 400,
   },
   {
     id: "page-token",
     where: "query",
     rule:
-      "A pageToken is one that this merchant was given within the last 24 hours. What is given beside it is as it was when the walk began, but for " +
-      "pageSize. An empty one is the same as none.",
+      "A pageToken was issued to this merchant within the last 24 hours. Other parameters are omitted, or the same as in the request for the first " +
+      "page; only pageSize can differ. An empty token means none.",
     status: 400,
   },
   {
     id: "any-page-size",
     where: "query",
-    rule: "A pageSize below 1 or above 100 is taken, and means 100; so does an empty one.",
+    rule: "A pageSize below 1 or above 100 is accepted, and means 100. So does an empty one.",
     status: 200,
   },
 ];

@@ -10,7 +10,7 @@ import { INGEST_OPERATIONS } from "./ingest-operations.ts";
 import { RULES_BEYOND_SCHEMA } from "./rules-beyond-schema.ts";
 import { createValidatorAt, partAt } from "./validator.fixture.ts";
 
-// The examples of the document are of this year.
+// Later than the dates in the examples.
 const clock = { ...testClock(), serviceMs: Date.UTC(2026, 5, 1) };
 let database: TestDatabase;
 let api: Awaited<ReturnType<typeof testApi>>;
@@ -29,33 +29,33 @@ after(async () => {
 });
 
 const send = (request: object) => {
-  clock.monotonicMs += 10; // stay below the rate limit
+  clock.monotonicMs += 10;
   return api.http.inject({ headers, ...request });
 };
 const push = (name: string, payload: string | Buffer) => send({ method: "POST", url: `/ingest/v1/${name}`, payload });
 const list = (query: string) => send({ url: `/v1/recovery_actions?${query}` });
-/** What the bodies came to: a word or a rule. */
+/** "taken", "refused" or a rule. */
 const seenRules = new Set<string>();
 const assertListedRule = (id: string) => assert.ok(RULES_BEYOND_SCHEMA.some((rule) => rule.id === id));
 
-// A few milliseconds each. More of them, now and then: AGREEMENT_RUNS=30000 npm test -- src/api/openapi/schema-agreement.test.ts
+// For a longer run: AGREEMENT_RUNS=30000 npm test -- src/api/openapi/schema-agreement.test.ts
 const RUNS = Number(process.env.AGREEMENT_RUNS ?? 150);
 
 for (const { kind, record } of INGEST_OPERATIONS)
-  test(`a validator made from the document and the service agree on ${kind.name}, but for the listed rules`, async () => {
+  test(`a validator built from the document agrees with the service on ${kind.name}, except for the listed rules`, async () => {
     const fits = createValidatorAt(`/components/schemas/${record}Batch`);
     const seen: Record<string, number> = { taken: 0, refused: 0 };
     await fc.assert(
       fc.asyncProperty(bodyValues(kind.name, record), async (body) => {
         const text = JSON.stringify(body);
         const reply = await push(kind.name, text);
-        // What JSON can't hold is lost on the way: the validator judges what arrives.
-        const arrived = JSON.parse(text);
-        const broken = fits(arrived)
-          ? findBrokenRule(arrived[kind.name], arrived, kind.fields, new Date(clock.serviceMs))
+        // JSON loses some generated values.
+        const received = JSON.parse(text);
+        const broken = fits(received)
+          ? findBrokenRule(received[kind.name], received, kind.fields, new Date(clock.serviceMs))
           : "schema";
         if (reply.statusCode === 200) {
-          assert.ok(broken === undefined || broken === "no-card-number", `taken, but ${broken}`);
+          assert.ok(broken === undefined || broken === "no-card-number", `accepted, but breaks ${broken}`);
           seen.taken!++;
           return;
         }
@@ -63,25 +63,25 @@ for (const { kind, record } of INGEST_OPERATIONS)
         assert.equal(reply.statusCode, 400, reply.body);
         assert.ok(broken, `refused without a rule: ${reply.body}`);
         if (broken !== "schema") assertListedRule(broken);
-        const word = broken === "schema" ? "refused" : broken;
-        seen[word] = (seen[word] ?? 0) + 1;
+        const outcome = broken === "schema" ? "refused" : broken;
+        seen[outcome] = (seen[outcome] ?? 0) + 1;
       }),
       { numRuns: RUNS },
     );
-    // Neither answer is so rare that the other one would do.
+    // Both answers must be common, or the test would prove little.
     assert.ok(seen.taken! > RUNS / 10 && seen.refused! > RUNS / 10, JSON.stringify(seen));
-    for (const word of Object.keys(seen)) seenRules.add(word);
+    for (const outcome of Object.keys(seen)) seenRules.add(outcome);
   });
 
-test("among the bodies were some that only listed rules refuse", () => {
-  // One in seventy holds a card number, so not each kind of record need come by one.
+test("some generated bodies break only a listed rule", () => {
+  // Card numbers are too rare to check each kind.
   for (const rule of ["real-moment", "no-card-number"]) assert.ok(seenRules.has(rule), rule);
 });
 
-test("a validator made from the document and the service agree on queries, but for the listed rules", async () => {
+test("a validator built from the document agrees with the service on queries, except for the listed rules", async () => {
   const operation = "/paths/~1v1~1recovery_actions/get/parameters";
   const parameters = partAt<{ name: string; schema: DocumentPart }[]>(operation)
-    .filter(({ schema }) => schema !== undefined) // references are to headers
+    .filter(({ schema }) => schema !== undefined) // references are headers
     .map(({ name, schema }, index) => ({
       name,
       schema,
@@ -101,10 +101,10 @@ test("a validator made from the document and the service agree on queries, but f
         new URLSearchParams(query.map(({ name, text }) => [name, text])).toString(),
       );
       const wrong = query.filter(({ name, text, fits }) => {
-        if (text === "") return false; // allowEmptyValue
-        if (name === "pageSize") return !/^[+-]?\d+$/.test(text); // any-page-size
-        if (name === "pageToken") return true; // page-token: none of these is one
-        return !fits(text) || (/^executed/.test(name) && !isRealTimestamp(text)); // real-moment
+        if (text === "") return false;
+        if (name === "pageSize") return !/^[+-]?\d+$/.test(text);
+        if (name === "pageToken") return true; // page-token: none is valid
+        return !fits(text) || (/^executed/.test(name) && !isRealTimestamp(text));
       });
       assert.equal(statusCode, wrong.length > 0 ? 400 : 200, body);
       if (wrong.length > 0) seen.refused++;
@@ -115,7 +115,7 @@ test("a validator made from the document and the service agree on queries, but f
   assert.ok(seen.taken > RUNS / 10 && seen.refused > RUNS / 10, JSON.stringify(seen));
 });
 
-test("each listed rule is one: what breaks it fits the schemas and is answered as the list says", async () => {
+test("a request that breaks only a listed rule matches the schemas and gets the listed status", async () => {
   const example = partAt<{ value: { invoices: DocumentPart[] } }>(
     "/paths/~1ingest~1v1~1invoices/post/requestBody/content/application~1json/examples/unpaid",
   ).value.invoices[0]!;
@@ -159,7 +159,7 @@ test("each listed rule is one: what breaks it fits the schemas and is answered a
     all,
     RULES_BEYOND_SCHEMA.map(({ id }) => id),
   );
-  // However it is written: what JSON.stringify writes is read on a shorter way.
+  // With a space, the body differs from the output of JSON.stringify and is parsed on another path.
   for (const space of ["", " "]) {
     assert.equal((await push("invoices", withFields({ extra: deep(29) }) + space)).statusCode, 200);
     assert.equal((await push("invoices", withFields({ extra: deep(30) }) + space)).statusCode, 400);

@@ -16,26 +16,25 @@ const OTHER_RESPONSES = {
   "4XX": { $ref: "#/components/responses/Other" },
 };
 
-/** The operations that need no key, by their paths. */
 export const UNAUTHENTICATED_OPERATIONS: Readonly<Record<string, DocumentPart>> = {
   "/healthz": {
     tags: ["Operation"],
     operationId: "healthz",
-    summary: "Whether the process answers",
-    description: "For a supervisor that restarts what no longer answers. Needs no key.",
+    summary: "Check that the process is alive",
+    description: "For a supervisor that restarts a process that no longer answers. Needs no key.",
     security: [],
     parameters: [CALLER_REQUEST_ID],
-    responses: { 200: okResponse("It does.", statusSchema("ok"), { status: "ok" }), ...OTHER_RESPONSES },
+    responses: { 200: okResponse("The process is alive.", statusSchema("ok"), { status: "ok" }), ...OTHER_RESPONSES },
   },
   "/readyz": {
     tags: ["Operation"],
     operationId: "readyz",
-    summary: "Whether requests may come",
-    description: "For a load balancer: 200 while the database answers too. Needs no key.",
+    summary: "Check that the service is ready",
+    description: "For a load balancer: 200 while the process and the database answer. Needs no key.",
     security: [],
     parameters: [CALLER_REQUEST_ID],
     responses: {
-      200: okResponse("They may.", statusSchema("ready"), { status: "ready" }),
+      200: okResponse("The service accepts requests.", statusSchema("ready"), { status: "ready" }),
       ...OTHER_RESPONSES,
       503: { $ref: "#/components/responses/NotReady" },
     },
@@ -43,13 +42,14 @@ export const UNAUTHENTICATED_OPERATIONS: Readonly<Record<string, DocumentPart>> 
   "/network.json": {
     tags: ["Operation"],
     operationId: "network",
-    summary: "Where webhooks come from",
-    description: "The address ranges that the operator has set, for firewalls in front of endpoints. Needs no key.",
+    summary: "Get the source addresses of webhooks",
+    description:
+      "Returns the address ranges that the operator configured, for firewalls in front of endpoints. Needs no key.",
     security: [],
     parameters: [CALLER_REQUEST_ID],
     responses: {
       200: okResponse(
-        "The ranges; an empty list when the operator has set none.",
+        "The ranges; an empty list if the operator configured none.",
         {
           type: "object",
           required: ["egressRanges"],

@@ -10,7 +10,6 @@ import { identifier } from "../../ingest/record-fields.ts";
 import { type DocumentPart, toDocumentSchema } from "./field-schema.ts";
 import { enumSchema, timestampSchema } from "./list-operation.ts";
 
-/** The label that the interface gives to this side of it. */
 export const WEBHOOKS_VERSION = "1.0";
 
 const SCHEMA_NAMES: Record<EventType, string> = {
@@ -20,16 +19,16 @@ const SCHEMA_NAMES: Record<EventType, string> = {
 };
 const SENT_WHEN: Record<EventType, string> = {
   recovery_action:
-    "Sent when a payment should be retried, or the customer asked for a new card: `actionSuggestion` says which. It comes ahead of `idealRetryTime`, by " +
-    "49 minutes unless less is left. Push what came of it with `recoveryActionId` = the event's id.",
+    "Dunlin sends this event when you should retry a payment or ask the customer for a new card; `actionSuggestion` says which. It arrives 49 minutes " +
+    "before `idealRetryTime`, or later if less time is left. Push the resulting attempt with `recoveryActionId` set to the event's id.",
   pause_collection:
-    "Sent when automatic retries of an invoice should pause, because Dunlin retries it. In A/B tests this decides who retries which invoices.",
-  complete_dunning: "Sent when dunning of an invoice should end before its period is over.",
+    "Dunlin sends this event when your system should stop its automatic retries of an invoice, because Dunlin decides when to retry it. In an experiment, it marks the invoices that Dunlin retries.",
+  complete_dunning: "Dunlin sends this event when dunning of an invoice should end early.",
 };
 const ATTEMPT_SCHEDULES: Record<EventType, string> = {
-  recovery_action: "6 attempts: at once, then after 100 ms, 5 s, 15 s, 15 min and 30 min.",
-  pause_collection: "7 attempts: at once, then after 100 ms, 5 s, 15 s, 15 min, 30 min and 1 h.",
-  complete_dunning: "7 attempts: at once, then after 100 ms, 5 s, 15 s, 15 min, 30 min and 1 h.",
+  recovery_action: "6 attempts: immediately, then after 100 ms, 5 s, 15 s, 15 min and 30 min.",
+  pause_collection: "7 attempts: immediately, then after 100 ms, 5 s, 15 s, 15 min, 30 min and 1 h.",
+  complete_dunning: "7 attempts: immediately, then after 100 ms, 5 s, 15 s, 15 min, 30 min and 1 h.",
 };
 
 const uuidSchema = (description: string): DocumentPart => ({
@@ -40,13 +39,13 @@ const uuidSchema = (description: string): DocumentPart => ({
 });
 const merchantIdSchema = (description: string): DocumentPart => ({
   ...toDocumentSchema(identifier.schema),
-  ...identifier.alsoSays,
+  ...identifier.documentedSchema,
   description,
 });
 const TEST_FLAG_SCHEMA: DocumentPart = {
   type: "boolean",
   const: true,
-  description: "Only in a test event: there is nothing to act on.",
+  description: "Only in a test event, on which you should not act.",
 };
 
 const ACTION_FIELDS: DocumentPart = {
@@ -55,7 +54,7 @@ const ACTION_FIELDS: DocumentPart = {
   actionSuggestion: enumSchema(
     "ACTION_SUGGESTION_",
     ACTION_SUGGESTIONS,
-    "RETRY: charge again. CARD_CHANGE: ask for a new payment method. UNSPECIFIED: the moment is good, what to do is yours to say.",
+    "RETRY: charge again. CARD_CHANGE: ask for a new payment method. UNSPECIFIED: the time is good; you decide what to do.",
   ),
   idealRetryTime: timestampSchema("The best time to do it."),
 };
@@ -66,17 +65,22 @@ const eventSchema = (type: EventType): DocumentPart => ({
   description: "The envelope of an event.",
   required: ["id", "type", "created", "data"],
   properties: {
-    id: uuidSchema("Names the event, on every attempt the same: skip what you have seen."),
-    type: { type: "string", const: type, description: "What the event asks for." },
-    created: timestampSchema("When the event was made."),
+    id: uuidSchema("The id of the event, the same on every attempt. Skip events that you have seen."),
+    type: { type: "string", const: type, description: "The type of the event." },
+    created: timestampSchema("When the event was created."),
     data:
       type === "recovery_action"
-        ? { type: "object", required: ACTION_REQUIRED, properties: ACTION_FIELDS, description: "What to do, and when." }
+        ? {
+            type: "object",
+            required: ACTION_REQUIRED,
+            properties: ACTION_FIELDS,
+            description: "The action, and when to take it.",
+          }
         : {
             type: "object",
             required: ["invoiceId"],
-            properties: { invoiceId: merchantIdSchema("The invoice that it is about; your id.") },
-            description: "What it is about.",
+            properties: { invoiceId: merchantIdSchema("The invoice of the event; your id.") },
+            description: "The subject of the event.",
           },
     test: TEST_FLAG_SCHEMA,
   },
@@ -93,25 +97,25 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, DocumentPart>> = {
   ...Object.fromEntries(EVENT_TYPES.map((type) => [SCHEMA_NAMES[type], eventSchema(type)])),
   FlatRetryRequest: {
     type: "object",
-    description: "The other body of a recovery action, for merchants that choose it.",
+    description: "The alternative body of a recovery action, for merchants that choose it.",
     required: ["requestId", ...ACTION_REQUIRED],
     properties: {
-      requestId: uuidSchema("The event's id: skip what you have seen."),
+      requestId: uuidSchema("The id of the event. Skip events that you have seen."),
       ...ACTION_FIELDS,
       test: TEST_FLAG_SCHEMA,
     },
   },
   WebhookReply: {
     type: "object",
-    description: "What an endpoint may answer; the body as a whole may be left out.",
+    description: "The optional body of an endpoint's answer.",
     properties: {
-      success: { type: "boolean", description: "Whether the event was taken." },
+      success: { type: "boolean", description: "Whether the endpoint accepted the event." },
       message: textSchema("For people."),
     },
   },
   WebhookErrorReply: {
     type: "object",
-    description: "What an endpoint answers when it refuses an event.",
+    description: "The answer of an endpoint that refuses an event.",
     required: ["success", "error_code", "message"],
     properties: {
       success: { type: "boolean", const: false, description: "Always false." },
@@ -120,7 +124,7 @@ export const WEBHOOK_SCHEMAS: Readonly<Record<string, DocumentPart>> = {
         enum: ["invalid_request", "unauthorized", "rate_limit_exceeded", "server_error"],
         description: "The kind of error.",
       },
-      message: textSchema("For people. It is shown in the delivery log."),
+      message: textSchema("For people. Shown in the delivery log."),
     },
   },
 };
@@ -129,12 +133,12 @@ export const WEBHOOK_SECURITY: Readonly<Record<string, DocumentPart>> = {
   webhookBearer: {
     type: "http",
     scheme: "bearer",
-    description: "The token that you gave for your endpoint: `Authorization: Bearer <WEBHOOK_TOKEN>`.",
+    description: "The token that you set for your endpoint: `Authorization: Bearer <WEBHOOK_TOKEN>`.",
   },
   webhookBasic: {
     type: "http",
     scheme: "basic",
-    description: "Or the name and password that you gave: `Authorization: Basic <base64(username:password)>`.",
+    description: "Or the user name and password that you set: `Authorization: Basic <base64(username:password)>`.",
   },
 };
 
@@ -150,19 +154,19 @@ const signatureField = (name: string, description: string, pattern: string, exam
 export const WEBHOOK_PARAMETERS: Readonly<Record<string, DocumentPart>> = {
   WebhookId: signatureField(
     "webhook-id",
-    "The event's id. This field and the next two are sent to merchants that have a signing secret (Standard Webhooks).",
+    "The event's id. Dunlin sends this header and the next two if the merchant has a signing secret (Standard Webhooks).",
     "^[0-9a-f-]{36}$",
     "019c7a11-9e20-7b3c-8a54-6f0e2d9b1c77",
   ),
   WebhookTimestamp: signatureField(
     "webhook-timestamp",
-    "Seconds since 1970 of this attempt.",
+    "The time of this attempt, in seconds since 1970.",
     "^[0-9]+$",
     "1771565460",
   ),
   WebhookSignature: signatureField(
     "webhook-signature",
-    "`v1,` and the base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`; two of them during a rotation.",
+    "`v1,` and the base64 of HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{body}`; two signatures during a rotation.",
     "^v1,[A-Za-z0-9+/]{43}=( v1,[A-Za-z0-9+/]{43}=)?$",
     "v1,47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
   ),
@@ -171,8 +175,8 @@ export const WEBHOOK_PARAMETERS: Readonly<Record<string, DocumentPart>> = {
 const ERROR_RESPONSES = [
   [400, "invalid_request", "A required field is missing, or has an invalid format.", "idealRetryTime is missing"],
   [401, "unauthorized", "The credentials are missing or not valid.", "credentials missing or invalid"],
-  [429, "rate_limit_exceeded", "Too many requests. A Retry-After may put the next attempt later.", "come again later"],
-  [500, "server_error", "An unexpected error.", "the event could not be kept"],
+  [429, "rate_limit_exceeded", "Too many requests. Retry-After can delay the next attempt.", "try again later"],
+  [500, "server_error", "An unexpected error.", "the event could not be stored"],
 ] as const;
 
 const ACTION_EXAMPLE: RecoveryActionData = {
@@ -197,7 +201,7 @@ function exampleBodyOf(type: EventType): DocumentPart {
   };
 }
 
-/** The three requests that a merchant's endpoint receives. */
+/** By event type. */
 export const buildWebhooks = (): DocumentPart =>
   Object.fromEntries(
     EVENT_TYPES.map((type) => [
@@ -208,17 +212,17 @@ export const buildWebhooks = (): DocumentPart =>
           tags: ["Webhooks"],
           operationId: `receive${SCHEMA_NAMES[type]}`,
           summary: `Event ${type}`,
-          description: `${SENT_WHEN[type]}\n\n${ATTEMPT_SCHEDULES[type]}\n\nIt is posted to the endpoint's one URL or, if the merchant has chosen sub-paths, to \`{webhook_url}/${type}\`.`,
+          description: `${SENT_WHEN[type]}\n\n${ATTEMPT_SCHEDULES[type]}\n\nDunlin posts it to the endpoint's URL or, if the merchant chose sub-paths, to \`{webhook_url}/${type}\`.`,
           security: [{ webhookBearer: [] }, { webhookBasic: [] }],
           parameters: Object.keys(WEBHOOK_PARAMETERS).map((name) => ({ $ref: `#/components/parameters/${name}` })),
           requestBody: { required: true, content: { "application/json": exampleBodyOf(type) } },
           responses: {
             200: {
-              description: "Taken; so is every other 2xx, within 30 seconds. The body is optional.",
+              description: "Accepted, like every other 2xx within 30 seconds. The body is optional.",
               content: {
                 "application/json": {
                   schema: { $ref: "#/components/schemas/WebhookReply" },
-                  examples: { taken: { value: { success: true, message: "taken" } } },
+                  examples: { taken: { value: { success: true, message: "accepted" } } },
                 },
               },
             },
@@ -226,7 +230,7 @@ export const buildWebhooks = (): DocumentPart =>
               ERROR_RESPONSES.map(([status, code, description, message]) => [
                 status,
                 {
-                  description: `${description} A failed attempt: the event is sent again, by its schedule.`,
+                  description: `${description} The attempt failed, and Dunlin sends the event again on its schedule.`,
                   content: {
                     "application/json": {
                       schema: { $ref: "#/components/schemas/WebhookErrorReply" },

@@ -79,7 +79,7 @@ ${table(
       cell: ({ money }) =>
         isEstimate(money)
           ? `${signedPoints(money.differenceLow)} to ${signedPoints(money.differenceHigh)}`
-          : "cannot say",
+          : "no estimate",
       numeric: true,
     },
     { head: "Judged by", cell: (judged) => html`<small>${basisText(judged)}</small>` },
@@ -91,7 +91,7 @@ ${table(
 const formatRange = (judged: Estimate | NotEstimable) =>
   isEstimate(judged)
     ? html`${formatShare(judged.share, 1)} <small>${formatShare(judged.low, 1)} to ${formatShare(judged.high, 1)}</small>`
-    : html`<span class="soft">cannot say</span>`;
+    : html`<span class="soft">no estimate</span>`;
 
 interface ShareRow {
   words: string;

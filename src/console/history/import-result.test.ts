@@ -76,7 +76,7 @@ test("copies of a record, and words that were read as empty cells, are told of w
     ["NULL", 1_200],
   ]);
   assert.deepEqual(told({ copies: { rows: 2, line: 9 }, absent }), [
-    "700 rows, 698 records: line 9 is a further copy of a record above it, the first of 2",
+    "700 rows, 698 records: line 9 is the first of 2 rows that repeat the id of an earlier record",
     "1,201 cells (NULL 1,200, N/A 1)",
   ]);
   assert.deepEqual(told({}), [undefined, undefined]);

@@ -175,7 +175,10 @@ test("a file that can't be read is refused in words, and so is a form without wh
   const owner = await as("owner");
   const check = async (file: Sent) => (await owner.send("/import", file)).body;
   assert.match(await check({ content: Buffer.from(HEADER + row("in_é"), "latin1") }), /neither UTF-8 nor UTF-16 text/);
-  assert.match(await check({ content: "number|state\n1|x\n", map: "" }), /no column of the first line holds a field/);
+  assert.match(
+    await check({ content: "number|state\n1|x\n", map: "" }),
+    /no column name in the first line matches a field/,
+  );
   assert.match(await check({ content: `${HEADER}in_1,"never ends` }), /line 2: a quoted text has no end/);
   assert.match(await check({ content: `${HEADER}in_1,Joe "Doe"\n` }), /line 2: .* a quote stands where none may stand/);
   assert.match(

@@ -131,5 +131,5 @@ function readFileForm(fields: URLSearchParams, file: string) {
   if (file === "") throw new FileRefusedError("Choose a file");
   const said = Object.fromEntries(FORMAT_FIELDS.map((name) => [name, fields.get(name) || undefined]));
   const known = HISTORY_KIND_BY_NAME[kind].kind.fields;
-  return { kind, reading: parseCsvFormat(said, known, known.get("state")!.words!) };
+  return { kind, reading: parseCsvFormat(said, known, known.get("state")!.values!) };
 }

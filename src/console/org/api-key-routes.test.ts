@@ -130,7 +130,7 @@ test("the next key lives as long as the former was meant to, and one key has one
   assert.equal(next.lastFour, keyIn(rotated.body)!.slice(-4));
   const again = await rotate(key.id);
   assert.equal(again.statusCode, 409);
-  assert.match(again.body, new RegExp(`Rotate the one in its place, …${next.lastFour}`));
+  assert.match(again.body, new RegExp(`Rotate its successor, …${next.lastFour}`));
   assert.doesNotMatch((await developer.get(`/org/api_keys/${key.id}`)).body, /Make the next key/);
   // The one in its place was lost and revoked: another one may be made.
   await developer.post(`/org/api_keys/${next.id}/revoke`, { confirm: next.lastFour });

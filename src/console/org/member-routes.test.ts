@@ -229,11 +229,11 @@ test("a mail server that fails is named, and the invite holds: its link is there
   const refused = await invite("vic@example.com");
   assert.match(
     refused.body,
-    /No mail went to vic@example\.com: the mail server refuses the address \(it says: 550 &lt;b&gt;no/,
+    /No mail went to vic@example\.com: the mail server rejected the address \(its answer: 550 &lt;b&gt;no/,
   );
   await server.stop();
   const down = await invite("val@example.com");
-  assert.match(down.body, /No mail went to val@example\.com: the mail server does not answer as it should/);
+  assert.match(down.body, /No mail went to val@example\.com: the mail server did not answer correctly/);
   for (const [reply, email] of [
     [refused, "vic@example.com"],
     [down, "val@example.com"],

@@ -88,7 +88,7 @@ test("weak passwords and broken addresses are named, and the link still works af
     [{ email: "grace" }, /not an e-mail address/],
     [{ password: "short" }, /at least 12 characters/],
     [{ password: "aaaaaaaaaaaaaa" }, /5 different characters/],
-    [{ password: "grace12345678" }, /around your address/],
+    [{ password: "grace12345678" }, /name in your e-mail address/],
     [{ name: " " }, /how you are called/],
   ];
   for (const [over, says] of wrong) {

@@ -78,7 +78,7 @@ async function handleCallback(console: Console, oidc: Oidc, request: FastifyRequ
   const [token = "", plan = ""] = (cookieOf(request, PROVIDER_COOKIE) ?? "").split(".");
   const callback = urlOf(request);
   // What another site sends the browser to must not end a sign-in that is under way.
-  if (!oidc.isOfVisit(callback, token) || !(await completeProviderRedirect(everyone, token, ports)))
+  if (!oidc.matchesToken(callback, token) || !(await completeProviderRedirect(everyone, token, ports)))
     return answerRefusal(
       reply,
       400,
@@ -92,7 +92,7 @@ async function handleCallback(console: Console, oidc: Oidc, request: FastifyRequ
   const result = await signInByProvider(everyone, claims, followed, clientAddressOf(request, console), ports);
   if ("refused" in result) return answerRefusal(reply, 403, REFUSAL_REASONS[result.refused](result.email, oidc.name));
   await startSession(console, request, reply, result.person);
-  return redirectTo(reply, result.lostPassword ? "/account?done=linked" : safePath(next, origin));
+  return redirectTo(reply, result.passwordRemoved ? "/account?done=linked" : safePath(next, origin));
 }
 
 const REFUSAL_REASONS: Record<ProviderRefusal, (email: string | null, provider: string) => string> = {

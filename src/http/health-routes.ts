@@ -1,7 +1,11 @@
 import { unavailableError } from "./answer-error.ts";
 import type { Api } from "./api.ts";
 
-/** GET /readyz: what the service depends on is there, so requests may come. Needs no key. */
+export function healthzRoute(api: Api) {
+  api.http.get("/healthz", async () => ({ status: "ok" }));
+}
+
+/** GET /readyz: whether the service's dependencies are available. Needs no key. */
 export function readyzRoute(api: Api) {
   api.http.get("/readyz", async () => {
     const { ok, problems } = await api.ready();
