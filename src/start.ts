@@ -162,7 +162,7 @@ export async function start(options: StartOptions): Promise<RunningService> {
       db,
       log,
       heard: {
-        ...(deliverer && { events: deliverer.wake, withdrawn: deliverer.withdrawn }),
+        ...(deliverer && { events: deliverer.wake, withdrawn: deliverer.dropWithdrawn }),
         ...(roles.has("decide") && { cases: () => decide?.wake(), learned: models.hint }),
       },
     });
@@ -172,7 +172,7 @@ export async function start(options: StartOptions): Promise<RunningService> {
       if (!deliverer?.sendsFor(merchantId)) hints.events(merchantId);
     };
     const onWithdrawn: OnWithdrawn = (merchantId, eventIds) => {
-      deliverer?.withdrawn(merchantId, eventIds);
+      deliverer?.dropWithdrawn(merchantId, eventIds);
       if (!deliverer?.sendsFor(merchantId)) hints.withdrawn(merchantId, eventIds);
     };
     const onCases = () => (decide === null ? hints.cases() : decide.wake());

@@ -21,7 +21,7 @@ const RECORDED = "src/tables/delivery-attempts.ts";
 const RETRY_IN_MEMORY = `if (ended.ends === null && ended.number < 4) {
       recorder.add({ ...ended, dueAt: new Date(ended.dueAt!.getTime() + 400 * 86_400_000) });
       const next = { ...delivery, attempts: ended.number, dueAt: ended.dueAt! };
-      setTimeout(() => begin(lane, next, epoch).then(() => advanceAll(lane), crashed), 200);
+      setTimeout(() => begin(lane, next, epoch).then(() => advanceAll(lane), logCrash), 200);
     } else recorder.add(ended);`;
 
 const LOG_LATER = `
@@ -53,9 +53,9 @@ const CLAIM = prepared(
       },
       {
         file: DELIVERER,
-        find: "const end = wire.begin(lane);",
+        find: "const end = limiter.begin(lane);",
         replace:
-          "const end = wire.begin(lane);\n    await db.run(CLAIM, [merchant.id, delivery.eventId]).catch(() => {});",
+          "const end = limiter.begin(lane);\n    await db.run(CLAIM, [merchant.id, delivery.eventId]).catch(() => {});",
       },
       {
         file: RECORDED,
@@ -160,8 +160,8 @@ const CLAIM = prepared(
     patches: [
       {
         file: ATTEMPT,
-        find: "nextAttemptDueAt(number, endedAt, patienceMs)",
-        replace: "nextAttemptDueAt(number, startedAt, patienceMs)",
+        find: "nextAttemptDueAt(number, endedAt, retryAfterMs)",
+        replace: "nextAttemptDueAt(number, startedAt, retryAfterMs)",
       },
     ],
     faults: ["kill"],
@@ -214,13 +214,13 @@ const CLAIM = prepared(
   },
   {
     name: "a process that is told to stop waits for nothing",
-    patches: [{ file: DELIVERER, find: "while (open() > 0 &&", replace: "while (open() < 0 &&" }],
+    patches: [{ file: DELIVERER, find: "while (outstanding() > 0 &&", replace: "while (outstanding() < 0 &&" }],
     faults: ["end", "end", "end"],
   },
   {
     name: "buckets are given up with attempts on the wire",
     patches: [
-      { file: LEASES, find: "sorted.slice(fair).filter((bucket) => !busy(bucket))", replace: "sorted.slice(fair)" },
+      { file: LEASES, find: "sorted.slice(fair).filter((bucket) => !isBusy(bucket))", replace: "sorted.slice(fair)" },
     ],
     faults: ["kill", "kill", "kill", "kill"],
   },
