@@ -42,7 +42,7 @@ export async function countMatureInvoices({
   log,
 }: MatureInvoiceCounting): Promise<{ counted: number; nextLookAt: Date | null }> {
   let counted = 0;
-  for (const { merchantId, id, lookAt: dueAt } of await dueExperiments(db)) {
+  for (const { merchantId, id, nextAnalysisAt: dueAt } of await dueExperiments(db)) {
     if (dueAt > ports.now()) return { counted, nextLookAt: dueAt };
     try {
       for (let taken = INVOICES_PER_BATCH; taken === INVOICES_PER_BATCH; counted += taken) {
@@ -57,7 +57,7 @@ export async function countMatureInvoices({
     }
   }
   const [first] = await dueExperiments(db);
-  return { counted, nextLookAt: first?.lookAt ?? null };
+  return { counted, nextLookAt: first?.nextAnalysisAt ?? null };
 }
 
 /** A batch of invoices; the look follows when there are no more. */

@@ -130,9 +130,9 @@ export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "mo
   function exchange(of: (purse: PrefetchedTokens) => number): Promise<void> {
     const asks: TokenRequest[] = [];
     for (const purse of purses.values()) {
-      const asked = of(purse);
-      if (asked < 0) purse.held += asked;
-      if (asked !== 0) asks.push({ ...purse.limit, asked });
+      const requested = of(purse);
+      if (requested < 0) purse.held += requested;
+      if (requested !== 0) asks.push({ ...purse.limit, requested });
     }
     if (asks.length === 0) return Promise.resolve();
     asking = settleAsks(asks.sort(compareRequests)).finally(() => {
@@ -144,16 +144,16 @@ export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "mo
   async function settleAsks(asks: readonly TokenRequest[]) {
     const granted = new Map((await takeTokens(db, asks, ports.realNow())).map((each) => [each.keyId, each]));
     const now = ports.monotonicMs();
-    for (const { keyId, asked } of asks) {
+    for (const { keyId, requested } of asks) {
       const purse = purses.get(keyId);
       const got = granted.get(keyId);
       if (!purse || !got) continue;
-      purse.leftOver = got.leftOver;
+      purse.leftOver = got.remaining;
       purse.at = now;
-      if (asked <= 0) continue;
+      if (requested <= 0) continue;
       purse.held += got.granted;
-      const nextMs = ((1 - got.leftOver) * 1000) / purse.limit.perSecond;
-      if (got.granted < asked) purse.emptyUntil = now + Math.max(EMPTY_BUCKET_RETRY_MS, nextMs);
+      const nextMs = ((1 - got.remaining) * 1000) / purse.limit.perSecond;
+      if (got.granted < requested) purse.emptyUntil = now + Math.max(EMPTY_BUCKET_RETRY_MS, nextMs);
     }
   }
 

@@ -151,7 +151,7 @@ async function storeVersions(
   if (mayBeNew && (await insertAllNew(tx, merchantId, invoices, pokeIds)))
     return { unchanged: NOTHING_UNCHANGED, again: [], ended: [], fresh: null };
   const changed = await upsertInvoices(tx, merchantId, invoices, now, pokeIds.told);
-  const { known, unpaid, unpaidAgain: again, settled } = changed;
+  const { unchanged: known, unpaid, unpaidAgain: again, settled } = changed;
   const ended = settled.length === 0 ? [] : await endCasesLeavingRecovery(tx, merchantId, now, pokeIds.ended, settled);
   if (known === null) return { unchanged: { known, older: [] }, again, ended, fresh: unpaid };
   const [older, totals] = await Promise.all([

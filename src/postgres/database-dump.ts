@@ -77,7 +77,7 @@ export async function restoreDump(
   const first = await nextPiece(all);
   if (first.kind !== "whole") throw new RestoreRefused("it does not begin with what it holds");
   const { whole } = first;
-  await migrate(address, log, { like: whole.migrations });
+  await migrate(address, log, { upTo: whole.migrations });
   const client = await openClient(address);
   try {
     await client.query(`begin; ${DUMP_SETTINGS}`);

@@ -13,7 +13,7 @@ const { db, address, drop } = await createTestDatabase();
 after(drop);
 
 let folder: string;
-const run = () => migrate(address, log, { folder, volatile: true });
+const run = () => migrate(address, log, { folder, allowDataLoss: true });
 const file = (name: string, sql: string) => writeFile(join(folder, name), sql);
 const rows = async (sql: string) => (await db.run(prepared("", sql))).rows;
 
@@ -45,7 +45,7 @@ test("a later start applies only what is new", async () => {
 test("a new database is told of in one line, and each file that a later version brings in its own", async () => {
   const lines: string[] = [];
   const told = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) });
-  const upTo = () => migrate(address, told, { folder, volatile: true });
+  const upTo = () => migrate(address, told, { folder, allowDataLoss: true });
   await file("0002_two.sql", "insert into one values (2)");
   await upTo();
   await file("0003_three.sql", "insert into one values (3)");
@@ -100,7 +100,7 @@ test("a server that may lose acknowledged writes is refused", async () => {
 });
 
 test("the files of this repository apply to an empty database", async () => {
-  const { applied } = await migrate(address, log, { volatile: true });
+  const { applied } = await migrate(address, log, { allowDataLoss: true });
   assert.ok(applied > 0);
-  assert.deepEqual(await migrate(address, log, { volatile: true }), { applied: 0 });
+  assert.deepEqual(await migrate(address, log, { allowDataLoss: true }), { applied: 0 });
 });

@@ -17,9 +17,9 @@ export interface MigrateOptions {
   /** The folder of the files; migrations/ of this package unless told otherwise. */
   folder?: string;
   /** Accept a server that may lose acknowledged writes. Only for tests, whose data nobody misses. */
-  volatile?: boolean;
+  allowDataLoss?: boolean;
   /** Only as far as another database is, which must know no other files. */
-  like?: readonly Pick<Migration, "name" | "checksum">[];
+  upTo?: readonly Pick<Migration, "name" | "checksum">[];
 }
 
 const FOLDER = join(import.meta.dirname, "../../migrations");
@@ -31,10 +31,10 @@ const NO_TRANSACTION = /^-- no-transaction\s*$/m;
  * can be repeated, since it may be cut short before it is noted as applied.
  */
 export async function migrate(address: Address, log: Log, options: MigrateOptions = {}): Promise<{ applied: number }> {
-  const known = migrationsUpTo(await readMigrations(options.folder ?? FOLDER), options.like);
+  const known = migrationsUpTo(await readMigrations(options.folder ?? FOLDER), options.upTo);
   const connection = await openDatabase(address, 1, () => {}).connect();
   try {
-    await checkServer(connection, options.volatile === true);
+    await checkServer(connection, options.allowDataLoss === true);
     await connection.run(EVERY_MERCHANT);
     await acquireMigrationLock(connection);
     await connection.run(CREATE_TABLE);
@@ -79,7 +79,7 @@ export async function assertSchemaIsNewest(owner: Tx): Promise<void> {
   if (newer) throw new UnknownMigration(outdatedError(newer.name));
 }
 
-function migrationsUpTo(known: Migration[], like: MigrateOptions["like"]): Migration[] {
+function migrationsUpTo(known: Migration[], like: MigrateOptions["upTo"]): Migration[] {
   for (const [index, { name, checksum }] of (like ?? []).entries())
     if (known[index]?.name !== name || known[index].checksum !== checksum)
       throw new UnknownMigration(

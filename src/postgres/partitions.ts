@@ -6,7 +6,7 @@ export interface PartitionedTable {
   /** `request_log`: its partitions are `request_log_2026_11_03`, or `…_2026_11` of a whole month, and `request_log_default`. */
   name: string;
   /** When the row was written, service time. */
-  momentColumn: string;
+  timeColumn: string;
   span: "day" | "month";
 }
 
@@ -68,7 +68,7 @@ export async function maintainPartitions(db: Database, table: PartitionedTable, 
   for (const { name, endMs } of known) {
     if (endMs <= keepFrom.getTime() && (await dropPartition(db, name))) dropped.push(name);
   }
-  const text = `delete from ${table.name}_default where ${table.momentColumn} < $1`;
+  const text = `delete from ${table.name}_default where ${table.timeColumn} < $1`;
   await db.run(prepared(`clean_${table.name}`, text), [keepFrom]);
   return { made, dropped };
 }

@@ -117,10 +117,16 @@ export async function prepareRoles(connection: Connection, log: Log): Promise<vo
 
 const TENANT_ISOLATION = prepared(
   "wall_facts",
-  `select session_user as login, (select rolbypassrls and not rolsuper from pg_roles where rolname = session_user) as "isAbove",
-     coalesce((select array_agg(c.relname::text order by c.relname) from pg_class c join pg_attribute a on a.attrelid = c.oid
+  `select
+     session_user as login,
+     (select rolbypassrls and not rolsuper from pg_roles where rolname = session_user) as "bypassesRowSecurity",
+     coalesce((
+       select array_agg(c.relname::text order by c.relname)
+       from pg_class c
+       join pg_attribute a on a.attrelid = c.oid
        where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and a.attname = 'merchant_id'
-         and not (c.relrowsecurity and c.relforcerowsecurity)), '{}') as open`,
+         and not (c.relrowsecurity and c.relforcerowsecurity)
+     ), '{}') as "unprotectedTables"`,
 );
 
 /** What stands between merchants in this database. */
@@ -128,9 +134,9 @@ export interface TenantIsolation {
   /** Who signs in. */
   login: string;
   /** Whether row-level security does not hold for the login itself. */
-  isAbove: boolean;
+  bypassesRowSecurity: boolean;
   /** Tables with a merchant_id that it does not guard. */
-  open: string[];
+  unprotectedTables: string[];
 }
 
 /** Looked up in the catalog of this schema. */

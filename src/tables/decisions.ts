@@ -132,7 +132,7 @@ export async function decisionsAfter(tx: Tx, merchantId: string, last?: InvoiceD
 const restoreRecord = <Row extends StoredRecord>(row: Row) => ({ ...row, account: fromStoredAccount(row.account) });
 
 /** A partition holds the decisions on the cases that were opened in its month. */
-const DECISIONS_TABLE: PartitionedTable = { name: "decisions", momentColumn: "made_at", span: "month" };
+const DECISIONS_TABLE: PartitionedTable = { name: "decisions", timeColumn: "made_at", span: "month" };
 
 /** Make the months of the decisions, and drop those whose cases all were opened before `keepFrom`: see `maintainPartitions`. */
 export const maintainDecisionPartitions = (db: Database, now: Date, keepFrom: Date) =>

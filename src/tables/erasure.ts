@@ -50,20 +50,31 @@ export async function lockCasesToDelete(
   return (await tx.run<{ id: string }>(LOCK_CASES, [merchantId, invoiceIds, customerId, own])).rows.map(({ id }) => id);
 }
 
-const deleteOfCasesStatement = (table: string, text: string) => prepared(`delete_${table}_of_cases`, text);
-const OF_CASES = "merchant_id = $1 and case_id = any($2::uuid[])";
-const EVENT_IDS = `select id from events where ${OF_CASES}`;
-const DELETE_WAITING = deleteOfCasesStatement(
-  "deliveries",
-  `delete from deliveries where merchant_id = $1 and event_id = any(array(${EVENT_IDS})) returning event_id as id`,
+const DELETE_DELIVERIES = prepared(
+  "delete_deliveries_of_cases",
+  `delete from deliveries
+   where merchant_id = $1
+     and event_id = any(array(select id from events where merchant_id = $1 and case_id = any($2::uuid[])))
+   returning event_id as id`,
 );
-const DELETE_ATTEMPTS = deleteOfCasesStatement(
-  "delivery_attempts",
-  `delete from delivery_attempts where merchant_id = $1 and event_id = any(array(${EVENT_IDS}))`,
+const DELETE_ATTEMPTS = prepared(
+  "delete_delivery_attempts_of_cases",
+  `delete from delivery_attempts
+   where merchant_id = $1
+     and event_id = any(array(select id from events where merchant_id = $1 and case_id = any($2::uuid[])))`,
 );
-const DELETE_EVENTS = deleteOfCasesStatement("events", `delete from events where ${OF_CASES} returning id`);
-const DELETE_DECISIONS = deleteOfCasesStatement("decisions", `delete from decisions where ${OF_CASES}`);
-const DELETE_DUE = deleteOfCasesStatement("due_cases", `delete from due_cases where ${OF_CASES}`);
+const DELETE_EVENTS = prepared(
+  "delete_events_of_cases",
+  "delete from events where merchant_id = $1 and case_id = any($2::uuid[]) returning id",
+);
+const DELETE_DECISIONS = prepared(
+  "delete_decisions_of_cases",
+  "delete from decisions where merchant_id = $1 and case_id = any($2::uuid[])",
+);
+const DELETE_DUE = prepared(
+  "delete_due_cases_of_cases",
+  "delete from due_cases where merchant_id = $1 and case_id = any($2::uuid[])",
+);
 const DELETE_CASES = prepared("delete_cases", "delete from cases where merchant_id = $1 and id = any($2::uuid[])");
 
 /**
@@ -74,7 +85,7 @@ const DELETE_CASES = prepared("delete_cases", "delete from cases where merchant_
  */
 export async function deleteCaseContents(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const values = [merchantId, caseIds];
-  const waiting = await tx.run<{ id: string }>(DELETE_WAITING, values);
+  const waiting = await tx.run<{ id: string }>(DELETE_DELIVERIES, values);
   await tx.run(DELETE_ATTEMPTS, values);
   const events = await tx.run<{ id: string }>(DELETE_EVENTS, values);
   await tx.run(DELETE_DECISIONS, values);

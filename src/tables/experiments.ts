@@ -57,13 +57,13 @@ export async function stopExperiment(tx: Tx, merchantId: string, now: Date) {
 export interface DueExperiment {
   merchantId: string;
   id: string;
-  lookAt: Date;
+  nextAnalysisAt: Date;
 }
 
 // A merchant has a few experiments in its life, so this table stays small.
 const DUE_EXPERIMENTS = prepared(
   "experiments_to_count",
-  `select merchant_id as "merchantId", id, look_at as "lookAt" from experiments where look_at is not null order by look_at`,
+  `select merchant_id as "merchantId", id, look_at as "nextAnalysisAt" from experiments where look_at is not null order by look_at`,
 );
 
 /** Experiments that are to be looked at, now or later, the most urgent first. */

@@ -49,7 +49,7 @@ export interface ListedInvoice {
   openedAt: Date;
   endedAt: Date | null;
   /** Retries that were asked for. */
-  asked: number;
+  requestedRetries: number;
   /** Of the planned action; null when none is. */
   nextAt: Date | null;
 }
@@ -61,7 +61,7 @@ const listStatement = (part: keyof typeof CONDITION_SQL, first: number) =>
     `select c.id as "caseId", c.invoice_id as "invoiceId", c.customer_id as "customerId", c.subscription_id as "subscriptionId",
        i.state, c.amount, c.currency, c.outcome, c.end_reason as "endReason", c.opened_at as "openedAt", c.ended_at as "endedAt",
        (select count(*) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id and r.type = 'RETRY'
-         and r.decided_at is not null) as asked,
+         and r.decided_at is not null) as "requestedRetries",
        (select min(r.ideal_retry_time) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id
          and r.status = 'SCHEDULED' and r.decided_at is null) as "nextAt"
      from cases c join invoices i on i.merchant_id = c.merchant_id and i.id = c.invoice_id

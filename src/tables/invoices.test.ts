@@ -53,15 +53,15 @@ test("a batch that another one overtakes is not stored as new", async () => {
 test("an upsert says what is in recovery, new or again, and what was known in this copy or a newer one", async () => {
   const merchant = randomUUID();
   const upsert = (...invoices: Invoice[]) => upsertInvoices(database.db, merchant, [...invoices], NOW, randomUUID());
-  const nothing = { unpaid: [], unpaidAgain: [], settled: [], known: null };
+  const nothing = { unpaid: [], unpaidAgain: [], settled: [], unchanged: null };
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID")), { ...nothing, unpaid: ["b"] });
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID", 2), invoice("c", "PARTIALLY_PAID")), {
     ...nothing,
     unpaid: ["c"],
     unpaidAgain: ["b"],
-    known: ["a"],
+    unchanged: ["a"],
   });
-  assert.deepEqual(await upsert(invoice("c", "PARTIALLY_PAID")), { ...nothing, known: ["c"] });
+  assert.deepEqual(await upsert(invoice("c", "PARTIALLY_PAID")), { ...nothing, unchanged: ["c"] });
 });
 
 test("an upsert returns the invoices that left recovery, and neither new ones nor those that never were in it", async () => {

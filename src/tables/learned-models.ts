@@ -50,12 +50,12 @@ export interface MerchantModelRef {
   /** null: nothing was learned yet. */
   layout: string | null;
   version: number | null;
-  own: Buffer | null;
+  merchantParameters: Buffer | null;
 }
 
 const OF_MERCHANT = prepared(
   "model_of_merchant",
-  `select w.id as "modelId", g.layout, g.version, l.numbers as own
+  `select w.id as "modelId", g.layout, g.version, l.numbers as "merchantParameters"
    from merchants m
    cross join lateral (select case when m.shares_learning then '${SHARED_MODEL}' else m.id end as id) w
    left join learned_models g on g.merchant_id = w.id
@@ -100,44 +100,56 @@ export async function findMerchantTrainingState(tx: Tx, merchantId: string) {
   return (await tx.run<MerchantTrainingState>(MERCHANT, [merchantId])).rows[0] ?? null;
 }
 
-// By the first row of an index. Asked whether there is any, PostgreSQL reads the whole table for who has nothing to learn: it takes every third row to come later.
-const existsAfterSql = (table: string, moment: string) =>
-  `(select r.id from ${table} r
-    where r.merchant_id = m.id and r.${moment} <= $1 and r.${moment} >= coalesce(l.noted_at, '-infinity')
-      and (r.${moment}, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
-    order by r.${moment}, r.id limit 1) is not null`;
-
+// `(select … limit 1) is not null` uses the index. With `exists`, PostgreSQL estimates that every third row qualifies, and reads the
+// whole table of merchants that have nothing to train on.
 const WAITING = prepared(
   "merchants_with_lessons",
-  `select m.id from merchants m left join learned_merchants l on l.merchant_id = m.id
-   where (${existsAfterSql("recovery_actions", "executed_at")} or ${existsAfterSql("watched_retries", "noted_at")})
-     and m.id <> all($3::uuid[])
+  `select m.id
+   from merchants m left join learned_merchants l on l.merchant_id = m.id
+   where (
+     (select r.id from recovery_actions r
+      where r.merchant_id = m.id and r.executed_at <= $1 and r.executed_at >= coalesce(l.noted_at, '-infinity')
+        and (r.executed_at, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
+      order by r.executed_at, r.id limit 1) is not null
+     or
+     (select r.id from watched_retries r
+      where r.merchant_id = m.id and r.noted_at <= $1 and r.noted_at >= coalesce(l.noted_at, '-infinity')
+        and (r.noted_at, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
+      order by r.noted_at, r.id limit 1) is not null
+   ) and m.id <> all($3::uuid[])
    order by l.noted_at nulls first, m.id limit $2`,
 );
 
-/** Merchants with outcomes up to `until` that nobody has learned, but for `excludedEventIds`; whose learning is furthest behind comes first. */
-export async function merchantsWithTrainingExamples(tx: Tx, until: Date, leftOut: readonly string[], limit: number) {
-  return (await tx.run<{ id: string }>(WAITING, [until, limit, leftOut])).rows.map(({ id }) => id);
+/** Returns merchants with outcomes up to `until` to train on, except `excludedIds`; those furthest behind come first. */
+export async function merchantsWithTrainingExamples(
+  tx: Tx,
+  until: Date,
+  excludedIds: readonly string[],
+  limit: number,
+) {
+  return (await tx.run<{ id: string }>(WAITING, [until, limit, excludedIds])).rows.map(({ id }) => id);
 }
 
-const firstAfterSql = (table: string, moment: string, transactionId: string) =>
-  `(select id, case_id as "caseId", ${moment} as "notedAt", ${transactionId} as "transactionId" from ${table}
-    where merchant_id = $1 and ${moment} <= $2 and (${moment}, id) > ($3, $4)
-    order by ${moment}, id limit $5)`;
-
-// Both are noted at moments of the merchant's clock, so they are in one order; ids tell apart what was noted at the same moment.
+// Both tables take their times from the merchant's clock, so there is one order. Ids break ties.
 const TRAINING_EXAMPLES = prepared(
   "lessons",
-  `select l.*,
-     (select chance from decisions where merchant_id = $1 and case_id = l."caseId" and action_id = l.id
-      order by number desc limit 1) as said
-   from (
-     select * from (
-       ${firstAfterSql("recovery_actions", "executed_at", "null")}
-       union all
-       ${firstAfterSql("watched_retries", "noted_at", "transaction_id")}
-     ) every order by "notedAt", id limit $5
-   ) l order by "notedAt", id`,
+  `with executed as (
+     select id, case_id as "caseId", executed_at as "notedAt", null as "transactionId" from recovery_actions
+     where merchant_id = $1 and executed_at <= $2 and (executed_at, id) > ($3, $4)
+     order by executed_at, id limit $5
+   ), observed as (
+     select id, case_id as "caseId", noted_at as "notedAt", transaction_id as "transactionId" from watched_retries
+     where merchant_id = $1 and noted_at <= $2 and (noted_at, id) > ($3, $4)
+     order by noted_at, id limit $5
+   ), examples as (
+     select * from (select * from executed union all select * from observed) every order by "notedAt", id limit $5
+   )
+   select examples.*,
+     (select chance from decisions
+      where merchant_id = $1 and case_id = examples."caseId" and action_id = examples.id
+      order by number desc limit 1) as "predictedChance"
+   from examples
+   order by "notedAt", id`,
 );
 
 /** A retry whose outcome is to be learned. */
@@ -149,7 +161,7 @@ export interface TrainingExampleRow {
   /** Of a watched retry; null: Dunlin asked for it. */
   transactionId: string | null;
   /** The chance of approval that was said when it was decided; null: none was, or nobody kept it. */
-  said: number | null;
+  predictedChance: number | null;
 }
 
 /** The first outcomes after the cursor, up to `until`, in the order in which they were noted. */
@@ -202,7 +214,7 @@ export interface TrainingResult {
   merchantId: string;
   cursor: TrainingCursor;
   lessons: number;
-  own: Buffer;
+  merchantParameters: Buffer;
 }
 
 /**
@@ -211,14 +223,15 @@ export interface TrainingResult {
  * @returns false when somebody else wrote meanwhile: then nothing is written, and what was learned here is void
  */
 export async function saveTrainingResult(db: Database, learning: TrainingResult, now: Date): Promise<boolean> {
-  const { modelId, layout, modelVersion, merchantId, merchantVersion, parts, cursor, lessons, own } = learning;
+  const { modelId, layout, modelVersion, merchantId, merchantVersion, parts, cursor, lessons, merchantParameters } =
+    learning;
   try {
     await db.transaction(async (tx) => {
       const model =
         modelVersion === 0
           ? await tx.run(FIRST_MODEL, [modelId, layout, now])
           : await tx.run(NEXT_MODEL, [modelId, layout, now, modelVersion]);
-      const values = [merchantId, cursor.notedAt, cursor.lessonId, lessons, own];
+      const values = [merchantId, cursor.notedAt, cursor.lessonId, lessons, merchantParameters];
       const merchant =
         merchantVersion === 0
           ? await tx.run(FIRST_MERCHANT, values)

@@ -15,7 +15,7 @@ before(async () => {
   const locale = "encoding 'UTF8' locale_provider icu icu_locale 'tr-TR' locale 'C'";
   await runOnServer(server.address, `create database turkish template template0 ${locale}`);
   const address = withDatabaseName(server.address, "turkish");
-  await migrate(address, pino({ level: "silent" }), { volatile: true });
+  await migrate(address, pino({ level: "silent" }), { allowDataLoss: true });
   db = openDatabase(address, 2, () => {});
 });
 after(async () => {

@@ -105,7 +105,7 @@ export async function listRequests(
   return (await tx.run<LoggedRequest>(statement, [merchantId, before, from, to, limit])).rows;
 }
 
-const REQUEST_LOG_TABLE: PartitionedTable = { name: "request_log", momentColumn: "at", span: "day" };
+const REQUEST_LOG_TABLE: PartitionedTable = { name: "request_log", timeColumn: "at", span: "day" };
 
 /** Make the days of the request log, and drop those whose requests all came before `keepFrom`: see `maintainPartitions`. */
 export const maintainRequestLogPartitions = (db: Database, now: Date, keepFrom: Date) =>

@@ -10,14 +10,18 @@ export async function countPostponedCases(tx: Tx): Promise<number> {
   return (await tx.run<{ cases: number }>(POSTPONED_CASES)).rows[0]!.cases;
 }
 
-const firstUntrainedSql = (table: string, moment: string) =>
-  `(select r.${moment} from ${table} r
-    where r.merchant_id = m.id and r.${moment} <= $1 and r.${moment} >= coalesce(l.noted_at, '-infinity')
-      and (r.${moment}, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
-    order by r.${moment}, r.id limit 1)`;
 const OLDEST_UNTRAINED = prepared(
   "oldest_unlearned",
-  `select min(least(${firstUntrainedSql("recovery_actions", "executed_at")}, ${firstUntrainedSql("watched_retries", "noted_at")})) as at
+  `select min(least(
+     (select r.executed_at from recovery_actions r
+      where r.merchant_id = m.id and r.executed_at <= $1 and r.executed_at >= coalesce(l.noted_at, '-infinity')
+        and (r.executed_at, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
+      order by r.executed_at, r.id limit 1),
+     (select r.noted_at from watched_retries r
+      where r.merchant_id = m.id and r.noted_at <= $1 and r.noted_at >= coalesce(l.noted_at, '-infinity')
+        and (r.noted_at, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
+      order by r.noted_at, r.id limit 1)
+   )) as at
    from merchants m left join learned_merchants l on l.merchant_id = m.id`,
 );
 

@@ -28,7 +28,7 @@ const SUBSCRIPTION_COLUMNS: readonly Column<Subscription>[] = [
 export const SUBSCRIPTION_TABLE = versionedTable<Subscription>({
   table: "subscriptions",
   columns: SUBSCRIPTION_COLUMNS,
-  order: SUBSCRIPTION_STATE_ORDER,
+  stateOrder: SUBSCRIPTION_STATE_ORDER,
 });
 
 /** What recovery looks at of a subscription. */

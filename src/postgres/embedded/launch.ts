@@ -9,7 +9,7 @@ import type { ServerFolder } from "./server-folder.ts";
 export interface LaunchMethod {
   native: string;
   /** Words in front of the program: nothing, or `unshare …`. */
-  through: string[];
+  commandPrefix: string[];
   /** Whom to become; undefined: stay. */
   account: Account | undefined;
 }
@@ -30,10 +30,10 @@ const ENVIRONMENT = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 export async function chooseLaunchMethod(folder: ServerFolder): Promise<LaunchMethod> {
   const copied = () => copyNative(findNativeFolder(), join(folder.root, "programs"));
   const native = (await linkLibraries(findNativeFolder())) ? findNativeFolder() : await copied();
-  const stay: LaunchMethod = { native, through: [], account: undefined };
+  const stay: LaunchMethod = { native, commandPrefix: [], account: undefined };
   const nobody = (await findAccount("nobody")) ?? { uid: 65534, gid: 65534 };
   const pose = ["unshare", "-U", `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`];
-  const posing: LaunchMethod = { ...stay, through: pose };
+  const posing: LaunchMethod = { ...stay, commandPrefix: pose };
   if (process.getuid?.() !== 0) return hasUserName() || !canRunPrograms(posing) ? stay : posing;
 
   const made = await stat(folder.cluster).catch(() => undefined);
@@ -58,7 +58,7 @@ export async function chooseLaunchMethod(folder: ServerFolder): Promise<LaunchMe
 
 /** Starts a program of PostgreSQL. */
 export function launchProgram(by: LaunchMethod, program: "postgres" | "initdb", args: string[], options: SpawnOptions) {
-  const [command, ...rest] = [...by.through, join(by.native, "bin", program), ...args];
+  const [command, ...rest] = [...by.commandPrefix, join(by.native, "bin", program), ...args];
   return spawn(command!, rest, { ...options, ...by.account, env: ENVIRONMENT });
 }
 
@@ -69,7 +69,7 @@ export async function giveOwnership(by: LaunchMethod, path: string): Promise<voi
 
 /** Proves that the program, its interpreter and its libraries can be reached. */
 function canRunPrograms(by: LaunchMethod): boolean {
-  const [command, ...rest] = [...by.through, join(by.native, "bin", "postgres"), "--version"];
+  const [command, ...rest] = [...by.commandPrefix, join(by.native, "bin", "postgres"), "--version"];
   return spawnSync(command!, rest, { ...by.account, env: ENVIRONMENT, stdio: "ignore" }).status === 0;
 }
 

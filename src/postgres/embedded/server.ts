@@ -47,7 +47,7 @@ const SETTINGS = {
 /** Where a server runs, as whom and how. */
 export interface ServerOptions {
   folder: ServerFolder;
-  by: LaunchMethod;
+  launchMethod: LaunchMethod;
   /** Added to the settings above, or put in their place. */
   settings: Record<string, string>;
 }
@@ -67,7 +67,7 @@ const OLD_BACKENDS_WAIT_MS = 3_000;
  * @param again  whether it ran before: then any reason may pass (a full disk); else only one that is known to pass does
  */
 export async function ensureServer(place: ServerOptions, again: boolean): Promise<EmbeddedServer> {
-  const { folder, by, settings } = place;
+  const { folder, launchMethod, settings } = place;
   let logStart = 0;
   let deadSince = performance.now();
   let spawned: SpawnResult | undefined;
@@ -92,8 +92,8 @@ export async function ensureServer(place: ServerOptions, again: boolean): Promis
         pauseMs = Math.min(2 * pauseMs, 2_000);
       }
       logStart = await serverLogBytes(folder);
-      if (found) await takeOverPidFile(folder.cluster, found, by);
-      spawned = await spawnServer(folder, by, settings);
+      if (found) await takeOverPidFile(folder.cluster, found, launchMethod);
+      spawned = await spawnServer(folder, launchMethod, settings);
     }
   }
 }

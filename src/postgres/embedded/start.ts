@@ -48,7 +48,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
   await openSocketDir(folder, by);
   if (await initializeCluster(folder, by)) log.info({ dataDir: folder.cluster }, "database.initialized");
 
-  const place: ServerOptions = { folder, by, settings };
+  const place: ServerOptions = { folder, launchMethod: by, settings };
   let seat = await acquireUsageLock(place, mode, false);
   const { pid, spawned, socketDir } = seat.server;
   // Started again, it has to be where our address says, even if it was adopted from elsewhere.

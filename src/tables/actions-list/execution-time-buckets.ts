@@ -13,7 +13,7 @@ export interface SignedSpan {
 
 /** A range of time as whole months, days and three hours, and what is left at the edges: added up by their signs they hold each moment of it once, and no other. */
 export interface ExecutedSpans {
-  kept: readonly (SignedSpan & { kind: CountedBucket })[];
+  counted: readonly (SignedSpan & { kind: CountedBucket })[];
   edges: readonly SignedSpan[];
 }
 
@@ -28,8 +28,8 @@ type Range = readonly [from: number, to: number];
  */
 export function splitExecutionRange(from: Date | null, to: Date | null): ExecutedSpans {
   const range: Range = [from?.getTime() ?? Number.NEGATIVE_INFINITY, to?.getTime() ?? Number.POSITIVE_INFINITY];
-  if (range[0] >= range[1]) return { kept: [], edges: [] };
-  const kept: ExecutedSpans["kept"][number][] = [];
+  if (range[0] >= range[1]) return { counted: [], edges: [] };
+  const kept: ExecutedSpans["counted"][number][] = [];
   let counted: Range | null = null;
   for (const kind of COUNTED_BUCKETS) {
     const near: Range = [nearestBucketStart(kind, range[0]), nearestBucketStart(kind, range[1])];
@@ -37,7 +37,7 @@ export function splitExecutionRange(from: Date | null, to: Date | null): Execute
     kept.push(...spansBetween(counted, near).map((span) => ({ ...span, kind })));
     counted = near;
   }
-  return { kept, edges: spansBetween(counted, range) };
+  return { counted: kept, edges: spansBetween(counted, range) };
 }
 
 /** What has to be added to one range, or taken away, so that it is the other. */
