@@ -164,7 +164,7 @@ test("a login that may make no roles works as the owner behind the same wall, an
   assert.equal(await rolesAreUsable(owner), false);
   const grants = [`grant dunlin_api to ${login}`, `grant dunlin_worker to ${login}`];
   assert.deepEqual(await listRoleStatements(owner), grants, "the server has the roles already");
-  assert.ok(lines.join("").includes(`let a superuser run: ${grants.join("; ")};`), lines.join(""));
+  assert.ok(lines.join("").includes(`as a superuser, run: ${grants.join("; ")};`), lines.join(""));
   assert.equal(await rolesAreUsable(open(worker)), true);
   assert.deepEqual(await readTenantIsolation(owner), { login, bypassesRowSecurity: false, unprotectedTables: [] });
   const [a, b] = [createPorts("da"), createPorts("db")];
