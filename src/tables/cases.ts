@@ -20,7 +20,6 @@ const COLUMNS: readonly Column<Case>[] = [
 const SELECTED = `${selectList(COLUMNS)},
   ended_at as "endedAt", end_reason as "endReason", paid_at as "paidAt"`;
 
-/** A case that is about to be opened. */
 export type NewCase = Omit<Case, "endedAt" | "endReason" | "paidAt">;
 
 // `given_up` locks its rows, because a step may be ending one of them: after waiting for it, the statement reads what it wrote.
@@ -81,7 +80,7 @@ export interface EndedCase extends CaseEnd {
 
 export type ReviewedCase = Pick<Case, "id" | "invoiceId" | "unpaidAt" | "endedAt" | "endReason">;
 
-// `offset 0` keeps one index probe per invoice, also while statistics know of few cases.
+// `offset 0` keeps one index probe per invoice, even while statistics are missing.
 const LOCK_BY_INVOICE = prepared(
   "lock_cases_of_invoices",
   `select id, invoice_id as "invoiceId", unpaid_at as "unpaidAt", ended_at as "endedAt", end_reason as "endReason"
@@ -93,7 +92,7 @@ const LOCK_BY_INVOICE = prepared(
    order by id for no key update`,
 );
 
-/** Locks the cases of these invoices, in the order in which they were opened. */
+/** Locks the cases of these invoices, oldest first. */
 export async function lockCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
   return (await tx.run<ReviewedCase>(LOCK_BY_INVOICE, [merchantId, encodeTextArray(invoiceIds, "text")])).rows;
 }
@@ -205,7 +204,6 @@ const LOCK_BY_SUBSCRIPTION = prepared(
    order by id for update`,
 );
 
-/** Locks the open cases of these subscriptions and returns their ids. */
 export async function lockCasesOfSubscriptions(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
   return (await tx.run<{ id: string }>(LOCK_BY_SUBSCRIPTION, [merchantId, ids])).rows.map(({ id }) => id);
 }
@@ -228,9 +226,7 @@ const INVOICES_TO_REOPEN = prepared(
    where invoice.updated_at > ended.ended_at`,
 );
 
-/**
- * Returns the invoices in recovery whose cases ended with these subscriptions, and whose version is newer than that end. Sorted.
- */
+/** Returns invoices in recovery whose cases ended with these subscriptions, and whose version is newer than that end. Sorted. */
 export async function findInvoicesToReopen(tx: Tx, merchantId: string, subscriptionIds: readonly string[]) {
   const { rows } = await tx.run<{ invoiceId: string }>(INVOICES_TO_REOPEN, [
     merchantId,
@@ -244,7 +240,7 @@ const LOCK = prepared(
   `select ${SELECTED} from cases where merchant_id = $1 and id = any($2::uuid[]) for update skip locked`,
 );
 
-/** Locks those cases that no other transaction holds, and returns them. */
+/** Locks and returns those cases that no other transaction holds. */
 export async function lockCases(tx: Tx, merchantId: string, ids: readonly string[]) {
   return (await tx.run<Case>(LOCK, [merchantId, encodeTextArray(ids, "uuid")])).rows;
 }
@@ -254,7 +250,7 @@ const LOCK_OPEN = prepared(
   `select ${SELECTED} from cases where merchant_id = $1 and invoice_id = $2 and ended_at is null for update`,
 );
 
-/** Locks the open case of this invoice. Returns null if none is open after waiting for the lock. */
+/** Returns null if the case is not open after waiting for the lock. */
 export async function lockOpenCase(tx: Tx, merchantId: string, invoiceId: string) {
   return (await tx.run<Case>(LOCK_OPEN, [merchantId, invoiceId])).rows[0] ?? null;
 }
@@ -270,7 +266,7 @@ const OF_INVOICE = prepared(
   `select ${SELECTED} from cases where merchant_id = $1 and invoice_id = $2 order by opened_at, id`,
 );
 
-/** Returns every case that an invoice had, oldest first. */
+/** Oldest first. */
 export async function casesOfInvoice(tx: Tx, merchantId: string, invoiceId: string) {
   return (await tx.run<Case>(OF_INVOICE, [merchantId, invoiceId])).rows;
 }
@@ -283,15 +279,14 @@ const IN_SHADOW = prepared(
    order by unpaid_at, id limit $4`,
 );
 
-/** A case of shadow mode. `isPaid`: whether its invoice is paid now, possibly after the case ended. */
+/** `isPaid`: whether the invoice is paid now, possibly after the case ended. */
 export type ShadowCase = Case & { isPaid: boolean };
 
-/** Returns cases of shadow mode after `after`, in the order in which they became unpaid. */
+/** Returns cases after `after`, in the order in which they became unpaid. */
 export async function casesInShadow(tx: Tx, merchantId: string, after: Pick<Case, "unpaidAt" | "id">, limit: number) {
   return (await tx.run<ShadowCase>(IN_SHADOW, [merchantId, after.unpaidAt, after.id, limit])).rows;
 }
 
-/** The state of a case after a step. */
 export interface CaseState extends Pick<Case, "id" | "endedAt" | "endReason" | "paidAt"> {
   /** Whether an instruction of Dunlin succeeded, even after the end, and everything is paid. */
   recovered: boolean;

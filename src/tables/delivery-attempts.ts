@@ -167,7 +167,7 @@ export async function recordWithdrawnAttempts(tx: Tx, ended: readonly EndedAttem
 }
 
 export type LoggedAttempt = Omit<EndedAttempt, "merchantId" | "caseId" | "bucket" | "epoch" | "dueAt" | "headId"> & {
-  /** Request line and headers, with masked secrets. */
+  /** With masked secrets. */
   head: string | null;
 };
 
@@ -178,7 +178,6 @@ const LIST = prepared(
    where a.merchant_id = $1 and a.event_id = $2 order by a.round, a.number`,
 );
 
-/** Returns the delivery log of one event, in order. */
 export async function listAttemptsOfEvent(tx: Tx, merchantId: string, eventId: string) {
   return (await tx.run<LoggedAttempt>(LIST, [merchantId, eventId])).rows;
 }

@@ -129,12 +129,11 @@ interface ReplayCandidate {
   executed: boolean;
   /** Whether its log was deleted, and with it the number of its attempts. */
   isLogDeleted: boolean;
-  /** Of a recovery action. */
   actionType: ActionType | null;
   idealRetryTime: Date | null;
 }
 
-/** A statement that selects a merchant's events with the facts that decide whether they can be replayed. */
+/** Selects a merchant's events with the facts that decide whether they can be replayed. */
 const candidatesStatement = (name: string, condition: string) =>
   prepared(
     `replay_candidates_${name}`,

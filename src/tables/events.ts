@@ -30,7 +30,7 @@ const INSERT = prepared(
    select $1, id, attempts_max, created_at from decided`,
 );
 
-/** Record decisions and queue them for delivery at once. The keys refuse a second event for the same decision. */
+/** Inserts events and queues them for delivery. Fails on a second event for the same decision. */
 export async function insertEvents(tx: Tx, merchantId: string, events: readonly Event[]) {
   const queued = events.map((event) => ({ ...event, attemptsMax: maxAttempts(event.type) }));
   await tx.run(INSERT, [merchantId, ...columnValues(queued, QUEUED_COLUMNS)]);
@@ -38,7 +38,6 @@ export async function insertEvents(tx: Tx, merchantId: string, events: readonly 
 
 const FIND = prepared("find_event", `select ${selectList(COLUMNS)} from events where merchant_id = $1 and id = $2`);
 
-/** An event, or null when the merchant has none with this id. */
 export async function findEvent(tx: Tx, merchantId: string, eventId: string) {
   return (await tx.run<Event>(FIND, [merchantId, eventId])).rows[0] ?? null;
 }
@@ -48,7 +47,7 @@ const OWNERS = prepared(
   `select m.id from merchants m where exists (select from events e where e.merchant_id = m.id and e.id = $1) order by m.id`,
 );
 
-/** The merchant that an event with this id is of; none, where there is no such event. */
+/** Returns the merchant of an event, or nothing. */
 export async function merchantsWithEvent(tx: Tx, eventId: string): Promise<string[]> {
   return (await tx.run<{ id: string }>(OWNERS, [eventId])).rows.map((merchant) => merchant.id);
 }
@@ -77,15 +76,15 @@ const WITHDRAW_RETRIES = prepared(
    returning id`,
 );
 
-/** As `withdrawEvents`, of these cases the retries alone. */
+/** Like `withdrawEvents`, but only retries. */
 export async function withdrawRetries(tx: Tx, merchantId: string, caseIds: readonly string[], now: Date) {
   const { rows } = await tx.run<{ id: string }>(WITHDRAW_RETRIES, [merchantId, encodeTextArray(caseIds, "uuid"), now]);
   return rows.map((row) => row.id);
 }
 
 /**
- * Take back what has not been delivered: all events of `caseIds`, and the events `eventIds`; returns those taken back.
- * An attempt that is on the wire right now still ends, and is logged.
+ * Withdraws undelivered events: all of `caseIds`, and `eventIds`. Returns the withdrawn ones. An attempt in flight still ends,
+ * and is logged.
  */
 export async function withdrawEvents(
   tx: Tx,
@@ -104,7 +103,6 @@ const UNDELIVERED_ACTIONS = prepared(
    where e.merchant_id = $1 and e.case_id = any($2::uuid[]) and e.type = 'recovery_action'`,
 );
 
-/** The instructions of these cases that have not been delivered. */
 export async function undeliveredActions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   return (await tx.run<{ id: string }>(UNDELIVERED_ACTIONS, [merchantId, encodeTextArray(caseIds, "uuid")])).rows.map(
     ({ id }) => id,
@@ -117,7 +115,7 @@ const SENT_ONCE_EVENTS = prepared(
    where merchant_id = $1 and case_id = any($2::uuid[]) and type <> 'recovery_action'`,
 );
 
-/** Which of these cases have had their `pause_collection` and `complete_dunning`, as `case:type`. */
+/** Returns which `pause_collection` and `complete_dunning` events these cases had, as `case:type`. */
 export async function sentOnceEventKeys(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const { rows } = await tx.run<{ caseId: string; type: EventType }>(SENT_ONCE_EVENTS, [
     merchantId,

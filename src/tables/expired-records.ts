@@ -36,13 +36,12 @@ const PAGE = prepared(
      coalesce((select array_agg(id order by id) from page i where ${IS_EXPIRED}), '{}') as ids`,
 );
 
-/** A page of invoices in the order of their ids: those that can be deleted, and the last one that was read; null: there are no more. */
+/** `ids`: expired invoices of a page in the order of their ids. `last`: the last id read; null at the end. */
 export interface ExpiredInvoicePage {
   last: string | null;
   ids: string[];
 }
 
-/** Looks at the next `limit` invoices after an id. */
 export async function readExpiredInvoicePage(tx: Tx, merchantId: string, after: string, until: Date, limit: number) {
   return (await tx.run<ExpiredInvoicePage>(PAGE, [merchantId, after, until, limit])).rows[0]!;
 }
@@ -63,7 +62,7 @@ export async function lockExpiredInvoices(tx: Tx, merchantId: string, ids: reado
   await tx.run(LOCK_INVOICES, [merchantId, ids]);
 }
 
-/** Those of the invoices, which are locked with their cases, that may go. `isOwed`: its own row has to stay, with its cases and payments. */
+/** Returns those locked invoices that are still expired. `isOwed`: the invoice itself stays, with its cases and payments. */
 export async function recheckExpiredInvoices(tx: Tx, merchantId: string, ids: readonly string[], until: Date) {
   return (await tx.run<{ id: string; isOwed: boolean }>(RECHECK_EXPIRED, [merchantId, ids, until])).rows;
 }
@@ -74,7 +73,7 @@ const PAYMENTS = prepared(
    where merchant_id = $1 and invoice_id = any($2::text[]) and state in ('PAID', 'REFUNDED')`,
 );
 
-/** Attempts that paid these invoices, or a part, also where the money went back. */
+/** Returns attempts that paid these invoices, even in part or refunded. */
 export async function paymentsOn(tx: Tx, merchantId: string, invoiceIds: readonly string[]): Promise<string[]> {
   return (await tx.run<{ id: string }>(PAYMENTS, [merchantId, invoiceIds])).rows.map(({ id }) => id);
 }
@@ -85,7 +84,7 @@ const DISPUTED = prepared(
    where merchant_id = $1 and state = 'DISPUTED' and (card_fingerprint = any($2::text[]) or payment_method_id = any($3::text[]))`,
 );
 
-/** Returns card and payment method of each disputed payment that used one of these; an empty text means unknown. */
+/** Returns card and payment method of disputed payments that used one of these; an empty text means unknown. */
 export async function disputedInstruments(
   tx: Tx,
   merchantId: string,
@@ -110,7 +109,7 @@ const SUBSCRIPTIONS = prepared(
    select (select max(id) from page) as last, (select count(*) from deleted) as deleted`,
 );
 
-/** Deletes those of the next `limit` subscriptions after an id that ended, and were changed last, before `until`. */
+/** Among the next `limit` subscriptions after an id, deletes those that ended and last changed before `until`. */
 export async function deleteOldSubscriptions(tx: Tx, merchantId: string, after: string, until: Date, limit: number) {
   const { rows } = await tx.run<{ last: string | null; deleted: number }>(SUBSCRIPTIONS, [
     merchantId,
@@ -127,7 +126,7 @@ const AUDITED = prepared(
      and id in (select id from audit_log where merchant_id = $1 and at < $2 order by id limit $3)`,
 );
 
-/** Deletes up to `limit` entries of the audit log from before `until`, and returns how many. The transaction is that of the table's owner. */
+/** Deletes up to `limit` audit entries before `until` and returns how many. The transaction must be the table owner's. */
 export async function deleteOldAuditEntries(tx: Tx, merchantId: string, until: Date, limit: number) {
   await allowErasure(tx);
   return (await tx.run(AUDITED, [merchantId, until, limit])).rowCount;

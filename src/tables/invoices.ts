@@ -208,7 +208,6 @@ const UPSERT = prepared(
    from changed`,
 );
 
-/** Ids of the upserted invoices, by what changed. */
 interface ChangedInvoices {
   /** New, and in recovery. */
   unpaid: string[];
@@ -238,7 +237,6 @@ export async function upsertInvoices(
   return (await tx.run<ChangedInvoices>(UPSERT, values)).rows[0]!;
 }
 
-/** Returns the ids of versions that are older than the stored ones. */
 export const findOlderInvoices = createOlderVersionsFinder({
   table: "invoices",
   columns: INVOICE_COLUMNS,
@@ -270,7 +268,7 @@ export async function fillInTotals(tx: Tx, merchantId: string, invoices: readonl
 }
 
 export interface StoredInvoice extends Invoice {
-  /** Date of the first unpaid version since the invoice was last out of recovery; absent while it is out. */
+  /** Date of the first unpaid version since the invoice was last out of recovery. */
   unpaidSince?: Date | undefined;
 }
 
@@ -280,7 +278,6 @@ const FIND = prepared(
    from invoices where merchant_id = $1 and id = any($2::text[])`,
 );
 
-/** Returns the stored invoices with these ids, by id. */
 export async function findInvoices(tx: Tx, merchantId: string, ids: readonly string[]) {
   const { rows } = await tx.run<StoredInvoice>(FIND, [merchantId, encodeTextArray(ids, "text")]);
   return new Map(rows.map((invoice) => [invoice.id, nullsToUndefined(invoice)]));
@@ -312,7 +309,6 @@ const MERCHANTS_WITH_INVOICE = prepared(
   `select m.id from merchants m where exists (select from invoices i where i.merchant_id = m.id and i.id = $1) order by m.id`,
 );
 
-/** Returns the merchants that have an invoice with this id. */
 export async function merchantsWithInvoice(tx: Tx, id: string): Promise<string[]> {
   return (await tx.run<{ id: string }>(MERCHANTS_WITH_INVOICE, [id])).rows.map((merchant) => merchant.id);
 }

@@ -23,7 +23,7 @@ after(async () => {
   await server.stop();
 });
 
-test("cases end in a database whose small i has no dot", async () => {
+test("cases end in a database with a Turkish locale", async () => {
   const ports = testPorts(testClock());
   const merchant = await testMerchant(db, ports);
   const now = ports.now();

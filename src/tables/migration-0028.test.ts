@@ -16,7 +16,7 @@ import { dueExperiments, rescheduleExperiment } from "./experiments.ts";
 const DAY_MS = 86_400_000;
 const MIGRATION = new URL("../../migrations/0028_spoiled_looks.sql", import.meta.url);
 
-test("looks whose ranges were no numbers say so, and their experiments are looked at anew, finished ones too", async (t) => {
+test("interim analyses without numeric ranges say so, and their experiments are analyzed again, even finished ones", async (t) => {
   const { db, drop } = await createTestDatabase();
   t.after(drop);
   const clock = testClock();
@@ -35,7 +35,7 @@ test("looks whose ranges were no numbers say so, and their experiments are looke
       { phase: "comparison", arm, half: 1, measure: "count", ...sums },
     ]);
   }
-  // As the first arithmetic kept them: no number, then built on, and at last one bound of which something is known.
+  // As the first version stored them: no number, then derived values, and finally one known bound.
   const old = (outcome: string, lower: number | null, upper: number | null) => ({
     invoices: { counted: 240, waiting: 0 },
     comparisons: [
@@ -72,13 +72,13 @@ test("looks whose ranges were no numbers say so, and their experiments are looke
 
   clock.serviceMs += 50 * DAY_MS;
   const { nextLookAt } = await countMatureInvoices({ db, ports, log: pino({ level: "silent" }) });
-  assert.equal(nextLookAt, null, "it is over, as before");
+  assert.equal(nextLookAt, null, "it has ended, as before");
   const [newest] = await listInterimAnalyses<InterimAnalysis>(db, merchant.id, experiment.id, 1);
   assert.equal(newest!.verdict.outcome, "better");
   assert.match(newest!.verdict.words, /of 100 failed invoices \d+\.\d to \d\d\.\d more\.$/);
 });
 
-test("whatever the first arithmetic said last of an experiment is looked at anew once, and what today's said is left as it is", async (t) => {
+test("the first version's last analysis of an experiment is repeated once, and current analyses do not change", async (t) => {
   const { db, drop } = await createTestDatabase();
   t.after(drop);
   const clock = testClock();

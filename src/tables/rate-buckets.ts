@@ -1,7 +1,7 @@
 import { type Column, columnValues } from "../postgres/batch-sql.ts";
 import { type Database, prepared } from "../postgres/database.ts";
 
-/** What a process asks of the bucket of a key: so many requests ahead; below zero it gives some back. */
+/** A request for tokens in advance. Negative amounts are returned to the bucket. */
 export interface TokenRequest {
   merchantId: string;
   keyId: string;
@@ -10,11 +10,10 @@ export interface TokenRequest {
   requested: number;
 }
 
-/** What it got. */
 export interface TokenGrant {
   keyId: string;
   granted: number;
-  /** What is in the bucket now, for all processes. */
+  /** Tokens left for all processes. */
   remaining: number;
 }
 
@@ -45,7 +44,7 @@ const TAKE_TOKENS = prepared(
    returning key_id as "keyId", granted, left_over as "remaining"`,
 );
 
-/** Take from the buckets of these keys, or give back. `asks`: sorted by merchant and key, so that two processes lock in one order. */
-export async function takeTokens(db: Database, asks: readonly TokenRequest[], realNow: Date) {
-  return (await db.run<TokenGrant>(TAKE_TOKENS, [realNow, ...columnValues(asks, COLUMNS)])).rows;
+/** @param requests  sorted by merchant and key, so that processes lock in the same order */
+export async function takeTokens(db: Database, requests: readonly TokenRequest[], realNow: Date) {
+  return (await db.run<TokenGrant>(TAKE_TOKENS, [realNow, ...columnValues(requests, COLUMNS)])).rows;
 }

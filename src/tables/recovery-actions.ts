@@ -149,7 +149,7 @@ export async function recoveryActionsOfCases(tx: Tx, merchantId: string, caseIds
   return (await tx.run<RecoveryAction & ActionDelivery>(OF_CASES, [merchantId, encodeTextArray(caseIds, "uuid")])).rows;
 }
 
-/** A retry that was sent, and that no transaction has answered. */
+/** A sent retry without a transaction that answers it. */
 export interface PendingRetryRequest {
   actionId: string;
   caseId: string;

@@ -204,7 +204,6 @@ const ENQUEUE = prepared(
   "insert into case_pokes (merchant_id, id, part, case_ids) values ($1, $2, 0, $3::uuid[])",
 );
 
-/** Queues these cases in a single entry. */
 export async function enqueueCases(tx: Tx, merchantId: string, caseIds: readonly string[], entryId: string) {
   await tx.run(ENQUEUE, [merchantId, entryId, caseIds]);
 }

@@ -5,7 +5,7 @@ const POSTPONED_CASES = prepared(
   "select count(*)::int4 as cases from due_cases where failures > 0",
 );
 
-/** Cases whose last step failed, and that are looked at again later. */
+/** Counts cases whose last step failed. */
 export async function countPostponedCases(tx: Tx): Promise<number> {
   return (await tx.run<{ cases: number }>(POSTPONED_CASES)).rows[0]!.cases;
 }
@@ -25,7 +25,7 @@ const OLDEST_UNTRAINED = prepared(
    from merchants m left join learned_merchants l on l.merchant_id = m.id`,
 );
 
-/** Since when the oldest outcome waits to be learned; null: none does. */
+/** Returns since when the oldest outcome waits for training. */
 export async function oldestUntrainedOutcome(tx: Tx, now: Date): Promise<Date | null> {
   return (await tx.run<{ at: Date | null }>(OLDEST_UNTRAINED, [now])).rows[0]!.at;
 }
@@ -37,7 +37,7 @@ const ACTIONS = prepared(
    from action_counts group by 1`,
 );
 
-/** Listed actions of all merchants by their status. */
+/** Of all merchants. */
 export async function countActionsByStatus(tx: Tx) {
   return (await tx.run<{ status: string; actions: number }>(ACTIONS)).rows;
 }
@@ -48,7 +48,7 @@ const MONEY = prepared(
    where outcome in ('recovered', 'open') and currency is not null group by 1, 2`,
 );
 
-/** What invoices in recovery ask for, and what retries brought in, in minor units of each currency. */
+/** Amounts in recovery and recovered, in minor units by currency. */
 export async function sumMoneyByOutcome(tx: Tx) {
   return (await tx.run<{ outcome: string; currency: string; amount: string }>(MONEY)).rows;
 }
@@ -61,9 +61,9 @@ const SESSIONS = prepared(
 );
 
 /**
- * Sessions of Dunlin that wait for a lock, and how long the oldest transaction has been open, in seconds.
+ * Counts Dunlin sessions that wait for a lock, and returns the age of the oldest transaction in seconds.
  *
- * @param owner  the login, which alone sees what its sessions do
+ * @param owner  the login, which alone sees its sessions
  */
 export async function readSessionFacts(owner: Tx) {
   return (await owner.run<{ waiting: number; longestS: number }>(SESSIONS)).rows[0]!;

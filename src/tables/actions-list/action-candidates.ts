@@ -6,7 +6,6 @@ import type { Cursor, ListingSql, TimeBounds } from "./action-listing.ts";
 const DIRECT_SORT_MAX_ROWS = 5_000;
 /** Up to this many actions per day, the days around the page are sorted. */
 const SPARSE_DAY_MAX_ROWS = 600;
-/** Rows that are sorted around the page. */
 const SORT_WINDOW_ROWS = 1_500;
 /** Parts that guide the others. A single part may be shorter than a page: the first day of a range has just started. */
 const GUIDE_COUNT = 3;
@@ -41,12 +40,12 @@ const inIndexOrderSql = ({ listing, afterCursor, limit }: PageQuery) =>
   `select id, ${listing.orderBy} as at from recovery_actions
    where ${conditionsSql(listing, afterCursor)} ${listing.orderClause(listing.orderBy)} limit ${limit}`;
 
-/** The matching groups of facets that a merchant has. Each group is in the order of the list. */
+/** A merchant's matching groups of facets, each in the order of the list. */
 const matchingFacetsSql = ({ facets, onlyExecuted }: ListingSql) =>
   `select facets, actions from action_counts
    where merchant_id = $1 and actions > 0 and facets like ${facets} ${onlyExecuted ? `and ${wasExecutedSql("facets")}` : ""}`;
 
-/** `guide` is the value at which the page ends if it is filled by the guiding parts alone: no part is walked further. */
+/** `guide` is the value at which the guiding parts alone would fill the page. No part is walked beyond it. */
 const endOfPage = ({ descending }: ListingSql) =>
   descending
     ? ({ last: "min", within: ">=", unlimited: "-infinity" } as const)
@@ -120,7 +119,7 @@ function byDaysSql(page: PageQuery, executed: TimeBounds, cursor: Cursor | null,
 /** Sorts the whole range, found by the index of execution time, or by those of the matching facets. */
 function sortedRangeSql({ listing, afterCursor, limit }: PageQuery, { since, until }: TimeBounds): string {
   const { facets, orderBy, orderClause } = listing;
-  // `offset 0` keeps the planner from walking the index of the order instead, which may find nothing for long.
+  // `offset 0` keeps the planner from walking the index of the order, which may find nothing for long.
   const found =
     facets === null
       ? `select id, ${orderBy} from recovery_actions
@@ -166,11 +165,11 @@ function mergedDaysSql({ listing, afterCursor, limit }: PageQuery, guideDays: st
    ${reachable} ${orderClause("at")} limit ${limit}`;
 }
 
-/** Whether nothing on a page was executed beyond it. Actions are created before they are executed, and last updated afterwards. */
+/** Actions are created before they are executed, and last updated afterwards. */
 const isBoundedByExecution = ({ orderBy, descending }: ListingSql) =>
   orderBy === (descending ? "created_at" : "updated_at");
 
-/** A condition on the days `parts`, with `where`, that excludes days without actions on the page: see `isBoundedByExecution`. */
+/** A condition that excludes days without actions on the page: see `isBoundedByExecution`. */
 function reachableDaysSql({ listing }: PageQuery, cursor: Cursor | null): string {
   const { descending, parameter } = listing;
   if (isBoundedByExecution(listing))
@@ -178,7 +177,6 @@ function reachableDaysSql({ listing }: PageQuery, cursor: Cursor | null): string
   return cursor === null ? "" : `where parts.day ${descending ? "<=" : ">="} ${dayOf(parameter(cursor.at))}`;
 }
 
-/** The UTC day of a time, as SQL. */
 const dayOf = (time: string) => `((${time})::timestamptz at time zone 'UTC')::date`;
 
 /**
@@ -280,7 +278,6 @@ function aroundCursorSql(
    ${orderClause("at")} limit ${limit}`;
 }
 
-/** Actions executed before or after the start of the page. */
 interface CursorSide {
   name: "earlier" | "later";
   comparison: "<" | ">=";

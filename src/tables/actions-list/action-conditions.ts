@@ -26,11 +26,9 @@ export function conditionsSql(
   if (executed !== null) {
     const since = bound(executed.since, isOtherOrder || (isCursorStricter && !descending));
     const until = bound(executed.until, isOtherOrder || (isCursorStricter && descending));
-    // PostgreSQL checks conditions in this order. On a day cut by the range, half of the rows fail the first bound, so checking the
-    // facets of each row first would cost more.
+    // PostgreSQL checks conditions in this order. On a day cut by the range, half of the rows fail the first bound.
     where.push(...(descending ? [until, since] : [since, until]));
   }
-  // Parts by facets match already.
   if (facets !== null && part !== "facets")
     where.push(part === null ? `facets like ${facets}` : `coalesce(facets like ${facets}, false)`);
   // Actions are created before they are executed, and last updated afterwards. So rows on the day of an edge, but beyond the edge, can

@@ -25,6 +25,5 @@ export function facetsPattern({ cardCountry, currency, type, status }: Facets): 
   return /^_*$/.test(pattern) ? null : pattern;
 }
 
-/** An SQL condition on facets of executed actions. */
 export const wasExecutedSql = (facets: string) =>
   `right(${facets}, 1) in ('${STATUS_CODE.SUCCEEDED}', '${STATUS_CODE.FAILED}')`;
