@@ -201,9 +201,9 @@ export async function start(options: StartOptions): Promise<RunningService> {
       stops.push(decide.stop);
       stops.push(
         startLoop("count", log, async () => {
-          const { nextLookAt } = await countMatureInvoices({ db, ports, log });
-          const dueMs = nextLookAt
-            ? (nextLookAt.getTime() - ports.now().getTime()) / ports.clockRate
+          const { nextAnalysisAt } = await countMatureInvoices({ db, ports, log });
+          const dueMs = nextAnalysisAt
+            ? (nextAnalysisAt.getTime() - ports.now().getTime()) / ports.clockRate
             : EXPERIMENT_POLL_MS;
           return Math.max(CASE_POLL_MS, Math.min(EXPERIMENT_POLL_MS, dueMs));
         }).stop,

@@ -71,11 +71,11 @@ test("interim analyses without numeric ranges say so, and their experiments are 
   for (const { comparisons } of mended) assert.deepEqual([comparisons[1]!.lower, comparisons[1]!.upper], [-0.3, 0.4]);
 
   clock.serviceMs += 50 * DAY_MS;
-  const { nextLookAt } = await countMatureInvoices({ db, ports, log: pino({ level: "silent" }) });
-  assert.equal(nextLookAt, null, "it has ended, as before");
+  const { nextAnalysisAt } = await countMatureInvoices({ db, ports, log: pino({ level: "silent" }) });
+  assert.equal(nextAnalysisAt, null, "it has ended, as before");
   const [newest] = await listInterimAnalyses<InterimAnalysis>(db, merchant.id, experiment.id, 1);
   assert.equal(newest!.verdict.outcome, "better");
-  assert.match(newest!.verdict.words, /of 100 failed invoices \d+\.\d to \d\d\.\d more\.$/);
+  assert.match(newest!.verdict.words, /\d+\.\d to \d\d\.\d more per 100 failed invoices\.$/);
 });
 
 test("the first version's last analysis of an experiment is repeated once, and current analyses do not change", async (t) => {
@@ -123,8 +123,8 @@ test("the first version's last analysis of an experiment is repeated once, and c
   assert.deepEqual(await listInterimAnalyses<InterimAnalysis>(db, none.merchantId, none.id, 1), []);
 
   clock.serviceMs += 50 * DAY_MS;
-  assert.equal((await countMatureInvoices({ db, ports, log: pino({ level: "silent" }) })).nextLookAt, null, "once");
+  assert.equal((await countMatureInvoices({ db, ports, log: pino({ level: "silent" }) })).nextAnalysisAt, null, "once");
   const [newest] = await listInterimAnalyses<InterimAnalysis>(db, old.merchantId, old.id, 1);
   assert.equal(newest!.verdict.outcome, "open");
-  assert.match(newest!.verdict.words, /between 3\.5 fewer and 8\.7 more\. No more invoices come in/);
+  assert.match(newest!.verdict.words, /between 3\.5 fewer and 8\.7 more per .* No more invoices come in/);
 });
