@@ -162,7 +162,7 @@ export async function start(options: StartOptions): Promise<RunningService> {
       db,
       log,
       heard: {
-        ...(deliverer && { events: deliverer.wake, withdrawn: deliverer.withdrawn }),
+        ...(deliverer && { events: deliverer.wake, withdrawn: deliverer.dropWithdrawn }),
         ...(roles.has("decide") && { cases: () => decide?.wake(), learned: models.hint }),
       },
     });
@@ -172,7 +172,7 @@ export async function start(options: StartOptions): Promise<RunningService> {
       if (!deliverer?.sendsFor(merchantId)) hints.events(merchantId);
     };
     const onWithdrawn: OnWithdrawn = (merchantId, eventIds) => {
-      deliverer?.withdrawn(merchantId, eventIds);
+      deliverer?.dropWithdrawn(merchantId, eventIds);
       if (!deliverer?.sendsFor(merchantId)) hints.withdrawn(merchantId, eventIds);
     };
     const onCases = () => (decide === null ? hints.cases() : decide.wake());
@@ -201,9 +201,9 @@ export async function start(options: StartOptions): Promise<RunningService> {
       stops.push(decide.stop);
       stops.push(
         startLoop("count", log, async () => {
-          const { nextLookAt } = await countMatureInvoices({ db, ports, log });
-          const dueMs = nextLookAt
-            ? (nextLookAt.getTime() - ports.now().getTime()) / ports.clockRate
+          const { nextAnalysisAt } = await countMatureInvoices({ db, ports, log });
+          const dueMs = nextAnalysisAt
+            ? (nextAnalysisAt.getTime() - ports.now().getTime()) / ports.clockRate
             : EXPERIMENT_POLL_MS;
           return Math.max(CASE_POLL_MS, Math.min(EXPERIMENT_POLL_MS, dueMs));
         }).stop,

@@ -16,7 +16,7 @@ export async function migrateTo(address: Address, last = Number.POSITIVE_INFINIT
   removeAtExit(folder);
   for (const name of await readdir(FOLDER))
     if (Number(name.slice(0, 4)) <= last) await cp(join(FOLDER, name), join(folder, name));
-  return (await migrate(address, log, { folder, volatile: true })).applied;
+  return (await migrate(address, log, { folder, allowDataLoss: true })).applied;
 }
 
 /** Creates a database without any schema. */

@@ -33,7 +33,7 @@ export async function startTestServer(): Promise<TestServer> {
     const settings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "200" };
     server = await startEmbedded({ dataDir, log, settings });
     await runOnServer(server.address, `create database ${TEMPLATE_DATABASE}`);
-    await migrate(withDatabaseName(server.address, TEMPLATE_DATABASE), log, { volatile: true });
+    await migrate(withDatabaseName(server.address, TEMPLATE_DATABASE), log, { allowDataLoss: true });
     return { address: server.address, stop };
   } catch (error) {
     await stop();

@@ -7,8 +7,8 @@ import { createApiKey } from "../../src/auth/api-keys.ts";
 import { createMerchant } from "../../src/merchants/merchant-settings.ts";
 import { prepared } from "../../src/postgres/database.ts";
 import { start } from "../../src/start.ts";
+import { conditionsSql } from "../../src/tables/actions-list/action-conditions.ts";
 import { buildListingSql, type Cursor } from "../../src/tables/actions-list/action-listing.ts";
-import { conditionsSql } from "../../src/tables/actions-list/action-total.ts";
 import { createScratchSettings, readDatabaseFacts } from "../scratch-database.ts";
 import { serveRequests } from "../worker-process.ts";
 import { fillActions } from "./fill-actions.ts";
@@ -118,7 +118,7 @@ async function deep({ search, middle, total }: { search: string; middle: Date; t
     };
   const text = buildListingSql(merchantId, listing);
   const last = `select ${orderBy}::text as at, id from recovery_actions where ${conditionsSql(text)}
-    ${text.sorted(orderBy)} limit 1 offset ${text.value(before - 1)}`;
+    ${text.orderClause(orderBy)} limit 1 offset ${text.parameter(before - 1)}`;
   const cursor = (await db.run<Cursor>(prepared("", last), text.values)).rows[0]!;
   return { token: sign(cursor), page: String(DEEP_PAGE) };
 }

@@ -85,7 +85,7 @@ export async function* readBackup(path: string): AsyncGenerator<DumpPiece> {
       else if (kind === FRAME_TYPES.rows) yield { kind: "rows", bytes: content };
       else if (kind === FRAME_TYPES.end) yield { kind: "end", check: JSON.parse(content.toString()) as TableChecksum };
     }
-    throw new RestoreRefused("it ends too soon");
+    throw new RestoreRefused("it is incomplete");
   } catch (error) {
     throw withFilePath(error, `cannot read ${path}`);
   } finally {

@@ -78,8 +78,8 @@ function formatSpan(seconds: number): string {
 /** Returns the age of the embedded server. */
 export function checkEmbeddedServer({ settings, realNow }: CommandContext): Finding[] {
   if (settings.databaseUrl !== null) return [];
-  const days = Math.floor((realNow().getTime() - new Date(EMBEDDED_RELEASE.on).getTime()) / DAY_MS);
-  const age = `PostgreSQL ${EMBEDDED_RELEASE.version} of ${EMBEDDED_RELEASE.on}, ${days} days old`;
+  const days = Math.floor((realNow().getTime() - new Date(EMBEDDED_RELEASE.releasedOn).getTime()) / DAY_MS);
+  const age = `PostgreSQL ${EMBEDDED_RELEASE.version} of ${EMBEDDED_RELEASE.releasedOn}, ${days} days old`;
   const behind = NEWER_RELEASE === null ? "" : `; ${NEWER_RELEASE.version} is newer and has more fixes`;
   return [createFinding(NEWER_RELEASE === null ? "ok" : "warn", "embedded", `${age}${behind}; ${EMBEDDED_ADVICE}`)];
 }

@@ -154,7 +154,7 @@ async function checkDatabase(context: CommandContext): Promise<Finding[]> {
 
 /** Checks the row-level security that isolates merchants if a statement forgets its merchant. */
 async function checkTenantIsolation({ db }: OpenedDatabase): Promise<Finding> {
-  const { login, isAbove, open } = await readTenantIsolation(db);
+  const { login, bypassesRowSecurity: isAbove, unprotectedTables: open } = await readTenantIsolation(db);
   if (open.length > 0) return createFinding("fail", "wall", `row-level security is off on ${open.join(", ")}`);
   const statements = await listRoleStatements(db);
   if (statements.length === 0)

@@ -60,7 +60,7 @@ test("an experiment is started, shown, shown again when its invoices are old eno
   const { out } = await run(experimentShow, { days: "5" });
   assert.match(
     out,
-    /Cannot tell yet: of 100 EUR that failed Dunlin recovers between .* About \d+ more weeks? will tell\./,
+    /Cannot tell yet: Dunlin recovers between .* more per 100 EUR of failed invoices\. A verdict is expected in about \d+ weeks?\./,
   );
   assert.match(out, /2000 failed invoices are counted and 0 are too young/);
   assert.match(out, /^2026-04-12 +2000 +[+-]\d/m);

@@ -125,9 +125,9 @@ export const merchantList: Command = {
 async function checkHostName({ settings, print }: CommandContext, url: string | null | undefined, json: boolean) {
   if (!url) return;
   const finding = await checkWebhookHost(url, parseAllowList(settings.webhookAllow));
-  if (finding.verdict === "refused") throw new UsageError(`--webhook-url: ${finding.words}.`);
+  if (finding.verdict === "refused") throw new UsageError(`--webhook-url: ${finding.reason}.`);
   if (finding.verdict === "unknown" && !json)
-    print(`Note: ${finding.words} from here; attempts will fail until it has one.`);
+    print(`Note: ${finding.reason} from here; attempts will fail until it has one.`);
 }
 
 /** A merchant without what is secret. */

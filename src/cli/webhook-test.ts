@@ -1,7 +1,7 @@
 import { parseAllowList } from "../delivery/https/address-guard.ts";
 import {
   createTestEventSender,
-  type TestedEvent,
+  type TestEventResult,
   timingsText,
   withoutControlCharacters,
 } from "../delivery/test-event.ts";
@@ -60,7 +60,7 @@ async function sendTest(
   return tested;
 }
 
-function formatTestedEvent(tested: TestedEvent): string[] {
+function formatTestedEvent(tested: TestEventResult): string[] {
   const { fine, problem, notes, certificate } = tested;
   const lines = [`POST ${tested.url}   (test event ${tested.eventId}, not logged)`, ""];
   if (tested.sent !== "") lines.push(...prefixLines(">", tested.sent), "");

@@ -20,7 +20,7 @@ afterEach(() => {
   for (const cleanup of cleanups.splice(0)) cleanup();
 });
 
-/** A recorder, and what it was told to have recorded. */
+/** A recorder, and the events that it recorded. */
 function makeRecorder() {
   const recorded = new Set<string>();
   const recorder = createAttemptRecorder({
@@ -28,8 +28,8 @@ function makeRecorder() {
     ports: realPorts,
     log: pino({ level: "silent" }),
     sleep,
-    onRecorded: (batch, leftOut) => {
-      for (const ended of batch) if (!leftOut.includes(ended)) recorded.add(ended.eventId);
+    onRecorded: (batch, unrecorded) => {
+      for (const ended of batch) if (!unrecorded.includes(ended)) recorded.add(ended.eventId);
     },
   });
   cleanups.push(recorder.abandon);
@@ -60,7 +60,7 @@ const delivered = (merchant: Merchant, event: Event): EndedAttempt => ({
   firstByteMs: null,
 });
 
-test("rows that the database refuses are set aside, and hold up none of the others", async () => {
+test("rows that the database rejects are postponed and do not delay the other rows", async () => {
   const merchant = await makeMerchant(database.db);
   const events = await makeEvents(database.db, merchant, 300, START);
   const { recorder, recorded } = makeRecorder();
@@ -72,15 +72,15 @@ test("rows that the database refuses are set aside, and hold up none of the othe
   assert.equal(recorded.size, 297);
   assert.ok(performance.now() - startedMs < 3_000, `took ${performance.now() - startedMs} ms`);
   await recorder.idle();
-  assert.deepEqual([recorder.pending(), recorder.setAside()], [3, 3]);
+  assert.deepEqual([recorder.pending(), recorder.postponed()], [3, 3]);
   const [late] = await makeEvents(database.db, merchant, 1, START);
   const lateMs = performance.now();
   recorder.add(delivered(merchant, late!));
   while (!recorded.has(late!.id) && performance.now() - lateMs < 10_000) await sleep(5);
-  assert.ok(performance.now() - lateMs < 500, "what was set aside spoils no later batch");
+  assert.ok(performance.now() - lateMs < 500, "postponed rows do not delay a later batch");
 });
 
-test("a row that was refused is tried again by itself, and recorded when the reason is gone", async () => {
+test("a rejected row is retried and is recorded when the reason is gone", async () => {
   const merchant = await makeMerchant(database.db);
   const [event] = await makeEvents(database.db, merchant, 1, START);
   const { recorder, recorded } = makeRecorder();
@@ -88,7 +88,7 @@ test("a row that was refused is tried again by itself, and recorded when the rea
   recorder.add(ended);
   await sleep(20);
   await recorder.idle();
-  assert.equal(recorder.setAside(), 1);
+  assert.equal(recorder.postponed(), 1);
   ended.durationMs = 1;
   const endMs = performance.now() + 5_000;
   while (recorder.pending() > 0 && performance.now() < endMs) await sleep(5);
@@ -96,17 +96,17 @@ test("a row that was refused is tried again by itself, and recorded when the rea
   assert.equal((await listAttemptsOfEvent(database.db, merchant.id, event!.id)).length, 1);
 });
 
-/** A recorder whose database fails in this way, so many times. */
+/** A recorder whose first `times` statements fail with `error`. */
 function failing(times: number, error: Error) {
-  let left = times;
+  let failuresLeft = times;
   const lines: { msg: string; attempts?: number; failures?: number; times?: number }[] = [];
   const pauses: number[] = [];
   const recorded: string[] = [];
   const recorder = createAttemptRecorder({
     db: {
       ...database.db,
-      run: (statement, values) => (left-- > 0 ? Promise.reject(error) : database.db.run(statement, values)),
-      transaction: (work) => (left-- > 0 ? Promise.reject(error) : database.db.transaction(work)),
+      run: (statement, values) => (failuresLeft-- > 0 ? Promise.reject(error) : database.db.run(statement, values)),
+      transaction: (work) => (failuresLeft-- > 0 ? Promise.reject(error) : database.db.transaction(work)),
     },
     ports: realPorts,
     log: pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }),
@@ -118,7 +118,7 @@ function failing(times: number, error: Error) {
 }
 const coded = (code: string) => Object.assign(new Error("planned"), { code });
 
-test("in an outage a batch is kept, tried again after ever longer pauses, and each failure is logged with their number", async () => {
+test("during an outage a batch is retried after longer and longer pauses, and each failure is logged with its count", async () => {
   const merchant = await makeMerchant(database.db);
   const events = await makeEvents(database.db, merchant, 2, START);
   const { recorder, lines, pauses, recorded } = failing(10, coded("57P01"));
@@ -130,16 +130,16 @@ test("in an outage a batch is kept, tried again after ever longer pauses, and ea
     lines.map(({ msg, attempts, failures }) => [msg, attempts, failures]),
     Array.from({ length: 10 }, (_, n) => ["attempts.record-failed", 2, n + 1]),
   );
-  assert.deepEqual([recorder.pending(), recorder.setAside()], [0, 0]);
+  assert.deepEqual([recorder.pending(), recorder.postponed()], [0, 0]);
 });
 
-test("what is pending when it is abandoned is written by nobody, also what was set aside", async () => {
+test("an abandoned recorder writes no pending or postponed attempt", async () => {
   const merchant = await makeMerchant(database.db);
   const [event] = await makeEvents(database.db, merchant, 1, START);
   const { recorder, lines, recorded } = failing(1, coded("23514"));
   recorder.add(delivered(merchant, event!));
   await recorder.idle();
-  assert.equal(recorder.setAside(), 1);
+  assert.equal(recorder.postponed(), 1);
   assert.deepEqual(
     lines.map(({ msg, times }) => [msg, times]),
     [["attempts.refused", 1]],

@@ -6,13 +6,11 @@ import { type EndedAttempt, recordAttempts, recordWithdrawnAttempts } from "../t
 
 export interface AttemptRecorder {
   add(ended: EndedAttempt): void;
-  /** Attempts that ended and are not in the database yet. */
   pending(): number;
-  /** Those of them that the database refused: they are tried again now and then, and nobody waits for them. */
-  setAside(): number;
-  /** Resolves when everything added so far is in the database, dropped or set aside. */
+  /** Pending attempts that the database rejected. They are retried with backoff. */
+  postponed(): number;
   idle(): Promise<void>;
-  /** Write no more; what is pending is forgotten, and its attempts are made again under the same numbers. */
+  /** Stops writing. Pending attempts are repeated later under the same numbers. */
   abandon(): void;
 }
 
@@ -20,10 +18,10 @@ interface Options {
   db: Database;
   ports: Ports;
   log: Log;
-  /** Real milliseconds; virtual ones in a simulation. */
+  /** Virtual time in a simulation. */
   sleep(ms: number): Promise<unknown>;
-  /** After commit. Those left out were withdrawn and logged, or made under a lease that is lost. */
-  onRecorded(batch: readonly EndedAttempt[], leftOut: readonly EndedAttempt[]): void;
+  /** Called after the commit. Unrecorded attempts were withdrawn and only logged, or their lease was lost. */
+  onRecorded(batch: readonly EndedAttempt[], unrecorded: readonly EndedAttempt[]): void;
 }
 
 const BATCH_MAX = 500;
@@ -31,13 +29,12 @@ const OUTAGE_PAUSE_MAX_MS = 2_000;
 const REFUSED_PAUSE_MAX_MS = 60_000;
 
 /**
- * Writes ended attempts in batches: while one write is under way the next batch collects, so a quiet service writes at
- * once and a busy one shares each commit among hundreds. Nothing is lost in an outage: the batch is kept and tried again.
- * A batch that the database refuses is halved until the row is found that it cannot hold; the others are not held up.
+ * Writes ended attempts in batches: while one is written, the next collects. A batch is retried during an outage. A batch that
+ * the database rejects is halved until the offending row is isolated.
  */
 export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Options): AttemptRecorder {
   let queue: EndedAttempt[] = [];
-  /** What was taken from the queue and not written: to be written before it, in these pieces. */
+  /** Batches whose write failed. They precede the queue. */
   let pieces: EndedAttempt[][] = [];
   let writing: EndedAttempt[] = [];
   const refused = new Map<EndedAttempt, { times: number; timer: NodeJS.Timeout }>();
@@ -45,7 +42,7 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
   let abandoned = false;
 
   async function run() {
-    // Not before the rest of this turn: what ended together is written together.
+    // Attempts that end in the same turn share a batch.
     await null;
     let outages = 0;
     while (!abandoned) {
@@ -63,24 +60,24 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
         } else if (writing.length > 1) {
           const half = writing.length >> 1;
           pieces.unshift(writing.slice(0, half), writing.slice(half));
-        } else for (const ended of writing) setAside(ended, error);
+        } else for (const ended of writing) postpone(ended, error);
       }
       writing = [];
     }
-    // In one breath with the last look, so that nothing is added in between and waits for the next one.
+    // No `await` since the last check, so no attempt was added in between.
     running = null;
   }
 
-  function setAside(ended: EndedAttempt, error: unknown) {
+  function postpone(ended: EndedAttempt, error: unknown) {
     if (abandoned) return;
     const times = (refused.get(ended)?.times ?? 0) + 1;
     const { merchantId, eventId, number } = ended;
     log.error({ ...errorFields(error), merchantId, eventId, number, times }, "attempts.refused");
-    const again = () => {
+    const retry = () => {
       pieces.push([ended]);
       start();
     };
-    refused.set(ended, { times, timer: setTimeout(again, Math.min(50 * 2 ** times, REFUSED_PAUSE_MAX_MS)) });
+    refused.set(ended, { times, timer: setTimeout(retry, Math.min(50 * 2 ** times, REFUSED_PAUSE_MAX_MS)) });
   }
 
   function start() {
@@ -88,12 +85,12 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
   }
 
   async function write(batch: EndedAttempt[]) {
-    const leftOut = await recordAttempts(db, batch, ports.newId());
-    const withdrawn = leftOut.length === 0 ? [] : await recordWithdrawnAttempts(db, leftOut, ports.newId());
-    const dropped = leftOut.length - withdrawn.length;
+    const unrecorded = await recordAttempts(db, batch, ports.newId());
+    const withdrawn = unrecorded.length === 0 ? [] : await recordWithdrawnAttempts(db, unrecorded, ports.newId());
+    const dropped = unrecorded.length - withdrawn.length;
     if (dropped > 0) log.warn({ attempts: dropped }, "attempts.dropped");
     for (const ended of batch) refused.delete(ended);
-    if (!abandoned) onRecorded(batch, leftOut);
+    if (!abandoned) onRecorded(batch, unrecorded);
   }
 
   const pending = () =>
@@ -105,7 +102,7 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
       start();
     },
     pending,
-    setAside: () => refused.size,
+    postponed: () => refused.size,
     async idle() {
       while (running !== null) await running;
     },

@@ -7,31 +7,31 @@ const END = new Date("2026-03-01T00:00:00.000Z");
 const delay = (number: number, retryAfter?: number) =>
   nextAttemptDueAt(number, END, retryAfter).getTime() - END.getTime();
 
-test("the delays after the end of each failed attempt are those of the interface", () => {
+test("each failed attempt is followed by the documented delay, counted from its end", () => {
   assert.deepEqual(
     [1, 2, 3, 4, 5, 6].map((number) => delay(number)),
     [100, 5_000, 15_000, 900_000, 1_800_000, 3_600_000],
   );
 });
 
-test("a recovery action has six attempts, the two other types have seven", () => {
+test("a recovery action has six attempts, and the two other types have seven", () => {
   assert.deepEqual(
     [maxAttempts("recovery_action"), maxAttempts("pause_collection"), maxAttempts("complete_dunning")],
     [6, 7, 7],
   );
 });
 
-test("nothing follows the seventh attempt", () => {
+test("no attempt follows the seventh", () => {
   assert.throws(() => nextAttemptDueAt(7, END), RangeError);
 });
 
-test("Retry-After pushes an attempt later, never earlier, and not beyond a day", () => {
+test("Retry-After moves an attempt later by at most a day, and never earlier", () => {
   assert.equal(delay(2, 60_000), 60_000);
   assert.equal(delay(4, 60_000), 900_000);
   assert.equal(delay(1, 1e15), RETRY_AFTER_MAX_MS);
 });
 
-test("Retry-After is read as seconds or as an HTTP date", () => {
+test("Retry-After is parsed as seconds or as an HTTP date", () => {
   const cases: [string | null, number][] = [
     ["120", 120_000],
     [" 7 ", 7_000],

@@ -8,7 +8,7 @@ import { createSender, type Sender } from "./https/https-sender.ts";
 import { type Receiver, type Request, startRawReceiver, startReceiver } from "./https/receiver.fixture.ts";
 import { createTarget, sendAttempt } from "./send-attempt.ts";
 
-/** Credentials with what encoders treat specially: slashes, pluses, quotes, ampersands, letters beyond ASCII. */
+/** Credentials with characters that encoders treat specially: slashes, pluses, quotes, ampersands, non-ASCII letters. */
 const CREDENTIALS: [WebhookAuth, string][] = [
   ["bearer", "tok/en+with/slashes==and&amp<more>"],
   ["bearer", `q"uo'te\\back`],
@@ -20,7 +20,7 @@ const CREDENTIALS: [WebhookAuth, string][] = [
 type Echo = (request: Request) => string;
 const authorization = (request: Request) => String(request.headers.authorization);
 const credentialPart = (request: Request) => authorization(request).replace(/^\w+ /, "");
-/** The parts of the header: the token, or user and password. */
+/** The secret parts of the header: the token, or user and password. */
 const decodedCredential = (request: Request) =>
   authorization(request).startsWith("Basic")
     ? Buffer.from(credentialPart(request), "base64").toString()
@@ -99,7 +99,7 @@ async function recordAttempt(auth: WebhookAuth, secret: string, origin = receive
 }
 
 for (const [name, form] of ECHOES)
-  test(`a receiver that echoes ${name} teaches nobody who reads the log the credential`, async () => {
+  test(`the log shows no credential when a receiver echoes ${name}`, async () => {
     echo = form;
     for (const [auth, secret] of CREDENTIALS)
       for (status of [401, 500]) {
@@ -116,13 +116,13 @@ for (const [name, form] of ECHOES)
       }
   });
 
-test("the reply to a success is not stored, so it can echo nothing", async () => {
+test("the reply to a success is not stored", async () => {
   status = 200;
   echo = authorization;
   assert.equal((await recordAttempt("bearer", "plain-token-1234567890")).response, null);
 });
 
-test("words about a broken reply or a broken connection hold no credential", async () => {
+test("errors about a broken reply or connection contain no credential", async () => {
   const replies = ["HTTP/1.1 2xx {}\r\n\r\n", "{} HTTP/1.1 200\r\n\r\n", "HTTP/1.1 400 {}\r\n{}: {}\r\n\r\n", "{}"];
   for (const text of replies) {
     const raw = await startRawReceiver((socket) => socket.end(text.replaceAll("{}", "plain-token-1234567890")));

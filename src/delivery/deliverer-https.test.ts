@@ -10,7 +10,7 @@ import { REPLY_LIMITS, type Reply } from "./https/exchange.ts";
 import { createSender, type Send } from "./https/https-sender.ts";
 import { type Receiver, startReceiver } from "./https/receiver.fixture.ts";
 
-// The loop itself, in real time: slower than a standing clock, so only what the loop adds is tested here.
+// The loop in real time. This is slower than a manual clock, so these tests cover only what the loop adds.
 let database: TestDatabase;
 let db: Database;
 before(async () => {
@@ -45,7 +45,7 @@ function startTestDeliverer(send: Send, over: Partial<DelivererOptions> = {}): D
 async function waitUntil(condition: () => boolean | Promise<boolean>, limitMs = 20_000) {
   const endMs = performance.now() + limitMs;
   while (!(await condition())) {
-    assert.ok(performance.now() < endMs, "it did not happen in time");
+    assert.ok(performance.now() < endMs, "not done in time");
     await sleep(5);
   }
 }
@@ -69,7 +69,7 @@ async function startEndpoint(onRequest: Parameters<typeof startReceiver>[0]): Pr
   return { ...receiver, send: sender.send };
 }
 
-test("a backlog of several merchants is sent over HTTPS, each event once, within each merchant's cap", async () => {
+test("each event of a backlog is sent once over HTTPS, within each merchant's cap", async () => {
   const onWire = new Map<string, number>();
   const most = new Map<string, number>();
   const seen: string[] = [];
@@ -94,7 +94,7 @@ test("a backlog of several merchants is sent over HTTPS, each event once, within
   assert.deepEqual(Object.fromEntries(most), { "/a": 2, "/b": 3, "/c": 4 });
 });
 
-test("a merchant that hangs does not delay another one, also at the same address", async () => {
+test("a hanging merchant does not delay another one, even at the same address", async () => {
   const receiver = await startEndpoint(({ path }, response) => {
     if (path !== "/hangs") response.writeHead(200).end();
   });
@@ -111,12 +111,12 @@ test("a merchant that hangs does not delay another one, also at the same address
     await waitUntil(async () => (await countWaiting(healthy.id)) === 0);
     lateness.push(performance.now() - startedMs);
   }
-  // Far less than the 2 s that each hanging request takes, and enough for a busy machine.
+  // Far less than the 2 s of a hanging request, but enough for a busy machine.
   assert.ok(Math.max(...lateness) < 1_500, `took ${lateness.map(Math.round)} ms`);
   assert.equal(await countWaiting(hanging.id), 200);
 });
 
-test("the second attempt comes 100 ms after the end of the first, never early and hardly late", async () => {
+test("the second attempt starts 100 ms after the end of the first, never earlier and hardly later", async () => {
   const merchants = await Promise.all([1, 2].map(() => makeMerchant(db)));
   let requests = 0;
   startTestDeliverer(async () => reply(++requests <= 6 ? 500 : 200));
@@ -132,7 +132,7 @@ test("the second attempt comes 100 ms after the end of the first, never early an
   }
 });
 
-test("events, merchants and settings of other processes are noticed without a hint", async () => {
+test("events, merchants and settings of other processes are noticed without a notification", async () => {
   const sent: string[] = [];
   startTestDeliverer(async ({ body }) => {
     sent.push(JSON.parse(body).id);
@@ -146,7 +146,7 @@ test("events, merchants and settings of other processes are noticed without a hi
   await waitUntil(() => sent.includes(later!.id));
 });
 
-test("an event that was read ahead and is withdrawn is not sent", async () => {
+test("an event that was read ahead is not sent after it is withdrawn", async () => {
   const merchant = await makeMerchant(db, { webhookCap: 1 });
   const events = await makeEvents(db, merchant, 30, new Date());
   const sent: string[] = [];
@@ -156,7 +156,7 @@ test("an event that was read ahead and is withdrawn is not sent", async () => {
     if (sent.length === 10) {
       const gone = withdrawn.filter((id) => !sent.includes(id));
       await withdrawEvents(db, merchant.id, [], gone, new Date());
-      deliverer.withdrawn(merchant.id, gone);
+      deliverer.dropWithdrawn(merchant.id, gone);
     }
     return reply(200);
   });
@@ -165,7 +165,7 @@ test("an event that was read ahead and is withdrawn is not sent", async () => {
   assert.equal(sent.length, 10);
 });
 
-test("two processes share the merchants, and when one of them goes the other one sends all of it", async () => {
+test("two processes share the merchants, and when one stops the other sends all events", async () => {
   const merchants = await Promise.all(Array.from({ length: 8 }, (_, index) => makeMerchant(db, { bucket: index * 9 })));
   const byProcess: [Set<string>, Set<string>] = [new Set(), new Set()];
   const sent: string[] = [];
@@ -177,7 +177,7 @@ test("two processes share the merchants, and when one of them goes the other one
       return reply(200);
     };
   startTestDeliverer(sender(0));
-  // A pool of its own, as in a process of its own.
+  // A separate pool, as in a separate process.
   const doomed = openDatabase(database.address, 3, () => {});
   const dying = startTestDeliverer(sender(1), { db: doomed });
   await sleep(600);
@@ -192,7 +192,7 @@ test("two processes share the merchants, and when one of them goes the other one
   assert.equal(sent.length, 80);
 });
 
-test("stopping waits for what is on the wire, records it, and begins nothing new", async () => {
+test("stopping waits for attempts in flight, records them, and starts no new ones", async () => {
   const merchant = await makeMerchant(db, { webhookCap: 2 });
   await makeEvents(db, merchant, 10, new Date());
   let begun = 0;
@@ -207,7 +207,7 @@ test("stopping waits for what is on the wire, records it, and begins nothing new
   assert.equal(await countWaiting(merchant.id), 8);
 });
 
-test("ends that cannot be written during an outage are kept and written after it", async () => {
+test("attempts that end during an outage of the database are recorded after it", async () => {
   const merchant = await makeMerchant(db, { webhookCap: 3 });
   await makeEvents(db, merchant, 3, new Date());
   let down = false;

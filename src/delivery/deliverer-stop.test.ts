@@ -16,7 +16,7 @@ const GRACE_MS = 31_000;
 const HELD = prepared("test_held", "select count(*)::int4 as n from bucket_leases where owner is not null");
 const leasesHeld = async () => (await database.db.run<{ n: number }>(HELD)).rows[0]!.n;
 
-/** An attempt that has ended, and whose record hangs until `answer` is called. */
+/** An ended attempt whose recording hangs until `answer` is called. */
 async function startHangingRecord() {
   const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>();
   const { promise: isWriting, resolve: writes } = Promise.withResolvers<void>();
@@ -42,12 +42,12 @@ async function startHangingRecord() {
   return { ...clock, deliverer, answer, numbers, delivering };
 }
 
-/** Tells whether it has settled by now, after some rounds of whoever looks again and again. */
+/** Whether the promise has settled after a few polling intervals. */
 async function isSettled(promise: Promise<unknown>) {
   return await Promise.race([promise.then(() => true), sleep(100).then(() => false)]);
 }
 
-test("stop waits until an attempt that has ended is recorded, and only then gives the leases back", async () => {
+test("stop releases the leases only after the ended attempts are recorded", async () => {
   const { deliverer, answer, numbers, delivering } = await startHangingRecord();
   const stopping = deliverer.stop();
   assert.equal(await isSettled(stopping), false);
@@ -58,7 +58,7 @@ test("stop waits until an attempt that has ended is recorded, and only then give
   assert.equal(await leasesHeld(), 0);
 });
 
-test("stop waits no longer than its time of grace, and gives the leases back while the record still hangs", async () => {
+test("stop releases the leases after its grace period while a recording still hangs", async () => {
   const { deliverer, answer, wait, delivering } = await startHangingRecord();
   const stopping = deliverer.stop(GRACE_MS);
   wait(GRACE_MS - 1);

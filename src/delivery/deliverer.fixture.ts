@@ -14,7 +14,7 @@ import { createDeliverer, type DelivererOptions } from "./deliverer.ts";
 export const SECRET_KEYS = [Buffer.alloc(32, 7)];
 export const START = new Date("2026-03-02T10:00:00.000Z");
 
-/** A clock that stands still until it is moved; leases and durations follow it too. */
+/** A clock that moves only when `wait` is called. */
 export function createManualClock() {
   let nowMs = START.getTime();
   const ports: Ports = {
@@ -31,7 +31,6 @@ export function createManualClock() {
   return { ports, wait };
 }
 
-/** The clock of the machine. */
 export const realPorts: Ports = {
   now: () => new Date(),
   realNow: () => new Date(),
@@ -58,7 +57,7 @@ export async function makeMerchant(db: Database, over: Partial<Merchant> = {}): 
   return merchant;
 }
 
-/** Events that are due at `createdAt`, each with a case of its own. */
+/** Inserts events that are due at `createdAt`, each with its own case. */
 export async function makeEvents(
   db: Database,
   merchant: Merchant,
@@ -67,7 +66,6 @@ export async function makeEvents(
   type: EventType = "recovery_action",
 ) {
   const events = Array.from({ length: count }, () => {
-    // As those of the service, ids begin with their moment.
     const id = uuidV7(createdAt, 0, randomBytes(8));
     const invoiceId = `inv_${id}`;
     return {
@@ -104,6 +102,5 @@ export async function makeEvents(
   return events;
 }
 
-/** A deliverer that logs nothing, with a new owner. */
 export const makeDeliverer = (options: Pick<DelivererOptions, "db" | "ports" | "send"> & Partial<DelivererOptions>) =>
   createDeliverer({ log: pino({ level: "silent" }), secretKeys: SECRET_KEYS, owner: randomUUID(), ...options });

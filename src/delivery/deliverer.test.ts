@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-// Every test has the merchants of the earlier ones beside its own: only their queue is emptied.
+// Merchants of earlier tests stay in the database; only their deliveries are deleted.
 const EMPTY = prepared("test_empty", "delete from deliveries");
 const deliverers: Deliverer[] = [];
 beforeEach(() => database.db.run(EMPTY));
@@ -39,7 +39,7 @@ const TAKE_OVER_LEASE = prepared(
   "update bucket_leases set epoch = epoch + 1, owner = $1 where bucket = 0",
 );
 
-/** A deliverer under a standing clock, whose receiver answers what `answer` says. */
+/** A deliverer with a manual clock. `answer` returns the receiver's replies. */
 async function setUpDeliverer(answer: (request: OutgoingRequest) => Reply | Promise<Reply>) {
   const clock = createManualClock();
   const sent: OutgoingRequest[] = [];
@@ -57,7 +57,7 @@ for (const [type, delays] of [
   ["pause_collection", [100, 5_000, 15_000, 900_000, 1_800_000, 3_600_000]],
   ["complete_dunning", [100, 5_000, 15_000, 900_000, 1_800_000, 3_600_000]],
 ] as [EventType, number[]][]) {
-  test(`a ${type} that always fails is sent exactly ${delays.length + 1} times, each delay after the end of the failure, never early`, async () => {
+  test(`a ${type} that always fails is sent exactly ${delays.length + 1} times, with each delay counted from the end of the failure`, async () => {
     const tookMs = 30_000;
     const { deliverer, sent, wait, ports } = await setUpDeliverer(() => {
       wait(tookMs);
@@ -88,7 +88,7 @@ for (const [type, delays] of [
   });
 }
 
-test("a success ends the event, logs it and wakes its case", async () => {
+test("a success ends the event, logs it and queues its case", async () => {
   let ended = 0;
   const { ports } = createManualClock();
   const deliverer = makeDeliverer({ db: database.db, ports, send: async () => OK, onEnded: () => ended++ });
@@ -107,7 +107,7 @@ test("a success ends the event, logs it and wakes its case", async () => {
   assert.equal(await deliverer.deliverDue(), 0);
 });
 
-test("any status but 2xx is a failure; a Retry-After pushes the next attempt later", async () => {
+test("every status except 2xx is a failure, and Retry-After moves the next attempt later", async () => {
   const replies = [
     recordedReply(302),
     recordedReply(429, { retryAfter: "60" }),
@@ -125,7 +125,7 @@ test("any status but 2xx is a failure; a Retry-After pushes the next attempt lat
   assert.deepEqual(delays, [100, 60_000, 15_000]);
 });
 
-test("an attempt that was sent and not recorded is made again under the same number", async () => {
+test("an attempt that was sent but not recorded is repeated under the same number", async () => {
   const { deliverer, wait, ports } = await setUpDeliverer(() => DOWN);
   const merchant = await makeMerchant(database.db);
   const [event] = await makeEvents(database.db, merchant, 1, START);
@@ -156,7 +156,7 @@ test("an attempt that was sent and not recorded is made again under the same num
   );
 });
 
-test("a round of which one merchant's part fails ends when all parts have, so that the next one sends nothing twice", async () => {
+test("a round in which one merchant fails ends after all merchants have ended, so that the next round repeats nothing", async () => {
   const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>();
   let reads = 0;
   const db: Database = {
@@ -177,14 +177,14 @@ test("a round of which one merchant's part fails ends when all parts have, so th
   const both = first.then(() => deliverer.deliverDue());
   setTimeout(answer, 50);
   await both;
-  // What the first round would still send after its failure.
+  // Events that the first round would still send after its failure.
   await isAnswered;
   await new Promise((resolve) => setTimeout(resolve, 100));
   assert.equal(new Set(sent.map(({ body }) => body)).size, 2);
   assert.equal(sent.length, 2);
 });
 
-test("what is written under a lease that was lost meanwhile changes nothing", async () => {
+test("a record written under a lost lease changes nothing", async () => {
   const merchant = await makeMerchant(database.db);
   const [event] = await makeEvents(database.db, merchant, 1, START);
   const { deliverer } = await setUpDeliverer(async () => {
@@ -200,7 +200,7 @@ test("what is written under a lease that was lost meanwhile changes nothing", as
   assert.equal((await listAttemptsOfEvent(database.db, merchant.id, event!.id)).length, 1);
 });
 
-test("an attempt on the wire while its event is withdrawn is logged and wakes its case, and nothing follows it", async () => {
+test("an attempt in flight is logged, queues its case and is the last one when its event is withdrawn meanwhile", async () => {
   for (const [reply, ends] of [
     [OK, "delivered"],
     [DOWN, null],
@@ -229,7 +229,7 @@ test("an attempt on the wire while its event is withdrawn is logged and wakes it
   }
 });
 
-test("nothing is sent without an endpoint or while paused, and all of it later", async () => {
+test("events wait while there is no endpoint or it is paused, and are sent later", async () => {
   const { deliverer, sent, ports } = await setUpDeliverer(() => OK);
   const merchant = await makeMerchant(database.db, { webhookPaused: true });
   const unaimed = await makeMerchant(database.db, { webhookUrl: null });
@@ -246,7 +246,7 @@ test("nothing is sent without an endpoint or while paused, and all of it later",
   ]);
 });
 
-test("sub-paths are put between path and query, and the credential goes along", async () => {
+test("the sub-path goes between path and query, and the credential is sent", async () => {
   const { deliverer, sent } = await setUpDeliverer(() => OK);
   const merchant = await makeMerchant(database.db, {
     webhookSubPaths: true,
@@ -263,7 +263,7 @@ test("sub-paths are put between path and query, and the credential goes along", 
   assert.equal(sent[0]?.authorization, "Bearer webhook-token");
 });
 
-test("a receiver that echoes our credential does not get it into the log, nor what PostgreSQL cannot store", async () => {
+test("the log contains neither an echoed credential nor characters that PostgreSQL cannot store", async () => {
   const merchant = await makeMerchant(database.db);
   const [event] = await makeEvents(database.db, merchant, 1, START);
   const { deliverer } = await setUpDeliverer(({ authorization }) =>
@@ -274,7 +274,7 @@ test("a receiver that echoes our credential does not get it into the log, nor wh
   assert.equal(line?.response, "bad Bearer [redacted]\ufffd \ufffd");
 });
 
-test("no more than the merchant's cap is on the wire at once", async () => {
+test("at most the merchant's cap of attempts is in flight at once", async () => {
   let onWire = 0;
   let most = 0;
   const { deliverer } = await setUpDeliverer(async () => {

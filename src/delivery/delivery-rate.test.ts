@@ -4,16 +4,16 @@ import { createFullBucket, rateWaitMs, spendToken, tokensLeft } from "./delivery
 
 const rate = (webhookRate: number | null) => ({ webhookRate });
 
-test("without a rate nothing ever waits", () => {
+test("an attempt never waits when there is no rate", () => {
   const bucket = createFullBucket();
   for (let i = 0; i < 1_000; i++) spendToken(rate(null), bucket);
   assert.equal(rateWaitMs(rate(null), bucket, 0), 0);
   assert.equal(tokensLeft(rate(null), bucket, 0), Number.POSITIVE_INFINITY);
-  assert.equal(tokensLeft(rate(5), bucket, 0), 5, "what was sent without one does not count against a later one");
+  assert.equal(tokensLeft(rate(5), bucket, 0), 5, "attempts sent without a rate do not count against a later one");
 });
 
 for (const perSecond of [1, 7, 100, 10_000])
-  test(`at ${perSecond} per second the first second's worth goes at once, and no more than that in any second after it`, () => {
+  test(`at ${perSecond} per second, the first second's worth starts at once, and no later second exceeds it`, () => {
     const bucket = createFullBucket();
     const begun: number[] = [];
     for (let nowMs = 0; nowMs < 5_000; ) {
@@ -30,10 +30,10 @@ for (const perSecond of [1, 7, 100, 10_000])
       const count = begun.filter((ms) => ms >= fromMs && ms < fromMs + 1_000).length;
       assert.ok(count <= perSecond * 1.1 + 1, `${count} from ${fromMs} ms on`);
     }
-    assert.ok(begun.length >= perSecond * 4.9, `${begun.length}: it keeps up with its rate`);
+    assert.ok(begun.length >= perSecond * 4.9, `${begun.length}: it reaches its rate`);
   });
 
-test("what was not used is saved up for a second, not longer, and a lowered rate holds at once", () => {
+test("unused tokens are saved for at most a second, and a lowered rate applies at once", () => {
   const bucket = createFullBucket();
   assert.equal(tokensLeft(rate(50), bucket, 0), 50);
   assert.equal(tokensLeft(rate(50), bucket, 3_600_000), 50);

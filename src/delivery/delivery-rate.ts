@@ -1,36 +1,36 @@
 import type { Merchant } from "../domain/merchant.ts";
 
-/** What a merchant's optional rate lets through: a token for each attempt, by the monotonic clock, saved up for a second at most. */
+/** Token bucket for a merchant's optional rate: one token per attempt, at most one second's worth. */
 export interface RateBucket {
   tokens: number;
-  filledMs: number;
+  /** Monotonic clock. */
+  refilledMs: number;
 }
 
-export const createFullBucket = (): RateBucket => ({ tokens: 0, filledMs: Number.NEGATIVE_INFINITY });
+export const createFullBucket = (): RateBucket => ({ tokens: 0, refilledMs: Number.NEGATIVE_INFINITY });
 
 type RateLimited = Pick<Merchant, "webhookRate">;
 
-/** How often a lane that has used its rate up comes back: one timer and one read for all that it may send then. */
-const REFILL_TURN_SECONDS = 0.1;
+/** A lane without tokens waits for this many seconds' worth, so one timer and one read serve several attempts. */
+const REFILL_SECONDS = 0.1;
 
-/** Attempts that may begin now: Infinity without a rate. */
+/** Returns how many attempts may start now; Infinity without a rate. */
 export function tokensLeft({ webhookRate }: RateLimited, bucket: RateBucket, monotonicMs: number): number {
   if (webhookRate === null) return Number.POSITIVE_INFINITY;
-  const gained = ((monotonicMs - bucket.filledMs) / 1_000) * webhookRate;
+  const gained = ((monotonicMs - bucket.refilledMs) / 1_000) * webhookRate;
   bucket.tokens = Math.min(webhookRate, bucket.tokens + gained);
-  bucket.filledMs = monotonicMs;
+  bucket.refilledMs = monotonicMs;
   return Math.floor(bucket.tokens);
 }
 
-/** Real milliseconds until the next attempt may begin; 0: now. */
+/** Returns the real milliseconds until the next attempt may start. */
 export function rateWaitMs(limited: RateLimited, bucket: RateBucket, monotonicMs: number): number {
   if (limited.webhookRate === null || tokensLeft(limited, bucket, monotonicMs) >= 1) return 0;
-  const wanted = Math.max(1, limited.webhookRate * REFILL_TURN_SECONDS);
-  // A timer may come a fraction of a millisecond before its time.
+  const wanted = Math.max(1, limited.webhookRate * REFILL_SECONDS);
+  // A timer may fire a fraction of a millisecond early.
   return Math.ceil(((wanted - bucket.tokens) / limited.webhookRate) * 1_000) + 1;
 }
 
-/** An attempt begins. */
 export function spendToken({ webhookRate }: RateLimited, bucket: RateBucket) {
   if (webhookRate !== null) bucket.tokens -= 1;
 }

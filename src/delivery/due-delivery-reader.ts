@@ -13,10 +13,9 @@ import {
   resetReadFloor,
 } from "./merchant-lane.ts";
 
-/** Reads due rows ahead for lanes that want some: all that wait are read together. */
+/** Reads due deliveries ahead, for several lanes at once. */
 export interface DueDeliveryReader {
   add(lane: Lane): void;
-  /** Read as much as there is room for. */
   readNext(): void;
 }
 
@@ -24,27 +23,24 @@ interface Options {
   db: Database;
   ports: Ports;
   log: Log;
-  /** Whether reading for this lane makes sense now. */
   maySend(lane: Lane): boolean;
-  /** Whether what is read could not be begun anyway. */
   isFull(): boolean;
   onRead(lane: Lane): void;
 }
 
-/** Reads at once: while they are under way, lanes gather for the next. */
 const MAX_CONCURRENT_READS = 2;
-/** Rows that one read asks for at most, unless a lane alone wants more. */
+/** A single lane may request more. */
 const MAX_ROWS_PER_READ = 512;
 const READ_RETRY_MS = 1_000;
 
-/** Lanes that are added are read as soon as there is room; what cannot be read is tried again a second later. */
+/** Reads an added lane as soon as slots are free, and retries a failed read after a second. */
 export function createDueDeliveryReader({ db, ports, log, maySend, isFull, onRead }: Options): DueDeliveryReader {
   const waiting = new Set<Lane>();
   let reading = 0;
 
   function readNext() {
     while (reading < MAX_CONCURRENT_READS && waiting.size > 0 && !isFull()) {
-      const lanes = takeTogether(ports.now().getTime());
+      const lanes = nextBatch(ports.now().getTime());
       if (lanes.length === 0) return;
       reading++;
       void readAhead(lanes).then(() => {
@@ -54,7 +50,7 @@ export function createDueDeliveryReader({ db, ports, log, maySend, isFull, onRea
     }
   }
 
-  function takeTogether(nowMs: number): Lane[] {
+  function nextBatch(nowMs: number): Lane[] {
     const lanes: Lane[] = [];
     let rows = 0;
     for (const lane of waiting) {
@@ -70,24 +66,24 @@ export function createDueDeliveryReader({ db, ports, log, maySend, isFull, onRea
   async function readAhead(lanes: readonly Lane[]) {
     const readMs = ports.monotonicMs();
     const now = ports.now();
-    const asks = lanes.map((lane) => {
+    const requests = lanes.map((lane) => {
       const from = beginRead(lane, readMs, now, ports.clockRate);
       return { merchantId: lane.merchant.id, from, limit: lane.readSize, busy: excludedEventIds(lane) };
     });
     try {
-      const due = await dueDeliveries(db, now, asks);
+      const due = await dueDeliveries(db, now, requests);
       for (const [index, lane] of lanes.entries()) endRead(lane, due[index]!, readMs);
       for (const lane of lanes) onRead(lane);
-      const emptied = lanes.filter((_, index) => due[index]!.length < asks[index]!.limit);
-      if (emptied.length > 0) await lookFurther(emptied, now);
+      const emptied = lanes.filter((_, index) => due[index]!.length < requests[index]!.limit);
+      if (emptied.length > 0) await probeNextDue(emptied, now);
     } catch (error) {
       if (lanes.length > 1 && !isOutage(error)) return await readOneByOne(lanes);
       for (const lane of lanes) lane.reading = false;
-      failed(lanes, error);
+      postponeRead(lanes, error);
     }
   }
 
-  /** What cannot be read of one merchant must not keep the others from being read. */
+  /** Isolates a merchant that cannot be read. */
   async function readOneByOne(lanes: readonly Lane[]) {
     for (const lane of lanes) {
       resetReadFloor(lane);
@@ -95,8 +91,7 @@ export function createDueDeliveryReader({ db, ports, log, maySend, isFull, onRea
     }
   }
 
-  /** When something is due next in lanes that have nothing due any more. */
-  async function lookFurther(lanes: readonly Lane[], now: Date) {
+  async function probeNextDue(lanes: readonly Lane[], now: Date) {
     const from = new Date(now.getTime() + 1);
     try {
       const probes = lanes.map(({ merchant }) => ({ id: merchant.id, from }));
@@ -107,11 +102,11 @@ export function createDueDeliveryReader({ db, ports, log, maySend, isFull, onRea
         onRead(lane);
       }
     } catch (error) {
-      failed(lanes, error);
+      postponeRead(lanes, error);
     }
   }
 
-  function failed(lanes: readonly Lane[], error: unknown) {
+  function postponeRead(lanes: readonly Lane[], error: unknown) {
     const merchantIds = lanes.map(({ merchant }) => merchant.id);
     log.warn({ ...errorFields(error), merchantIds }, "deliveries.read-failed");
     for (const lane of lanes) {

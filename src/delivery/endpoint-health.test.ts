@@ -33,7 +33,7 @@ afterEach(async () => {
 const OK: Reply = { outcome: "response", status: 200, retryAfter: null, text: null };
 const DOWN: Reply = { outcome: "response", status: 500, retryAfter: null, text: null };
 
-/** An endpoint that answers what `answer` says, and a merchant who has an event every few hours. */
+/** A merchant with an event every six hours. `answer` returns the endpoint's replies. */
 async function setUpDeliverer(answer: () => Reply) {
   const clock = createManualClock();
   const merchant = await makeMerchant(database.db);
@@ -70,7 +70,7 @@ async function setUpDeliverer(answer: () => Reply) {
     said: (name: string) => lines.filter(({ msg }) => msg === name).length,
     now: async () => (await findMerchant(database.db, merchant.id))!,
     waiting: async () => (await database.db.run<{ count: number }>(COUNT, [merchant.id])).rows[0]!.count,
-    /** One event, and time for its short retries, over and over. */
+    /** Creates one event per six hours and delivers its short retries. */
     async live(deliverer: Deliverer, hours: number) {
       const made: string[] = [];
       for (let hour = 0; hour < hours; hour += 6) {
@@ -87,7 +87,7 @@ async function setUpDeliverer(answer: () => Reply) {
   };
 }
 
-test("an endpoint that fails everything is marked, warned about after a day and paused after three, over restarts and owners", async () => {
+test("an endpoint that fails every attempt is marked, warned about after a day and paused after three, across restarts and owners", async () => {
   const { open, live, said, now, waiting, ports, sent } = await setUpDeliverer(() => DOWN);
   const startedAt = ports.now();
   const first = open();
@@ -107,13 +107,13 @@ test("an endpoint that fails everything is marked, warned about after a day and 
 
   const before = sent.length;
   await live(second, 48);
-  assert.equal(sent.length, before, "nothing is sent while it is paused");
-  assert.ok((await waiting()) >= 8, "and nothing is dropped");
+  assert.equal(sent.length, before, "nothing is sent while the endpoint is paused");
+  assert.ok((await waiting()) >= 8, "no event is dropped");
   await second.stop();
-  assert.equal(await open().deliverDue(), 0, "nor by another process");
+  assert.equal(await open().deliverDue(), 0, "another process sends nothing either");
 });
 
-test("events that waited for a paused endpoint go out when a person resumes it, oldest first and within the cap", async () => {
+test("events that waited for a paused endpoint are sent oldest first, within the cap, when a person resumes it", async () => {
   let reply = DOWN;
   const { open, live, now, waiting, merchant, sent, ports } = await setUpDeliverer(() => reply);
   const deliverer = open();
@@ -133,7 +133,7 @@ test("events that waited for a paused endpoint go out when a person resumes it, 
   );
 });
 
-test("one success starts the count anew", async () => {
+test("one success restarts the count of failures", async () => {
   let reply = DOWN;
   const { open, live, now, said, ports } = await setUpDeliverer(() => reply);
   const deliverer = open();
@@ -149,7 +149,7 @@ test("one success starts the count anew", async () => {
   assert.equal(said("endpoint.paused"), 0);
 });
 
-test("a mark that another process left is cleared by the first success after it", async () => {
+test("the first success clears a failure mark of another process", async () => {
   let reply = DOWN;
   const { open, live, now } = await setUpDeliverer(() => reply);
   const first = open();
@@ -161,7 +161,7 @@ test("a mark that another process left is cleared by the first success after it"
   assert.equal((await now()).webhookFailingSince, null);
 });
 
-test("an endpoint that fails every other attempt costs no write", async () => {
+test("an endpoint that fails every other attempt causes no write", async () => {
   let count = 0;
   const { open, live, stateWrites, now } = await setUpDeliverer(() => (++count % 2 === 0 ? OK : DOWN));
   await live(open(), 120);
@@ -169,13 +169,13 @@ test("an endpoint that fails every other attempt costs no write", async () => {
   assert.equal((await now()).webhookPaused, false);
 });
 
-test("one endpoint that fails for days costs a write when it begins, one when it is paused, and none for an attempt", async () => {
+test("an endpoint that fails for days causes one write when it starts failing and one when it is paused", async () => {
   const { open, live, stateWrites } = await setUpDeliverer(() => DOWN);
   await live(open(), 90);
   assert.deepEqual(stateWrites, ["mark_endpoint_failing", "pause_failing_endpoint"]);
 });
 
-test("a single failure after days of silence pauses nobody: the short retries must have failed too", async () => {
+test("a single failure after days without events does not pause the endpoint, because the short retries must fail too", async () => {
   let reply = DOWN;
   const { open, live, now, merchant, wait, ports } = await setUpDeliverer(() => reply);
   const deliverer = open();
@@ -189,7 +189,7 @@ test("a single failure after days of silence pauses nobody: the short retries mu
   assert.deepEqual([(await now()).webhookPaused, (await now()).webhookFailingSince], [false, null]);
 });
 
-test("an attempt of a former owner changes nothing", async () => {
+test("an attempt of a former lease owner changes nothing", async () => {
   const { merchant, now, ports } = await setUpDeliverer(() => DOWN);
   const { db } = database;
   await db.run(TAKE_OVER_LEASE, ["01990000-0000-7000-8000-000000000001"]);
@@ -205,7 +205,7 @@ test("an attempt of a former owner changes nothing", async () => {
   await db.run(TAKE_OVER_LEASE, [null]);
 });
 
-/** A lane of a merchant, and what is written of it. */
+/** A lane, its health tracker and the log. */
 async function createTestHealth(over: Partial<Database> = {}) {
   const { ports, wait } = createManualClock();
   const merchant = await makeMerchant(database.db);
@@ -216,12 +216,12 @@ async function createTestHealth(over: Partial<Database> = {}) {
   const epoch = (await db.run<{ epoch: number }>(EPOCH, [merchant.bucket])).rows[0]!.epoch;
   const health = createEndpointHealth({ db: { ...db, ...over }, ports, log });
   const lane = createLane(merchant);
-  const failed = (number = 5) => health.failed(lane, { endedAt: ports.now(), epoch, number } as EndedAttempt);
+  const failed = (number = 5) => health.recordFailure(lane, { endedAt: ports.now(), epoch, number } as EndedAttempt);
   const written = () => new Promise((resolve) => setTimeout(resolve, 50));
   return { lane, lines, health, failed, written, wait, ports, epoch, merchant };
 }
 
-test("the lane knows at once that its endpoint is paused, and the log says since when it failed", async () => {
+test("a paused endpoint is noted in the lane at once, and the log has the start of its failures", async () => {
   const { lane, lines, failed, written, wait, ports, merchant } = await createTestHealth();
   const since = ports.now();
   failed();
@@ -250,7 +250,7 @@ test("the lane knows at once that its endpoint is paused, and the log says since
   assert.partialDeepStrictEqual(lines.at(-1), { msg: "endpoint.paused", failingSince: since.toISOString() });
 });
 
-test("a success takes the mark from the lane as well, and one without failures writes nothing", async () => {
+test("a success clears the mark in the lane too, and writes nothing when there were no failures", async () => {
   let writes = 0;
   const { lane, health, failed, written, wait, epoch } = await createTestHealth({
     run: (statement, values) => {
@@ -258,23 +258,23 @@ test("a success takes the mark from the lane as well, and one without failures w
       return database.db.run(statement, values);
     },
   });
-  await health.succeeded(lane, epoch);
+  await health.recordSuccess(lane, epoch);
   assert.equal(writes, 0);
   failed();
   wait(60_000);
   failed();
-  // While the mark is being written.
-  await health.succeeded(lane, epoch);
+  // The mark is still being written.
+  await health.recordSuccess(lane, epoch);
   assert.deepEqual(
     [lane.merchant.webhookFailingSince, lane.failing, writes],
     [null, { since: null, warned: false }, 2],
   );
   await written();
-  await health.succeeded(lane, epoch);
+  await health.recordSuccess(lane, epoch);
   assert.equal(writes, 2);
 });
 
-test("a mark that cannot be written is warned about, and written at the next failure", async () => {
+test("a mark that cannot be written is logged as a warning and written at the next failure", async () => {
   let isDown = true;
   const { lane, lines, failed, written, wait, merchant } = await createTestHealth({
     run: (statement, values) => (isDown ? Promise.reject(new Error("away")) : database.db.run(statement, values)),

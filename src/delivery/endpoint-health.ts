@@ -7,27 +7,27 @@ import type { EndedAttempt } from "../tables/delivery-attempts.ts";
 import { clearEndpointFailing, markEndpointFailing, pauseFailingEndpoint } from "../tables/endpoint-states.ts";
 import type { Lane } from "./merchant-lane.ts";
 
-/** Watches whether an endpoint fails everything, and pauses one that has done so for days. Nothing is dropped: its deliveries wait. */
+/** Pauses an endpoint that has failed every attempt for days. Its deliveries wait. */
 export interface EndpointHealth {
-  /** An attempt succeeded, and is not recorded yet: a crash in between leaves no mark of failures that this success ended. */
-  succeeded(lane: Lane, epoch: number): Promise<void>;
-  /** A failed attempt was recorded. */
-  failed(lane: Lane, ended: EndedAttempt): void;
+  /** Call before the attempt is recorded, so that a crash in between leaves no outdated failure mark. */
+  recordSuccess(lane: Lane, epoch: number): Promise<void>;
+  /** Call after the attempt was recorded. */
+  recordFailure(lane: Lane, ended: EndedAttempt): void;
 }
 
-/** All in service time. */
+/** Service time. */
 const HEALTH_LIMITS = {
-  /** Shorter troubles stay in memory: an endpoint that fails every other attempt must not cost a write for each. */
+  /** Shorter failures stay in memory and cost no write. */
   markAfterMs: MINUTE_MS,
   warnAfterMs: DAY_MS,
   pauseAfterMs: 3 * DAY_MS,
-  /** The short retries of the event failed too: when events are days apart, a hiccup is no reason to pause. */
+  /** Requires that an event's short retries failed too: if events are days apart, one failure is no reason to pause. */
   pauseAtNumber: 4,
 } as const;
 
-/** What is new lies with the lane; what lasts for a minute is written under the epoch of the lease, so that a former owner writes nothing. */
+/** Writes under the lease epoch, so that a former owner changes nothing. */
 export function createEndpointHealth({ db, ports, log }: { db: Database; ports: Ports; log: Log }): EndpointHealth {
-  /** One write at a time for a lane; what fails is done again at the next occasion, which a failing endpoint gives soon. */
+  /** One write per lane at a time. A failed write is repeated at the next attempt. */
   const writing = new Map<Lane, Promise<void>>();
   const write = (lane: Lane, work: () => Promise<void>) => {
     const { id: merchantId } = lane.merchant;
@@ -44,15 +44,14 @@ export function createEndpointHealth({ db, ports, log }: { db: Database; ports: 
     const now = ports.now();
     const longAgo = new Date(now.getTime() - HEALTH_LIMITS.pauseAfterMs);
     if (!(await pauseFailingEndpoint(db, merchantId, epoch, now, longAgo))) return;
-    // In front of the next reading of all merchants.
     lane.merchant = { ...lane.merchant, webhookPaused: true, webhookPausedAt: now, webhookPausedBy: "dunlin" };
     log.warn({ merchantId, failingSince: webhookFailingSince }, "endpoint.paused");
   }
 
   return {
-    async succeeded(lane, epoch) {
+    async recordSuccess(lane, epoch) {
       lane.failing = { since: null, warned: false };
-      // A mark that is just being written is cleared after it.
+      // A mark that is being written now is cleared afterwards.
       if (lane.merchant.webhookFailingSince === null && !writing.has(lane)) return;
       await write(lane, async () => {
         if (lane.merchant.webhookFailingSince === null) return;
@@ -60,18 +59,18 @@ export function createEndpointHealth({ db, ports, log }: { db: Database; ports: 
         lane.merchant = { ...lane.merchant, webhookFailingSince: null };
       });
     },
-    failed(lane, { endedAt, epoch, number }) {
-      const marked = lane.merchant.webhookFailingSince;
-      const since = marked ?? lane.failing.since ?? endedAt;
+    recordFailure(lane, { endedAt, epoch, number }) {
+      const markedSince = lane.merchant.webhookFailingSince;
+      const since = markedSince ?? lane.failing.since ?? endedAt;
       const forMs = endedAt.getTime() - since.getTime();
       const { id: merchantId, webhookPaused } = lane.merchant;
-      if (marked === null) lane.failing.since = since;
+      if (markedSince === null) lane.failing.since = since;
       if (forMs < HEALTH_LIMITS.markAfterMs || writing.has(lane)) return;
-      if (marked === null)
+      if (markedSince === null)
         write(lane, async () => {
           await markEndpointFailing(db, merchantId, epoch, since);
           lane.merchant = { ...lane.merchant, webhookFailingSince: since };
-          // From now on the table says it, and a person may take it back there.
+          // A person can reset it in the table.
           lane.failing.since = null;
         });
       else if (forMs >= HEALTH_LIMITS.pauseAfterMs && number >= HEALTH_LIMITS.pauseAtNumber && !webhookPaused)

@@ -10,7 +10,7 @@ import { createManualClock, START } from "./deliverer.fixture.ts";
 import { createEndpointHealth } from "./endpoint-health.ts";
 import { createLane } from "./merchant-lane.ts";
 
-/** What a failure has written and logged, `afterMs` after the first one; `number`: of the attempt among those of its event. */
+/** The writes and warnings of a failure `afterMs` after the first one; `number` is its attempt number. */
 async function outcomeOf({ afterMs, marked, number = 6 }: { afterMs: number; marked: boolean; number?: number }) {
   const seen: string[] = [];
   const db = {
@@ -27,7 +27,7 @@ async function outcomeOf({ afterMs, marked, number = 6 }: { afterMs: number; mar
     webhookPaused: false,
     webhookFailingSince: marked ? START : null,
   } as Merchant);
-  const fail = () => health.failed(lane, { endedAt: ports.now(), epoch: 1, number } as EndedAttempt);
+  const fail = () => health.recordFailure(lane, { endedAt: ports.now(), epoch: 1, number } as EndedAttempt);
   if (!marked) fail();
   wait(afterMs);
   fail();
@@ -35,17 +35,17 @@ async function outcomeOf({ afterMs, marked, number = 6 }: { afterMs: number; mar
   return seen;
 }
 
-test("an endpoint is marked as failing when its failures have lasted for a minute", async () => {
+test("an endpoint is marked as failing when it has failed for a minute", async () => {
   assert.deepEqual(await outcomeOf({ marked: false, afterMs: MINUTE_MS - 1 }), []);
   assert.deepEqual(await outcomeOf({ marked: false, afterMs: MINUTE_MS }), ["mark_endpoint_failing"]);
 });
 
-test("an endpoint is warned about when it has failed for a day", async () => {
+test("a warning is logged when an endpoint has failed for a day", async () => {
   assert.deepEqual(await outcomeOf({ marked: true, afterMs: DAY_MS - 1 }), []);
   assert.deepEqual(await outcomeOf({ marked: true, afterMs: DAY_MS }), ["endpoint.failing"]);
 });
 
-test("an endpoint is paused when it has failed for three days, from the fourth attempt at an event on", async () => {
+test("an endpoint is paused when it has failed for three days and the attempt is the fourth or later", async () => {
   const paused = ["pause_failing_endpoint", "endpoint.paused"];
   assert.deepEqual(await outcomeOf({ marked: true, afterMs: 3 * DAY_MS - 1 }), ["endpoint.failing"]);
   assert.deepEqual(await outcomeOf({ marked: true, afterMs: 3 * DAY_MS }), paused);

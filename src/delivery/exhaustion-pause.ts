@@ -1,39 +1,37 @@
 import type { Logger as Log } from "pino";
 
-/** Whoever ran out of files or memory makes it no better by trying at once. */
 const PROBE_INTERVAL_MS = 1_000;
 
-/** While this process has no more of something it begins no attempt, but for one now and then. */
+/** While this process is out of a resource, starts only one attempt per interval. */
 export interface ExhaustionPause {
   isOn(): boolean;
-  /** An attempt could not be sent, for this reason. */
+  /** Call when an attempt could not be sent. */
   begin(why: string): void;
-  /** An attempt was sent. */
+  /** Call when an attempt was sent. */
   end(): void;
-  /** Attempts that were not sent since the start. */
+  /** Attempts that could not be sent since the start. */
   unsent(): number;
   clear(): void;
 }
 
-/** @param onOver  it is time for another attempt */
 export function createExhaustionPause(log: Log, onOver: () => void): ExhaustionPause {
   let timer: NodeJS.Timeout | null = null;
-  let isTold = false;
+  let isLogged = false;
   let unsent = 0;
   return {
     isOn: () => timer !== null,
     begin(why) {
       unsent++;
-      if (!isTold) log.error({ why }, "deliveries.held");
-      isTold = true;
+      if (!isLogged) log.error({ why }, "deliveries.held");
+      isLogged = true;
       timer ??= setTimeout(() => {
         timer = null;
         onOver();
       }, PROBE_INTERVAL_MS);
     },
     end() {
-      if (!isTold || timer !== null) return;
-      isTold = false;
+      if (!isLogged || timer !== null) return;
+      isLogged = false;
       log.info({ unsent }, "deliveries.resumed");
     },
     unsent: () => unsent,

@@ -18,7 +18,7 @@ function setUpLane(merchant: Partial<Merchant> = {}) {
   return { lane, back, timers, wakeAt };
 }
 
-test("a lane comes back once when its time has come, however often it is asked for the same moment", async () => {
+test("a lane is advanced once when its time has come, however often the timer is set for that time", async () => {
   const { lane, back, wakeAt } = setUpLane();
   wakeAt(30, 1_000);
   const first = lane.timer;
@@ -29,7 +29,7 @@ test("a lane comes back once when its time has come, however often it is asked f
   assert.deepEqual([back, lane.timer], [[lane], null]);
 });
 
-test("another moment takes the place of the one before it", async () => {
+test("a new due time replaces the earlier one", async () => {
   const { lane, back, wakeAt } = setUpLane();
   wakeAt(200, 2_000);
   wakeAt(20, 1_000);
@@ -41,7 +41,7 @@ test("another moment takes the place of the one before it", async () => {
   assert.equal(back.length, 2);
 });
 
-test("a moment that is more than five seconds off is left to the sweep, and one of before is forgotten", async () => {
+test("a due time more than five seconds away is left to the sweep and cancels an earlier timer", async () => {
   const { lane, back, wakeAt, timers } = setUpLane();
   wakeAt(5_001, 1_000);
   assert.equal(lane.timer, null);
@@ -55,21 +55,21 @@ test("a moment that is more than five seconds off is left to the sweep, and one 
   timers.clear([lane]);
 });
 
-test("a merchant's rate that is used up brings the lane back by itself, once", async () => {
+test("a lane is advanced once when its used-up rate allows an attempt again", async () => {
   const { lane, back, timers } = setUpLane({ webhookRate: 20 });
-  while (!timers.waitsForRate(lane)) spendToken(lane.merchant, lane.rate);
+  while (!timers.waitsForRate(lane)) spendToken(lane.merchant, lane.rateBucket);
   const timer = lane.rateTimer;
   assert.ok(timer !== null && timers.waitsForRate(lane) && lane.rateTimer === timer);
   await sleep(200);
   assert.deepEqual([back, lane.rateTimer], [[lane], null]);
   const free = setUpLane();
-  for (let n = 0; n < 1_000; n++) spendToken(free.lane.merchant, free.lane.rate);
+  for (let n = 0; n < 1_000; n++) spendToken(free.lane.merchant, free.lane.rateBucket);
   assert.equal(free.timers.waitsForRate(free.lane), false);
 });
 
-test("a stop clears what would bring lanes back", async () => {
+test("a stop clears all timers of lanes", async () => {
   const { lane, back, timers, wakeAt } = setUpLane({ webhookRate: 20 });
-  while (!timers.waitsForRate(lane)) spendToken(lane.merchant, lane.rate);
+  while (!timers.waitsForRate(lane)) spendToken(lane.merchant, lane.rateBucket);
   wakeAt(20, 1_000);
   timers.clear([lane]);
   await sleep(200);

@@ -2,19 +2,18 @@ import type { Ports } from "../domain/ports.ts";
 import { rateWaitMs } from "./delivery-rate.ts";
 import type { Lane } from "./merchant-lane.ts";
 
-/** What brings a lane back when nothing else does. */
+/** Timers that advance a lane when nothing else does. */
 export interface LaneTimers {
-  /** Come back after `delayMs` of real time, when `lane.nextDueMs` has come. */
+  /** @param delayMs  real time until `lane.nextDueMs` */
   wakeAt(lane: Lane, delayMs: number): void;
-  /** Whether the merchant's rate is used up; then the lane comes back by itself. */
+  /** Whether the merchant's rate is used up. If it is, a timer advances the lane. */
   waitsForRate(lane: Lane): boolean;
   clear(lanes: Iterable<Lane>): void;
 }
 
-/** Beyond this the sweep notices by itself, and a clock that was set may have changed everything. */
+/** Longer waits are left to the sweep, because the clock may be set meanwhile. */
 const TIMER_MAX_MS = 5_000;
 
-/** @param advance  called when a lane's time has come; it looks anew at what the lane can do */
 export function createLaneTimers(ports: Ports, advance: (lane: Lane) => void): LaneTimers {
   return {
     wakeAt(lane, delayMs) {
@@ -34,7 +33,7 @@ export function createLaneTimers(ports: Ports, advance: (lane: Lane) => void): L
     waitsForRate(lane) {
       if (lane.merchant.webhookRate === null) return false;
       if (lane.rateTimer !== null) return true;
-      const waitMs = rateWaitMs(lane.merchant, lane.rate, ports.monotonicMs());
+      const waitMs = rateWaitMs(lane.merchant, lane.rateBucket, ports.monotonicMs());
       if (waitMs === 0) return false;
       lane.rateTimer = setTimeout(() => {
         lane.rateTimer = null;

@@ -27,22 +27,22 @@ beforeEach(() => database.db.run(RESET));
 const clock = createManualClock();
 
 function startLeaseProcess(
-  busy: (bucket: number) => boolean = () => false,
+  isBusy: (bucket: number) => boolean = () => false,
   over: Partial<Parameters<typeof createLeases>[0]> = {},
 ) {
   const owner = randomUUID();
   const log = pino({ level: "silent" });
-  const options = { db: database.db, ports: clock.ports, log, owner, timings: LEASE_TIMINGS, busy, ...over };
+  const options = { db: database.db, ports: clock.ports, log, owner, timings: LEASE_TIMINGS, isBusy, ...over };
   const leases = createLeases(options);
   return { owner, ...leases, mayStart: () => leases.held().filter((bucket) => leases.epochOf(bucket) !== null).length };
 }
 
-test("one process owns all buckets, two share them fairly, and the one that stays takes them back", async () => {
+test("one process owns all buckets, two share them evenly, and the remaining one takes them back", async () => {
   const [one, two] = [startLeaseProcess(), startLeaseProcess()];
   await one.tick();
   assert.equal(one.mayStart(), 64);
   await two.tick();
-  assert.equal(two.mayStart(), 0, "nothing is stolen from the living");
+  assert.equal(two.mayStart(), 0, "nothing is taken from a live process");
   await one.tick();
   await two.tick();
   assert.deepEqual([one.mayStart(), two.mayStart()], [32, 32]);
@@ -53,7 +53,7 @@ test("one process owns all buckets, two share them fairly, and the one that stay
   await one.release();
 });
 
-test("a bucket with attempts on the wire is given up only after they ended, but nothing new is started", async () => {
+test("a bucket with attempts in flight is released after they end, and starts no new ones meanwhile", async () => {
   let busy = true;
   const [one, two] = [startLeaseProcess(() => busy), startLeaseProcess()];
   await one.tick();
@@ -68,7 +68,7 @@ test("a bucket with attempts on the wire is given up only after they ended, but 
   await two.release();
 });
 
-test("the buckets of a process whose connection died are taken at once, under a new epoch", async () => {
+test("the buckets of a process are taken at once, under a new epoch, when its connection is lost", async () => {
   const [one, two] = [startLeaseProcess(), startLeaseProcess()];
   await one.tick();
   const epoch = one.epochOf(0)!;
@@ -77,13 +77,13 @@ test("the buckets of a process whose connection died are taken at once, under a 
   assert.equal(two.mayStart(), 64);
   assert.equal(two.epochOf(0), epoch + 1);
   await one.tick();
-  assert.ok(one.held().length < 64, "what was stolen is known to be lost");
+  assert.ok(one.held().length < 64, "taken buckets are known to be lost");
   assert.equal(one.held().filter((bucket) => two.held().includes(bucket)).length, 0);
   await one.release();
   await two.release();
 });
 
-test("a process that lost its connection starts nothing until it has another, and then keeps its buckets and their epoch", async () => {
+test("a process that lost its connection starts nothing until it reconnects, and keeps its buckets and their epoch", async () => {
   let gained = 0;
   const one = startLeaseProcess(undefined, { onGained: () => gained++ });
   await one.tick();
@@ -98,7 +98,7 @@ test("a process that lost its connection starts nothing until it has another, an
   await one.release();
 });
 
-test("a process that cannot renew starts nothing when its lease could run out under the attempt, and another one takes over after that", async () => {
+test("a process that cannot renew starts nothing when its lease could expire during the attempt, and another process takes over after that", async () => {
   const [hanging, other] = [startLeaseProcess(), startLeaseProcess()];
   await hanging.tick();
   clock.wait(LEASE_TIMINGS.leaseMs - LEASE_TIMINGS.attemptMs - 1);
@@ -109,14 +109,14 @@ test("a process that cannot renew starts nothing when its lease could run out un
   assert.equal(other.mayStart(), 0);
   clock.wait(LEASE_TIMINGS.attemptMs);
   await other.tick();
-  assert.equal(other.mayStart(), 32, "its fair share, while the hanging one is still counted");
+  assert.equal(other.mayStart(), 32, "its fair share, because the hanging process still counts");
   await hanging.tick();
-  assert.equal(hanging.held().length, 32, "what was taken is lost");
+  assert.equal(hanging.held().length, 32, "taken buckets are lost");
   await hanging.release();
   await other.release();
 });
 
-test("released buckets are free at once, and a new owner raises the epoch", async () => {
+test("released buckets are free at once, and a new owner increases the epoch", async () => {
   const one = startLeaseProcess();
   await one.tick();
   const before = (await database.db.run<{ epoch: number }>(EPOCH)).rows[0]!.epoch;
@@ -129,13 +129,13 @@ test("released buckets are free at once, and a new owner raises the epoch", asyn
   await two.release();
 });
 
-test("a connection that swallows the first statement holds a tick up for the time of a statement, not for ever", async () => {
-  let swallows = true;
+test("a tick fails after the statement time limit when the connection does not answer", async () => {
+  let isSilent = true;
   const silent: Connection = { run: () => new Promise(() => {}), onLost() {}, onNotified() {}, async close() {} };
-  const db: Database = { ...database.db, connect: async () => (swallows ? silent : database.db.connect()) };
+  const db: Database = { ...database.db, connect: async () => (isSilent ? silent : database.db.connect()) };
   const one = startLeaseProcess(undefined, { db, timings: { ...LEASE_TIMINGS, statementMs: 100 } });
   await assert.rejects(one.tick(), /no answer/);
-  swallows = false;
+  isSilent = false;
   await one.tick();
   assert.equal(one.mayStart(), 64);
   await one.release();
@@ -143,7 +143,7 @@ test("a connection that swallows the first statement holds a tick up for the tim
 
 const OWNED = prepared("test_owned", "select count(owner)::int as count from bucket_leases");
 
-test("a process that stops without its connection gives its buckets back all the same", async () => {
+test("a process that stops without its connection still releases its buckets", async () => {
   const one = startLeaseProcess();
   await one.tick();
   await database.db.run(KILL, [one.owner]);
@@ -152,22 +152,22 @@ test("a process that stops without its connection gives its buckets back all the
   assert.deepEqual((await database.db.run(OWNED)).rows, [{ count: 0 }]);
 });
 
-test("what is taken, shared and lost is logged, with how many, and nothing when nothing changes", async () => {
+test("taken, shared and lost buckets are logged with their number, and nothing is logged when nothing changes", async () => {
   const lines: { msg: string; buckets: number | number[]; held?: number; kept?: number }[] = [];
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) });
   const [one, two] = [startLeaseProcess(undefined, { log }), startLeaseProcess()];
-  const said = () => lines.splice(0).map(({ msg, buckets, held, kept }) => ({ msg, buckets, held, kept }));
+  const logged = () => lines.splice(0).map(({ msg, buckets, held, kept }) => ({ msg, buckets, held, kept }));
   await one.tick();
-  assert.deepEqual(said(), [{ msg: "leases.taken", buckets: 64, held: 64, kept: undefined }]);
+  assert.deepEqual(logged(), [{ msg: "leases.taken", buckets: 64, held: 64, kept: undefined }]);
   await one.tick();
-  assert.deepEqual(said(), []);
+  assert.deepEqual(logged(), []);
   await two.tick();
   await one.tick();
-  assert.deepEqual(said(), [{ msg: "leases.shared", buckets: 32, held: undefined, kept: 32 }]);
+  assert.deepEqual(logged(), [{ msg: "leases.shared", buckets: 32, held: undefined, kept: 32 }]);
   assert.deepEqual(
     one.held().sort((a, b) => a - b),
     Array.from({ length: 32 }, (_, n) => n),
-    "the lowest are kept",
+    "the process keeps the lowest buckets",
   );
   await two.tick();
   await database.db.run(KILL, [one.owner]);
@@ -180,7 +180,7 @@ test("what is taken, shared and lost is logged, with how many, and nothing when 
   await two.release();
 });
 
-test("leases are renewed when their time has come, and not before", async () => {
+test("leases are renewed after the renewal interval and not before", async () => {
   const renewed: string[] = [];
   const counting: Database = {
     ...database.db,
@@ -206,7 +206,7 @@ test("leases are renewed when their time has come, and not before", async () => 
   await one.release();
 });
 
-test("a lane is told of a gain only when there is one", async () => {
+test("a gain of buckets is reported only when there is one", async () => {
   let gained = 0;
   const one = startLeaseProcess(undefined, { onGained: () => gained++ });
   await one.tick();
@@ -215,7 +215,7 @@ test("a lane is told of a gain only when there is one", async () => {
   await one.release();
 });
 
-test("a bucket whose taking was answered to nobody is used all the same", async () => {
+test("a bucket is used when the reply to its acquisition was lost", async () => {
   let losesReply = true;
   const forgetful: Database = {
     ...database.db,

@@ -11,10 +11,10 @@ import {
 } from "../tables/bucket-leases.ts";
 
 export interface LeaseTimings {
-  /** How long a lease lasts when its owner hangs; real time. */
+  /** How long a lease lasts if its owner hangs; real time. */
   leaseMs: number;
   renewMs: number;
-  /** No attempt is started so shortly before the lease could run out: one that is started ends while it still holds. */
+  /** No attempt starts this shortly before the lease can expire. */
   attemptMs: number;
   /** A statement on the lease connection that takes longer means that the connection is dead. */
   statementMs: number;
@@ -23,11 +23,11 @@ export interface LeaseTimings {
 export const LEASE_TIMINGS: LeaseTimings = { leaseMs: 60_000, renewMs: 10_000, attemptMs: 33_000, statementMs: 5_000 };
 
 export interface Leases {
-  /** The epoch under which attempts for this bucket may be started now; null when they may not. */
+  /** The epoch under which attempts for this bucket may start now. */
   epochOf(bucket: number): number | null;
-  /** Renew, give up what is beyond the fair share, take what is free. Call it every second or so. */
+  /** Renews leases, releases buckets above the fair share, and acquires free ones. Call it about every second. */
   tick(): Promise<void>;
-  /** Buckets owned, also those that are being given up. */
+  /** Includes buckets about to be released. */
   held(): number[];
   release(): Promise<void>;
 }
@@ -38,21 +38,21 @@ interface Options {
   log: Log;
   owner: string;
   timings: LeaseTimings;
-  /** Whether attempts of this bucket are on the wire or not recorded yet. */
-  busy(bucket: number): boolean;
-  /** Attempts may be started now for buckets for which they could not be before. */
+  /** Whether attempts of this bucket are in flight or not recorded yet. */
+  isBusy(bucket: number): boolean;
+  /** Called when attempts may start for more buckets than before. */
   onGained?(): void;
 }
 
 interface HeldBucket {
   epoch: number;
-  /** By the own monotonic clock: a stopped process does not trust what it knew. */
+  /** Monotonic, because a process that was suspended must not trust its leases. */
   startUntilMs: number;
-  leaving: boolean;
+  isReleasing: boolean;
 }
 
-/** This process's share of the 64 buckets. A process that died is succeeded at once, one that hangs after `leaseMs`. */
-export function createLeases({ db, ports, log, owner, timings, busy, onGained }: Options): Leases {
+/** Holds this process's share of the 64 buckets. Others take over at once if it dies, and after `leaseMs` if it hangs. */
+export function createLeases({ db, ports, log, owner, timings, isBusy, onGained }: Options): Leases {
   const held = new Map<number, HeldBucket>();
   let connection: Connection | null = null;
   let renewedMs = Number.NEGATIVE_INFINITY;
@@ -61,14 +61,14 @@ export function createLeases({ db, ports, log, owner, timings, busy, onGained }:
   async function connected(): Promise<Connection> {
     if (connection !== null) return connection;
     const fresh = await db.connect();
-    // Others take the old connection's death for ours, so the leases are moved to this one first of all.
+    // Other processes treat the loss of the old connection as our end, so the leases are renewed first.
     renewedMs = Number.NEGATIVE_INFINITY;
     connection = fresh;
     fresh.onLost(() => drop(fresh));
     return fresh;
   }
 
-  /** Without its connection others may take the buckets at once: nothing is started until they are renewed. */
+  /** Other processes may take the buckets at once, so no attempt starts until they are renewed. */
   function drop(lost: Connection) {
     lost.close().catch(() => {});
     if (connection !== lost) return;
@@ -77,47 +77,47 @@ export function createLeases({ db, ports, log, owner, timings, busy, onGained }:
   }
 
   const expiresAt = () => new Date(ports.realNow().getTime() + timings.leaseMs);
-  const startUntilMs = (askedMs: number) => askedMs + timings.leaseMs - timings.attemptMs;
+  const startUntilMs = (requestedMs: number) => requestedMs + timings.leaseMs - timings.attemptMs;
 
   async function renew(on: Connection) {
-    const askedMs = ports.monotonicMs();
-    const still = new Map((await renewLeases(on, owner, expiresAt())).map(({ bucket, epoch }) => [bucket, epoch]));
+    const requestedMs = ports.monotonicMs();
+    const owned = new Map((await renewLeases(on, owner, expiresAt())).map(({ bucket, epoch }) => [bucket, epoch]));
     const lost: number[] = [];
     for (const [bucket, lease] of held) {
-      if (still.get(bucket) === lease.epoch) lease.startUntilMs = startUntilMs(askedMs);
+      if (owned.get(bucket) === lease.epoch) lease.startUntilMs = startUntilMs(requestedMs);
       else lost.push(bucket);
     }
     for (const bucket of lost) held.delete(bucket);
-    // A take whose reply was lost: the row is ours, so it is used.
-    for (const [bucket, epoch] of still)
-      if (!held.has(bucket)) held.set(bucket, { epoch, startUntilMs: startUntilMs(askedMs), leaving: false });
+    // The reply to an acquisition was lost.
+    for (const [bucket, epoch] of owned)
+      if (!held.has(bucket)) held.set(bucket, { epoch, startUntilMs: startUntilMs(requestedMs), isReleasing: false });
     if (lost.length > 0) log.warn({ buckets: lost }, "leases.lost");
-    renewedMs = askedMs;
+    renewedMs = requestedMs;
   }
 
   async function share(on: Connection) {
     const fair = Math.ceil(BUCKET_COUNT / Math.max(1, await countDeliverers(on)));
-    // The highest go: the lowest are taken first, so what is kept stays in one piece.
+    // The lowest buckets are acquired first, so each process keeps a contiguous range.
     const sorted = [...held.keys()].sort((a, b) => a - b);
-    for (const [index, bucket] of sorted.entries()) held.get(bucket)!.leaving = index >= fair;
-    const leave = sorted.slice(fair).filter((bucket) => !busy(bucket));
-    if (leave.length > 0) {
-      await releaseLeases(on, owner, leave);
-      for (const bucket of leave) held.delete(bucket);
-      log.info({ buckets: leave.length, kept: held.size }, "leases.shared");
+    for (const [index, bucket] of sorted.entries()) held.get(bucket)!.isReleasing = index >= fair;
+    const released = sorted.slice(fair).filter((bucket) => !isBusy(bucket));
+    if (released.length > 0) {
+      await releaseLeases(on, owner, released);
+      for (const bucket of released) held.delete(bucket);
+      log.info({ buckets: released.length, kept: held.size }, "leases.shared");
     }
     if (held.size >= fair) return;
-    const askedMs = ports.monotonicMs();
-    const taken = await acquireLeases(on, owner, ports.realNow(), expiresAt(), fair - held.size);
-    for (const { bucket, epoch } of taken)
-      held.set(bucket, { epoch, startUntilMs: startUntilMs(askedMs), leaving: false });
-    if (taken.length > 0) log.info({ buckets: taken.length, held: held.size }, "leases.taken");
+    const requestedMs = ports.monotonicMs();
+    const acquired = await acquireLeases(on, owner, ports.realNow(), expiresAt(), fair - held.size);
+    for (const { bucket, epoch } of acquired)
+      held.set(bucket, { epoch, startUntilMs: startUntilMs(requestedMs), isReleasing: false });
+    if (acquired.length > 0) log.info({ buckets: acquired.length, held: held.size }, "leases.taken");
   }
 
-  const startable = () => [...held.keys()].filter((bucket) => epochOf(bucket) !== null).length;
+  const startableCount = () => [...held.keys()].filter((bucket) => epochOf(bucket) !== null).length;
 
   async function tick() {
-    const before = startable();
+    const before = startableCount();
     const on = await connected();
     try {
       await withTimeout(timings.statementMs, async () => {
@@ -129,12 +129,12 @@ export function createLeases({ db, ports, log, owner, timings, busy, onGained }:
       drop(on);
       throw error;
     }
-    if (startable() > before) onGained?.();
+    if (startableCount() > before) onGained?.();
   }
 
   function epochOf(bucket: number) {
     const lease = held.get(bucket);
-    return lease && !lease.leaving && ports.monotonicMs() < lease.startUntilMs ? lease.epoch : null;
+    return lease && !lease.isReleasing && ports.monotonicMs() < lease.startUntilMs ? lease.epoch : null;
   }
 
   return {
@@ -152,9 +152,10 @@ export function createLeases({ db, ports, log, owner, timings, busy, onGained }:
       held.clear();
       const on = connection;
       connection = null;
-      const give = (by: Tx) => withTimeout(timings.statementMs, () => releaseLeases(by, owner, buckets));
-      // When this fails too, the closed connection says the same to the others.
-      if (buckets.length > 0) await give(on ?? db).catch(() => (on === null ? null : give(db).catch(() => {})));
+      const releaseOn = (tx: Tx) => withTimeout(timings.statementMs, () => releaseLeases(tx, owner, buckets));
+      // If both fail, closing the connection releases the buckets.
+      if (buckets.length > 0)
+        await releaseOn(on ?? db).catch(() => (on === null ? null : releaseOn(db).catch(() => {})));
       if (on !== null) await withTimeout(timings.statementMs, () => on.close()).catch(() => {});
     },
   };

@@ -10,7 +10,7 @@ import type { DelivererOptions } from "./deliverer.ts";
 import type { Reply } from "./https/exchange.ts";
 import type { OutgoingRequest } from "./https/https-sender.ts";
 
-// The loop in real time, with its own timings, among merchants that never answer.
+// The loop in real time, with its default timings, and with merchants that never answer.
 let database: TestDatabase;
 before(async () => {
   database = await createTestDatabase();
@@ -27,7 +27,7 @@ afterEach(async () => {
 const OK: Reply = { outcome: "response", status: 200, retryAfter: null, text: null };
 const DEAD = "https://dead.example/";
 
-/** A deliverer; requests to DEAD never end, others at once. */
+/** A deliverer. Requests to DEAD never end, and others end at once. */
 function startTestDeliverer(over: Partial<DelivererOptions> = {}) {
   const begun: { request: OutgoingRequest; atMs: number }[] = [];
   const deliverer = makeDeliverer({
@@ -48,12 +48,12 @@ function startTestDeliverer(over: Partial<DelivererOptions> = {}) {
 async function waitUntil(condition: () => boolean, limitMs: number) {
   const endMs = performance.now() + limitMs;
   while (!condition()) {
-    assert.ok(performance.now() < endMs, `it did not happen within ${limitMs} ms`);
+    assert.ok(performance.now() < endMs, `not done within ${limitMs} ms`);
     await sleep(5);
   }
 }
 
-/** How long the merchant waits for one new event to be sent. */
+/** Returns how long it takes until a new event of the merchant is sent. */
 async function measureWaitMs(
   { deliverer, begun }: ReturnType<typeof startTestDeliverer>,
   merchant: Merchant,
@@ -67,12 +67,12 @@ async function measureWaitMs(
   return begun.find(isIt)!.atMs - startedMs;
 }
 
-test("what cannot be read of one merchant keeps no other from being sent, and is sent once it can be read", async () => {
+test("a merchant whose deliveries cannot be read does not delay others, and is served once they can be read", async () => {
   const merchants = await Promise.all(Array.from({ length: 16 }, () => makeMerchant(database.db)));
   const sick = merchants[3]!;
   for (const merchant of merchants) await makeEvents(database.db, merchant, 3, new Date());
   let isSick = true;
-  /** When a read failed first: nearly always one of several merchants. */
+  /** Time of the first failed read, which is nearly always one for several merchants. */
   let failedMs = Number.POSITIVE_INFINITY;
   const db: Database = {
     ...database.db,
@@ -85,14 +85,14 @@ test("what cannot be read of one merchant keeps no other from being sent, and is
   };
   const { begun } = startTestDeliverer({ db });
   await waitUntil(() => begun.length === 45, 5_000);
-  // What failed is read again after a second, and the others do not wait for that.
+  // A failed read is repeated after a second, but the other merchants do not wait for it.
   const waitedMs = begun.at(-1)!.atMs - failedMs;
-  assert.ok(waitedMs < 900, `the others waited ${waitedMs} ms`);
+  assert.ok(waitedMs < 900, `the other merchants waited ${waitedMs} ms`);
   isSick = false;
   await waitUntil(() => begun.length === 48, 5_000);
 });
 
-test("a merchant with a large cap that never answers leaves room for the others at any moment", async () => {
+test("a merchant with a large cap that never answers always leaves slots for the others", async () => {
   const dead = await makeMerchant(database.db, { webhookUrl: DEAD, webhookCap: 600 });
   const healthy = await makeMerchant(database.db);
   await makeEvents(database.db, dead, 700, new Date());
@@ -103,7 +103,7 @@ test("a merchant with a large cap that never answers leaves room for the others 
   assert.ok((await measureWaitMs(scene, healthy, 1_000)) < 700);
 });
 
-test("a hundred dead merchants delay a healthy one by a second at most, and in the long run by nothing", async () => {
+test("a hundred dead merchants delay a healthy one by at most a second at first, and later not at all", async () => {
   const dead = await Promise.all(Array.from({ length: 110 }, () => makeMerchant(database.db, { webhookUrl: DEAD })));
   const healthy = await makeMerchant(database.db);
   for (const merchant of dead) await makeEvents(database.db, merchant, 6, new Date());
@@ -115,7 +115,7 @@ test("a hundred dead merchants delay a healthy one by a second at most, and in t
   assert.ok((await measureWaitMs(scene, healthy, 1_000)) < 700);
 });
 
-test("rows that were read before a pause are sent after it, without a hint", async () => {
+test("rows that were read before a pause are sent after it without a notification", async () => {
   const merchant = await makeMerchant(database.db, { webhookCap: 2 });
   const events = await makeEvents(database.db, merchant, 100, new Date());
   const held: (() => void)[] = [];
@@ -125,7 +125,7 @@ test("rows that were read before a pause are sent after it, without a hint", asy
     ports: realPorts,
     timings: { refreshMs: 50 },
     send: () => {
-      // After some quick ones a good part of the rest has been read ahead.
+      // After some quick attempts, much of the rest has been read ahead.
       if (++sent !== 40 && sent !== 41) return Promise.resolve(OK);
       return new Promise((resolve) => held.push(() => resolve(OK)));
     },
@@ -142,7 +142,7 @@ test("rows that were read before a pause are sent after it, without a hint", asy
   await waitUntil(() => sent === events.length, 5_000);
 });
 
-test("a merchant with a rate is sent no more than it per second, waits by a timer, and delays nobody", async () => {
+test("a merchant with a rate never exceeds it, waits by timer, and delays no other merchant", async () => {
   const limited = await makeMerchant(database.db, {
     webhookUrl: "https://limited.example/",
     webhookRate: 20,
@@ -164,10 +164,10 @@ test("a merchant with a rate is sent no more than it per second, waits by a time
   const fromMs = sent()[0]!.atMs;
   assert.ok((await measureWaitMs(scene, other, 1_000)) < 700);
   await waitUntil(() => sent().length >= 60, 5_000);
-  // The first second's worth at once, and then one each 50 ms.
+  // The first second's worth starts at once, and then one attempt every 50 ms.
   for (const [index, { atMs }] of sent().entries())
     assert.ok(atMs - fromMs >= (index - 20) * 50 - 5, `number ${index + 1} after ${atMs - fromMs} ms`);
-  assert.ok(performance.now() - fromMs < 3_500, "and it keeps up with its rate");
+  assert.ok(performance.now() - fromMs < 3_500, "it reaches its rate");
   assert.ok(reads < 45, `${reads} reads for 60 rows`);
 });
 
@@ -176,7 +176,7 @@ const KILL_ALL = prepared(
   "select pg_terminate_backend(pid, 1000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
 );
 
-test("a process whose connections are all cut goes on within two seconds", async () => {
+test("a process continues within two seconds when all its connections are cut", async () => {
   const merchant = await makeMerchant(database.db);
   const scene = startTestDeliverer();
   await measureWaitMs(scene, merchant, 5_000);
@@ -184,14 +184,14 @@ test("a process whose connections are all cut goes on within two seconds", async
   assert.ok((await measureWaitMs(scene, merchant, 5_000)) < 2_000);
 });
 
-test("what this process cannot send, because it ran out of files, is no attempt, and goes out once it can", async () => {
+test("an event that cannot be sent because the process is out of files is not an attempt, and is sent later", async () => {
   const merchant = await makeMerchant(database.db);
   const events = await makeEvents(database.db, merchant, 3, new Date());
   let isOut = true;
   const bodies: string[] = [];
   const { deliverer } = startTestDeliverer({
     send: (request) => {
-      if (isOut) return Promise.resolve({ outcome: "failed", error: "open EMFILE", isOurs: true });
+      if (isOut) return Promise.resolve({ outcome: "failed", error: "open EMFILE", isLocalFailure: true });
       bodies.push(request.body);
       return Promise.resolve(OK);
     },
@@ -205,7 +205,7 @@ test("what this process cannot send, because it ran out of files, is no attempt,
   assert.deepEqual(bodies.sort(), events.map(({ body }) => body).sort());
   await deliverer.stop();
   const { rows } = await database.db.run<{ number: number; ok: boolean }>(ATTEMPTS, [merchant.id]);
-  assert.deepEqual(rows, Array(3).fill({ number: 1, ok: true }), "each was delivered by its first attempt");
+  assert.deepEqual(rows, Array(3).fill({ number: 1, ok: true }), "each event was delivered by its first attempt");
 });
 const ATTEMPTS = prepared(
   "test_attempts_of_merchant",

@@ -22,7 +22,7 @@ const SECOND = 1_000;
 const lane = () => createLane({ webhookCap: 5, webhookRate: null } as Merchant);
 const row = (dueMs: number) => ({ eventId: String(dueMs), dueMs }) as DueDelivery;
 
-/** The service clock runs as the monotonic one does; returns from when on the read looked, in ms from NOW. */
+/** Service and monotonic time run alike. Returns the time from which the read looked, in ms from NOW. */
 function read(of: ReturnType<typeof lane>, atMs: number, due: readonly number[] = []) {
   const from = beginRead(of, atMs, new Date(NOW_MS + atMs), 1);
   const rows = due.map((ms) => row(NOW_MS + ms));
@@ -30,27 +30,27 @@ function read(of: ReturnType<typeof lane>, atMs: number, due: readonly number[] 
   return from.getTime() - (from.getTime() === 0 ? 0 : NOW_MS);
 }
 
-test("the first read looks at everything, the next from the oldest row that is still to be sent", () => {
+test("the first read scans everything, and the next one starts at the oldest unsent row", () => {
   const one = lane();
   assert.equal(read(one, 0, [-9_000_000, -100]), 0);
   assert.equal(read(one, 10), -9_000_000);
-  // Begun, and so neither ahead nor busy any more once it is recorded.
+  // Started and recorded, so no longer read ahead or busy.
   one.busy.set(takeNext(one, 20)!.eventId, NOW_MS - 9_000_000);
   assert.equal(read(one, 30), -9_000_000);
   one.busy.clear();
   assert.equal(read(one, 40), -9_000_000);
   takeNext(one, 50);
-  assert.equal(read(one, 60), 40 - 5 * SECOND, "as known at the read before");
+  assert.equal(read(one, 60), 40 - 5 * SECOND, "as of the previous read");
 });
 
-test("a read never starts later than five seconds ago, because a commit comes after its moment", () => {
+test("a read starts at least five seconds in the past, because rows are committed after their due time", () => {
   const one = lane();
   read(one, 0);
   assert.equal(read(one, 10), -5 * SECOND);
   assert.equal(read(one, 1_000), 10 - 5 * SECOND);
 });
 
-test("everything is looked at again after half a minute, and when somebody else may have sent meanwhile", () => {
+test("everything is scanned again after half a minute, and when another process may have sent meanwhile", () => {
   const one = lane();
   read(one, 0);
   assert.notEqual(read(one, 30 * SECOND), 0);
@@ -61,7 +61,7 @@ test("everything is looked at again after half a minute, and when somebody else 
   assert.notEqual(probeFrom(one, 32 * SECOND).getTime(), 0);
 });
 
-test("what is noted as due earlier, also during a read, is within the next one", () => {
+test("an earlier due time noted during a read is covered by the next read", () => {
   const one = lane();
   read(one, 0);
   beginRead(one, 10, new Date(NOW_MS + 10), 1);
@@ -70,7 +70,7 @@ test("what is noted as due earlier, also during a read, is within the next one",
   assert.equal(read(one, 20), -60 * SECOND);
 });
 
-test("rows that were read and grew stale are within the next read, also when they are dropped during one", () => {
+test("stale rows are covered by the next read, even when they are dropped during a read", () => {
   const one = lane();
   read(one, 0, [-90 * SECOND]);
   beginRead(one, 1_500, new Date(NOW_MS + 1_500), 1);
@@ -79,14 +79,14 @@ test("rows that were read and grew stale are within the next read, also when the
   assert.equal(read(one, 1_600), -90 * SECOND);
 });
 
-test("with a fast clock the five seconds are as much longer", () => {
+test("the five seconds are scaled with a fast clock", () => {
   const one = lane();
   beginRead(one, 0, new Date(NOW_MS), 1_000);
   endRead(one, [], 0);
   assert.equal(probeFrom(one, 1).getTime(), NOW_MS - 5_000 * SECOND);
 });
 
-test("an event that is withdrawn is not begun, whether it was read before or is being read", () => {
+test("a withdrawn event is not sent, whether it was read before or is being read", () => {
   const one = lane();
   read(one, 0, [-300, -200]);
   dropWithdrawn(one, [String(NOW_MS - 300)]);
@@ -97,7 +97,7 @@ test("an event that is withdrawn is not begun, whether it was read before or is 
   assert.deepEqual(begun, [-200, -50, undefined]);
 });
 
-test("a lane wants a read when something is due, it has room, reads nothing, and what it has read runs low", () => {
+test("a lane is due for a read when something is due, a slot is free, no read runs, and the rows read ahead run low", () => {
   const wants = (over: Partial<Lane>, nowMs = NOW_MS) => isReadDue({ ...lane(), readSize: 8, ...over }, nowMs);
   assert.ok(wants({}));
   assert.ok(!wants({ reading: true }));
@@ -105,10 +105,10 @@ test("a lane wants a read when something is due, it has room, reads nothing, and
   assert.ok(!wants({ nextDueMs: NOW_MS + 1 }));
   assert.ok(wants({ inFlight: 4 }) && !wants({ inFlight: 5 }));
   const ahead = (count: number) => Array.from({ length: count }, (_, n) => ({ delivery: row(n), readMs: 0 }));
-  assert.ok(wants({ ahead: ahead(2) }) && !wants({ ahead: ahead(3) }));
+  assert.ok(wants({ prefetched: ahead(2) }) && !wants({ prefetched: ahead(3) }));
 });
 
-test("full reads that follow each other closely grow to 256 rows, and slow ones shrink to the cap", () => {
+test("the read size grows to 256 rows with quick full reads and shrinks to the cap with slow ones", () => {
   const one = lane();
   const full = (atMs: number) => {
     beginRead(one, atMs, new Date(NOW_MS + atMs), 1);
@@ -118,49 +118,49 @@ test("full reads that follow each other closely grow to 256 rows, and slow ones 
       Array.from({ length: size }, (_, n) => row(NOW_MS + n)),
       atMs,
     );
-    one.ahead = [];
+    one.prefetched = [];
     return size;
   };
   assert.deepEqual([full(0), full(249), full(498)], [5, 10, 20]);
-  assert.deepEqual([full(748), full(1_248)], [20, 20], "a quarter of a second to half of one is right");
+  assert.deepEqual([full(748), full(1_248)], [20, 20], "a read every quarter to half second keeps the size");
   assert.deepEqual([full(1_749), full(2_250)], [10, 5]);
   assert.equal(full(9_000), 5);
   for (let atMs = 9_001; atMs < 9_010; atMs++) full(atMs);
   assert.equal(full(9_010), 256);
 });
 
-test("a read that was not full says that nothing more is due, and a full one that there is", () => {
+test("more rows are due only when a read was full", () => {
   const one = lane();
   beginRead(one, 0, new Date(NOW_MS), 1);
   assert.ok(one.reading && one.nextDueMs === Number.POSITIVE_INFINITY);
   endRead(one, [1, 2, 3, 4].map(row), 0);
   assert.deepEqual(
-    [one.reading, one.nextDueMs, one.fullReadMs],
+    [one.reading, one.nextDueMs, one.lastFullBatchMs],
     [false, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
   );
   beginRead(one, 10, new Date(NOW_MS), 1);
   endRead(one, [5, 6, 7, 8, 9].map(row), 10);
-  assert.deepEqual([one.nextDueMs, one.fullReadMs], [Number.NEGATIVE_INFINITY, 10]);
+  assert.deepEqual([one.nextDueMs, one.lastFullBatchMs], [Number.NEGATIVE_INFINITY, 10]);
 });
 
-test("what is on the wire or read ahead is left out of a read", () => {
+test("events in flight or read ahead are excluded from a read", () => {
   const one = lane();
   read(one, 0, [-2, -1]);
   one.busy.set("on the wire", NOW_MS);
   assert.deepEqual(excludedEventIds(one), ["on the wire", `${NOW_MS - 2}`, `${NOW_MS - 1}`]);
 });
 
-test("a row that was read more than a second ago is read again", () => {
+test("a row is read again when it was read more than a second ago", () => {
   const one = lane();
   read(one, 0, [-5]);
   assert.equal(takeNext(one, 1_000)!.dueMs, NOW_MS - 5);
   read(one, 2_000, [-5, -4]);
   one.nextDueMs = Number.POSITIVE_INFINITY;
   assert.equal(takeNext(one, 3_001), undefined);
-  assert.deepEqual([one.ahead, one.nextDueMs], [[], Number.NEGATIVE_INFINITY]);
+  assert.deepEqual([one.prefetched, one.nextDueMs], [[], Number.NEGATIVE_INFINITY]);
 });
 
-test("what was withdrawn during one read may come again by the next one", () => {
+test("an event withdrawn during one read can be returned by the next one", () => {
   const one = lane();
   beginRead(one, 0, new Date(NOW_MS), 1);
   dropWithdrawn(one, ["7"]);
@@ -170,10 +170,10 @@ test("what was withdrawn during one read may come again by the next one", () => 
   endRead(one, [row(7)], 10);
   assert.equal(takeNext(one, 11)!.eventId, "7");
   dropWithdrawn(one, ["8"]);
-  assert.equal(one.withdrawn.size, 0, "nobody reads, so nobody can have seen it");
+  assert.equal(one.withdrawn.size, 0, "no read is running that could have returned it");
 });
 
-test("a lane fails while it or the merchant's settings say since when", () => {
+test("a lane is failing while it or the merchant's settings have a start of failures", () => {
   const failing = (since: Date | null, marked: Date | null) =>
     isFailing({ ...lane(), failing: { since, warned: false }, merchant: { webhookFailingSince: marked } as Merchant });
   const at = new Date(NOW_MS);

@@ -3,48 +3,45 @@ import type { DueDelivery } from "../tables/deliveries.ts";
 import { createFullBucket, type RateBucket, tokensLeft } from "./delivery-rate.ts";
 import type { DeliveryTarget } from "./send-attempt.ts";
 
-/**
- * What one merchant has on the wire and next in line. Lanes know nothing of each other: that is why a slow merchant
- * costs the others nothing.
- */
+/** One merchant's deliveries in flight and read ahead. */
 export interface Lane {
   merchant: Merchant;
-  /** Null when nothing can be sent: no endpoint, or a credential that cannot be read. */
+  /** Null if there is no endpoint, or its credential cannot be read. */
   target: DeliveryTarget | null;
   inFlight: number;
-  /** Those of them that may end any moment: see wire.ts. */
-  quick: number;
-  /** Whether its last attempt was quick, so that the next one probably is. */
+  /** Attempts in flight that may still end at any time; see `InFlightLimits`. */
+  quickCount: number;
+  /** Whether the last attempt was quick. */
   isProven: boolean;
-  /** Monotonic: while many lanes hang and this one does, it begins nothing before. */
+  /** Monotonic. While many lanes hang, this one starts nothing before. */
   restsUntilMs: number;
-  /** Events on the wire, or ended and not recorded yet: never read a second time; and when they were due, in service time. */
+  /** Due times of events in flight, or ended and not recorded. Reads exclude them. */
   busy: Map<string, number>;
-  /** Service time before which nothing is due that is not busy or read ahead. */
+  /** Service time before which every due row is busy or read ahead. */
   floorMs: number;
-  /** Monotonic, of the last read or probe that looked below the floor too. */
-  wholeReadMs: number;
-  /** Rows read ahead and not begun. */
-  ahead: { delivery: DueDelivery; readMs: number }[];
-  /** How many rows the next read asks for: it grows with a backlog that drains fast. */
+  /** Monotonic. The last read or probe that also looked below the floor. */
+  lastFullScanMs: number;
+  /** Rows that have not started. `readMs` is monotonic. */
+  prefetched: { delivery: DueDelivery; readMs: number }[];
+  /** Rows that the next read requests; grows while a backlog drains fast. */
   readSize: number;
   reading: boolean;
-  /** Monotonic, of the last read that was full; -Infinity when the last one was not. */
-  fullReadMs: number;
-  /** Service time from which a row may be due; Infinity when none is known, -Infinity when it is time to look. */
+  /** Monotonic. The last read, if it returned as many rows as requested. */
+  lastFullBatchMs: number;
+  /** Service time from which a row may be due; Infinity if none is known, -Infinity to read now. */
   nextDueMs: number;
-  /** Withdrawn while a read was under way that may still have seen them. */
+  /** Events withdrawn during a read that may still return them. */
   withdrawn: Set<string>;
   timer: NodeJS.Timeout | null;
   timerDueMs: number;
-  /** What is known of the endpoint beside `merchant.webhookFailingSince`: since when it fails while that is null, and whether its warning was given. */
+  /** Failures that are not in `merchant.webhookFailingSince` yet. */
   failing: { since: Date | null; warned: boolean };
-  rate: RateBucket;
-  /** Set while the merchant's rate is used up: until it fires the lane neither reads nor begins. */
+  rateBucket: RateBucket;
+  /** Set while the merchant's rate is used up. */
   rateTimer: NodeJS.Timeout | null;
 }
 
-/** A row may have been withdrawn by another process meanwhile; one older than this is read again. */
+/** Another process may have withdrawn older rows. */
 const MAX_READ_AHEAD_MS = 1_000;
 const READ_SIZE_MAX = 256;
 
@@ -52,120 +49,115 @@ export const createLane = (merchant: Merchant): Lane => ({
   merchant,
   target: null,
   inFlight: 0,
-  quick: 0,
+  quickCount: 0,
   isProven: false,
   restsUntilMs: 0,
   busy: new Map(),
   floorMs: 0,
-  wholeReadMs: Number.NEGATIVE_INFINITY,
-  ahead: [],
+  lastFullScanMs: Number.NEGATIVE_INFINITY,
+  prefetched: [],
   readSize: merchant.webhookCap,
   reading: false,
-  fullReadMs: Number.NEGATIVE_INFINITY,
+  lastFullBatchMs: Number.NEGATIVE_INFINITY,
   nextDueMs: Number.NEGATIVE_INFINITY,
   withdrawn: new Set(),
   timer: null,
   timerDueMs: 0,
   failing: { since: null, warned: false },
-  rate: createFullBucket(),
+  rateBucket: createFullBucket(),
   rateTimer: null,
 });
 
 export const hasFreeSlot = (lane: Lane) => lane.inFlight < lane.merchant.webhookCap;
 
-/** Whether there are failures that a success would end. */
+/** Whether a success would end recorded failures. */
 export const isFailing = ({ failing, merchant }: Lane) =>
   failing.since !== null || merchant.webhookFailingSince !== null;
 
-/** Something may be due in this lane from `atMs` on, in service time. */
+/** @param atMs  service time from which something may be due */
 export const noteDue = (lane: Lane, atMs: number) => {
   lane.nextDueMs = Math.min(lane.nextDueMs, atMs);
   if (atMs > Number.NEGATIVE_INFINITY) lane.floorMs = Math.min(lane.floorMs, atMs);
 };
 
-/** A row becomes visible at its commit, which comes a little after the moment that it is due from. */
+/** From a row's due time until its transaction commits. */
 const MAX_COMMIT_DELAY_MS = 5_000;
-/** What no hint told us and what took longer to commit is found after this. */
-const FULL_READ_INTERVAL_MS = 30_000;
+/** Finds rows that were not announced and took longer to commit. */
+const FULL_SCAN_INTERVAL_MS = 30_000;
 
 const readFrom = (lane: Lane, monotonicMs: number) =>
-  new Date(monotonicMs - lane.wholeReadMs > FULL_READ_INTERVAL_MS ? 0 : Math.max(0, lane.floorMs));
+  new Date(monotonicMs - lane.lastFullScanMs > FULL_SCAN_INTERVAL_MS ? 0 : Math.max(0, lane.floorMs));
 
-/** From when on a probe for the first due row has to look, right now. */
 export function probeFrom(lane: Lane, monotonicMs: number): Date {
   const from = readFrom(lane, monotonicMs);
-  if (from.getTime() === 0) lane.wholeReadMs = monotonicMs;
+  if (from.getTime() === 0) lane.lastFullScanMs = monotonicMs;
   return from;
 }
 
-/** Look at everything again: somebody else may have sent for this merchant meanwhile, or a read failed. */
+/** Call when another process may have sent for this merchant, or a read failed. */
 export const resetReadFloor = (lane: Lane) => {
-  lane.wholeReadMs = Number.NEGATIVE_INFINITY;
+  lane.lastFullScanMs = Number.NEGATIVE_INFINITY;
 };
 
-/** Whether it is time to read: something is due, there is room for it, and what was read before runs low. */
 export const isReadDue = (lane: Lane, nowMs: number) =>
-  !lane.reading && lane.nextDueMs <= nowMs && hasFreeSlot(lane) && lane.ahead.length <= lane.readSize / 4;
+  !lane.reading && lane.nextDueMs <= nowMs && hasFreeSlot(lane) && lane.prefetched.length <= lane.readSize / 4;
 
-/** The next row to begin, or undefined. Rows that waited too long are dropped, to be read again. */
+/** Returns the next row to send. Stale rows are dropped, to be read again. */
 export function takeNext(lane: Lane, monotonicMs: number): DueDelivery | undefined {
-  const next = lane.ahead[0];
+  const next = lane.prefetched[0];
   if (next === undefined) return undefined;
   if (monotonicMs - next.readMs > MAX_READ_AHEAD_MS) {
     noteDue(lane, next.delivery.dueMs);
-    lane.ahead = [];
+    lane.prefetched = [];
     noteDue(lane, Number.NEGATIVE_INFINITY);
     return undefined;
   }
-  lane.ahead.shift();
+  lane.prefetched.shift();
   return next.delivery;
 }
 
-/** Events that a read must leave out. */
 export const excludedEventIds = (lane: Lane) => [
   ...lane.busy.keys(),
-  ...lane.ahead.map(({ delivery }) => delivery.eventId),
+  ...lane.prefetched.map(({ delivery }) => delivery.eventId),
 ];
 
 /**
- * Before a read: what is noted as due from now on is beyond what the read can see.
+ * Prepares the lane for a read. Due times noted from now on are beyond what it sees.
  *
- * @param now  service time
- * @returns from when on to look
+ * @returns the service time from which to read
  */
 export function beginRead(lane: Lane, monotonicMs: number, now: Date, clockRate: number): Date {
   const from = readFrom(lane, monotonicMs);
   lane.reading = true;
-  // What was read is to last a moment, and never so long that it grows stale and is read twice.
-  const lastedMs = monotonicMs - lane.fullReadMs;
+  // Rows should last a while, but not become stale and be read twice.
+  const lastedMs = monotonicMs - lane.lastFullBatchMs;
   if (lastedMs < MAX_READ_AHEAD_MS / 4) lane.readSize = Math.min(READ_SIZE_MAX, lane.readSize * 2);
   else if (lastedMs > MAX_READ_AHEAD_MS / 2) lane.readSize = Math.max(lane.merchant.webhookCap, lane.readSize >> 1);
-  // More than the rate lets through would grow stale too.
-  lane.readSize = Math.max(1, Math.min(lane.readSize, tokensLeft(lane.merchant, lane.rate, monotonicMs)));
+  // Rows beyond the rate limit would become stale too.
+  lane.readSize = Math.max(1, Math.min(lane.readSize, tokensLeft(lane.merchant, lane.rateBucket, monotonicMs)));
   lane.withdrawn.clear();
   lane.nextDueMs = Number.POSITIVE_INFINITY;
-  // What the read finds lowers it, and so does what is noted meanwhile.
+  // Lowered by the rows of this read, and by due times noted meanwhile.
   lane.floorMs = now.getTime() - MAX_COMMIT_DELAY_MS * clockRate;
   for (const dueMs of lane.busy.values()) lane.floorMs = Math.min(lane.floorMs, dueMs);
-  for (const { delivery } of lane.ahead) lane.floorMs = Math.min(lane.floorMs, delivery.dueMs);
-  if (from.getTime() === 0) lane.wholeReadMs = monotonicMs;
+  for (const { delivery } of lane.prefetched) lane.floorMs = Math.min(lane.floorMs, delivery.dueMs);
+  if (from.getTime() === 0) lane.lastFullScanMs = monotonicMs;
   return from;
 }
 
-/** After a read. `readMs` is the monotonic clock before it. */
+/** @param readMs  monotonic time before the read */
 export function endRead(lane: Lane, rows: readonly DueDelivery[], readMs: number) {
   lane.reading = false;
   if (rows[0] !== undefined) lane.floorMs = Math.min(lane.floorMs, rows[0].dueMs);
-  for (const delivery of rows) if (!lane.withdrawn.has(delivery.eventId)) lane.ahead.push({ delivery, readMs });
-  // A full read says that there is more.
-  const full = rows.length >= lane.readSize;
-  lane.fullReadMs = full ? readMs : Number.NEGATIVE_INFINITY;
-  if (full) noteDue(lane, Number.NEGATIVE_INFINITY);
+  for (const delivery of rows) if (!lane.withdrawn.has(delivery.eventId)) lane.prefetched.push({ delivery, readMs });
+  // A full batch means that there are more rows.
+  const isFull = rows.length >= lane.readSize;
+  lane.lastFullBatchMs = isFull ? readMs : Number.NEGATIVE_INFINITY;
+  if (isFull) noteDue(lane, Number.NEGATIVE_INFINITY);
 }
 
-/** Forget rows that were withdrawn. */
 export function dropWithdrawn(lane: Lane, eventIds: readonly string[]) {
-  const gone = new Set(eventIds);
-  lane.ahead = lane.ahead.filter(({ delivery }) => !gone.has(delivery.eventId));
-  if (lane.reading) for (const id of gone) lane.withdrawn.add(id);
+  const withdrawnIds = new Set(eventIds);
+  lane.prefetched = lane.prefetched.filter(({ delivery }) => !withdrawnIds.has(delivery.eventId));
+  if (lane.reading) for (const id of withdrawnIds) lane.withdrawn.add(id);
 }

@@ -18,10 +18,10 @@ const log = pino({ level: "silent" });
 const DELETE = prepared("test_delete_merchant", "delete from merchants where id = $1");
 const FORGET_CLOCK = prepared("test_forget_clock", "delete from merchant_clocks where merchant_id = $1");
 
-test("merchants that were stored or changed since a mark are found, and those that rest are not read again", async () => {
+test("merchants stored or changed since a mark are found, and unchanged ones are not read again", async () => {
   const [first, second] = [await makeMerchant(db, {}), await makeMerchant(db, {})];
   let mark = await readChangeMark(db);
-  // Other tests' transactions, which began before, hold the mark back while they last.
+  // Transactions of other tests that started earlier hold the mark back.
   while ((await changedMerchants(db, mark)).merchants.length > 0) {
     await sleep(20);
     mark = await readChangeMark(db);
@@ -39,7 +39,7 @@ test("merchants that were stored or changed since a mark are found, and those th
   assert.ok(!changed.merchants.some(({ id }) => id === first.id));
 });
 
-test("a change that is committed after a mark was taken is found, however early its transaction began", async () => {
+test("a change committed after a mark is found, however early its transaction started", async () => {
   const merchant = await makeMerchant(db, {});
   const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const changing = db.transaction(async (tx) => {
@@ -54,7 +54,7 @@ test("a change that is committed after a mark was taken is found, however early 
   assert.ok((await changedMerchants(db, mark)).merchants.some(({ id }) => id === merchant.id));
 });
 
-test("a merchant gets a lane when it is stored, and loses it within a minute of being deleted", async () => {
+test("a merchant gets a lane when it is stored and loses it within a minute of its deletion", async () => {
   let nowMs = 0;
   const lanes = createLanes(db, log, SECRET_KEYS, () => nowMs);
   await lanes.refresh();

@@ -11,21 +11,19 @@ import { createTarget, type DeliveryTarget } from "./send-attempt.ts";
 export interface Lanes {
   get(merchantId: string): Lane | undefined;
   all(): Iterable<Lane>;
-  /** Reads the settings of merchants that changed, once a minute of all; new merchants get a lane, and deleted ones lose theirs. */
+  /** Reads changed settings. Adds lanes for new merchants and removes those of deleted ones. */
   refresh(): Promise<void>;
-  /** Whether attempts of this bucket are on the wire or not recorded yet. */
-  busy(bucket: number): boolean;
+  isBusy(bucket: number): boolean;
 }
 
 const FULL_REFRESH_MS = 60_000;
 
-/** A lane for every merchant, with the merchant's present settings. */
 export function createLanes(db: Database, log: Log, secretKeys: SecretKeys, monotonicMs: () => number): Lanes {
   const lanes = new Map<string, Lane>();
   let mark: string | null = null;
   let allReadAt = 0;
 
-  function aimAt(merchant: Merchant): DeliveryTarget | null {
+  function targetOf(merchant: Merchant): DeliveryTarget | null {
     try {
       return createTarget(merchant, secretKeys);
     } catch (error) {
@@ -34,15 +32,15 @@ export function createLanes(db: Database, log: Log, secretKeys: SecretKeys, mono
     }
   }
 
-  /** Reads those that changed. Once a minute it reads all: a mark is worth nothing on a server that was restored. */
+  /** Reads all settings once a minute, because a mark is meaningless after a restore of the database. */
   async function read(): Promise<{ merchants: Merchant[]; mark: string }> {
     if (mark !== null && monotonicMs() - allReadAt < FULL_REFRESH_MS) return changedMerchants(db, mark);
-    const now = await readChangeMark(db);
+    const newMark = await readChangeMark(db);
     const merchants = await listMerchants(db);
     allReadAt = monotonicMs();
     const ids = new Set(merchants.map(({ id }) => id));
     for (const [id, lane] of lanes) if (!ids.has(id) && lane.busy.size === 0) lanes.delete(id);
-    return { merchants, mark: now };
+    return { merchants, mark: newMark };
   }
 
   return {
@@ -50,25 +48,25 @@ export function createLanes(db: Database, log: Log, secretKeys: SecretKeys, mono
     all: () => lanes.values(),
     async refresh() {
       const changed: Merchant[] = [];
-      const found = await read();
-      for (const merchant of found.merchants) {
+      const { merchants, mark: newMark } = await read();
+      for (const merchant of merchants) {
         const lane = lanes.get(merchant.id);
         if (lane === undefined || hasTargetChanged(lane.merchant, merchant)) changed.push(merchant);
         else lane.merchant = merchant;
       }
-      const aims = changed.map((merchant) => ({ merchant, target: aimAt(merchant) }));
-      // Before anything is sent by them: the log refers to these.
-      const heads = aims.flatMap(({ target }) => (target === null ? [] : Object.values(target.heads)));
+      const targets = changed.map((merchant) => ({ merchant, target: targetOf(merchant) }));
+      // Log lines refer to them.
+      const heads = targets.flatMap(({ target }) => (target === null ? [] : Object.values(target.heads)));
       if (heads.length > 0) await insertRequestHeads(db, heads);
-      for (const { merchant, target } of aims) {
+      for (const { merchant, target } of targets) {
         const lane = lanes.get(merchant.id) ?? createLane(merchant);
         Object.assign(lane, { merchant, target, failing: { since: null, warned: false } });
         lanes.set(merchant.id, lane);
       }
-      // What failed on the way here is read again.
-      mark = found.mark;
+      // Set last, so that a failed refresh is repeated.
+      mark = newMark;
     },
-    busy(bucket) {
+    isBusy(bucket) {
       for (const lane of lanes.values()) if (lane.merchant.bucket === bucket && lane.busy.size > 0) return true;
       return false;
     },
@@ -78,7 +76,6 @@ export function createLanes(db: Database, log: Log, secretKeys: SecretKeys, mono
 const EMPTY_BUFFER = Buffer.alloc(0);
 const isSameBuffer = (a: Buffer | null, b: Buffer | null) => (a ?? EMPTY_BUFFER).equals(b ?? EMPTY_BUFFER);
 
-/** Whether the endpoint changed, so that its URL, credential and secrets must be read anew. */
 const hasTargetChanged = (before: Merchant, after: Merchant) =>
   before.webhookUrl !== after.webhookUrl ||
   before.webhookSubPaths !== after.webhookSubPaths ||

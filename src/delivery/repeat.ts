@@ -1,8 +1,8 @@
 /**
- * Does `work` again and again, never twice at once, `pauseMs` after its last end. A failure is told and changes nothing.
+ * Runs `work` repeatedly, with `pauseMs` between runs.
  *
- * It is no `startLoop`, which logs each failure, waits longer after each, and is waited for when it is stopped. Here the caller says what is
- * told of an outage, a lease is asked for again as soon as the database is back, and a stop waits for no round that hangs.
+ * Unlike `startLoop`, it does not wait longer after a failure, so that leases are renewed as soon as the database is back, and a
+ * stop does not wait for a hanging run.
  */
 export function repeatWork(
   pauseMs: number,

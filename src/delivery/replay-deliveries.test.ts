@@ -20,7 +20,7 @@ beforeEach(async () => {
   merchant = await makeMerchant(database.db);
 });
 
-/** Lets what is queued run through its schedule, answered with this status; returns how many attempts were made. */
+/** Runs queued deliveries through their schedule, with this status as reply. Returns the number of attempts. */
 async function exhaustAttempts(status: number, from = START, rounds = 8) {
   const { ports, wait } = createManualClock();
   wait(from.getTime() - START.getTime());
@@ -38,7 +38,7 @@ async function exhaustAttempts(status: number, from = START, rounds = 8) {
 const readStates = async () =>
   new Map((await listDeliveries(database.db, merchant.id, { limit: 100 })).map((row) => [row.eventId, row.state]));
 
-test("the list derives the state of each event, and each filter finds its own", async () => {
+test("the list derives the state of each event, and each filter finds its events", async () => {
   const [exhausted] = await makeEvents(database.db, merchant, 1, START, "complete_dunning");
   await exhaustAttempts(500);
   const [delivered] = await makeEvents(database.db, merchant, 1, START);
@@ -67,7 +67,7 @@ test("the list derives the state of each event, and each filter finds its own", 
   );
 });
 
-test("the list takes events created exactly at either end of a range", async () => {
+test("the list includes events created exactly at either end of a range", async () => {
   await makeEvents(database.db, merchant, 1, START);
   const listed = async (from: number, to: number) => {
     const at = (ms: number) => new Date(START.getTime() + ms);
@@ -78,14 +78,14 @@ test("the list takes events created exactly at either end of a range", async () 
   assert.deepEqual([await listed(-1, -1), await listed(1, 1)], [0, 0]);
 });
 
-test("a replay is a new numbered round of the whole schedule, as often as one likes", async () => {
+test("each replay is a new numbered round of the whole schedule", async () => {
   const [event] = await makeEvents(database.db, merchant, 1, START);
   await exhaustAttempts(500);
   for (const round of [2, 3]) {
     const later = new Date(START.getTime() + round * 86_400_000);
     assert.deepEqual(await findReplayable(database.db, merchant.id, {}, START), [{ eventId: event!.id, skip: null }]);
     assert.deepEqual(await replayEvents(database.db, merchant.id, [event!.id], later), [event!.id]);
-    assert.deepEqual(await replayEvents(database.db, merchant.id, [event!.id], later), [], "once at a time");
+    assert.deepEqual(await replayEvents(database.db, merchant.id, [event!.id], later), [], "only one round at a time");
     assert.equal((await readStates()).get(event!.id), "waiting");
     assert.equal(await exhaustAttempts(round === 3 ? 200 : 500, later), round === 3 ? 1 : 6);
   }
@@ -95,10 +95,14 @@ test("a replay is a new numbered round of the whole schedule, as often as one li
     [...[1, 2, 3, 4, 5, 6].map((number) => `1.${number}`), ...[1, 2, 3, 4, 5, 6].map((number) => `2.${number}`), "3.1"],
   );
   assert.equal((await readStates()).get(event!.id), "delivered");
-  assert.deepEqual(await replayEvents(database.db, merchant.id, [event!.id], START), [], "delivered is delivered");
+  assert.deepEqual(
+    await replayEvents(database.db, merchant.id, [event!.id], START),
+    [],
+    "a delivered event is not replayed",
+  );
 });
 
-test("what was paid, delivered, withdrawn or is still waiting is skipped, with the reason", async () => {
+test("a replay skips events that are paid, delivered, withdrawn or waiting, and gives the reason", async () => {
   const [paid, open] = await makeEvents(database.db, merchant, 2, START);
   await exhaustAttempts(500);
   await endCases(

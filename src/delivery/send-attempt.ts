@@ -13,23 +13,23 @@ import type { Send } from "./https/https-sender.ts";
 import { maskedHeaders } from "./https/request-head.ts";
 import { createSigner, type Sign } from "./https/signature.ts";
 
-/** The target of a merchant's events, ready to be used many times. */
+/** The parsed endpoint of a merchant. */
 export interface DeliveryTarget {
   origin: string;
   paths: Record<EventType, string>;
   authorization: string | null;
-  /** Null when the merchant has no secret: then nothing is signed, and it costs nothing. */
+  /** Null if the merchant has no signing secret. */
   sign: Sign | null;
-  /** Secrets that must not appear in the log. */
+  /** Texts to redact in the log. */
   secrets: string[];
-  /** The part of each request that the log shows. */
+  /** The part of each request that the log stores. */
   heads: Record<EventType, RequestHead>;
 }
 
 /**
- * Returns the target of the merchant's events, or null without an endpoint.
+ * Returns null if the merchant has no endpoint.
  *
- * @throws UnreadableSecret when none of the keys opens the stored credential or signing secret
+ * @throws UnreadableSecret if no key opens the stored credential or signing secret
  */
 export function createTarget(merchant: Merchant, secretKeys: SecretKeys): DeliveryTarget | null {
   if (merchant.webhookUrl === null || !URL.canParse(merchant.webhookUrl)) return null;
@@ -72,12 +72,12 @@ function createMerchantSigner(
   return createSigner({ current: unseal(secretKeys, webhookSecret), old });
 }
 
-/** Nothing was sent: this process ran out of something. */
+/** Nothing was sent because this process is out of a resource. */
 export interface UnsentAttempt {
   unsent: string;
 }
 
-/** Send one event once. The number of an attempt is that of the ended ones + 1, so one that was cut short, or not sent, is repeated. */
+/** Sends one event once. An attempt that was cut short is repeated under its number. */
 export async function sendAttempt(
   merchant: Merchant,
   target: DeliveryTarget,
@@ -102,13 +102,13 @@ export async function sendAttempt(
   } catch (error) {
     reply = { outcome: "failed", error: `not sent: ${error}` };
   }
-  if (reply.outcome === "failed" && reply.isOurs) return { unsent: reply.error };
-  // The wall clock may have been set back meanwhile.
+  if (reply.outcome === "failed" && reply.isLocalFailure) return { unsent: reply.error };
+  // The clock may have been set back during the attempt.
   const endedAt = new Date(Math.max(startedAt.getTime(), ports.now().getTime()));
   const number = delivery.attempts + 1;
   const success = reply.outcome === "response" && isSuccess(reply.status);
   const ends = success ? "delivered" : number >= delivery.attemptsMax ? "exhausted" : null;
-  const patienceMs =
+  const retryAfterMs =
     reply.outcome === "response" && reply.retryAfter !== null
       ? parseRetryAfterMs(reply.retryAfter, ports.realNow())
       : 0;
@@ -120,7 +120,7 @@ export async function sendAttempt(
     epoch,
     round: delivery.round,
     number,
-    dueAt: ends === null ? nextAttemptDueAt(number, endedAt, patienceMs) : null,
+    dueAt: ends === null ? nextAttemptDueAt(number, endedAt, retryAfterMs) : null,
     startedAt,
     endedAt,
     durationMs: Math.round(ports.monotonicMs() - startedMs),
@@ -145,7 +145,7 @@ export interface AttemptFigures {
   success: boolean;
   status: number | null;
   durationMs: number;
-  /** Service time between when the attempt was due and when it was begun. */
+  /** Service time from when the attempt was due to when it started. */
   latenessMs: number;
 }
 
@@ -156,7 +156,6 @@ export const attemptFiguresOf = ({ number, success, status, durationMs }: EndedA
   durationMs,
 });
 
-/** One line per failed attempt; a success is the usual, and it is in the delivery log anyway. */
 export function logAttempt(log: Log, ended: EndedAttempt) {
   const { merchantId, eventId, number, status, durationMs, error } = ended;
   const fields = { merchantId, eventId, number, status, durationMs };

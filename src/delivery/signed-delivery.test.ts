@@ -21,7 +21,7 @@ const fieldsOf = (request: OutgoingRequest) =>
     (request.signature ?? []).flatMap((text, index, all) => (index % 2 === 0 ? [[text, all[index + 1] ?? ""]] : [])),
   ) as Record<string, string>;
 
-test("every attempt is signed anew over the same bytes, with the event's id, by the secrets that hold at that moment", async () => {
+test("every attempt has a new signature over the same body and event id, by the secrets valid at that time", async () => {
   const { db } = database;
   const { ports, wait } = createManualClock();
   const merchant = await makeMerchant(db);
@@ -72,7 +72,7 @@ test("every attempt is signed anew over the same bytes, with the event's id, by 
   }
 });
 
-test("secrets are stored in boxes, an overlap of nothing ends the former one at once, and removing ends both", async () => {
+test("secrets are stored encrypted, a zero overlap ends the old one at once, and removal ends both", async () => {
   const { db } = database;
   const { ports } = createManualClock();
   const { id } = await makeMerchant(db);
@@ -80,7 +80,7 @@ test("secrets are stored in boxes, an overlap of nothing ends the former one at 
   await rotateWebhookSecret(db, id, secret, MINUTE, SECRET_KEYS, ports);
   const once = await findMerchant(db, id);
   assert.ok(!once?.webhookSecret?.includes(secret));
-  assert.equal(once?.webhookOldSecret, null, "there was none before");
+  assert.equal(once?.webhookOldSecret, null, "there was no old secret");
   await rotateWebhookSecret(db, id, formatSecret(randomBytes(32)), MINUTE, SECRET_KEYS, ports);
   const twice = await findMerchant(db, id);
   assert.deepEqual(twice?.webhookOldSecret, once?.webhookSecret);

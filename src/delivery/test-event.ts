@@ -8,17 +8,16 @@ import { type Diagnosis, diagnose } from "./https/diagnosis.ts";
 import { createSender, type SenderOptions } from "./https/https-sender.ts";
 import { createTarget } from "./send-attempt.ts";
 
-/** One attempt with a test event, and everything that was seen of it, secrets masked. */
-export interface TestedEvent extends Diagnosis, TraceResult {
+/** One traced attempt with a test event. Secrets are masked. */
+export interface TestEventResult extends Diagnosis, TraceResult {
   url: string;
   eventId: string;
   totalMs: number;
 }
 
-/** Sends a test event of a type to a merchant's endpoint. Nothing is stored of it. Null when there is no endpoint. */
-export type SendTestEvent = (merchant: Merchant, type: EventType) => Promise<TestedEvent | null>;
+/** Stores nothing. Returns null if the merchant has no endpoint. */
+export type SendTestEvent = (merchant: Merchant, type: EventType) => Promise<TestEventResult | null>;
 
-/** @param network  how attempts reach endpoints */
 export function createTestEventSender(
   network: Omit<SenderOptions, "monotonicMs">,
   secretKeys: SecretKeys,
@@ -38,9 +37,9 @@ export function createTestEventSender(
       const { origin, paths, authorization, secrets } = target;
       const reply = await sender.send({ origin, path: paths[type], authorization, body, signature, trace });
       const totalMs = Math.round(monotonicMs() - startedMs);
-      const seen = trace.seen();
-      const masked = (shown: string) => redactSecrets(shown, secrets);
-      // A credential of three signs is no secret that is looked for in texts.
+      const seen = trace.result();
+      const mask = (text: string) => redactSecrets(text, secrets);
+      // `redactSecrets` skips very short credentials.
       const sent =
         authorization === null ? seen.sent : seen.sent.replace(authorization, maskAuthorization(authorization));
       const diagnosis = diagnose(reply, seen, totalMs, ports.realNow());
@@ -48,13 +47,13 @@ export function createTestEventSender(
         url: origin + paths[type],
         eventId,
         ...diagnosis,
-        problem: diagnosis.problem === null ? null : masked(diagnosis.problem),
+        problem: diagnosis.problem === null ? null : mask(diagnosis.problem),
         totalMs,
         ...seen,
-        // Sent and received alike: an endpoint may give back what it was given.
-        sent: masked(sent),
-        head: masked(seen.head),
-        body: masked(seen.body),
+        // An endpoint may echo the request.
+        sent: mask(sent),
+        head: mask(seen.head),
+        body: mask(seen.body),
       };
     } finally {
       sender.close();
@@ -70,8 +69,8 @@ const TIMING_STEPS = [
   ["total", "totalMs"],
 ] as const;
 
-/** How long each step took by itself, those that were not reached left out. */
-export function timingsText(tested: TestedEvent): string {
+/** The duration of each step that was reached. */
+export function timingsText(tested: TestEventResult): string {
   let beforeMs = 0;
   const parts = TIMING_STEPS.flatMap(([name, field]) => {
     const atMs = tested[field];
@@ -83,9 +82,9 @@ export function timingsText(tested: TestedEvent): string {
   return parts.join(", ");
 }
 
-/** The text without anything that could move a terminal's cursor or turn the reading order around. */
-export const withoutControlCharacters = (shown: string) =>
-  shown
+/** Replaces characters that could move a terminal's cursor or reverse the reading order. */
+export const withoutControlCharacters = (text: string) =>
+  text
     .split(/\r?\n/)
     .map((line) => line.replace(/[\p{Cc}\p{Cf}]/gu, "·"))
     .join("\n");

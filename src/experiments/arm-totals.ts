@@ -3,23 +3,20 @@ import type { Tx } from "../postgres/database.ts";
 import { countImmatureByArm } from "../tables/experiment-invoices.ts";
 import { type CellTally, talliesOf } from "../tables/experiment-results.ts";
 
-/** What is known of an arm in a phase, in invoices. */
 export interface ArmTotals {
   phase: Phase;
   arm: Arm;
-  /** Of whom an invoice is counted. */
+  /** Customers with at least one counted invoice. */
   customers: number;
   counted: number;
   recovered: number;
   young: number;
 }
 
-/** Of a calibration only where there was one. */
 export const isArmShown = ({ phase, counted, young }: ArmTotals) => phase === "comparison" || counted + young > 0;
 
-/** By phase and arm of an experiment: what is counted, and what is too young. */
 export async function loadArmTotals(tx: Tx, merchantId: string, experimentId: string): Promise<ArmTotals[]> {
-  const [tallies, young] = await Promise.all([
+  const [tallies, immature] = await Promise.all([
     talliesOf(tx, merchantId, experimentId),
     countImmatureByArm(tx, merchantId, experimentId),
   ]);
@@ -28,14 +25,14 @@ export async function loadArmTotals(tx: Tx, merchantId: string, experimentId: st
       const cells = tallies.filter(
         (cell) => cell.phase === phase && cell.arm === arm && cell.measure === COUNT_MEASURE,
       );
-      const sum = (of: (cell: CellTally) => number) => cells.reduce((total, cell) => total + of(cell), 0);
+      const sum = (read: (cell: CellTally) => number) => cells.reduce((total, cell) => total + read(cell), 0);
       return {
         phase,
         arm,
         customers: sum(({ customers }) => customers),
         counted: sum(({ due }) => due),
         recovered: sum(({ got }) => got),
-        young: young.find((each) => each.phase === phase && each.arm === arm)?.n ?? 0,
+        young: immature.find((each) => each.phase === phase && each.arm === arm)?.n ?? 0,
       };
     }),
   );

@@ -31,64 +31,59 @@ interface MatureInvoiceCounting {
   log: Log;
 }
 
-/**
- * Count the invoices that are old enough, and look at the results of each experiment once a day.
- *
- * @returns how many invoices were counted, and when the next experiment is due (null: none)
- */
+/** Counts mature invoices, and analyzes each experiment once a day. `nextAnalysisAt` is null if no experiment is due. */
 export async function countMatureInvoices({
   db,
   ports,
   log,
-}: MatureInvoiceCounting): Promise<{ counted: number; nextLookAt: Date | null }> {
+}: MatureInvoiceCounting): Promise<{ counted: number; nextAnalysisAt: Date | null }> {
   let counted = 0;
-  for (const { merchantId, id, lookAt: dueAt } of await dueExperiments(db)) {
-    if (dueAt > ports.now()) return { counted, nextLookAt: dueAt };
+  for (const { merchantId, id, nextAnalysisAt: dueAt } of await dueExperiments(db)) {
+    if (dueAt > ports.now()) return { counted, nextAnalysisAt: dueAt };
     try {
-      for (let taken = INVOICES_PER_BATCH; taken === INVOICES_PER_BATCH; counted += taken) {
-        const done = await db.transaction((tx) => countBatch(tx, merchantId, id, ports.now()));
-        taken = done.taken;
-        if (done.look)
-          log.info({ merchantId, experimentId: id, outcome: done.look.verdict.outcome }, "experiment.looked_at");
+      for (let batchSize = INVOICES_PER_BATCH; batchSize === INVOICES_PER_BATCH; counted += batchSize) {
+        const batch = await db.transaction((tx) => countBatch(tx, merchantId, id, ports.now()));
+        batchSize = batch.size;
+        if (batch.analysis)
+          log.info({ merchantId, experimentId: id, outcome: batch.analysis.verdict.outcome }, "experiment.looked_at");
       }
     } catch (error) {
-      // The others are none the worse for it.
+      // One failing experiment must not stop the others.
       log.error({ ...errorFields(error), merchantId, experimentId: id }, "count.failed");
     }
   }
-  const [first] = await dueExperiments(db);
-  return { counted, nextLookAt: first?.lookAt ?? null };
+  const [next] = await dueExperiments(db);
+  return { counted, nextAnalysisAt: next?.nextAnalysisAt ?? null };
 }
 
-/** A batch of invoices; the look follows when there are no more. */
 async function countBatch(
   tx: Tx,
   merchantId: string,
   id: string,
   now: Date,
-): Promise<{ taken: number; look: InterimAnalysis | null }> {
+): Promise<{ size: number; analysis: InterimAnalysis | null }> {
   const experiment = await lockDueExperiment(tx, merchantId, id, now);
-  if (!experiment) return { taken: 0, look: null };
-  const ripe = await matureInvoices(tx, merchantId, id, now, INVOICES_PER_BATCH);
-  if (ripe.length > 0) {
-    const customers = [...new Set(ripe.map(({ customerId }) => customerId))];
-    const more = tallyInvoices(ripe, await customerSums(tx, merchantId, id, customers));
-    await markCounted(tx, merchantId, id, ripe);
-    await addTallies(tx, merchantId, id, more);
+  if (!experiment) return { size: 0, analysis: null };
+  const mature = await matureInvoices(tx, merchantId, id, now, INVOICES_PER_BATCH);
+  if (mature.length > 0) {
+    const customers = [...new Set(mature.map(({ customerId }) => customerId))];
+    const tallies = tallyInvoices(mature, await customerSums(tx, merchantId, id, customers));
+    await markCounted(tx, merchantId, id, mature);
+    await addTallies(tx, merchantId, id, tallies);
   }
-  if (ripe.length === INVOICES_PER_BATCH) return { taken: ripe.length, look: null };
+  if (mature.length === INVOICES_PER_BATCH) return { size: mature.length, analysis: null };
   const { waiting, compared } = await countImmatureInvoices(tx, merchantId, id);
-  const look = await computeLook(tx, merchantId, experiment, compared, now);
-  const { at, ...kept } = look;
-  await insertInterimAnalysis(tx, merchantId, id, at, kept);
-  // A batch that was on its way in when the experiment was stopped has long arrived a day later.
+  const analysis = await analyzeNow(tx, merchantId, experiment, compared, now);
+  const { at, ...content } = analysis;
+  await insertInterimAnalysis(tx, merchantId, id, at, content);
+  // Requests in flight when the experiment stopped have committed a day later.
   const isOver = experiment.stoppedAt !== null && +now - +experiment.stoppedAt > DAY_MS && waiting === 0;
   await rescheduleExperiment(tx, merchantId, id, isOver ? null : new Date(now.getTime() + DAY_MS));
-  return { taken: ripe.length, look };
+  return { size: mature.length, analysis };
 }
 
-/** What the results say at this moment. `waiting`: invoices of the comparison that are too young to count. */
-async function computeLook(
+/** @param waiting  immature invoices of the comparison */
+async function analyzeNow(
   tx: Tx,
   merchantId: string,
   experiment: Experiment,
@@ -96,14 +91,14 @@ async function computeLook(
   now: Date,
 ): Promise<InterimAnalysis> {
   const tallies = await talliesOf(tx, merchantId, experiment.id);
-  const [former = null] = await listInterimAnalyses<InterimAnalysis>(tx, merchantId, experiment.id, 1);
+  const [previous = null] = await listInterimAnalyses<InterimAnalysis>(tx, merchantId, experiment.id, 1);
   const byCell = new Map(tallies.map((tally) => [cellKey(tally), tally]));
   return analyzeExperiment(
     experiment,
     (phase, arm, half, measure) => byCell.get(cellKey({ phase, arm, half, measure })),
     tallies.map(({ measure }) => measure),
     waiting,
-    former,
+    previous,
     now,
   );
 }
@@ -111,18 +106,18 @@ async function computeLook(
 type CellId = Pick<CellTally, "phase" | "arm" | "half" | "measure">;
 const cellKey = ({ phase, arm, half, measure }: CellId) => `${phase} ${arm} ${half} ${measure}`;
 
-/** What these invoices add to the cells, by what is counted of their customers already. */
-export function tallyInvoices(ripe: readonly MatureInvoice[], counted: readonly CustomerSums[]): CellTally[] {
-  // Of each customer, phase and measure: failed and recovered by now.
+/** Returns the changes to the cells. The sums of squares depend on what is already counted for each customer. */
+export function tallyInvoices(mature: readonly MatureInvoice[], counted: readonly CustomerSums[]): CellTally[] {
+  // Failed and recovered so far, by phase, measure and customer.
   const sums = new Map<string, { due: number; got: number }>();
   const sumsOf = (customerId: string, phase: string, measure: Measure) => {
     const key = `${phase} ${measure} ${customerId}`;
-    let found = sums.get(key);
-    if (!found) {
-      found = { due: 0, got: 0 };
-      sums.set(key, found);
+    let totals = sums.get(key);
+    if (!totals) {
+      totals = { due: 0, got: 0 };
+      sums.set(key, totals);
     }
-    return found;
+    return totals;
   };
   for (const { customerId, phase, currency, invoices, recovered, amount, recoveredAmount } of counted) {
     const count = sumsOf(customerId, phase, COUNT_MEASURE);
@@ -131,7 +126,7 @@ export function tallyInvoices(ripe: readonly MatureInvoice[], counted: readonly 
     Object.assign(sumsOf(customerId, phase, currency), { due: amount, got: recoveredAmount });
   }
   const cells = new Map<string, CellTally>();
-  for (const { customerId, phase, arm, half, amount, currency, recovered } of ripe)
+  for (const { customerId, phase, arm, half, amount, currency, recovered } of mature)
     for (const [measure, value] of [
       [COUNT_MEASURE, 1],
       [currency, amount],

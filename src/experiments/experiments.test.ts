@@ -13,11 +13,12 @@ before(async () => {
 after(() => stage.drop());
 beforeEach(() => stage.enter());
 
-/** The first `count` customers that an experiment puts into an arm. */
+/** The first `count` customers that the experiment assigns to an arm. */
 function customersIn(experiment: Experiment, arm: Arm, count: number): string[] {
-  const found: string[] = [];
-  for (let n = 0; found.length < count; n++) if (assignArm(experiment, `cus_${n}`).arm === arm) found.push(`cus_${n}`);
-  return found;
+  const customerIds: string[] = [];
+  for (let n = 0; customerIds.length < count; n++)
+    if (assignArm(experiment, `cus_${n}`).arm === arm) customerIds.push(`cus_${n}`);
+  return customerIds;
 }
 
 async function start(plan: Parameters<typeof stage.start>[0] = {}): Promise<Experiment> {
@@ -26,7 +27,7 @@ async function start(plan: Parameters<typeof stage.start>[0] = {}): Promise<Expe
   return experiment;
 }
 
-test("in the merchant's arm nothing is sent or planned, and the case is watched until its window is over", async () => {
+test("a case in the merchant's arm sends and plans nothing, and stays open until its window is over", async () => {
   const [customerId] = customersIn(await start(), "merchant", 1);
   await stage.invoice({ customerId: customerId! });
   await stage.transaction({ customerId: customerId! });
@@ -40,7 +41,7 @@ test("in the merchant's arm nothing is sent or planned, and the case is watched 
   assert.deepEqual(await stage.actions(), []);
 });
 
-test("not even the end of a subscription is told in the merchant's arm", async () => {
+test("a case in the merchant's arm sends no event when its subscription ends", async () => {
   const [customerId] = customersIn(await start(), "merchant", 1);
   await stage.invoice({ customerId: customerId!, subscriptionId: "sub_1" });
   await stage.subscription("CANCELED");
@@ -49,7 +50,7 @@ test("not even the end of a subscription is told in the merchant's arm", async (
   assert.deepEqual(await stage.events(), []);
 });
 
-test("in Dunlin's arm collection is paused first, and a retry is planned", async () => {
+test("a case in Dunlin's arm first pauses collection and plans a retry", async () => {
   const [customerId] = customersIn(await start(), "dunlin", 1);
   await stage.invoice({ customerId: customerId! });
   await stage.decide();
@@ -60,7 +61,7 @@ test("in Dunlin's arm collection is paused first, and a retry is planned", async
   assert.equal((await stage.actions()).length, 1);
 });
 
-test("all invoices of a customer are in one arm, and stay there when the experiment is stopped", async () => {
+test("all invoices of a customer share one arm and keep it when the experiment stops", async () => {
   const experiment = await start();
   const [customerId] = customersIn(experiment, "merchant", 1);
   for (const id of ["inv_1", "inv_2"]) await stage.invoice({ id, customerId: customerId! });
@@ -71,13 +72,13 @@ test("all invoices of a customer are in one arm, and stay there when the experim
   assert.deepEqual(await stage.arms(), ["merchant", "merchant", "dunlin"]);
 });
 
-test("a customer keeps the arm that is stored, whatever would be drawn by now", async () => {
+test("a customer keeps the stored arm when the experiment would now assign another one", async () => {
   const merchant = await stage.enter();
   const experiment = await start();
   const [customerId] = customersIn(experiment, "merchant", 1) as [string];
   await stage.invoice({ customerId });
   const cases = [customerId, "new"].map((customerId) => ({ id: customerId, customerId, unpaidAt: START }) as NewCase);
-  // By this one everybody is Dunlin's.
+  // A share of 1 assigns every customer to Dunlin.
   const { assigned } = await assignArms(stage.db, merchant, { ...experiment, share: 1 }, cases);
   assert.deepEqual(
     assigned.map(({ arm }) => arm),
@@ -85,7 +86,7 @@ test("a customer keeps the arm that is stored, whatever would be drawn by now", 
   );
 });
 
-test("during the calibration everybody is left to the merchant's own system", async () => {
+test("both arms belong to the merchant's own system during the calibration", async () => {
   const experiment = await start({ calibrationDays: 14 });
   const [customerId] = customersIn(experiment, "dunlin", 1);
   await stage.invoice({ id: "inv_1", customerId: customerId! });
@@ -101,7 +102,7 @@ test("during the calibration everybody is left to the merchant's own system", as
   ]);
 });
 
-test("a case that was open before the experiment has no part in it", async () => {
+test("a case that was open before the experiment does not take part", async () => {
   await stage.invoice();
   const experiment = await start();
   await stage.invoice({ updatedAt: new Date(+START + HOUR) });
@@ -110,7 +111,7 @@ test("a case that was open before the experiment has no part in it", async () =>
   assert.deepEqual(await stage.tallies(experiment.id), []);
 });
 
-test("an invoice that failed before the experiment, and is pushed later, has no part in it; its phase is that of its failure", async () => {
+test("the time of the failure, not of the push, decides whether an invoice takes part and in which phase", async () => {
   stage.wait(9 * DAY);
   const experiment = await start({ calibrationDays: 14 });
   const [customerId] = customersIn(experiment, "dunlin", 1) as [string];
@@ -130,7 +131,7 @@ test("an invoice that failed before the experiment, and is pushed later, has no 
   ]);
 });
 
-test("a case that is opened by a moment before the experiment began has no part in it, although that is stored by then", async () => {
+test("a case opened at a time before the experiment does not take part when the experiment is already stored", async () => {
   stage.at(+START + DAY);
   const [customerId] = customersIn(await start(), "merchant", 1);
   stage.at(+START + DAY - 1);
@@ -138,27 +139,27 @@ test("a case that is opened by a moment before the experiment began has no part 
   assert.deepEqual(await stage.arms(), ["dunlin"]);
 });
 
-test("every invoice counts once, when it is old enough and not before, whatever became of it", async () => {
+test("every invoice counts exactly once when it is mature, paid or not", async () => {
   const experiment = await start({ maturityDays: 30 });
-  const [one, two] = customersIn(experiment, "dunlin", 2);
-  await stage.invoice({ id: "paid", customerId: one!, amount: 1000 });
-  await stage.invoice({ id: "paid late", customerId: one!, amount: 300 });
-  await stage.invoice({ id: "given up, then paid", customerId: one!, amount: 70, subscriptionId: "sub_1" });
-  await stage.invoice({ id: "never", customerId: two!, amount: 20_000 });
-  await stage.invoice({ id: "voided", customerId: two!, amount: 500 });
+  const [first, second] = customersIn(experiment, "dunlin", 2);
+  await stage.invoice({ id: "paid", customerId: first!, amount: 1000 });
+  await stage.invoice({ id: "paid late", customerId: first!, amount: 300 });
+  await stage.invoice({ id: "given up, then paid", customerId: first!, amount: 70, subscriptionId: "sub_1" });
+  await stage.invoice({ id: "never", customerId: second!, amount: 20_000 });
+  await stage.invoice({ id: "voided", customerId: second!, amount: 500 });
   await stage.subscription("CANCELED");
   await stage.decide();
   stage.wait(DAY);
-  await stage.invoice({ id: "paid", customerId: one!, amount: 1000, state: "PAID" });
-  await stage.invoice({ id: "voided", customerId: two!, amount: 500, state: "VOIDED" });
-  await stage.invoice({ id: "given up, then paid", customerId: one!, amount: 70, state: "PAID" });
+  await stage.invoice({ id: "paid", customerId: first!, amount: 1000, state: "PAID" });
+  await stage.invoice({ id: "voided", customerId: second!, amount: 500, state: "VOIDED" });
+  await stage.invoice({ id: "given up, then paid", customerId: first!, amount: 70, state: "PAID" });
   stage.at(+START + 29 * DAY);
   assert.equal((await stage.count(experiment.id))!.invoices.waiting, 5);
   stage.at(+START + 30 * DAY);
-  const look = await stage.count(experiment.id);
-  assert.deepEqual(look!.invoices, { counted: 5, waiting: 0 });
+  const analysis = await stage.count(experiment.id);
+  assert.deepEqual(analysis!.invoices, { counted: 5, waiting: 0 });
   stage.at(+START + 31 * DAY);
-  await stage.invoice({ id: "paid late", customerId: one!, amount: 300, state: "PAID" });
+  await stage.invoice({ id: "paid late", customerId: first!, amount: 300, state: "PAID" });
   await stage.count(experiment.id);
   const tallies = await stage.tallies(experiment.id);
   const sums = (measure: string) => {
@@ -169,7 +170,7 @@ test("every invoice counts once, when it is old enough and not before, whatever 
   assert.deepEqual(sums("EUR"), [2, 21_870, 1070]);
 });
 
-test("an invoice whose recovery a person stopped counts with its arm, as one that was not recovered", async () => {
+test("an invoice whose recovery a person stopped counts in its arm as not recovered", async () => {
   const experiment = await start({ maturityDays: 30 });
   const [customerId] = customersIn(experiment, "dunlin", 1);
   for (const id of ["inv_1", "inv_2"]) await stage.invoice({ id, customerId: customerId! });
@@ -182,7 +183,7 @@ test("an invoice whose recovery a person stopped counts with its arm, as one tha
   assert.deepEqual([counted!.arm, counted!.due, counted!.got], ["dunlin", 2, 1]);
 });
 
-test("counting in two goes is the same as counting at once", async () => {
+test("counting in two rounds gives the same tallies as counting once", async () => {
   const experiment = await start({ maturityDays: 30 });
   const [customerId] = customersIn(experiment, "dunlin", 1);
   await stage.invoice({ id: "inv_1", customerId: customerId!, amount: 300 });
@@ -205,16 +206,16 @@ test("counting in two goes is the same as counting at once", async () => {
   assert.deepEqual([dueDue, dueGot, gotGot], [800 * 800, 800 * 500, 500 * 500]);
 });
 
-test("an attempt that paid is enough, and an invoice that came back unpaid is not recovered", async () => {
+test("a paid attempt counts as recovered, and an invoice that became unpaid again does not", async () => {
   const experiment = await start({ maturityDays: 30 });
-  const [one, two] = customersIn(experiment, "dunlin", 2);
-  await stage.invoice({ id: "by attempt", customerId: one! });
-  await stage.invoice({ id: "came back", customerId: two! });
+  const [first, second] = customersIn(experiment, "dunlin", 2);
+  await stage.invoice({ id: "by attempt", customerId: first! });
+  await stage.invoice({ id: "came back", customerId: second! });
   stage.wait(DAY);
-  await stage.transaction({ id: "t1", invoiceId: "by attempt", customerId: one!, state: "PAID" });
-  await stage.invoice({ id: "came back", customerId: two!, state: "PAID" });
+  await stage.transaction({ id: "t1", invoiceId: "by attempt", customerId: first!, state: "PAID" });
+  await stage.invoice({ id: "came back", customerId: second!, state: "PAID" });
   stage.wait(DAY);
-  await stage.invoice({ id: "came back", customerId: two! });
+  await stage.invoice({ id: "came back", customerId: second! });
   stage.wait(40 * DAY);
   await stage.count(experiment.id);
   const counts = (await stage.tallies(experiment.id)).filter(({ measure }) => measure === "count");
@@ -228,7 +229,7 @@ test("an attempt that paid is enough, and an invoice that came back unpaid is no
   );
 });
 
-test("one experiment at a time; a stopped one is looked at until its last invoice is counted", async () => {
+test("a merchant runs one experiment at a time, and a stopped one is analyzed until its last invoice is counted", async () => {
   const experiment = await start();
   assert.equal(await stage.start(), null);
   await stage.invoice();

@@ -8,31 +8,28 @@ import { writeAuditEntry } from "../tables/audit-log.ts";
 import { insertExperiment, stopExperiment } from "../tables/experiments.ts";
 import { lockMerchant } from "../tables/merchants.ts";
 
-/** After the window: payments that were made in its last days have arrived by then. */
+/** Leaves time for payments from the last days of the window to be reported. */
 export const REPORTING_GRACE_DAYS = 7;
 const MAX_MATURITY_DAYS = 365;
 
-/** What may be chosen of an experiment; the rest follows. */
 export interface ExperimentPlan {
   name: string;
   /** 0.5: half of the customers. */
   share?: number | undefined;
   calibrationDays?: number | undefined;
   maturityDays?: number | undefined;
-  /** `count`, or the code of a currency. */
+  /** `count` or a currency code. */
   primary?: string | undefined;
   margin?: number | undefined;
 }
 
-/** Why no experiment can start. */
 const shadowModeMessage = ({ name }: Merchant) =>
-  `${name} is in shadow mode, in which Dunlin asks for nothing, so there is nothing to compare.`;
+  `${name} is in shadow mode: Dunlin sends nothing to its endpoint, so an experiment has nothing to compare. Turn shadow mode off first.`;
 
 /**
- * Start an experiment: invoices that fail from now on belong to it. Who did is in the audit log.
+ * Starts an experiment, logs it in the audit log, and assigns it the invoices that fail from now on.
  *
- * @param tx  a transaction
- * @returns null when the merchant has one that runs: two would disturb each other; a sentence that says why, when it is in shadow mode
+ * @returns null if another experiment runs; a message if the merchant is in shadow mode
  */
 export async function startExperiment(
   tx: Tx,
@@ -41,7 +38,7 @@ export async function startExperiment(
   actor: Actor,
   ports: Ports,
 ): Promise<Experiment | string | null> {
-  // Held, so that shadow mode cannot begin meanwhile.
+  // The lock keeps shadow mode from starting at the same time.
   const merchant = (await lockMerchant(tx, merchantId))!;
   if (merchant.shadow) return shadowModeMessage(merchant);
   const startedAt = ports.now();
@@ -76,16 +73,10 @@ export async function startExperiment(
   return experiment;
 }
 
-/** 0.025 is 2.5, whatever the product of the two is in binary. */
+/** Rounds away binary fractions: 0.025 is 2.5. */
 const toPercent = (share: number) => Number((share * 100).toFixed(4));
 
-/**
- * Stop the experiment that runs: it takes no new invoices. Who did is in the audit log.
- *
- * @param tx  a transaction
- * @param details  what else the log says
- * @returns null when none runs
- */
+/** Stops the running experiment, which gets no more invoices, and logs it in the audit log. Returns null if none runs. */
 export async function stopRunningExperiment(
   tx: Tx,
   merchantId: string,

@@ -131,9 +131,9 @@ export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "mo
   function exchange(changeOf: (tokens: PrefetchedTokens) => number): Promise<void> {
     const requests: TokenRequest[] = [];
     for (const tokens of tokensByKey.values()) {
-      const asked = changeOf(tokens);
-      if (asked < 0) tokens.available += asked;
-      if (asked !== 0) requests.push({ ...tokens.limit, asked });
+      const requested = changeOf(tokens);
+      if (requested < 0) tokens.available += requested;
+      if (requested !== 0) requests.push({ ...tokens.limit, requested });
     }
     if (requests.length === 0) return Promise.resolve();
     ongoing = runExchange(requests.sort(compareRequests)).finally(() => {
@@ -145,16 +145,16 @@ export function createRateLimit(db: Database, ports: Pick<Ports, "realNow" | "mo
   async function runExchange(requests: readonly TokenRequest[]) {
     const grants = new Map((await takeTokens(db, requests, ports.realNow())).map((each) => [each.keyId, each]));
     const now = ports.monotonicMs();
-    for (const { keyId, asked } of requests) {
+    for (const { keyId, requested } of requests) {
       const tokens = tokensByKey.get(keyId);
       const grant = grants.get(keyId);
       if (!tokens || !grant) continue;
-      tokens.bucketTokens = grant.leftOver;
+      tokens.bucketTokens = grant.remaining;
       tokens.bucketReadAt = now;
-      if (asked <= 0) continue;
+      if (requested <= 0) continue;
       tokens.available += grant.granted;
-      const nextMs = ((1 - grant.leftOver) * 1000) / tokens.limit.perSecond;
-      if (grant.granted < asked) tokens.emptyUntil = now + Math.max(EMPTY_BUCKET_RETRY_MS, nextMs);
+      const nextMs = ((1 - grant.remaining) * 1000) / tokens.limit.perSecond;
+      if (grant.granted < requested) tokens.emptyUntil = now + Math.max(EMPTY_BUCKET_RETRY_MS, nextMs);
     }
   }
 

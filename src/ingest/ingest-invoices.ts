@@ -153,7 +153,7 @@ async function storeVersions(
   if (mayBeNew && (await insertAllNew(tx, merchantId, invoices, queueEntryIds)))
     return { unchanged: NOTHING_UNCHANGED, unpaidAgain: [], endedCases: [], newUnpaid: null };
   const changed = await upsertInvoices(tx, merchantId, invoices, now, queueEntryIds.affectedCases);
-  const { known: unchangedIds, unpaid: newUnpaid, unpaidAgain, settled } = changed;
+  const { unchanged: unchangedIds, unpaid: newUnpaid, unpaidAgain, settled } = changed;
   const endedCases =
     settled.length === 0 ? [] : await endCasesLeavingRecovery(tx, merchantId, now, queueEntryIds.endedCases, settled);
   if (unchangedIds === null) return { unchanged: NOTHING_UNCHANGED, unpaidAgain, endedCases, newUnpaid };

@@ -157,7 +157,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
         merchantId: merchant.id,
         cursor: { notedAt: last.notedAt, lessonId: last.id },
         lessons: rows.length,
-        own,
+        merchantParameters: own,
       },
       ports.now(),
     );
@@ -245,7 +245,7 @@ function learnFromRetry(
   learned: LearnedModel,
   start: LearnedModel,
   view: LoadedCase,
-  { id, transactionId, said }: TrainingExampleRow,
+  { id, transactionId, predictedChance }: TrainingExampleRow,
   now: Date,
 ) {
   const retry = transactionId === null ? findRequestedRetry(view, id) : findObservedRetry(view, transactionId, now);
@@ -259,7 +259,12 @@ function learnFromRetry(
     (a) => a.type === "RETRY" && a.executedAt !== null && !unsent.has(a.transactionId ?? ""),
   );
   const isFirst = !hadRetry && observedRetries(before).length === 0;
-  learnOutcome(learned, start, buildHistory(before, known, before.actions), { at, reason, isFirst, said });
+  learnOutcome(learned, start, buildHistory(before, known, before.actions), {
+    at,
+    reason,
+    isFirst,
+    said: predictedChance,
+  });
 }
 
 /** One that Dunlin asked for, by its action. */

@@ -53,7 +53,7 @@ async function storeModel(version: number, first: number, own = 0, lessons = 1) 
       merchantId: merchant.id,
       cursor: { notedAt: START, lessonId: merchant.id },
       lessons,
-      own: toBytes(new Float64Array(MERCHANT_PARAMETER_COUNT).fill(own)),
+      merchantParameters: toBytes(new Float64Array(MERCHANT_PARAMETER_COUNT).fill(own)),
     },
     START,
   );

@@ -71,8 +71,8 @@ export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): 
     for (const id of held.keys()) if (held.size > MAX_CACHED_MODELS) held.delete(id);
     if (!trained.has(modelId) && (await countTrainingExamples(db, modelId)) >= EXPLORATION_MIN_OUTCOMES)
       trained.add(modelId);
-    const own = parseMerchantParameters(where.own);
-    return { modelId, own: where.own !== null || isSharedModel(where) ? own : null };
+    const own = parseMerchantParameters(where.merchantParameters);
+    return { modelId, own: where.merchantParameters !== null || isSharedModel(where) ? own : null };
   }
 
   /** The model of that place, or null when it has gone from memory. */

@@ -1,7 +1,7 @@
 import { prepared, type Tx } from "./database.ts";
 
-// relpages is what it was at the last ANALYZE or VACUUM; a table that is new has 0, and is read once it has four pages: a hundred cases. What is read
-// while its first rows are not committed yet is taken to be empty, so it counts as new again.
+// `relpages` dates from the last ANALYZE or VACUUM. A new table has 0 and counts as grown from four pages on, about a hundred
+// cases. Uncommitted rows are analyzed as an empty table, which then counts as new again.
 const GROWN_TABLES = prepared(
   "grown_tables",
   `select quote_ident(relname) as name from pg_class
@@ -11,18 +11,16 @@ const GROWN_TABLES = prepared(
 );
 
 /**
- * Tables that grew eightfold since their statistics were read. PostgreSQL looks at its tables once a minute, and until then works by plans
- * that were made when they were empty: of the first import of a merchant each batch reads all batches before it.
+ * Returns tables that grew eightfold since their last ANALYZE, as SQL names. Autovacuum checks only once a minute. Until then,
+ * plans made for empty tables would make each batch of a first import read all batches before it.
  *
  * @param owner  owns the tables
- * @param but  names of tables that are not asked about
- * @returns their names, as SQL
  */
-export async function findGrownTables(owner: Tx, but: readonly string[]): Promise<string[]> {
-  return (await owner.run<{ name: string }>(GROWN_TABLES, [but])).rows.map(({ name }) => name);
+export async function findGrownTables(owner: Tx, exceptTables: readonly string[]): Promise<string[]> {
+  return (await owner.run<{ name: string }>(GROWN_TABLES, [exceptTables])).rows.map(({ name }) => name);
 }
 
-/** Read statistics of one of `findGrownTables` anew, unless somebody else is at it. Any number of processes may, any number of times. */
+/** Analyzes one of `findGrownTables`, unless another process does. */
 export async function analyzeTable(owner: Tx, table: string) {
   await owner.run(prepared("", `analyze (skip_locked) ${table}`));
 }

@@ -27,7 +27,7 @@ const SAMPLES: Record<string, unknown[]> = {
 };
 
 for (const [type, values] of Object.entries(SAMPLES)) {
-  test(`an array of ${type} arrives as it was`, async () => {
+  test(`an array of ${type} is stored unchanged`, async () => {
     const rows = values.map((value) => ({ value }));
     const statement = prepared(
       `test_array_${type}`,
@@ -43,7 +43,7 @@ for (const [type, values] of Object.entries(SAMPLES)) {
   });
 }
 
-test("columns of short ASCII, and those that are not quite, arrive as they were", async () => {
+test("text columns are stored unchanged, whether or not they are short ASCII", async () => {
   const statement = prepared(
     "test_array_short",
     "select v from unnest($1::text[]) with ordinality as u (v, n) order by n",
@@ -66,7 +66,7 @@ test("columns of short ASCII, and those that are not quite, arrive as they were"
   }
 });
 
-test("a UUID with a wrong character at any place is refused", () => {
+test("a UUID is rejected when any character is invalid", () => {
   for (let place = 0; place < ID.length; place++)
     for (const wrong of ["g", " ", "\u0430", "\u0131", ID[place] === "-" ? "0" : "-"]) {
       const value = ID.slice(0, place) + wrong + ID.slice(place + 1);
@@ -76,7 +76,7 @@ test("a UUID with a wrong character at any place is refused", () => {
     assert.throws(() => encodeBinaryArray([{ value }], "value", "uuid"), value);
 });
 
-test("an array of jsonb takes the texts of values", async () => {
+test("an array of jsonb is encoded from texts", async () => {
   const rows = [{ value: '[{"code": "é"}]' }, { value: undefined }];
   const statement = prepared("test_array_jsonb", "select unnest($1::jsonb[]) as v");
   const found = await database.db.run<{ v: unknown }>(statement, [encodeBinaryArray(rows, "value", "jsonb")]);
@@ -86,7 +86,7 @@ test("an array of jsonb takes the texts of values", async () => {
   );
 });
 
-test("what is no value of the type is refused before it is sent", () => {
+test("a value of the wrong type is rejected before it is sent", () => {
   const arrayOf = (value: unknown, type: string) => () => encodeBinaryArray([{ value }], "value", type);
   assert.throws(arrayOf(new Date(Number.NaN), "timestamptz"));
   assert.throws(arrayOf(1.5, "int8"));

@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
 import type { MicrosecondDate } from "../domain/timestamp.ts";
 
-// How PostgreSQL sends and receives arrays in binary: https://www.postgresql.org/docs/current/protocol-overview.html#PROTOCOL-FORMAT-CODES
-// It spares both sides the quoting, and most of all the text of moments: of 200 invoices a third of the work.
+// Arrays in PostgreSQL's binary format: https://www.postgresql.org/docs/current/protocol-overview.html#PROTOCOL-FORMAT-CODES
+// It saves a third of the work for 200 invoices: the quoting, and timestamps as text.
 
 interface ElementType {
   oid: number;
-  /** Writes the value into `bytes` from `at` on, and returns where it ends. */
+  /** Writes the value at `scratchOffset` and returns the offset of its end. */
   write(value: never): number;
-  /** Bytes that the value takes at most. */
   sizeMax(value: never): number;
 }
 
 let scratchBytes = Buffer.allocUnsafeSlow(64 * 1024);
-/** Over the same memory: Buffer's own writers check twice what they are given. */
+/** The same memory. Buffer's own writers check their arguments twice. */
 let scratchView = new DataView(scratchBytes.buffer);
 let scratchOffset = 0;
 
@@ -34,7 +33,7 @@ function writeInt8(value: number): number {
   return writeTimestampMicros(value);
 }
 
-/** Microseconds are beyond 2^53 from the year 2285 on, where only a date that lies ahead may be, and a few of them are lost. */
+/** From the year 2285 on, microseconds exceed 2^53 and lose precision. Only future dates are that late. */
 function writeTimestampMicros(value: number): number {
   if (!Number.isInteger(value)) throw new RangeError("not a whole number");
   scratchView.setInt32(scratchOffset, Math.floor(value / 2 ** 32));
@@ -43,32 +42,31 @@ function writeTimestampMicros(value: number): number {
 }
 
 const YEAR_2000_MS = Date.UTC(2000, 0, 1);
-/** PostgreSQL counts the microseconds since the year 2000. @param ms  since 1970, with three decimals at most */
+/** Microseconds since the year 2000. @param ms  since 1970 */
 const toPostgresMicros = (ms: number) => Math.round((ms - YEAR_2000_MS) * 1000);
 const UUID_CHARS = 36;
 const HYPHEN = 0x2d;
 const hyphenAt = (text: string, index: number) => text.charCodeAt(index) === HYPHEN;
-/** Where the two digits of each byte begin. */
+/** Offsets of the two digits of each byte. */
 const UUID_PAIR_OFFSETS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 const NO_DIGIT = 0xff;
-/** The value of each hexadecimal digit by its character code. */
 const HEX_VALUES = new Uint8Array(65_536).fill(NO_DIGIT);
 for (let value = 0; value < 16; value++)
   for (const digit of [value.toString(16), value.toString(16).toUpperCase()]) HEX_VALUES[digit.charCodeAt(0)] = value;
 
-/** Digit by digit: with a regular expression, `replaceAll` and Buffer's own hex it took four times as long. */
+/** Four times as fast as a regular expression, `replaceAll` and Buffer's hex. */
 function writeUuid(value: string): number {
   const into = scratchBytes;
   const hyphens = hyphenAt(value, 8) && hyphenAt(value, 13) && hyphenAt(value, 18) && hyphenAt(value, 23);
-  let wrong = value.length === UUID_CHARS && hyphens ? 0 : NO_DIGIT;
+  let invalid = value.length === UUID_CHARS && hyphens ? 0 : NO_DIGIT;
   for (let index = 0; index < UUID_PAIR_OFFSETS.length; index++) {
     const pair = UUID_PAIR_OFFSETS[index]!;
     const high = HEX_VALUES[value.charCodeAt(pair)]!;
     const low = HEX_VALUES[value.charCodeAt(pair + 1)]!;
-    wrong |= high | low;
+    invalid |= high | low;
     into[scratchOffset + index] = (high << 4) | low;
   }
-  if (wrong > 0xf) throw new TypeError("not a UUID");
+  if (invalid > 0xf) throw new TypeError("not a UUID");
   return scratchOffset + UUID_PAIR_OFFSETS.length;
 }
 
@@ -97,13 +95,13 @@ const EMPTY_BYTES = 12;
 const LENGTH_BYTES = 4;
 
 /**
- * One field of all rows as an array parameter. What is null or undefined becomes null.
+ * Encodes one field of all rows as an array parameter. Null and undefined become null.
  *
- * @param type  of the elements: bool, int2, int4, int8, float8, timestamptz (a Date), uuid, text, jsonb (as text)
+ * @param type  bool, int2, int4, int8, float8, timestamptz (a Date), uuid, text, or jsonb (as text)
  */
 export function encodeBinaryArray<Row>(rows: readonly Row[], field: keyof Row, type: string): Buffer {
   const element = ELEMENT_TYPES[type];
-  assert(element, `no array of ${type} is known`);
+  assert(element, `arrays of ${type} are not supported`);
   ensureScratchSize(HEADER_BYTES, 0);
   scratchOffset = HEADER_BYTES;
   if (element !== ELEMENT_TYPES.text || !writeShortTexts(rows, field)) writeElements(rows, field, element);
@@ -111,7 +109,7 @@ export function encodeBinaryArray<Row>(rows: readonly Row[], field: keyof Row, t
   return Buffer.from(scratchBytes.subarray(0, rows.length === 0 ? EMPTY_BYTES : scratchOffset));
 }
 
-/** A list of values as an array parameter: the driver would write each in quotes. @param type  as of `encodeBinaryArray` */
+/** Encodes values as an array parameter. The driver would quote each of them. */
 export const encodeTextArray = (values: readonly string[], type: "uuid" | "text"): Buffer =>
   encodeBinaryArray(
     values.map((value) => ({ value })),
@@ -119,10 +117,10 @@ export const encodeTextArray = (values: readonly string[], type: "uuid" | "text"
     type,
   );
 
-/** Writes what precedes the elements: `HEADER_BYTES`, or `EMPTY_BYTES` if there are none. */
+/** `HEADER_BYTES`, or `EMPTY_BYTES` if there are no elements. */
 function writeHeader(into: Buffer, { oid }: ElementType, count: number) {
   into.writeInt32BE(count === 0 ? 0 : 1, 0); // dimensions
-  into.writeInt32BE(1, 4); // there may be nulls: PostgreSQL looks for them itself, whatever is said here
+  into.writeInt32BE(1, 4); // PostgreSQL looks for nulls itself, so this flag does not matter
   into.writeUInt32BE(oid, 8);
   into.writeInt32BE(count, 12);
   into.writeInt32BE(1, 16); // the first index
@@ -153,8 +151,8 @@ const SHORT_LENGTH_PREFIXES = Array.from(
 );
 
 /**
- * Most columns of text are short ASCII without a null: lengths and values are put together as one string, and written at once, which
- * takes half the time. Writes nothing and returns false when a value is not so.
+ * Writes all lengths and values as one string, in half the time, if every value is short ASCII. Otherwise writes nothing and
+ * returns false.
  */
 function writeShortTexts<Row>(rows: readonly Row[], field: keyof Row): boolean {
   let text = "";
@@ -165,7 +163,7 @@ function writeShortTexts<Row>(rows: readonly Row[], field: keyof Row): boolean {
   }
   ensureScratchSize(utf8MaxBytes(text), scratchOffset);
   const size = scratchBytes.write(text, scratchOffset);
-  // More bytes than characters: it was not ASCII, and the lengths are wrong.
+  // More bytes than characters: the text is not ASCII, so the lengths are wrong.
   if (size !== text.length) return false;
   scratchOffset += size;
   return true;

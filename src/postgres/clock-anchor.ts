@@ -12,7 +12,7 @@ const FIND = prepared(
   `select real_at as "realAt", service_at as "serviceAt", rate from clock_anchor where id = 1 for update`,
 );
 
-/** The anchor that all processes share; null before the first start. Locked until the transaction ends. */
+/** Returns the anchor that all processes share, or null before the first start. Locks it until the transaction ends. */
 export async function findClockAnchor(tx: Tx) {
   return (await tx.run<ClockAnchor>(FIND)).rows[0] ?? null;
 }
@@ -23,7 +23,6 @@ const SET = prepared(
    on conflict (id) do update set real_at = excluded.real_at, service_at = excluded.service_at, rate = excluded.rate`,
 );
 
-/** Anchor service time anew. */
 export async function setClockAnchor(tx: Tx, anchor: ClockAnchor) {
   await tx.run(SET, [anchor.realAt, anchor.serviceAt, anchor.rate]);
 }

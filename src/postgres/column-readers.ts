@@ -4,7 +4,7 @@ const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 const readAnyTimestamp = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => Date;
 
-/** Has the driver read large numbers as numbers, and moments to the millisecond, for the whole process. */
+/** Makes the driver read int8 as numbers and timestamps as Dates, for the whole process. */
 export function setColumnReaders() {
   pg.types.setTypeParser(INT8, readInt8);
   pg.types.setTypeParser(TIMESTAMPTZ, readTimestamp);
@@ -17,16 +17,16 @@ function readInt8(text: string): number {
 }
 
 /**
- * A moment as PostgreSQL writes it: `2026-03-02 07:12:00.123456+00`. Those in UTC and of four-digit years, as nearly all are, are read by
- * position, in less than half the time of the driver's regular expression.
+ * Reads a timestamp such as `2026-03-02 07:12:00.123456+00`. Nearly all are in UTC with a four-digit year, and are read by
+ * position in less than half the time of the driver's regular expression.
  */
 function readTimestamp(text: string): Date {
   const end = text.length - 3;
   if (end < 19 || end > 26 || !text.endsWith("+00") || text[10] !== " " || text[0] === "0")
     return readAnyTimestamp(text);
   let ms = 0;
-  for (let index = 20, worth = 100; index < 23 && index < end; index++, worth /= 10)
-    ms += (text.charCodeAt(index) - ZERO) * worth;
+  for (let index = 20, unit = 100; index < 23 && index < end; index++, unit /= 10)
+    ms += (text.charCodeAt(index) - ZERO) * unit;
   const year = parseTwoDigits(text, 0) * 100 + parseTwoDigits(text, 2);
   return new Date(
     Date.UTC(

@@ -7,50 +7,49 @@ import { type Address, openClient } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { partitionStatements } from "./partitions.ts";
 
-/** What is said of a database before its rows. */
 export interface DumpHeader {
-  /** File names of the migrations that made its schema, each with the SHA-256 of its text. */
+  /** File names of the applied migrations, and the SHA-256 of their texts. */
   migrations: { name: string; checksum: string }[];
   partitions: { table: string; name: string; bound: string }[];
   tables: CopiedTable[];
 }
 
-/** A table and its columns, without those that PostgreSQL computes. */
+/** `columns` excludes generated columns. */
 export interface CopiedTable {
   name: string;
   columns: string[];
-  /** Row-level security holds for its owner as well. */
+  /** Whether row-level security is forced, so that it applies to the owner too. */
   isWalled: boolean;
 }
 
-/** Of all rows of a table: how many there are, and a sum of their hashes, which does not depend on their order. */
+/** `sum` adds up hashes of the rows, so it does not depend on their order. */
 export interface TableChecksum {
   rows: number;
   sum: string;
 }
 
-/** A database, piece by piece: what it is, and of each table its name, its rows in the text format of COPY, and what they come to. */
+/** A dump in pieces: the header, then for each table its name, its rows in COPY text format, and its checksum. */
 export type DumpPiece =
   | { kind: "whole"; whole: DumpHeader }
   | { kind: "table"; table: string }
   | { kind: "rows"; bytes: Buffer }
   | { kind: "end"; check: TableChecksum };
 
-/** Nothing was copied: what arrives is not whole, or where it goes is not empty. */
+/** Nothing was written: the dump is incomplete, or the target is not empty. */
 export class RestoreRefused extends Error {}
 
-/** So that each row is written the same way on every server, and all of them are seen by an owner who is no superuser. */
+/** Makes every server write rows the same way, and shows all rows to an owner that is no superuser. */
 const DUMP_SETTINGS = `set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'; set local row_security = on;
   select set_config('dunlin.every_merchant', 'on', true)`;
 
-/** Reads all tables as they are in one moment, whatever is written meanwhile. */
+/** Reads all tables in one snapshot. */
 export async function* readDump(address: Address): AsyncGenerator<DumpPiece> {
   const client = await openClient(address);
   try {
     await client.query(`begin isolation level repeatable read read only; ${DUMP_SETTINGS}`);
-    const whole = await describeDatabase(client);
-    yield { kind: "whole", whole };
-    for (const table of whole.tables) {
+    const header = await describeDatabase(client);
+    yield { kind: "whole", whole: header };
+    for (const table of header.tables) {
       yield { kind: "table", table: table.name };
       const rows = client.query(copyTo(`copy (select ${quoteColumns(table.columns)} from "${table.name}") to stdout`));
       for await (const bytes of rows) yield { kind: "rows", bytes };
@@ -62,10 +61,10 @@ export async function* readDump(address: Address): AsyncGenerator<DumpPiece> {
 }
 
 /**
- * Writes a database into one that is empty, all of it or nothing, and compares what is there then with what was read. Then it brings the schema to the newest version.
+ * Restores a dump into an empty database, entirely or not at all, compares the checksums, and migrates the schema to the latest
+ * version.
  *
- * @param onTable  told of each table, with its rows
- * @throws NotCopied, and UnknownMigration where the rows are of a newer version
+ * @throws RestoreRefused, or UnknownMigration if the dump is from a newer version
  */
 export async function restoreDump(
   address: Address,
@@ -75,18 +74,18 @@ export async function restoreDump(
 ): Promise<void> {
   const all = pieces[Symbol.asyncIterator]();
   const first = await nextPiece(all);
-  if (first.kind !== "whole") throw new RestoreRefused("it does not begin with what it holds");
-  const { whole } = first;
-  await migrate(address, log, { like: whole.migrations });
+  if (first.kind !== "whole") throw new RestoreRefused("it has no header");
+  const { whole: header } = first;
+  await migrate(address, log, { upTo: header.migrations });
   const client = await openClient(address);
   try {
     await client.query(`begin; ${DUMP_SETTINGS}`);
-    const there = await describeDatabase(client);
-    await assertEmpty(client, there);
-    for (const { table, name, bound } of whole.partitions)
-      if (!there.partitions.some((known) => known.name === name))
-        await makePartition(client, there, table, name, bound);
-    for (const table of there.tables) {
+    const target = await describeDatabase(client);
+    await assertEmpty(client, target);
+    for (const { table, name, bound } of header.partitions)
+      if (!target.partitions.some((existing) => existing.name === name))
+        await createPartition(client, target, table, name, bound);
+    for (const table of target.tables) {
       await expectTable(all, table.name);
       onTable(table.name, await writeTable(client, table, all));
     }
@@ -98,7 +97,7 @@ export async function restoreDump(
   await migrate(address, log);
 }
 
-/** How many sessions of Dunlin use the database beside this one. */
+/** Returns the number of other Dunlin sessions on the database. */
 export async function countOtherSessions(address: Address): Promise<number> {
   const client = await openClient(address);
   try {
@@ -138,20 +137,20 @@ async function describeDatabase(client: pg.ClientBase): Promise<DumpHeader> {
   };
 }
 
-/** Each table behind those that it refers to. */
+/** Sorts each table after those it references. */
 function sortByReferences<T extends { name: string; references: string[] }>(tables: readonly T[]): T[] {
   const ordered: T[] = [];
-  let left = [...tables];
-  while (left.length > 0) {
-    const ready = left.filter(({ references }) => !left.some(({ name }) => references.includes(name)));
-    if (ready.length === 0) throw new Error("tables refer to each other in a circle");
+  let remaining = [...tables];
+  while (remaining.length > 0) {
+    const ready = remaining.filter(({ references }) => !remaining.some(({ name }) => references.includes(name)));
+    if (ready.length === 0) throw new Error("the tables reference each other in a cycle");
     ordered.push(...ready);
-    left = left.filter((table) => !ready.includes(table));
+    remaining = remaining.filter((table) => !ready.includes(table));
   }
   return ordered;
 }
 
-// The hash is of the row's text, so that computed columns are compared as well.
+// Hashes the row's text, which includes generated columns.
 async function computeTableChecksum(client: pg.ClientBase, table: string): Promise<TableChecksum> {
   const { rows } = await client.query<TableChecksum>(
     `select count(*)::int8 as rows, coalesce(sum(('x' || substr(md5(t::text), 1, 15))::bit(60)::int8::numeric), 0)::text as sum from "${table}" t`,
@@ -159,7 +158,7 @@ async function computeTableChecksum(client: pg.ClientBase, table: string): Promi
   return rows[0]!;
 }
 
-/** Migrations give them their rows. */
+/** Migrations insert rows into these tables. */
 const NEVER_EMPTY = ["bucket_leases", "learner_lease"];
 
 async function assertEmpty(client: pg.ClientBase, { tables }: DumpHeader) {
@@ -169,10 +168,14 @@ async function assertEmpty(client: pg.ClientBase, { tables }: DumpHeader) {
       throw new RestoreRefused(`the database is not empty: there are rows in ${name}`);
 }
 
-async function makePartition(client: pg.ClientBase, there: DumpHeader, table: string, name: string, bound: string) {
-  const isKnown = there.tables.some((known) => known.name === table) && name.startsWith(`${table}_`);
-  if (!isKnown || !/^\w+$/.test(name) || !/^FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)$/.test(bound))
-    throw new RestoreRefused(`it names a partition ${name} that no version of Dunlin makes`);
+async function createPartition(client: pg.ClientBase, target: DumpHeader, table: string, name: string, bound: string) {
+  const isValidName = target.tables.some((existing) => existing.name === table) && name.startsWith(`${table}_`);
+  if (
+    !isValidName ||
+    !/^\w+$/.test(name) ||
+    !/^FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)$/.test(bound)
+  )
+    throw new RestoreRefused(`it contains an unknown partition ${name}`);
   for (const text of partitionStatements(table, name, bound)) await client.query(text);
 }
 
@@ -194,23 +197,25 @@ async function writeTable(
         yield piece.bytes;
         continue;
       }
-      if (piece.kind !== "end") throw new RestoreRefused(`the rows of ${name} break off`);
+      if (piece.kind !== "end") throw new RestoreRefused(`the rows of ${name} are incomplete`);
       check = piece.check;
       return;
     }
   }
-  // COPY does not write behind the wall, but its owner may step in front of it, in this transaction.
+  // COPY does not work with row-level security, but the owner may suspend it in this transaction.
   if (isWalled) await client.query(`alter table "${name}" no force row level security`);
   await pipeline(Readable.from(rows()), client.query(copyFrom(`copy "${name}" (${quoteColumns(columns)}) from stdin`)));
   const found = await computeTableChecksum(client, name);
   if (found.rows !== check!.rows || found.sum !== check!.sum)
-    throw new RestoreRefused(`of ${name} ${found.rows} rows arrived, which are not the ${check!.rows} that were read`);
+    throw new RestoreRefused(
+      `the rows of ${name} differ from the backup: ${found.rows} arrived, and ${check!.rows} were backed up`,
+    );
   if (isWalled) await client.query(`alter table "${name}" force row level security`);
   return found.rows;
 }
 
 async function nextPiece(pieces: AsyncIterator<DumpPiece>): Promise<DumpPiece> {
   const { value, done } = await pieces.next();
-  if (done) throw new RestoreRefused("it ends too soon");
+  if (done) throw new RestoreRefused("it is incomplete");
   return value;
 }

@@ -1,11 +1,11 @@
-/** The SQLSTATE of a database error, or undefined for any other error. */
+/** Returns the SQLSTATE of a database error, or undefined for other errors. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
-  // EPIPE and its like are as long, but no SQLSTATE begins with E.
+  // No SQLSTATE begins with E, unlike system codes such as EPIPE.
   return typeof code === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : undefined;
 }
 
-/** Whether the database was out of reach or overloaded, so that the same call may go through later. */
+/** Whether the database was unreachable or overloaded, so that the same call may succeed later. */
 export function isOutage(error: unknown): boolean {
   if (isSilentOutage(error)) return true;
   const code = (error as { code?: unknown } | null)?.code;
@@ -19,10 +19,9 @@ export function isOutage(error: unknown): boolean {
   return /^(08|25006|25P03|40001|40P01|53|55P03|57)/.test(code);
 }
 
-/** Whether a statement waited in vain for a lock that somebody else holds. */
 export const isLockTimeout = (error: unknown) => sqlState(error) === "55P03";
 
-/** Outages in which the server said no word for long: nothing is gained by asking again at once. */
+/** Whether the server did not answer in time, so that an immediate retry is useless. */
 export function isSilentOutage(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (code !== undefined) return code === "ETIMEDOUT";
@@ -31,11 +30,16 @@ export function isSilentOutage(error: unknown): boolean {
   );
 }
 
-/** Said of COMMIT, or of a statement outside a transaction, these mean for sure that nothing of it is left: the last one means that it was not even sent. */
+/**
+ * Whether a failed COMMIT, or a failed statement outside a transaction, certainly left nothing behind. "Not queryable" means that
+ * it was not even sent.
+ */
 export const wasRolledBack = (error: unknown) =>
   /^(25006|25P03|40001|40P01|53)/.test(sqlState(error) ?? "") || /is not queryable/.test(String(error));
 
-/** Returns the part of an error that may be logged. Messages and details of database errors quote values, so only the place is kept. */
+/**
+ * Returns the fields of an error that may be logged. Messages and details of database errors quote values, so they are left out.
+ */
 export function errorFields(error: unknown) {
   const { name, code, message, stack, table, constraint } = (error ?? {}) as Partial<Error & ErrorPosition>;
   const fromDatabase = sqlState(error) !== undefined;

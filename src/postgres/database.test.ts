@@ -17,7 +17,7 @@ const message = (type: string, body: Buffer) => {
   return Buffer.concat([head, body]);
 };
 
-test("a server that dies in the breath in which it says hello rejects a promise and ends no process", async () => {
+test("connecting rejects when the server dies right after the handshake, and the process continues", async () => {
   const fatal = "SFATAL\0VFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0";
   const hello = [message("R", Buffer.alloc(4)), message("Z", Buffer.from("I")), message("E", Buffer.from(fatal))];
   const server = createServer((socket) => {
@@ -35,7 +35,7 @@ test("a server that dies in the breath in which it says hello rejects a promise 
   server.close();
 });
 
-test("a connection that is let go is not lost when its server is stopped before it has read of that", async () => {
+test("no error is reported when the server stops before it sees that a connection was closed", async () => {
   const lost: Error[] = [];
   const fatal = "SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0";
   const ready = message("Z", Buffer.from("I"));
@@ -58,11 +58,11 @@ test("a connection that is let go is not lost when its server is stopped before 
   await pool.close();
   server.close();
   await once(server, "close");
-  await setTimeout(100); // the pool is closed before its connections have heard the last of the server
+  await setTimeout(100); // lets the connections hear from the server after the pool is closed
   assert.deepEqual(lost, []);
 });
 
-test("moments are read to the millisecond, in whatever form the server writes them", async () => {
+test("timestamps are read to the millisecond in every format of the server", async () => {
   const moments = `'2026-03-02 07:12:00Z'), ('2026-03-02 07:12:00.1Z'), ('2026-12-31 23:59:59.123999Z'), ('1969-12-31 23:59:59.25Z'),
     ('0999-01-01Z'), ('0050-06-01 12:00Z'), ('12026-03-02 07:12:00.123Z'), ('0044-03-15 BC'`;
   for (const zone of ["UTC", "Asia/Kathmandu"]) {
@@ -80,7 +80,7 @@ test("moments are read to the millisecond, in whatever form the server writes th
   }
 });
 
-test("a server that writes dates as one country does is asked for those that everybody reads", async (t) => {
+test("dates are read as ISO dates when the server has a national date style", async (t) => {
   const own = await createTestDatabase();
   t.after(own.drop);
   const named = prepared("", "select current_database() as name");
@@ -98,7 +98,7 @@ test("a server that writes dates as one country does is asked for those that eve
 const raiseStatement = (code: string) =>
   prepared(`raise_${code}`, `do $$ begin raise exception 'planned' using errcode = '${code}'; end $$`);
 
-test("a transaction that PostgreSQL asks to repeat is run again from the start, five times at most", async () => {
+test("a transaction is repeated from the start, up to five times, after a serialization failure or deadlock", async () => {
   let runs = 0;
   const done = await db.transaction(async (tx) => {
     if (++runs < 3) await tx.run(raiseStatement("40001"));
@@ -114,7 +114,7 @@ test("a transaction that PostgreSQL asks to repeat is run again from the start, 
   assert.equal(deadlocks, 5);
 });
 
-test("any other failure rolls back at once and reaches the caller", async () => {
+test("a transaction rolls back and rejects at once after any other failure", async () => {
   let runs = 0;
   const failing = db.transaction(async (tx) => {
     runs++;
@@ -129,12 +129,12 @@ test("any other failure rolls back at once and reaches the caller", async () => 
   assert.equal(rows[0]!.gone, true);
 });
 
-test("whole numbers beyond 2^53 are an error, never another number", async () => {
+test("reading a whole number beyond 2^53 fails", async () => {
   const big = prepared("big_number", "select 9007199254740993::int8 as n");
   await assert.rejects(db.run(big), /beyond 2\^53/);
 });
 
-test("a transient error is retried after a short, growing pause, if nothing can have been committed", async () => {
+test("a transient error is retried after growing pauses when nothing can have been committed", async () => {
   for (const code of ["08006", "25P03", "53300", "57P03"]) {
     let runs = 0;
     const startedMs = performance.now();
@@ -149,7 +149,7 @@ test("a transient error is retried after a short, growing pause, if nothing can 
 const TERMINATE_SELF = prepared("end_me", "select pg_terminate_backend(pg_backend_pid())");
 const ONE = prepared("one", "select 1 as one");
 
-test("a server that takes no writes while another one takes over is an outage, and costs one more run", async () => {
+test("a transaction is repeated when the server is read-only during a failover", async () => {
   let runs = 0;
   await db.transaction(async (tx) => {
     if (++runs === 1) await tx.run(prepared("", "set transaction read only"));
@@ -158,7 +158,7 @@ test("a server that takes no writes while another one takes over is an outage, a
   assert.equal(runs, 2);
 });
 
-test("a connection that is cut within a transaction costs one more run", async () => {
+test("a transaction is repeated when its connection is cut", async () => {
   let runs = 0;
   const { rows } = await db.transaction(async (tx) => {
     if (++runs === 1) await tx.run(TERMINATE_SELF);
@@ -167,7 +167,7 @@ test("a connection that is cut within a transaction costs one more run", async (
   assert.deepEqual([rows, runs], [[{ one: 1 }], 2]);
 });
 
-/** A table that refuses each row when its transaction commits, with what the row says. */
+/** A table whose rows fail at COMMIT with the error in the row. */
 const AT_COMMIT = [
   "create table told (code text)",
   `create function refuse() returns trigger language plpgsql as $$ begin
@@ -178,7 +178,7 @@ const AT_COMMIT = [
 ];
 const INSERT_TOLD = prepared("tell", "insert into told values ($1)");
 
-test("a COMMIT is repeated when it was surely rolled back, and left to the caller when nobody knows", async () => {
+test("a transaction is repeated when its COMMIT was certainly rolled back, and rejects when the outcome is unknown", async () => {
   for (const [index, text] of AT_COMMIT.entries()) await db.run(prepared(`at_commit_${index}`, text));
   for (const [code, expected] of [
     ["40001", 5],
@@ -196,7 +196,7 @@ test("a COMMIT is repeated when it was surely rolled back, and left to the calle
   }
 });
 
-test("a transaction whose work passed over a failed statement is an error, never a silent rollback", async () => {
+test("a transaction rejects when its work ignored a failed statement", async () => {
   const careless = db.transaction(async (tx) => {
     await tx.run(raiseStatement("22012")).catch(() => {});
   });
@@ -206,10 +206,10 @@ test("a transaction whose work passed over a failed statement is an error, never
     if (++runs === 1) await tx.run(raiseStatement("40P01")).catch(() => {});
   });
   await repeated;
-  assert.equal(runs, 2, "what PostgreSQL asks to repeat is repeated, also when it was passed over");
+  assert.equal(runs, 2, "an ignored deadlock is repeated too");
 });
 
-test("a statement that gets no answer fails in time, is an outage, and spoils no later one", async () => {
+test("a statement without a reply fails as an outage after its time limit, and later statements succeed", async () => {
   const impatient = openDatabase(address, 1, () => {}, 300);
   const slow = prepared("slow", "select pg_sleep(3)");
   const startedMs = performance.now();
@@ -220,19 +220,19 @@ test("a statement that gets no answer fails in time, is an outage, and spoils no
     return tx.run(slow);
   });
   await assert.rejects(stuck, isOutage);
-  assert.equal(runs, 1, "whoever waited so long does not wait again");
+  assert.equal(runs, 1, "a call that waited this long is not repeated");
   assert.deepEqual((await impatient.run(ONE)).rows, [{ one: 1 }]);
   assert.ok(performance.now() - startedMs < 2_000);
   await impatient.close();
 });
 
-test("errors of the system are no SQLSTATEs, and outages all the same", () => {
+test("system errors are outages without a SQLSTATE", () => {
   const broken = Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
   assert.equal(sqlState(broken), undefined);
   assert.ok(isOutage(broken));
 });
 
-test("a database error is logged by its place only, any other error by its message without long numbers", async () => {
+test("a database error is logged without its message, and other errors without long numbers", async () => {
   await db.run(
     prepared("make_logged", "create table logged (secret text constraint short check (length(secret) < 9))"),
   );

@@ -6,21 +6,24 @@ import { BEGIN, runInTransaction, runOnClient } from "./in-transaction.ts";
 
 setColumnReaders();
 
-/** A prepared statement: `name` is unique in the process, `text` never changes. */
+/** `name` is unique in the process, and `text` never changes. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
-  /** Behind the wall, outside of a transaction: PostgreSQL plans it once, for all values. */
+  /** Whether a tenant database plans it once for all values, outside of transactions. */
   readonly isPlannedOnce?: true;
 }
 
-/** @param name  empty for a text that is to be parsed and planned anew each time */
+/** @param name  empty for a text that is parsed and planned each time */
 export const prepared = (name: string, text: string): Statement => ({ name, text });
 
-/** A statement whose text leaves one good plan, so that nobody has to look for it anew for the values of each run. */
+/** Prepares a statement that has one good plan for all values, so that PostgreSQL does not plan each run. */
 export const preparedGeneric = (name: string, text: string): Statement => ({ name, text, isPlannedOnce: true });
 
-/** Runs statements, inside a transaction or each for itself. A statement without a name is one text, but on a connection of its own. */
+/**
+ * Runs statements, inside a transaction or each on its own. A statement without a name can contain several, but only on a
+ * separate connection.
+ */
 export interface Tx {
   run<Row = Record<string, unknown>>(statement: Statement, values?: readonly unknown[]): Promise<Result<Row>>;
 }
@@ -31,33 +34,32 @@ export interface Result<Row> {
 }
 
 /**
- * Asks, all at once, for a transaction's last statements, and returns what it did. They go out with the COMMIT, which waits for none of their
- * answers. What is asked later is refused.
+ * Runs the last statements of a transaction all at once, and returns the transaction's result. They are sent together with
+ * COMMIT, which does not wait for their results. Later statements are rejected.
  */
 export type LastStatements<T> = () => Promise<T>;
 
 export interface Database extends Tx {
   /**
-   * One transaction, read committed. Run again from the start, up to five times, when PostgreSQL asks for it or was
-   * away for a moment. A COMMIT whose outcome nobody knows is not repeated: the failure reaches the caller, who reads
-   * anew what there is. Repeated blindly, a decision that is in already would run into the key of its own event.
+   * Runs a read-committed transaction. Repeats it up to five times after a conflict or a short outage.
    *
-   * @param work  returns what it did, or how its last statements are asked for
+   * If the outcome of COMMIT is unknown, it fails instead, and the caller must read the current state: a blind repetition of a
+   * committed decision would violate the key of its own event.
+   *
+   * @param work  returns the result, or the last statements
    */
   transaction<T>(work: (tx: Tx) => Promise<T | LastStatements<T>>): Promise<T>;
   /**
-   * A connection of its own, for what outlives a statement: leases, listening. It is not replaced when it breaks. It is the login's,
-   * because only that sees in pg_stat_activity what its other connections are; for tables of merchants it is not meant.
+   * Opens a separate connection for leases and notifications. It is not replaced if it breaks. It uses the login's role, which
+   * alone sees the login's other sessions in pg_stat_activity; it is not meant for tables of merchants.
    *
-   * @param answerMs  how long a statement may take before it fails; without it as long as it takes
+   * @param answerMs  time limit of a statement; without it there is none
    */
   connect(answerMs?: number): Promise<Connection>;
-  /** Of its pool, where it has one. */
   figures?(): PoolFigures;
   close(): Promise<void>;
 }
 
-/** Connections of a pool: all, those that nobody uses, and how many wait for one. */
 export interface PoolFigures {
   open: number;
   idle: number;
@@ -66,26 +68,22 @@ export interface PoolFigures {
 
 export interface Connection extends Tx {
   onLost(listener: () => void): void;
-  /** What another session, or this one, sent by NOTIFY on a channel that this one listens to. */
   onNotified(listener: (channel: string, payload: string) => void): void;
   close(): Promise<void>;
 }
 
 /**
- * How to reach the server: a URL, or the socket folder of the embedded one. `session` is what the connections of a pool
- * begin with, as PostgreSQL's options: `-c role=dunlin_worker`.
+ * A URL, or the socket folder of the embedded server. `session` holds PostgreSQL options for pooled connections, such as `-c
+ * role=dunlin_worker`.
  */
 export type Address = ({ url: string } | { socketDir: string; user: string; database: string }) & { session?: string };
 
-/** Far longer than any statement of the service takes: a network that swallowed the answer is noticed after this. */
+/** Far longer than any statement, so it detects a network that lost the reply. */
 export const ANSWER_TIMEOUT_MS = 60_000;
 
 /**
- * A pool of connections.
- *
- * @param connections  at most so many at once
- * @param onError  told when an idle connection breaks; the pool replaces it by itself
- * @param answerMs  how long a statement of the pool may take
+ * @param onError  called if an idle connection breaks; the pool replaces it
+ * @param answerMs  time limit of a statement
  */
 export function openDatabase(
   address: Address,
@@ -96,15 +94,15 @@ export function openDatabase(
   const pool = createPool(address, connections, onError, answerMs);
   return {
     run: (statement, values) =>
-      retryTransaction((commits) =>
+      retryTransaction((onCommit) =>
         withPooledClient(pool, (client) => {
-          commits();
+          onCommit();
           return runOnClient(client, statement, values);
         }),
       ),
     transaction: (work) =>
-      retryTransaction((commits) =>
-        withPooledClient(pool, (client) => runInTransaction(client, [BEGIN], work, commits)),
+      retryTransaction((onCommit) =>
+        withPooledClient(pool, (client) => runInTransaction(client, [BEGIN], work, onCommit)),
       ),
     connect: (answerMs) => connect(address, answerMs),
     figures: () => poolFiguresOf(pool),
@@ -118,50 +116,43 @@ export const poolFiguresOf = ({ totalCount: open, idleCount: idle, waitingCount:
   waiting,
 });
 
-/**
- * The connections that `borrowing` hands out. Whoever asks for the pool ends it, which waits for what is borrowed.
- *
- * @param onError  told when an idle connection breaks; the pool replaces it by itself
- * @param answerMs  how long a statement may take before it fails
- */
+/** Creates the pool behind `withPooledClient`. Ending it waits for borrowed connections. Parameters as for `openDatabase`. */
 export function createPool(address: Address, connections: number, onError: (error: Error) => void, answerMs: number) {
-  // A little longer than we wait, so that it is we who give up, and the server does not go on for nobody.
+  // Slightly longer than the client waits, so that the client gives up first and the server does not continue needlessly.
   const session = [address.session ?? "", ...SESSION_TIMEOUTS, `-c statement_timeout=${answerMs + 1_000}`].join(" ");
   const limits = { max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
   const config = { ...clientConfig({ ...address, session }), ...limits };
-  // What a transaction asks at once goes out at once. Not for connections of their own, whose end would wait for an answer under way.
+  // Statements of a transaction that are run at once are sent at once. Separate connections do not pipeline, because closing them
+  // would wait for a running statement.
   const pool = new pg.Pool({ ...config, pipeline: true } as pg.PoolConfig);
-  // A server that is stopped right after the last connection was let go may not have read of it yet: that loses nothing.
+  // An error while the pool ends is harmless: the server may stop before it has seen that the connection was closed.
   pool.on("error", (error) => {
     if (!pool.ending) onError(error);
   });
-  // Between the pool's own listener and a transaction's there is a moment without one, and a dying server may use it.
+  // Handles errors between the removal of one listener and the next.
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
 
-/** A process that hangs in a transaction must not hold its locks for long. */
+/** A process that hangs in a transaction must release its locks. */
 const IDLE_TRANSACTION_TIMEOUT_MS = 30_000;
-/** Who waits for a lock for so long asks again later, and does something else meanwhile. */
+/** Callers retry later and work on something else meanwhile. */
 const LOCK_TIMEOUT_MS = 10_000;
 
-/**
- * For connections that transactions are made on. The server ends the session of a process that stopped in a transaction. It also ends the session of a
- * host that vanished: TCP probes and unacknowledged data show it.
- */
+/** The server ends sessions of processes that hang in a transaction, and, by TCP probes, of hosts that vanished. */
 const SESSION_TIMEOUTS = [
   `-c idle_in_transaction_session_timeout=${IDLE_TRANSACTION_TIMEOUT_MS}`,
   `-c lock_timeout=${LOCK_TIMEOUT_MS}`,
   "-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=30000",
 ];
 
-/** Moments are read from text, which a server that is set up so would write as `02.03.2026`. */
+/** Timestamps are parsed from text, which depends on the server's date style. */
 const ISO_DATE_STYLE = "-c datestyle=ISO";
 
 const clientConfig = (address: Address): pg.ClientConfig => ({
   ...("url" in address
     ? { connectionString: addSessionToUrl(address.url, sessionOptionsOf(address)) }
-    : // Said in full, because pg would fill gaps from PGPORT and PGSSLMODE, which mean another server.
+    : // Complete, because pg would fill gaps from PGPORT and PGSSLMODE.
       {
         host: address.socketDir,
         port: 5432,
@@ -179,17 +170,14 @@ const clientConfig = (address: Address): pg.ClientConfig => ({
 const sessionOptionsOf = ({ session }: Address) =>
   session === undefined ? ISO_DATE_STYLE : `${ISO_DATE_STYLE} ${session}`;
 
-/** Of two options in a URL the later one counts, so it says what the first one says, too. */
+/** The last option of a URL counts, so an existing one is merged. */
 function addSessionToUrl(url: string, session: string) {
-  const given = new URLSearchParams(url.split("?")[1]).get("options");
-  const options = given === null ? session : `${given} ${session}`;
+  const existing = new URLSearchParams(url.split("?")[1]).get("options");
+  const options = existing === null ? session : `${existing} ${session}`;
   return `${url}${url.includes("?") ? "&" : "?"}options=${encodeURIComponent(options)}`;
 }
 
-/**
- * Lends a connection of the pool to `use`, and takes it back whatever happens. What `use` left open when it threw is rolled back; a connection that
- * broke, or did not answer in time, is closed in place of going back.
- */
+/** Lends a pooled connection to `use`. If `use` throws, rolls back; a connection that broke or did not answer is closed. */
 export async function withPooledClient<T>(pool: pg.Pool, use: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -200,7 +188,7 @@ export async function withPooledClient<T>(pool: pg.Pool, use: (client: pg.Client
   try {
     return await use(client);
   } catch (error) {
-    // Whoever did not answer for so long will not answer this either. Outside a transaction it does nothing.
+    // A silent server would not answer a rollback either. Outside a transaction, a rollback does nothing.
     if (isSilentOutage(error)) broken = error as Error;
     else await client.query("rollback").catch(onError);
     throw error;
@@ -210,32 +198,32 @@ export async function withPooledClient<T>(pool: pg.Pool, use: (client: pg.Client
   }
 }
 
-/** Grows without chance: two that got into each other's way are told apart by PostgreSQL, which lets one of them go on. */
+/** Without jitter: PostgreSQL resolves a deadlock by aborting only one of the transactions. */
 const RETRY_PAUSES_MS = [2, 10, 50, 250];
 
-/** @param run  calls `commits` right before it sends what may commit */
-export async function retryTransaction<T>(run: (commits: () => void) => Promise<T>): Promise<T> {
+/** @param run  calls `onCommit` right before it sends what may commit */
+export async function retryTransaction<T>(run: (onCommit: () => void) => Promise<T>): Promise<T> {
   for (let failures = 0; ; failures++) {
-    let mayBeDone = false;
+    let mayBeCommitted = false;
     try {
       return await run(() => {
-        mayBeDone = true;
+        mayBeCommitted = true;
       });
     } catch (error) {
       const pauseMs = RETRY_PAUSES_MS[failures];
-      const again = mayBeDone
+      const canRetry = mayBeCommitted
         ? wasRolledBack(error)
         : isOutage(error) && !isSilentOutage(error) && !isLockTimeout(error);
-      if (pauseMs === undefined || !again) throw error;
+      if (pauseMs === undefined || !canRetry) throw error;
       await sleep(pauseMs);
     }
   }
 }
 
 /**
- * A connection outside of any pool, with the rights of the login: `session` does not hold for it. Whoever asked for it closes it, also after it broke.
+ * Opens a connection outside of any pool, with the login's role and without `session`. The caller closes it, even if it broke.
  *
- * @param answerMs  how long a statement may take before it fails; without it as long as it takes
+ * @param answerMs  time limit of a statement; without it there is none
  */
 export async function connect(address: Address, answerMs?: number): Promise<Connection> {
   const listeners: (() => void)[] = [];
@@ -251,7 +239,7 @@ export async function connect(address: Address, answerMs?: number): Promise<Conn
   };
 }
 
-/** As `connect`, for streams of rows: the driver's own client. */
+/** Like `connect`, but returns the driver's client, for streams of rows. */
 export async function openClient(address: Address, answerMs?: number): Promise<pg.Client> {
   const { session: _, ...login } = address;
   const client = new pg.Client({ ...clientConfig(login), ...(answerMs && { query_timeout: answerMs }) });

@@ -34,7 +34,7 @@ const runNested = async (tx: Tx, levels: number, by: number): Promise<unknown> =
 const run = <T>(beginning: StatementCall[], work: (tx: Tx) => Promise<T | LastStatements<T>>) =>
   withPooledClient(pool, (client) => runInTransaction(client, beginning, work, () => {}));
 
-test("what is asked at once is done in its order, all of it or nothing", async () => {
+test("statements run at once are executed in order, all or none", async () => {
   for (const beginning of BEGINNINGS) {
     await run(beginning, (tx) => Promise.all([tx.run(NOTE, [1]), tx.run(NOTE, [2])]));
     await assert.rejects(
@@ -44,7 +44,7 @@ test("what is asked at once is done in its order, all of it or nothing", async (
   }
 });
 
-test("of statements that were asked at once the one that failed says why, however deep it was asked", async () => {
+test("the error of a transaction is that of the failed statement, at any depth of calls", async () => {
   for (const beginning of BEGINNINGS)
     for (const levels of [0, 1, 5, 20])
       await assert.rejects(
@@ -54,7 +54,7 @@ test("of statements that were asked at once the one that failed says why, howeve
   assert.deepEqual(await readNotes(), []);
 });
 
-test("a transaction that can't begin says why, stores nothing and holds up no later one, whatever its work does", async () => {
+test("a transaction that cannot begin rejects with the reason, stores nothing and blocks no later one", async () => {
   const works: ((tx: Tx) => Promise<unknown>)[] = [
     (tx) => tx.run(NOTE, [1]),
     (tx) => Promise.all([tx.run(NOTE, [1]), tx.run(NOTE, [2])]),
@@ -67,7 +67,7 @@ test("a transaction that can't begin says why, stores nothing and holds up no la
   assert.deepEqual(await readNotes(), [5]);
 });
 
-test("nothing is asked once the work has settled: it would run outside, perhaps in the next transaction", async () => {
+test("a statement is rejected after the work of its transaction has settled", async () => {
   for (const beginning of BEGINNINGS) {
     let late!: Promise<unknown>;
     let unsent!: Promise<unknown>;
@@ -80,12 +80,12 @@ test("nothing is asked once the work has settled: it would run outside, perhaps 
       throw new Error("meanwhile");
     });
     await assert.rejects(failing, /meanwhile/);
-    for (const each of [late, unsent]) await assert.rejects(each, /note was asked for when its transaction was over/);
+    for (const each of [late, unsent]) await assert.rejects(each, /note was run after its transaction had ended/);
     assert.deepEqual(await readNotes(), []);
   }
 });
 
-/** One connection, and the pieces that go out on it. */
+/** One connection, and the pieces that it sends. */
 async function watchMessages(t: TestContext) {
   const seen: string[] = [];
   const { url, close } = await startTcpProxy(address, (piece) => {
@@ -100,7 +100,7 @@ async function watchMessages(t: TestContext) {
   return { seen, between };
 }
 
-test("what is asked at once goes out in one piece, the first of it with the beginning", async (t) => {
+test("statements run at once are sent in one piece, the first ones together with BEGIN", async (t) => {
   const { seen, between } = await watchMessages(t);
   for (const beginning of BEGINNINGS) {
     seen.length = 0;
@@ -122,11 +122,11 @@ test("what is asked at once goes out in one piece, the first of it with the begi
 });
 
 const nextTick = () => new Promise((resolve) => setImmediate(resolve));
-/** No form for PostgreSQL: nothing of its group is sent. */
+/** A value that cannot be converted, so nothing of its group is sent. */
 const circular: { self?: unknown } = {};
 circular.self = circular;
 
-test("what could not be written takes all with it that is asked beside it or later, passed over or not", async () => {
+test("a value that cannot be sent fails all statements beside it or after it, even when the error is ignored", async () => {
   const works: ((tx: Tx) => Promise<unknown>)[] = [
     async (tx) => {
       await tx.run(NOTE, [circular]).catch(() => {});
@@ -139,7 +139,7 @@ test("what could not be written takes all with it that is asked beside it or lat
   assert.deepEqual(await readNotes(), []);
 });
 
-test("where a transaction does not begin, nothing of it is done, also of what is asked while it begins", async (t) => {
+test("a transaction that does not begin executes nothing, including statements run meanwhile", async (t) => {
   let isSpoilt = false;
   const { url, close } = await startTcpProxy(address, (piece) => {
     const text = piece.toString("latin1");
@@ -165,7 +165,7 @@ test("where a transaction does not begin, nothing of it is done, also of what is
   assert.deepEqual(await readNotes(), []);
 });
 
-test("the error is that of the statement that failed first, whichever is waited for first", async () => {
+test("the error is that of the first failed statement, whichever is awaited first", async () => {
   const failing = run([BEGIN], async (tx) => {
     const first = tx.run(DIVIDE, [0]);
     first.catch(() => {});
@@ -177,17 +177,17 @@ test("the error is that of the statement that failed first, whichever is waited 
   await assert.rejects(failing, (error) => sqlState(error) === "22012");
 });
 
-test("a transaction that was committed takes no statement any more", async () => {
+test("a committed transaction rejects further statements", async () => {
   let kept!: Tx;
   await run([BEGIN], async (tx) => {
     kept = tx;
     await tx.run(NOTE, [1]);
   });
-  await assert.rejects(kept.run(NOTE, [2]), /note was asked for when its transaction was over/);
+  await assert.rejects(kept.run(NOTE, [2]), /note was run after its transaction had ended/);
   assert.deepEqual(await readNotes(), [1]);
 });
 
-test("last statements go out with the commit, and what they find is what the transaction did", async (t) => {
+test("last statements are sent with COMMIT, and their results are the result of the transaction", async (t) => {
   const { seen, between } = await watchMessages(t);
   const divided = await withPooledClient(between, (client) =>
     runInTransaction(
@@ -211,7 +211,7 @@ test("last statements go out with the commit, and what they find is what the tra
   assert.match(ended[0]!, /note.*divide.*commit/s);
 });
 
-test("where last statements fail, or can't even be asked, nothing is done, and they say why", async () => {
+test("a transaction does nothing and rejects with the reason when its last statements fail", async () => {
   const range = (error: unknown) => error instanceof RangeError;
   const failing: [(tx: Tx) => Promise<unknown>, (error: unknown) => boolean][] = [
     [(tx) => Promise.all([tx.run(NOTE, [2]), tx.run(DIVIDE, [0])]), (error) => sqlState(error) === "22012"],
@@ -236,7 +236,7 @@ test("where last statements fail, or can't even be asked, nothing is done, and t
   assert.deepEqual(await readNotes(), []);
 });
 
-test("what is asked once the last statements are on their way is refused", async () => {
+test("a statement is rejected after the last statements were sent", async () => {
   let late!: Promise<unknown>;
   await run([BEGIN], async (tx) => {
     await note(tx);
@@ -246,6 +246,6 @@ test("what is asked once the last statements are on their way is refused", async
       await late.catch(() => {});
     };
   });
-  await assert.rejects(late, /note was asked for when its transaction was over/);
+  await assert.rejects(late, /note was run after its transaction had ended/);
   assert.deepEqual(await readNotes(), [1, 2]);
 });

@@ -2,7 +2,10 @@ import type pg from "pg";
 import type { LastStatements, Result, Statement, Tx } from "./database.ts";
 import { runPipelined, type StatementCall, type StatementResult } from "./pipelined-statements.ts";
 
-/** A statement on this connection, in whatever transaction it is. One without a name and values may be several texts. */
+/**
+ * Runs a statement on this connection, inside its current transaction if any. Without a name and values, the text can contain
+ * several statements.
+ */
 export async function runOnClient<Row>(
   on: pg.ClientBase,
   statement: Statement,
@@ -18,105 +21,107 @@ export const BEGIN: StatementCall = { statement: { name: "begin", text: "begin" 
 const COMMIT: StatementCall = { statement: { name: "commit", text: "commit" } };
 
 /**
- * Statements that `work` asks for without waiting in between go out together and are answered in their order, the first of them behind what begins the transaction. Where one
- * fails all of them fail, and whatever is asked later, with its error. So each has to be waited for. Once `work` has settled nothing more is asked: it would run
- * outside. What it asked and did not wait for goes out ahead of the commit, or, if it failed, never.
+ * Runs a transaction. Statements that `work` runs without waiting in between are sent together and answered in order; the first
+ * ones are sent with `opening`.
  *
- * @param begins  what begins it
- * @param commits  called right before it is told to commit
+ * If one fails, all later ones fail with its error, so each must be awaited. After `work` has settled, further statements are
+ * rejected. Statements that it did not await are sent before COMMIT, or dropped if it failed.
+ *
+ * @param opening  statements that begin the transaction
+ * @param onCommit  called right before COMMIT is sent
  */
 export async function runInTransaction<T>(
   client: pg.ClientBase,
-  begins: readonly StatementCall[],
+  opening: readonly StatementCall[],
   work: (tx: Tx) => Promise<T | LastStatements<T>>,
-  commits: () => void,
+  onCommit: () => void,
 ): Promise<T> {
-  const queue = createStatementQueue(client, begins);
+  const queue = createStatementQueue(client, opening);
   const tx: Tx = {
     async run<Row>(statement: Statement, values?: readonly unknown[]) {
-      return (await queue.ask({ statement, values })) as unknown as Result<Row>;
+      return (await queue.add({ statement, values })) as unknown as Result<Row>;
     },
   };
-  let done: Promise<T>;
+  let result: Promise<T>;
   try {
-    done = finishTransaction(await work(tx));
-    // What it can't even ask for is known before the commit goes out, which then never does.
-    done.catch(queue.end);
+    result = finishTransaction(await work(tx));
+    // If the last statements cannot even be sent, COMMIT must not be sent.
+    result.catch(queue.end);
   } catch (error) {
     queue.end();
     throw error;
   }
-  commits();
-  const [result, { command }] = await Promise.all([done, queue.commit()]);
-  if (command !== "COMMIT") throw new Error(`the answer to commit was ${command}`);
-  return result;
+  onCommit();
+  const [value, { command }] = await Promise.all([result, queue.commit()]);
+  if (command !== "COMMIT") throw new Error(`COMMIT was answered with ${command}`);
+  return value;
 }
 
-/** What a transaction did whose work has ended, once its last statements are asked for and answered. */
+/** Returns the result of a transaction after its last statements. */
 export const finishTransaction = async <T>(worked: T | LastStatements<T>): Promise<T> =>
   typeof worked === "function" ? await (worked as LastStatements<T>)() : worked;
 
 interface PendingStatement extends StatementCall {
-  answered: PromiseWithResolvers<StatementResult>;
+  answer: PromiseWithResolvers<StatementResult>;
 }
 
-/** Collects what is asked until nobody has anything left to do but wait, and sends it, behind `first`. */
+/** Collects statements until all running code waits for results, and sends them after `opening`. */
 function createStatementQueue(client: pg.ClientBase, first: readonly StatementCall[]) {
   let waiting: PendingStatement[] = [];
-  let begins = first;
-  let isOver = false;
-  /** Until the beginning is answered nothing follows it: where nothing began it would run outside. */
+  let opening = first;
+  let isClosed = false;
+  /** No statement follows the opening ones before they succeed, or it could run outside a transaction. */
   let isBeginning = false;
-  /** What failed first, which is the answer to all that is asked from then on. */
+  /** The first failure, which all later statements share. */
   let failure: { reason: unknown } | undefined;
 
   function send() {
     if (waiting.length === 0 || isBeginning) return;
     if (failure) return drop(failure.reason);
-    const going = waiting;
-    const ahead = begins;
-    [waiting, begins] = [[], []];
-    isBeginning = ahead.length > 0;
-    runPipelined(client, [...ahead, ...going]).then(
-      (answers) => {
+    const batch = waiting;
+    const first = opening;
+    [waiting, opening] = [[], []];
+    isBeginning = first.length > 0;
+    runPipelined(client, [...first, ...batch]).then(
+      (results) => {
         isBeginning = false;
         send();
-        for (const [index, { answered }] of going.entries()) answered.resolve(answers[ahead.length + index]!);
+        for (const [index, { answer }] of batch.entries()) answer.resolve(results[first.length + index]!);
       },
       (reason) => {
         isBeginning = false;
         failure ??= { reason };
         send();
-        for (const { answered } of going) answered.reject(failure.reason);
+        for (const { answer } of batch) answer.reject(failure.reason);
       },
     );
   }
 
   function drop(reason: unknown) {
-    for (const { answered } of waiting) answered.reject(reason);
+    for (const { answer } of waiting) answer.reject(reason);
     waiting = [];
   }
 
   return {
-    async ask({ statement, values }: StatementCall): Promise<StatementResult> {
-      if (isOver) throw new Error(`${statement.name} was asked for when its transaction was over`);
+    async add({ statement, values }: StatementCall): Promise<StatementResult> {
+      if (isClosed) throw new Error(`${statement.name} was run after its transaction had ended`);
       if (failure) throw failure.reason;
-      const answered = Promise.withResolvers<StatementResult>();
-      // Ticks come behind all promises that can go on.
-      if (waiting.push({ statement, values, answered }) === 1) process.nextTick(send);
-      return await answered.promise;
+      const answer = Promise.withResolvers<StatementResult>();
+      // `nextTick` runs after all promises that can continue.
+      if (waiting.push({ statement, values, answer }) === 1) process.nextTick(send);
+      return await answer.promise;
     },
-    /** Nothing more is asked. What was not sent yet goes first. */
+    /** Rejects later statements. Sends pending ones before COMMIT. */
     commit() {
-      const committed = this.ask(COMMIT);
-      isOver = true;
+      const committed = this.add(COMMIT);
+      isClosed = true;
       return committed;
     },
-    /** Nothing more is asked, and what was not sent yet never is. */
+    /** Rejects pending and later statements. */
     end() {
-      isOver = true;
-      for (const { statement, answered } of waiting)
-        answered.reject(new Error(`${statement.name} was asked for when its transaction was over`));
+      isClosed = true;
+      for (const { statement, answer } of waiting)
+        answer.reject(new Error(`${statement.name} was run after its transaction had ended`));
       waiting = [];
     },
   };

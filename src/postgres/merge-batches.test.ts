@@ -14,7 +14,7 @@ const invoice = (id: string, minute: number, customerId = "cus"): Invoice => ({
 });
 const merged = (batches: readonly (readonly Invoice[])[]) =>
   mergeBatches(batches).map(({ rows }) => rows.map(({ id, customerId, amount }) => [id, customerId, amount]));
-/** The ids of batches in which no id occurs twice. */
+/** The ids of waves without duplicates. */
 const mergedIds = (batches: readonly (readonly Invoice[])[]) => {
   const [wave, ...others] = mergeBatches(batches);
   assert.equal(others.length, 0);

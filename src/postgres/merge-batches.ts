@@ -1,4 +1,4 @@
-/** Records that one statement stores: no id twice, and sorted by id, so that concurrent statements lock rows in the same order. */
+/** Records for one statement: without duplicate ids, and sorted by id so that concurrent statements lock rows in the same order. */
 export interface Wave<Row> {
   rows: readonly Row[];
   /** For each row, the index of the batch that holds it. */
@@ -6,8 +6,8 @@ export interface Wave<Row> {
 }
 
 /**
- * Merges batches into as few statements as possible. There is one wave unless an id occurs twice: later versions of a record go to
- * later waves, so that they are stored in the order in which they arrived.
+ * Merges batches into as few statements as possible. Later versions of a record go to later waves, so that they are stored in
+ * order of arrival.
  */
 export function mergeBatches<Row extends { id: string }>(batches: readonly (readonly Row[])[]): Wave<Row>[] {
   const rows = batches.flat();

@@ -13,7 +13,7 @@ const { db, address, drop } = await createTestDatabase();
 after(drop);
 
 let folder: string;
-const run = () => migrate(address, log, { folder, volatile: true });
+const run = () => migrate(address, log, { folder, allowDataLoss: true });
 const file = (name: string, sql: string) => writeFile(join(folder, name), sql);
 const rows = async (sql: string) => (await db.run(prepared("", sql))).rows;
 
@@ -24,14 +24,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test("four processes that start at once apply each file once", async () => {
+test("each migration is applied once when four processes start at once", async () => {
   await file("0002_two.sql", "select pg_sleep(0.2); insert into one values (2);");
   const results = await Promise.all([run(), run(), run(), run()]);
   assert.deepEqual(results.map(({ applied }) => applied).sort(), [0, 0, 0, 2]);
   assert.deepEqual(await rows("select n from one order by n"), [{ n: 1 }, { n: 2 }]);
 });
 
-test("a later start applies only what is new", async () => {
+test("a later start applies only new migrations", async () => {
   assert.deepEqual(await run(), { applied: 1 });
   assert.deepEqual(await run(), { applied: 0 });
   await file("0002_two.sql", "insert into one values (2)");
@@ -42,10 +42,10 @@ test("a later start applies only what is new", async () => {
   ]);
 });
 
-test("a new database is told of in one line, and each file that a later version brings in its own", async () => {
+test("a new database is logged in one line, and each later migration in a line", async () => {
   const lines: string[] = [];
   const told = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) });
-  const upTo = () => migrate(address, told, { folder, volatile: true });
+  const upTo = () => migrate(address, told, { folder, allowDataLoss: true });
   await file("0002_two.sql", "insert into one values (2)");
   await upTo();
   await file("0003_three.sql", "insert into one values (3)");
@@ -59,7 +59,7 @@ test("a new database is told of in one line, and each file that a later version 
   );
 });
 
-test("a file that was changed after it was applied is refused by its name", async () => {
+test("a migration is refused by name when it was changed after it was applied", async () => {
   await run();
   await file("0001_one.sql", "create table one (n int8);");
   await assert.rejects(run(), /0001_one\.sql was changed after it was applied/);
@@ -72,7 +72,7 @@ test("a database from a newer version is refused", async () => {
   await assert.rejects(run(), /migration 0002_two\.sql, which this version does not know/);
 });
 
-test("a file that fails leaves nothing behind, and says where", async () => {
+test("a migration that fails changes nothing and reports the line", async () => {
   await file("0002_two.sql", "create table two (n int4);\ninsert into one values (2);\nselect nothing from nowhere;");
   await assert.rejects(run(), /migration 0002_two\.sql failed at line 3: relation "nowhere" does not exist/);
   assert.deepEqual(await rows("select n from one"), [{ n: 1 }]);
@@ -81,7 +81,7 @@ test("a file that fails leaves nothing behind, and says where", async () => {
   assert.deepEqual(await run(), { applied: 1 });
 });
 
-test("a file marked so runs outside a transaction, also when others wait for their turn", async () => {
+test("a migration marked `no-transaction` runs outside a transaction while other processes wait", async () => {
   await file("0002_index.sql", "-- no-transaction\ncreate index concurrently if not exists one_n on one (n);");
   const results = await Promise.all([run(), run(), run()]);
   assert.deepEqual(results.map(({ applied }) => applied).sort(), [0, 0, 2]);
@@ -90,17 +90,17 @@ test("a file marked so runs outside a transaction, also when others wait for the
   ]);
 });
 
-test("a gap in the numbers is refused", async () => {
+test("a gap in the migration numbers is refused", async () => {
   await file("0003_three.sql", "select 1");
   await assert.rejects(run(), /0003_three\.sql: its number must be 2/);
 });
 
-test("a server that may lose acknowledged writes is refused", async () => {
+test("a server is refused when it may lose acknowledged writes", async () => {
   await assert.rejects(migrate(address, log, { folder }), /fsync=off/);
 });
 
-test("the files of this repository apply to an empty database", async () => {
-  const { applied } = await migrate(address, log, { volatile: true });
+test("the migrations of this repository apply to an empty database", async () => {
+  const { applied } = await migrate(address, log, { allowDataLoss: true });
   assert.ok(applied > 0);
-  assert.deepEqual(await migrate(address, log, { volatile: true }), { applied: 0 });
+  assert.deepEqual(await migrate(address, log, { allowDataLoss: true }), { applied: 0 });
 });

@@ -16,12 +16,11 @@ interface Migration {
 }
 
 export interface MigrateOptions {
-  /** The folder of the files; migrations/ of this package unless told otherwise. */
   folder?: string;
-  /** Accept a server that may lose acknowledged writes. Only for tests, whose data nobody misses. */
-  volatile?: boolean;
-  /** Only as far as another database is, which must know no other files. */
-  like?: readonly Pick<Migration, "name" | "checksum">[];
+  /** Accepts a server that may lose acknowledged writes; for tests. */
+  allowDataLoss?: boolean;
+  /** The migrations of another database: applies only those, and requires that all are known. */
+  upTo?: readonly Pick<Migration, "name" | "checksum">[];
 }
 
 const FOLDER = join(import.meta.dirname, "../../migrations");
@@ -29,26 +28,28 @@ const NO_TRANSACTION = /^-- no-transaction\s*$/m;
 const REPLACES = /^-- replaces \S+ ([0-9a-f]{64})$/m;
 
 /**
- * Brings the schema to the newest version, each file `NNNN_name.sql` in one transaction. Any number of processes may
- * call it at once. A file whose first line is `-- no-transaction` runs outside one: it holds a single statement that
- * can be repeated, since it may be cut short before it is noted as applied.
+ * Migrates the schema to the latest version, each file `NNNN_name.sql` in one transaction. Any number of processes can call it at
+ * once.
  *
- * The first file may be a baseline: its first line `-- replaces NAME CHECKSUM` names the last of the migrations that it stands for. A
+ * A file that starts with `-- no-transaction` runs outside of one. It must contain a single repeatable statement, because it may
+ * be interrupted before it is recorded.
+ *
+ * The first file may be a baseline. Its first line `-- replaces NAME CHECKSUM` names the last of the migrations that it replaces. A
  * database at that migration is taken over as it is; an older one is refused.
  */
 export async function migrate(address: Address, log: Log, options: MigrateOptions = {}): Promise<{ applied: number }> {
-  const known = migrationsUpTo(await readMigrations(options.folder ?? FOLDER), options.like);
+  const files = migrationsUpTo(await readMigrations(options.folder ?? FOLDER), options.upTo);
   const connection = await openDatabase(address, 1, () => {}).connect();
   try {
-    await checkServer(connection, options.volatile === true);
+    await checkServer(connection, options.allowDataLoss === true);
     await connection.run(EVERY_MERCHANT);
     await acquireMigrationLock(connection);
     await connection.run(CREATE_TABLE);
     const applied = (await connection.run<AppliedMigration>(READ)).rows;
-    checkHistory(applied, known);
+    checkHistory(applied, files);
     const last = applied.at(-1)?.number ?? 0;
-    const pending = known.filter(({ number }) => number > last);
-    // Of a new database each line would say the same.
+    const pending = files.filter(({ number }) => number > last);
+    // For a new database, a line per file would say nothing.
     const isNew = applied.length === 0;
     for (const migration of pending) {
       await applyMigration(connection, migration);
@@ -58,12 +59,12 @@ export async function migrate(address: Address, log: Log, options: MigrateOption
     await prepareRoles(connection, log);
     return { applied: pending.length };
   } finally {
-    // Ends the lock too.
+    // Releases the lock too.
     await connection.close();
   }
 }
 
-/** A schema that this version can't make. */
+/** The database has a migration that this version does not know. */
 export class UnknownMigration extends Error {}
 
 const outdatedError = (name: string) =>
@@ -75,10 +76,8 @@ const NEWER = prepared(
 );
 
 /**
- * Looks whether a newer version has migrated the database since this one did.
- *
- * @param owner  a login that may read which migrations were applied
- * @throws UnknownMigration when one has
+ * @param owner  a login that can read `schema_migrations`
+ * @throws UnknownMigration if a newer version has migrated the database meanwhile
  */
 export async function assertSchemaIsNewest(owner: Tx): Promise<void> {
   const names = (await readdir(FOLDER)).filter((name) => name.endsWith(".sql")).sort();
@@ -86,19 +85,19 @@ export async function assertSchemaIsNewest(owner: Tx): Promise<void> {
   if (newer) throw new UnknownMigration(outdatedError(newer.name));
 }
 
-/** @param like  the migrations of another database, in their order */
-function migrationsUpTo(known: Migration[], like: MigrateOptions["like"]): Migration[] {
-  const last = like?.at(-1);
-  if (!last) return known;
-  const index = known.findIndex(({ name }) => name === last.name);
-  const isBaseline = known[0]?.replaces === last.checksum;
+/** @param upTo  the migrations of another database, in their order */
+function migrationsUpTo(files: Migration[], upTo: MigrateOptions["upTo"]): Migration[] {
+  const last = upTo?.at(-1);
+  if (!last) return files;
+  const index = files.findIndex(({ name }) => name === last.name);
+  const isBaseline = files[0]?.replaces === last.checksum;
   if (index < 0 && !isBaseline)
     throw new UnknownMigration(
       `it has migration ${last.name}, which this version does not know: use its version, or a newer one`,
     );
-  const wanted = known.slice(0, isBaseline ? 1 : index + 1);
+  const wanted = files.slice(0, isBaseline ? 1 : index + 1);
   for (const { name, checksum } of wanted.slice(1))
-    if (!like!.some((other) => other.name === name && other.checksum === checksum))
+    if (!upTo!.some((other) => other.name === name && other.checksum === checksum))
       throw new UnknownMigration(
         `it lacks migration ${name} as this version knows it: use its version, or a newer one`,
       );
@@ -122,7 +121,7 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   );
 }
 
-/** An owner who is no superuser is behind the wall of the tables as well, and a migration changes the rows of all merchants. */
+/** Row-level security applies to an owner that is no superuser, but a migration changes rows of all merchants. */
 const EVERY_MERCHANT = prepared("migrate_every_merchant", "select set_config('dunlin.every_merchant', 'on', false)");
 
 const SERVER = prepared(
@@ -145,7 +144,7 @@ async function checkServer(connection: Connection, volatile: boolean): Promise<v
   if (volatile) return;
   for (const name of ["fsync", "synchronous_commit"] as const) {
     if (server[name] !== "off") continue;
-    throw new Error(`the database has ${name}=off, and would lose records that were acknowledged: set it to on`);
+    throw new Error(`the database has ${name}=off and could lose acknowledged records: set it to on`);
   }
 }
 
@@ -153,7 +152,7 @@ const LOCK_NAMESPACE = 0x64756e6d;
 const TRY_LOCK = prepared("migrate_lock", `select pg_try_advisory_lock(${LOCK_NAMESPACE}, 0) as got`);
 const LOCK_POLL_MS = 50;
 
-/** Asks again and again: a waiting statement would hold a snapshot, and `create index concurrently` would wait for that one. */
+/** Polls, because a waiting statement would hold a snapshot that `create index concurrently` waits for. */
 async function acquireMigrationLock(connection: Connection): Promise<void> {
   while (!(await connection.run<{ got: boolean }>(TRY_LOCK)).rows[0]!.got) await sleep(LOCK_POLL_MS);
 }
@@ -168,7 +167,7 @@ const CREATE_TABLE = prepared(
    )`,
 );
 const READ = prepared("migrate_read", "select number, name, checksum from schema_migrations order by number");
-// The server's clock: a note for people, which nothing reads.
+// The server's clock; only for people.
 const RECORD = prepared(
   "migrate_record",
   "insert into schema_migrations (number, name, checksum, applied_at) values ($1, $2, $3, clock_timestamp())",
@@ -176,9 +175,9 @@ const RECORD = prepared(
 
 type AppliedMigration = Pick<Migration, "number" | "name" | "checksum">;
 
-function checkHistory(applied: readonly AppliedMigration[], known: readonly Migration[]): void {
+function checkHistory(applied: readonly AppliedMigration[], files: readonly Migration[]): void {
   const last = applied.at(-1);
-  const [first] = known;
+  const [first] = files;
   if (!last || !first) return;
   if (last.number < first.number)
     throw new UnknownMigration(
@@ -187,7 +186,7 @@ function checkHistory(applied: readonly AppliedMigration[], known: readonly Migr
   for (const row of applied) {
     // A baseline stands for all before it.
     if (row.number < first.number) continue;
-    const file = known[row.number - first.number];
+    const file = files[row.number - first.number];
     if (!file) throw new UnknownMigration(outdatedError(row.name));
     if (row.checksum !== file.checksum && row.checksum !== file.replaces)
       throw new Error(
@@ -196,19 +195,19 @@ function checkHistory(applied: readonly AppliedMigration[], known: readonly Migr
   }
 }
 
-/** Without a name and values a statement goes by the simple protocol, which takes many at once. */
+/** Without a name and values, the simple protocol is used, which accepts several statements. */
 const rawStatement = (text: string) => prepared("", text);
 
 async function applyMigration(connection: Connection, migration: Migration): Promise<void> {
   const { number, name, checksum, sql } = migration;
-  const atOnce = !NO_TRANSACTION.test(sql.split("\n", 1)[0]!);
+  const inTransaction = !NO_TRANSACTION.test(sql.split("\n", 1)[0]!);
   try {
-    if (atOnce) await connection.run(rawStatement("begin"));
+    if (inTransaction) await connection.run(rawStatement("begin"));
     await connection.run(rawStatement(sql));
     await connection.run(RECORD, [number, name, checksum]);
-    if (atOnce) await connection.run(rawStatement("commit"));
+    if (inTransaction) await connection.run(rawStatement("commit"));
   } catch (error) {
-    if (atOnce) await connection.run(rawStatement("rollback")).catch(() => {});
+    if (inTransaction) await connection.run(rawStatement("rollback")).catch(() => {});
     throw new Error(`migration ${name} failed${errorLineOf(error, sql)}: ${(error as Error).message}`, {
       cause: error,
     });

@@ -1,18 +1,17 @@
 import { prepared, type Tx } from "./database.ts";
 
-/** What processes tell each other: of which merchants there are new events, that there are cases to look at, what was withdrawn, that something was learned, that one has come. */
+/** Messages between processes: merchants with new events, cases to process, withdrawn events, a trained model, a new process. */
 export type Channel = "events" | "cases" | "withdrawn" | "learned" | "hello";
 
 export interface ChannelMessage {
   channel: Channel;
-  /** Under 8,000 bytes. */
+  /** Less than 8,000 bytes. */
   payload: string;
 }
 
-/** UUIDs in a payload. */
 const IDS_MAX = 180;
 
-/** Ids as payloads hold them, one after the other with a space in between. */
+/** Joins ids into as few payloads as possible. Each starts with `first`. */
 export function payloadsOf(ids: readonly string[], first: readonly string[] = []): string[] {
   const payloads: string[] = [];
   for (let from = 0; from < ids.length; from += IDS_MAX)
@@ -20,20 +19,19 @@ export function payloadsOf(ids: readonly string[], first: readonly string[] = []
   return payloads;
 }
 
-/** Says that these events were taken back. */
 export const withdrawnMessages = (merchantId: string, eventIds: readonly string[]): ChannelMessage[] =>
   payloadsOf(eventIds, [merchantId]).map((payload) => ({ channel: "withdrawn", payload }));
 
 const CHANNEL_PREFIX = "dunlin_";
 const LISTENER_NAME = "dunlin hints";
 
-// A hint that a crash of the server loses is no loss, so nobody waits for the disk.
+// Notifications are only hints, so they need not survive a crash of the server.
 const ANNOUNCE = prepared(
   "announce_hints",
   "select set_config('application_name', $1, false), set_config('synchronous_commit', 'off', false)",
 );
 
-/** Say on this connection what its process listens to, for `findOtherListeners` of the others. */
+/** Announces on this connection which channels its process listens to, for `findOtherListeners`. */
 export async function announceListener(connection: Tx, channels: readonly Channel[]) {
   await connection.run(ANNOUNCE, [[LISTENER_NAME, ...channels].join(" ")]);
 }
@@ -45,12 +43,10 @@ const LISTEN = Object.fromEntries(
   ]),
 ) as Record<Channel, ReturnType<typeof prepared>>;
 
-/** From now on this connection is notified. */
 export async function listenOn(connection: Tx, channel: Channel) {
   await connection.run(LISTEN[channel]);
 }
 
-/** The channel that a notification came on, or null when it is none of ours. */
 export const parseChannel = (name: string): Channel | null => {
   const channel = name.slice(CHANNEL_PREFIX.length) as Channel;
   return name.startsWith(CHANNEL_PREFIX) && channel in LISTEN ? channel : null;
@@ -61,12 +57,12 @@ const NOTIFY = prepared(
   "select pg_notify($1 || n.channel, n.payload) from unnest($2::text[], $3::text[]) as n (channel, payload)",
 );
 
-/** Tell whoever listens. On a connection of its own: the commit takes a lock that all sessions that notify share. */
-export async function notify(connection: Tx, notes: readonly ChannelMessage[]) {
+/** Sends notifications. Needs a separate connection, because the commit takes a lock that all notifying sessions share. */
+export async function notify(connection: Tx, messages: readonly ChannelMessage[]) {
   await connection.run(NOTIFY, [
     CHANNEL_PREFIX,
-    notes.map(({ channel }) => channel),
-    notes.map(({ payload }) => payload),
+    messages.map(({ channel }) => channel),
+    messages.map(({ payload }) => payload),
   ]);
 }
 
@@ -77,7 +73,7 @@ const OTHER_LISTENERS = prepared(
    where me.pid = pg_backend_pid() and other.application_name like '${LISTENER_NAME} %'`,
 );
 
-/** What other connections to this database listen to. */
+/** Returns the channels that other connections to this database listen to. */
 export async function findOtherListeners(connection: Tx): Promise<Set<Channel>> {
   const { rows } = await connection.run<{ name: string }>(OTHER_LISTENERS);
   return new Set(rows.flatMap(({ name }) => name.slice(LISTENER_NAME.length + 1).split(" ")) as Channel[]);

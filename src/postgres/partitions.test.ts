@@ -36,12 +36,12 @@ async function partitionOfRequestAt(at: Date) {
   return (await database.db.run<{ name: string }>(PARTITION, [id])).rows[0]!.name;
 }
 
-// One is 11 hours behind UTC, the other 14 hours ahead of it.
+// One zone is 11 hours behind UTC, the other 14 hours ahead.
 for (const [zone, year] of [
   ["Pacific/Pago_Pago", 2040],
   ["Pacific/Kiritimati", 2042],
 ] as const)
-  test(`partitions are days and months of UTC, also on a machine in ${zone}`, async () => {
+  test(`partitions are days and months in UTC on a machine in ${zone}`, async () => {
     process.env.TZ = zone;
     const [first, last] = [new Date(`${year}-02-01T00:30:00Z`), new Date(`${year}-02-28T23:30:00Z`)];
     assert.ok(first.getDate() !== 1 || last.getDate() !== 28, "the zone is in use");
@@ -72,7 +72,7 @@ const READ_ISOLATION = prepared(
    left join pg_policy own on own.polrelid = i.inhrelid and own.polname = 'wall' order by 1`,
 );
 
-test("every partition is behind the wall of its table, so that a dump which may see all merchants sees all rows", async () => {
+test("every partition has the row-level security of its table, so that a dump of all merchants contains all rows", async () => {
   const now = new Date("2050-06-15T00:00:00Z");
   for (const keep of [maintainRequestLogPartitions, maintainDecisionPartitions]) await keep(database.db, now, LONG_AGO);
   const { rows } = await database.db.run<{ part: string; forced: boolean; same: boolean }>(READ_ISOLATION);

@@ -1,12 +1,12 @@
 import { type Database, prepared } from "./database.ts";
 import { sqlState } from "./database-errors.ts";
 
-/** A table partitioned by a range of ids that begin with their moment (UUIDv7), with a default partition. */
+/** A table partitioned by ranges of time-ordered ids (UUIDv7), with a default partition. */
 export interface PartitionedTable {
-  /** `request_log`: its partitions are `request_log_2026_11_03`, or `…_2026_11` of a whole month, and `request_log_default`. */
+  /** The partitions of `request_log` are `request_log_2026_11_03` (or `…_2026_11` for a month) and `request_log_default`. */
   name: string;
-  /** When the row was written, service time. */
-  momentColumn: string;
+  /** When the row was written, in service time. */
+  timeColumn: string;
   span: "day" | "month";
 }
 
@@ -23,7 +23,7 @@ function partitionOf({ name, span }: PartitionedTable, year: number, month: numb
   return { name: `${name}_${date.replaceAll("-", "_")}`, startMs, endMs };
 }
 
-/** The lowest UUIDv7 of a moment. */
+/** Returns the lowest UUIDv7 of a time. */
 function firstId(ms: number): string {
   const hex = ms.toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
@@ -47,36 +47,37 @@ async function listPartitions(db: Database, table: PartitionedTable): Promise<Pa
 }
 
 /**
- * Make the partitions of this day or month and the next, and drop those whose ids all are older than `keepFrom`; rows as old go from
- * the default, too. Call it at start and now and then; any number of processes may. A statement waits for the table no longer than
- * a second: then the next call does it.
+ * Creates the partitions of the current and the next day or month, and drops those with only ids older than `keepFrom`. Deletes
+ * rows of that age from the default partition.
+ *
+ * Any number of processes can call it. A statement that waits more than a second for the table is left to the next call.
  *
  * @param now  service time
- * @returns names of what was made and of what was dropped
+ * @returns the names of created and dropped partitions
  */
 export async function maintainPartitions(db: Database, table: PartitionedTable, now: Date, keepFrom: Date) {
-  const known = await listPartitions(db, table);
+  const existing = await listPartitions(db, table);
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
   const current = partitionOf(table, year, month, day);
   const next = table.span === "day" ? partitionOf(table, year, month, day + 1) : partitionOf(table, year, month + 1, 1);
   const made: string[] = [];
   for (const partition of [current, next]) {
-    if (known.some(({ name }) => name === partition.name)) continue;
+    if (existing.some(({ name }) => name === partition.name)) continue;
     if (await createPartition(db, table, partition)) made.push(partition.name);
   }
   const dropped: string[] = [];
-  for (const { name, endMs } of known) {
+  for (const { name, endMs } of existing) {
     if (endMs <= keepFrom.getTime() && (await dropPartition(db, name))) dropped.push(name);
   }
-  const text = `delete from ${table.name}_default where ${table.momentColumn} < $1`;
+  const text = `delete from ${table.name}_default where ${table.timeColumn} < $1`;
   await db.run(prepared(`clean_${table.name}`, text), [keepFrom]);
   return { made, dropped };
 }
 
-/** Rows of the range lie in the default partition already, where they are found as well. */
+/** The default partition already has rows of the range, which stay there. */
 const DEFAULT_HAS_ROWS = "23514";
 
-/** False when it was there already, or must not be because the default holds its rows. */
+/** Returns false if it exists, or the default partition has its rows. */
 async function createPartition(db: Database, table: PartitionedTable, { name, startMs, endMs }: Partition) {
   try {
     const bound = `for values from ('${firstId(startMs)}') to ('${firstId(endMs)}')`;
@@ -87,7 +88,10 @@ async function createPartition(db: Database, table: PartitionedTable, { name, st
   }
 }
 
-/** What makes a partition. Whoever reads it by its own name, as a dump does, is behind the same wall as at its table. */
+/**
+ * Statements that create a partition. Its row-level security is that of the table, for readers such as a dump that access it
+ * directly.
+ */
 export const partitionStatements = (table: string, name: string, bound: string): string[] => [
   `create table ${name} partition of ${table} ${bound}`,
   `alter table ${name} enable row level security, force row level security`,
@@ -95,20 +99,25 @@ export const partitionStatements = (table: string, name: string, bound: string):
      select pg_get_expr(polqual, polrelid) from pg_policy where polrelid = '${table}'::regclass and polname = 'wall')); end $$`,
 ];
 
-/** With all that is in it; false when it was gone already. */
+/** Returns false if it does not exist. */
 const dropPartition = (db: Database, name: string) => alterPartitions(db, name, true, [`drop table ${name}`]);
 
 const SET_LOCK_TIMEOUT = prepared("partition_lock_timeout", "set local lock_timeout = '1s'");
-// Two that change partitions at once end in errors from deep inside PostgreSQL.
+// Concurrent changes of partitions fail inside PostgreSQL.
 const LOCK_PARTITIONS = prepared("partition_lock", "select pg_advisory_xact_lock(hashtext('partitions'))");
 const PARTITION_EXISTS = prepared("partition_there", "select to_regclass($1) is not null as there");
 
-/** The whole table waits behind a change that waits for a lock, so it waits for no longer than a second. */
-const alterPartitions = (db: Database, name: string, there: boolean, texts: readonly string[]): Promise<boolean> =>
+/** A change that waits for its lock blocks the whole table, so it waits at most a second. */
+const alterPartitions = (
+  db: Database,
+  name: string,
+  exists: boolean,
+  statements: readonly string[],
+): Promise<boolean> =>
   db.transaction(async (tx) => {
     await tx.run(SET_LOCK_TIMEOUT);
     await tx.run(LOCK_PARTITIONS);
-    if ((await tx.run<{ there: boolean }>(PARTITION_EXISTS, [name])).rows[0]!.there !== there) return false;
-    for (const text of texts) await tx.run(prepared("", text));
+    if ((await tx.run<{ there: boolean }>(PARTITION_EXISTS, [name])).rows[0]!.there !== exists) return false;
+    for (const text of statements) await tx.run(prepared("", text));
     return true;
   });

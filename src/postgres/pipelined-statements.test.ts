@@ -17,14 +17,14 @@ const LATER = prepared("test_later", "select n from later order by n");
 const ONE = prepared("test_one", "select 1 as n");
 const NOTE = prepared("test_note", "insert into later values ($1) returning n");
 
-test("what can't be prepared says why, also in a transaction, and is prepared once it can be", async () => {
+test("a statement that cannot be prepared rejects with the reason, and is prepared later when possible", async () => {
   const missing = (error: unknown) => sqlState(error) === "42P01";
   await withPooledClient(pool, async (client) => {
     await assert.rejects(runPipelined(client, [{ statement: LATER }]), missing);
     await assert.rejects(runPipelined(client, [{ statement: ONE }, { statement: LATER }]), missing);
     await client.query("begin");
     await assert.rejects(runPipelined(client, [{ statement: LATER }, { statement: ONE }]), missing);
-    // Nothing is prepared in a transaction that has failed.
+    // A failed transaction prepares nothing.
     await assert.rejects(runPipelined(client, [{ statement: NOTE, values: [1] }]), (e) => sqlState(e) === "25P02");
     await client.query("rollback");
     await client.query("create table later (n int4)");
@@ -38,7 +38,7 @@ test("what can't be prepared says why, also in a transaction, and is prepared on
   });
 });
 
-test("statements that are asked together outside of a transaction are one: all of them or none", async () => {
+test("statements pipelined outside a transaction are executed all or none", async () => {
   const divide = prepared("test_divide", "select 1 / $1::int4 as quotient");
   await withPooledClient(pool, async (client) => {
     const failing = runPipelined(client, [
@@ -52,7 +52,7 @@ test("statements that are asked together outside of a transaction are one: all o
   });
 });
 
-test("two texts under one name are refused", async () => {
+test("two texts with the same name are rejected", async () => {
   await withPooledClient(pool, async (client) => {
     await runPipelined(client, [{ statement: ONE }]);
     await assert.rejects(
@@ -62,7 +62,7 @@ test("two texts under one name are refused", async () => {
   });
 });
 
-test("a statement that is new to its connection may be asked side by side", async () => {
+test("a statement that is new to its connection can be run several times at once", async () => {
   const twice = prepared("test_twice", "select $1::int4 as n, null::text as nothing");
   await withPooledClient(pool, async (client) => {
     const answers = await Promise.all([1, 2, 3].map((n) => runPipelined(client, [{ statement: twice, values: [n] }])));
@@ -73,7 +73,7 @@ test("a statement that is new to its connection may be asked side by side", asyn
   });
 });
 
-test("a row that can't be read fails its statements, and no others", async () => {
+test("a row that cannot be read fails its pipeline and no other", async () => {
   const large = prepared("test_large", "select n::int8 from unnest('{1,9007199254740993,2}'::int8[]) n");
   await withPooledClient(pool, async (client) => {
     const asked = [
@@ -86,7 +86,7 @@ test("a row that can't be read fails its statements, and no others", async () =>
   });
 });
 
-test("what was prepared and not described is prepared again, and what failed was not done", async (t) => {
+test("a statement that was prepared but not described is prepared again, and a failed one was not executed", async (t) => {
   let isSpoilt = false;
   const describe = "D\0\0\0\x06P\0";
   const { url, close } = await startTcpProxy(address, (piece) => {
@@ -111,7 +111,7 @@ test("what was prepared and not described is prepared again, and what failed was
   assert.deepEqual(rows, [{ n: 21 }]);
 });
 
-test("a text that is no statement is answered with nothing", async () => {
+test("an empty statement returns no rows", async () => {
   await withPooledClient(pool, async (client) => {
     const asked = [prepared("test_nothing", "-- nothing"), prepared("test_y", "select 'y' as y")];
     const [nothing, y] = await runPipelined(
@@ -122,7 +122,7 @@ test("a text that is no statement is answered with nothing", async () => {
   });
 });
 
-test("what is refused only at the end of the transaction is an error", async () => {
+test("a violation that is detected at the end of a transaction is an error", async () => {
   await db.run(prepared("", "create table at_end (n int4 unique deferrable initially deferred)"));
   const twice = prepared("test_at_end", "insert into at_end values (1), (1)");
   await assert.rejects(db.run(twice), (error) => sqlState(error) === "23505");

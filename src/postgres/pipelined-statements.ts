@@ -3,47 +3,48 @@ import pg from "pg";
 import type { Result, Statement } from "./database.ts";
 import { type BoundStatement, buildBoundMessages } from "./protocol-messages.ts";
 
-/** A statement and its values. */
 export interface StatementCall {
   statement: Statement;
   values?: readonly unknown[];
 }
 
-/** What came of a statement, and which command PostgreSQL says that it was: `INSERT 0 5`, `COMMIT`. */
+/** `command` is the command tag, such as `INSERT 0 5` or `COMMIT`. */
 export interface StatementResult extends Result<Record<string, unknown>> {
   command: string;
 }
 
 /**
- * Run statements on this connection, one behind the other, in whatever transaction it is; outside of any they are one. They go out in one write and are
- * answered in one, where the driver would have PostgreSQL answer each by itself: every answer wakes both sides. A statement is prepared, and its
- * columns are asked, once for each connection; one without a name each time. Behind one that fails none is run, and its error is thrown.
+ * Runs statements in order on this connection, as one transaction unless one is open. If one fails, the following ones do not
+ * run, and its error is thrown.
+ *
+ * They are sent in one write and answered in one. The driver would let PostgreSQL answer each, and every answer wakes both sides.
+ * Named statements are prepared and described once per connection.
  *
  * @see https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
  */
-export async function runPipelined(client: pg.ClientBase, asked: readonly StatementCall[]): Promise<StatementResult[]> {
+export async function runPipelined(client: pg.ClientBase, calls: readonly StatementCall[]): Promise<StatementResult[]> {
   const forms = preparedFormsOf(client);
-  const fresh = new Map<string, PreparedForm>();
-  const bound = asked.map(({ statement, values = [] }) => {
+  const newForms = new Map<string, PreparedForm>();
+  const bound = calls.map(({ statement, values = [] }) => {
     const { name, text } = statement;
-    const known = fresh.get(name) ?? forms.get(name);
-    if (known && known.text !== text) throw new Error(`two statements are named ${name}`);
-    const form = known ?? { name, text, columns: [], emptyRow: {} };
-    if (!known && name !== "") fresh.set(name, form);
-    return { form, isNew: !known, values };
+    const existing = newForms.get(name) ?? forms.get(name);
+    if (existing && existing.text !== text) throw new Error(`two statements are named ${name}`);
+    const form = existing ?? { name, text, columns: [], emptyRow: {} };
+    if (!existing && name !== "") newForms.set(name, form);
+    return { form, isNew: !existing, values };
   });
-  const answers = await readResults(client, bound);
-  // Known from now on. Where any of them failed nobody knows which were prepared, so they will be prepared anew.
-  for (const [name, form] of fresh) forms.set(name, form);
-  return answers;
+  const results = await readResults(client, bound);
+  // Stored only now: if a statement had failed, it would be unknown which ones were prepared.
+  for (const [name, form] of newForms) forms.set(name, form);
+  return results;
 }
 
-/** A statement as a connection knows it. */
+/** A statement prepared on a connection. */
 interface PreparedForm {
   name: string;
   text: string;
   columns: readonly { name: string; read(text: string): unknown }[];
-  /** A row of nulls. Rows begin as copies of it, so that all of them are of one shape. */
+  /** A row of nulls. Rows are copies of it, so that all have the same shape. */
   emptyRow: Record<string, unknown>;
 }
 
@@ -67,21 +68,21 @@ function setResultColumns(form: PreparedForm, { fields }: RowDescription) {
   form.emptyRow = Object.fromEntries(fields.map(({ name }) => [name, null]));
 }
 
-/** What the driver asks of a query while it is answered, beyond its published types. */
+/** The driver's interface to a running query, beyond its published types. */
 interface QueryHandling {
-  /** Writes it. An error that it returns is the query's, and nothing was written. */
+  /** Returns an error if nothing was written. */
   submit(connection: { stream: Writable }): unknown;
   callback(error?: Error | null): void;
   handleRowDescription(description: RowDescription): void;
   handleDataRow(row: { fields: readonly (string | null)[] }): void;
-  /** In place of a CommandComplete where the text is none. */
+  /** Called instead of `handleCommandComplete` for an empty text. */
   handleEmptyQuery(): void;
   handleCommandComplete(complete: { text: string }): void;
   handleReadyForQuery(): void;
   handleError(error: Error): void;
 }
 
-// Only queries of the driver's own kind are sent while others are under way.
+// The driver pipelines only its own kind of query.
 const createDriverQuery = (client: pg.ClientBase, handling: Partial<QueryHandling>) =>
   client.query(Object.assign(new pg.Query(""), handling as object));
 
@@ -89,9 +90,9 @@ function readResults(
   client: pg.ClientBase,
   bound: readonly (BoundStatement & { form: PreparedForm })[],
 ): Promise<StatementResult[]> {
-  const answers: StatementResult[] = [];
+  const results: StatementResult[] = [];
   let rows: Record<string, unknown>[] = [];
-  /** Of a value that could not be read. The rest is waited for, or it would be taken for the answer to what comes next. */
+  /** A value that could not be read. The rest of the reply must be read all the same. */
   let problem: Error | undefined;
   return new Promise((resolve, reject) => {
     createDriverQuery(client, {
@@ -106,9 +107,9 @@ function readResults(
           return error;
         }
       },
-      handleRowDescription: (description) => setResultColumns(bound[answers.length]!.form, description),
+      handleRowDescription: (description) => setResultColumns(bound[results.length]!.form, description),
       handleDataRow({ fields }) {
-        const { columns, emptyRow } = bound[answers.length]!.form;
+        const { columns, emptyRow } = bound[results.length]!.form;
         const row = { ...emptyRow };
         try {
           for (let index = 0; index < fields.length; index++) {
@@ -120,9 +121,9 @@ function readResults(
           problem ??= error as Error;
         }
       },
-      handleEmptyQuery: () => answers.push({ command: "", rows: [], rowCount: 0 }),
+      handleEmptyQuery: () => results.push({ command: "", rows: [], rowCount: 0 }),
       handleCommandComplete({ text }) {
-        answers.push({ command: text, rows, rowCount: Number(text.slice(text.lastIndexOf(" ") + 1)) || 0 });
+        results.push({ command: text, rows, rowCount: Number(text.slice(text.lastIndexOf(" ") + 1)) || 0 });
         rows = [];
       },
       callback(error) {
@@ -130,7 +131,7 @@ function readResults(
       },
       handleReadyForQuery() {
         this.callback!(problem);
-        resolve(answers);
+        resolve(results);
       },
       handleError(error) {
         this.callback!(error);

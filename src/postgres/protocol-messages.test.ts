@@ -19,7 +19,7 @@ const ECHO = prepared(
 );
 const DIGEST = prepared("test_bind_digest", "select md5($1) as digest");
 
-test("parameters of any length, and none, arrive as they were", async () => {
+test("parameters of any length, including none, arrive unchanged", async () => {
   const at = new Date("2026-03-29T01:30:00.001Z");
   for (const length of [0, 1, 2_000, 2_047, 2_048, 2_049, 70_000, 1_000_000]) {
     const texts = length === 0 ? [] : ["ä", "x".repeat(length), ""];
@@ -39,13 +39,13 @@ test("parameters of any length, and none, arrive as they were", async () => {
   assert.ok(Object.values(rows[0]!).every((value) => value === null));
 });
 
-test("a connection goes on after a statement whose parameters are refused", async () => {
+test("a connection works after a statement whose parameters are rejected", async () => {
   const run = (first: unknown) => database.db.run(ECHO, [first, null, null, null, null, null, null]);
   await assert.rejects(run("a\0b"), (error) => sqlState(error) === "22021");
   assert.equal((await run("fine")).rows[0]!.text, "fine");
 });
 
-test("what is null has no form, and there may be as many parameters as the protocol allows", async () => {
+test("null is sent as null, and the maximum number of parameters is accepted", async () => {
   const aclitem = prepared("test_bind_null", "select $1::aclitem as value");
   assert.deepEqual((await database.db.run(aclitem, [null])).rows, [{ value: null }]);
   const many = Array.from({ length: 40_000 }, (_, n) => n);

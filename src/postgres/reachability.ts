@@ -1,23 +1,22 @@
 import { type Address, connect, prepared } from "./database.ts";
 import { isOutage, sqlState } from "./database-errors.ts";
 
-/** How long a server that does not answer holds up a look at it. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 const IS_STANDBY = prepared("reach_standby", "select pg_is_in_recovery() as standby");
 
 /**
- * Looks whether the database takes writes.
+ * Checks whether the database accepts writes.
  *
- * @returns why it does not, in one line without a password; null: it does
- * @throws what waiting does not mend, such as a wrong password
+ * @returns the reason why not, in one line without a password; null if it does
+ * @throws errors that do not pass by waiting, such as a wrong password
  */
 export async function findDatabaseProblem(address: Address): Promise<string | null> {
   try {
     const connection = await connect(address, CONNECT_TIMEOUT_MS);
     try {
       const { standby } = (await connection.run<{ standby: boolean }>(IS_STANDBY)).rows[0]!;
-      return standby ? "it is a standby, which takes no writes" : null;
+      return standby ? "it is a standby, which accepts no writes" : null;
     } finally {
       await connection.close().catch(() => {});
     }
@@ -27,21 +26,21 @@ export async function findDatabaseProblem(address: Address): Promise<string | nu
   }
 }
 
-/** Returns what is wrong with the address of a database that refuses it, and how to mend it; null: it does not refuse it. */
+/** Explains why a database refuses its address, and what to do. Returns null for other errors. */
 export function describeRefusal(error: unknown): string | null {
   const { message = "", code } = error as { message?: string; code?: string };
-  const says = REFUSALS[sqlState(error) ?? ""];
-  if (says !== undefined) return `${says} (${message})`;
+  const reason = REFUSALS[sqlState(error) ?? ""];
+  if (reason !== undefined) return `${reason} (${message})`;
   if (/client password must be a (non-empty )?string/.test(message))
-    return "names no password, and the server wants one";
+    return "has no password, but the server requires one";
   if (/server does not support SSL/.test(message)) return `asks for TLS, which the server does not offer: ${message}`;
   const isCertificate = /^(CERT_|DEPTH_ZERO_SELF_SIGNED|ERR_TLS_CERT|SELF_SIGNED_CERT|UNABLE_TO_)/.test(code ?? "");
-  return isCertificate ? `leads to a server whose certificate is not trusted: ${message}` : null;
+  return isCertificate ? `names a server whose certificate is not trusted: ${message}` : null;
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {
-  "28P01": "has a user or a password that the server does not accept",
-  "28000": "has a user whom the server does not let in",
+  "28P01": "has a user or password that the server does not accept",
+  "28000": "has a user that is not allowed to connect",
   "3D000": "names a database that does not exist: create it",
-  "42501": "has a user who may not do what is needed: let the user own the database",
+  "42501": "has a user without the required privileges: make this user the owner of the database",
 };

@@ -2,7 +2,7 @@ import { type Database, prepared } from "./database.ts";
 
 const PING = prepared("ping", "select 1");
 
-/** Whether requests can be answered, and in words why not: for `GET /readyz`. */
+/** For `GET /readyz`. */
 export async function checkReadiness(db: Database): Promise<{ ok: boolean; problems: string[] }> {
   try {
     await db.run(PING);

@@ -3,30 +3,29 @@ import { type Address, type Connection, prepared, type Tx } from "./database.ts"
 import { sqlState } from "./database-errors.ts";
 
 /**
- * Who a connection is besides its login, which owns the tables: `dunlin_api` works for one merchant at a time, `dunlin_worker` for
- * all of them. Neither may change a table, and the first sees nothing but the merchant of its transaction.
+ * Roles of connections besides the login, which owns the tables: `dunlin_api` works for one merchant at a time, and sees only
+ * that merchant's rows; `dunlin_worker` works for all. Neither can change the schema.
  */
 export const DATABASE_ROLES = ["dunlin_api", "dunlin_worker"] as const;
 export type DatabaseRole = (typeof DATABASE_ROLES)[number];
 
 const EVERY_MERCHANT = "-c dunlin.every_merchant=on";
 /**
- * Loops run the same statements all day, most with keys alone. PostgreSQL would plan each anew for its values, because an array of one
- * looks cheaper than one of a length it does not know; that takes up to twenty times as long as the statement.
+ * Loops run the same statements all day. PostgreSQL would plan each run, because an array of one element looks cheaper than one
+ * of unknown length. Planning takes up to twenty times as long as the statement.
  */
 const GENERIC_PLANS = "-c plan_cache_mode=force_generic_plan";
 
-/** What the pools of a process sign in as. */
 export interface RoleAddresses {
   /** For one merchant at a time. */
   api: Address;
   /** For all merchants. */
   worker: Address;
-  /** For changes of tables: their owner, the login. */
+  /** For schema changes. */
   owner: Address;
 }
 
-/** @param usable  whether the login may act as both roles; else it works as the owner it is */
+/** @param usable  whether the login can act as both roles; otherwise it works as the owner */
 export const roleAddresses = (address: Address, usable: boolean): RoleAddresses => ({
   api: usable ? { ...address, session: "-c role=dunlin_api" } : address,
   worker: { ...address, session: `${usable ? "-c role=dunlin_worker " : ""}${EVERY_MERCHANT} ${GENERIC_PLANS}` },
@@ -38,7 +37,6 @@ const ROLES_ARE_USABLE = prepared(
   `select rolname as name from pg_roles where rolname = any($1::name[]) and pg_has_role(session_user, oid, 'member')`,
 );
 
-/** Whether this login may act as both roles. */
 export async function rolesAreUsable(tx: Tx): Promise<boolean> {
   return (await tx.run(ROLES_ARE_USABLE, [DATABASE_ROLES])).rowCount === DATABASE_ROLES.length;
 }
@@ -51,7 +49,7 @@ const MISSING_STATEMENTS = prepared(
    order by wanted.name`,
 );
 
-/** Returns the statements by which this login may act as both roles, in their order: none when it already may. */
+/** Returns the statements that let this login act as both roles, in order. Empty if it already can. */
 export async function listRoleStatements(tx: Tx): Promise<string[]> {
   const missing = (
     await tx.run<{ name: DatabaseRole; login: string; isNew: boolean }>(MISSING_STATEMENTS, [DATABASE_ROLES])
@@ -66,20 +64,20 @@ const MAY_CREATE = prepared(
   "may_create_roles",
   "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user",
 );
-/** Somebody else made it, or granted it, in this moment: the roles are those of the whole server, not of a database. */
+/** Roles belong to the whole server, so another process may have created or granted one at the same time. */
 const CREATED_CONCURRENTLY = /^(42710|23505|XX000)$/;
 
-/** Make the roles as far as they are missing and this login may. */
+/** Creates missing roles as far as this login is allowed to. */
 async function createRoles(connection: Connection): Promise<void> {
   if (!(await connection.run<{ may: boolean }>(MAY_CREATE)).rows[0]!.may) return;
   for (const text of await listRoleStatements(connection))
     await connection.run(prepared("", text)).catch((error) => {
-      // 42501: on PostgreSQL 16 and later a role of another login's is not ours to grant.
+      // 42501: since PostgreSQL 16, a role created by another login cannot be granted.
       if (!CREATED_CONCURRENTLY.test(sqlState(error) ?? "") && sqlState(error) !== "42501") throw error;
     });
 }
 
-// Partitions are reached by their table only. Of what belongs to no merchant the API needs nothing. The audit log is only added to.
+// Partitions are accessed only through their table. The API needs only tables of merchants. The audit log is append-only.
 const MISSING_GRANTS = prepared(
   "ungranted_tables",
   `select wanted.name, wanted.role, array_to_string(wanted.privileges, ', ') as privileges
@@ -99,13 +97,13 @@ const SCHEMA = prepared(
 );
 
 /**
- * Make the roles and let them read and write the tables, as far as this login may; to be called under the lock of the migrations,
- * whenever there may be new tables.
+ * Creates the roles and grants them access to all tables, as far as this login is allowed to. Call it under the migration lock,
+ * whenever tables may be new.
  */
 export async function prepareRoles(connection: Connection, log: Log): Promise<void> {
   await createRoles(connection);
   const missing = await listRoleStatements(connection);
-  if (missing.length > 0) return log.warn({ why: `let a superuser run: ${missing.join("; ")};` }, "roles.missing");
+  if (missing.length > 0) return log.warn({ why: `as a superuser, run: ${missing.join("; ")};` }, "roles.missing");
   for (const { name } of (await connection.run<{ name: string }>(SCHEMA, [DATABASE_ROLES])).rows)
     await connection.run(prepared("", `grant usage on schema ${name} to ${DATABASE_ROLES.join(", ")}`));
   const ungranted = await connection.run<{ name: string; role: DatabaseRole; privileges: string }>(MISSING_GRANTS, [
@@ -117,23 +115,25 @@ export async function prepareRoles(connection: Connection, log: Log): Promise<vo
 
 const TENANT_ISOLATION = prepared(
   "wall_facts",
-  `select session_user as login, (select rolbypassrls and not rolsuper from pg_roles where rolname = session_user) as "isAbove",
-     coalesce((select array_agg(c.relname::text order by c.relname) from pg_class c join pg_attribute a on a.attrelid = c.oid
+  `select
+     session_user as login,
+     (select rolbypassrls and not rolsuper from pg_roles where rolname = session_user) as "bypassesRowSecurity",
+     coalesce((
+       select array_agg(c.relname::text order by c.relname)
+       from pg_class c
+       join pg_attribute a on a.attrelid = c.oid
        where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and a.attname = 'merchant_id'
-         and not (c.relrowsecurity and c.relforcerowsecurity)), '{}') as open`,
+         and not (c.relrowsecurity and c.relforcerowsecurity)
+     ), '{}') as "unprotectedTables"`,
 );
 
-/** What stands between merchants in this database. */
 export interface TenantIsolation {
-  /** Who signs in. */
   login: string;
-  /** Whether row-level security does not hold for the login itself. */
-  isAbove: boolean;
-  /** Tables with a merchant_id that it does not guard. */
-  open: string[];
+  bypassesRowSecurity: boolean;
+  /** Tables with a merchant_id but without forced row-level security. */
+  unprotectedTables: string[];
 }
 
-/** Looked up in the catalog of this schema. */
 export async function readTenantIsolation(tx: Tx): Promise<TenantIsolation> {
   return (await tx.run<TenantIsolation>(TENANT_ISOLATION)).rows[0]!;
 }

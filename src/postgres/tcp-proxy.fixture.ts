@@ -2,16 +2,15 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { Address } from "./database.ts";
 
-/** A client's connection, and the one to the server behind it. */
 export interface ProxiedConnection {
   client: Socket;
   postgres: Socket;
 }
 
 /**
- * Stands between clients and the embedded server.
+ * Proxies connections to the embedded server.
  *
- * @param pass  gets what a client sends, piece by piece, and returns what is passed on instead; null: nothing
+ * @param pass  returns what to forward in place of a piece from the client; null forwards nothing
  */
 export async function startTcpProxy(
   address: Address,

@@ -13,11 +13,11 @@ await db.run(prepared("", "create table noted (n int4)"));
 const MERCHANT = "01890000-0000-7000-8000-000000000001";
 const OTHER = "01890000-0000-7000-8000-000000000002";
 const READ_MERCHANT = prepared("test_who", "select coalesce(current_setting('dunlin.merchant', true), '') as merchant");
-/** Ends the transaction that it stands in: what is asked then is told whose it is only if the session was. */
+/** Ends its own transaction, so the next statement has a merchant only if the session has one. */
 const COMMIT_EARLY = prepared("test_end", "commit");
 const INSERT_NOTE = prepared("test_note", "insert into noted values (1)");
 
-test("each statement and transaction is told its merchant, and the connection keeps no name", async () => {
+test("each statement and transaction has its merchant, and the connection keeps none", async () => {
   const walled = openTenantDatabase(address, 1, () => {});
   for (const merchant of [MERCHANT, OTHER]) {
     assert.deepEqual((await walled.of(merchant).run(READ_MERCHANT)).rows, [{ merchant }]);
@@ -31,7 +31,7 @@ test("each statement and transaction is told its merchant, and the connection ke
   await walled.close();
 });
 
-test("a statement whose answer was lost is not repeated: nobody knows that it was not done", async (t) => {
+test("a statement is not repeated when its reply was lost, because it may have been executed", async (t) => {
   let isCut = false;
   const { url, close } = await startTcpProxy(address, (piece, { client, postgres }) => {
     if (isCut || !piece.includes("test_note")) return piece;

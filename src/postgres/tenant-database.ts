@@ -15,17 +15,16 @@ import {
 import { BEGIN, runInTransaction } from "./in-transaction.ts";
 import { runPipelined, type StatementCall } from "./pipelined-statements.ts";
 
-/** The database for the work of one merchant. */
 export interface TenantDatabase {
-  /** Its statements and transactions see no row of another merchant's, whatever their texts say. */
+  /** Statements and transactions see only rows of this merchant, whatever their texts say. */
   of(merchantId: string): Database;
   figures?(): PoolFigures;
   close(): Promise<void>;
 }
 
 /**
- * A pool whose transactions are of one merchant each. What says so goes out together with what follows it, so it takes no
- * round trip of its own. Parameters as of `openDatabase`.
+ * A pool whose transactions belong to one merchant each. The merchant is set together with the first statements, without an extra
+ * round trip. Parameters as for `openDatabase`.
  */
 export function openTenantDatabase(
   address: Address,
@@ -36,16 +35,18 @@ export function openTenantDatabase(
   const pool = createPool(address, connections, onError, answerMs);
   return {
     of(merchantId) {
-      const names = { statement: SET_MERCHANT, values: [merchantId] };
-      const begins = [BEGIN, names];
+      const setMerchant = { statement: SET_MERCHANT, values: [merchantId] };
+      const opening = [BEGIN, setMerchant];
       return {
         run: (statement, values) =>
-          retryTransaction((commits) =>
-            withPooledClient(pool, (client) => runSingleStatement(client, names, { statement, values }, commits)),
+          retryTransaction((onCommit) =>
+            withPooledClient(pool, (client) =>
+              runSingleStatement(client, setMerchant, { statement, values }, onCommit),
+            ),
           ),
         transaction: (work) =>
-          retryTransaction((commits) =>
-            withPooledClient(pool, (client) => runInTransaction(client, begins, work, commits)),
+          retryTransaction((onCommit) =>
+            withPooledClient(pool, (client) => runInTransaction(client, opening, work, onCommit)),
           ),
         connect: (answerMs) => connect(address, answerMs),
         close: () => pool.end(),
@@ -61,14 +62,14 @@ const GENERIC_PLAN = {
   statement: prepared("plan_once", "select set_config('plan_cache_mode', 'force_generic_plan', true)"),
 };
 
-/** A transaction of one statement, all of it on the way at once: what is asked together is one without saying so. */
+/** Pipelined statements are one transaction, so no BEGIN and COMMIT are needed. */
 async function runSingleStatement<Row>(
   client: pg.ClientBase,
-  names: StatementCall,
-  asked: StatementCall,
-  commits: () => void,
+  setMerchant: StatementCall,
+  call: StatementCall,
+  onCommit: () => void,
 ): Promise<Result<Row>> {
-  commits();
-  const before = asked.statement.isPlannedOnce ? [names, GENERIC_PLAN] : [names];
-  return (await runPipelined(client, [...before, asked])).at(-1)! as unknown as Result<Row>;
+  onCommit();
+  const opening = call.statement.isPlannedOnce ? [setMerchant, GENERIC_PLAN] : [setMerchant];
+  return (await runPipelined(client, [...opening, call])).at(-1)! as unknown as Result<Row>;
 }

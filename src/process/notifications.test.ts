@@ -206,7 +206,7 @@ test("an event that one process commits is at the receiver within 20 ms when ano
   const hearing = startNotifications({
     db: own,
     log: pino({ level: "silent" }),
-    heard: { events: deliverer.wake, withdrawn: deliverer.withdrawn },
+    heard: { events: deliverer.wake, withdrawn: deliverer.dropWithdrawn },
   });
   cleanups.push(async () => {
     await hearing.stop();

@@ -28,13 +28,13 @@ test("how a retry ended is held beside the chance that was said when it was deci
   const said = lessons.map(({ id }) => decisions.findLast(({ actionId }) => actionId === id)!.chance!);
   assert.ok(said.length === 2 && said.every((chance) => chance > 0 && chance < 1));
   assert.deepEqual(
-    lessons.map((lesson) => lesson.said),
+    lessons.map((lesson) => lesson.predictedChance),
     said,
   );
   await stage.db.run(UPDATE_DECISION, [merchant.id, lessons[0]!.id]);
   const again = await trainingExamplesAfter(stage.db, merchant.id, stage.now(), null, 10);
   assert.deepEqual(
-    again.map((lesson) => lesson.said),
+    again.map((lesson) => lesson.predictedChance),
     [0.123, said[1]],
     "what was said last, in the order of lessons",
   );

@@ -1,7 +1,7 @@
 import type { Permission } from "../domain/permission.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** A key as it is stored: its text is known to its owner only. */
+/** A stored key. Only its owner knows its text. */
 export interface ApiKey {
   id: string;
   merchantId: string;
@@ -13,9 +13,9 @@ export interface ApiKey {
   expiresAt: Date | null;
   revokedAt: Date | null;
   lastUsedAt: Date | null;
-  /** As the audit log names people; null: nobody who is known. */
+  /** As named in the audit log. */
   madeBy: string | null;
-  /** The key that it was made in place of. */
+  /** The key that this one replaced. */
   replaces: string | null;
 }
 
@@ -29,26 +29,26 @@ const INSERT = prepared(
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 );
 
-/** Store a new key. `hash`: SHA-256 of its text. */
+/** @param key  `hash` is the SHA-256 of the key's text */
 export async function insertApiKey(
   tx: Tx,
   key: Omit<ApiKey, "revokedAt" | "lastUsedAt" | "permissions"> & { hash: Buffer; permissions: readonly Permission[] },
 ) {
   const { id, merchantId, hash, prefix, lastFour, permissions, note, createdAt, expiresAt, madeBy, replaces } = key;
-  const shown = [prefix, lastFour, permissions, note, createdAt, expiresAt, madeBy, replaces];
-  await tx.run(INSERT, [id, merchantId, hash, ...shown]);
+  const details = [prefix, lastFour, permissions, note, createdAt, expiresAt, madeBy, replaces];
+  await tx.run(INSERT, [id, merchantId, hash, ...details]);
 }
 
 const FIND = prepared("find_api_key", `select ${COLUMNS} from api_keys where hash = $1`);
 
-/** The key with this SHA-256, revoked and expired ones too, or null. The merchant is not known before. */
+/** Returns the key with this SHA-256, even if it is revoked or expired. */
 export async function findApiKey(tx: Tx, hash: Buffer) {
   return (await tx.run<ApiKey>(FIND, [hash])).rows[0] ?? null;
 }
 
 const BY_IDS = prepared("api_keys_by_ids", `select ${COLUMNS} from api_keys where id = any($1::uuid[])`);
 
-/** The keys with these ids, of any merchant: how replicas learn of a revocation. */
+/** Returns keys of any merchant, so that replicas notice revocations. */
 export async function apiKeysByIds(tx: Tx, ids: readonly string[]) {
   return (await tx.run<ApiKey>(BY_IDS, [ids])).rows;
 }
@@ -58,7 +58,7 @@ const OF_MERCHANT = prepared(
   `select ${COLUMNS} from api_keys where merchant_id = $1 order by id`,
 );
 
-/** All keys of a merchant, oldest first. */
+/** Oldest first. */
 export async function apiKeysOfMerchant(tx: Tx, merchantId: string) {
   return (await tx.run<ApiKey>(OF_MERCHANT, [merchantId])).rows;
 }
@@ -68,14 +68,13 @@ const REVOKE = prepared(
   "update api_keys set revoked_at = $3 where merchant_id = $1 and id = $2 and revoked_at is null",
 );
 
-/** Revoke a key for good; false when there is none, or it was revoked before. */
+/** Returns false if there is no such key, or it was revoked before. */
 export async function revokeApiKey(tx: Tx, merchantId: string, id: string, now: Date) {
   return (await tx.run(REVOKE, [merchantId, id, now])).rowCount === 1;
 }
 
 const LOCK = prepared("hold_api_key", `select ${COLUMNS} from api_keys where merchant_id = $1 and id = $2 for update`);
 
-/** A key of a merchant, and nobody else changes it until the transaction ends. */
 export async function lockApiKey(tx: Tx, merchantId: string, id: string) {
   return (await tx.run<ApiKey>(LOCK, [merchantId, id])).rows[0] ?? null;
 }
@@ -85,7 +84,7 @@ const SUCCESSOR = prepared(
   `select ${COLUMNS} from api_keys where merchant_id = $1 and replaces = $2 and revoked_at is null order by id desc limit 1`,
 );
 
-/** The key that was made in place of this one and was not revoked. */
+/** Returns the unrevoked key that replaced this one. */
 export async function findSuccessor(tx: Tx, merchantId: string, id: string) {
   return (await tx.run<ApiKey>(SUCCESSOR, [merchantId, id])).rows[0] ?? null;
 }
@@ -96,7 +95,7 @@ const EXPIRE = prepared(
    returning expires_at as "expiresAt"`,
 );
 
-/** Let a key work until this moment of service time at the latest; returns when it ends, null for a revoked one. */
+/** Makes a key expire at this service time or earlier. Returns the expiry, or null for a revoked key. */
 export async function expireApiKey(tx: Tx, merchantId: string, id: string, at: Date) {
   return (await tx.run<{ expiresAt: Date }>(EXPIRE, [merchantId, id, at])).rows[0]?.expiresAt ?? null;
 }
@@ -108,7 +107,7 @@ const TOUCH = prepared(
    where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
 );
 
-/** Write when keys were last used: id and moment of each. Ids must be sorted, so that two replicas lock in one order. */
+/** @param used  sorted by id, so that replicas lock in the same order */
 export async function touchApiKeys(tx: Tx, used: readonly (readonly [id: string, at: Date])[]) {
   await tx.run(TOUCH, [used.map(([id]) => id), used.map(([, at]) => at.toISOString())]);
 }

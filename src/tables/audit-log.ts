@@ -1,18 +1,18 @@
 import type { Actor } from "../domain/person.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** Somebody changed something. Nothing in it is secret. */
+/** Contains no secrets. */
 export interface AuditEntry {
   id: string;
   /** Service time. */
   at: Date;
   personId: string | null;
   actor: string;
-  /** `noun.verb`: key.created, webhook.changed. */
+  /** `noun.verb`, such as key.created. */
   deed: string;
-  /** The changed object, by the name that people use. */
+  /** Name of the changed object, for people. */
   object: string;
-  /** The old and the new value, and other details for a reader. */
+  /** Old and new values, and other details. */
   details: Record<string, unknown>;
   address: string | null;
 }
@@ -23,7 +23,7 @@ const INSERT = prepared(
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 
-/** Write down a change, in its transaction. */
+/** Records a change in its own transaction. */
 export async function writeAuditEntry(
   tx: Tx,
   merchantId: string,
@@ -43,12 +43,15 @@ const REDACT = prepared(
    where merchant_id = $1 and deed in ('recovery.stopped', 'delivery.replayed') and object = any($2::text[])`,
 );
 
-/** Lets this transaction, which must be the table owner's, change and delete entries of the audit log. */
+/** Lets a transaction of the table owner change and delete audit entries. */
 export async function allowErasure(tx: Tx) {
   await tx.run(ALLOW_ERASURE);
 }
 
-/** Removes these invoices and events from the audit log, and the reasons that people gave. Actor, action and time stay. The transaction must be the table owner's. */
+/**
+ * Removes these invoices and events, and people's reasons, from the audit log. Actor, operation and time stay. The transaction
+ * must be the table owner's.
+ */
 export async function redactAuditEntries(tx: Tx, merchantId: string, ids: readonly string[]) {
   await allowErasure(tx);
   await tx.run(REDACT, [merchantId, ids]);
@@ -56,9 +59,9 @@ export async function redactAuditEntries(tx: Tx, merchantId: string, ids: readon
 
 export interface AuditFilter {
   actor?: string | undefined;
-  /** A noun, such as `key`: every deed on it. */
+  /** Such as `key`: all operations on keys. */
   noun?: string | undefined;
-  /** Only what came before this one. */
+  /** Only entries with a lower id. */
   before?: string | undefined;
 }
 
@@ -70,7 +73,7 @@ const LIST = prepared(
    order by id desc limit $5`,
 );
 
-/** Returns the changes, newest first. */
+/** Newest first. */
 export async function listAuditEntries(tx: Tx, merchantId: string, filter: AuditFilter, limit: number) {
   const values = [merchantId, filter.actor ?? null, filter.noun ?? null, filter.before ?? null, limit];
   return (await tx.run<AuditEntry>(LIST, values)).rows;

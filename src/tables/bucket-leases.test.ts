@@ -16,7 +16,7 @@ const [FORMER, NEW, THIRD] = [1, 2, 3].map((n) => `0198a000-0000-7000-8000-00000
   string,
 ];
 
-test("a release by the former owner leaves the lease of the new owner as it is", async () => {
+test("a release by the former owner does not change the lease of the new owner", async () => {
   const connection = await database.db.connect();
   const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds));
   const former = await acquireLeases(connection, FORMER, at(0), at(10), BUCKET_COUNT);

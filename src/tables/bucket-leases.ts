@@ -1,17 +1,17 @@
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** The right to send for the merchants of a bucket. Whatever is written under an older epoch changes nothing. */
+/** The right to send for the merchants of a bucket. Writes under an older epoch have no effect. */
 export interface BucketLease {
   bucket: number;
   epoch: number;
 }
 
-/** All delivering processes sign in as the same role, so each sees when another one's connection began. */
+/** All delivering processes share a role, so each can see the others' sessions. */
 const DELIVERER = "dunlin deliverer";
 
 const ANNOUNCE = prepared("announce_deliverer", `select set_config('application_name', '${DELIVERER}', false)`);
 
-/** Say on this connection that its process delivers. */
+/** Marks this connection's process as delivering. */
 export async function announceDeliverer(connection: Tx) {
   await connection.run(ANNOUNCE);
 }
@@ -24,7 +24,7 @@ const COUNT = prepared(
      and other.query_start > me.query_start - interval '25 s'`,
 );
 
-/** How many delivering processes there are, this one included; one that hangs drops out after 25 s without a statement. */
+/** Counts delivering processes, including this one. A process without a statement for 25 s does not count. */
 export async function countDeliverers(connection: Tx) {
   return (await connection.run<{ count: number }>(COUNT)).rows[0]?.count ?? 0;
 }
@@ -37,7 +37,7 @@ const RENEW = prepared(
    returning l.bucket, l.epoch`,
 );
 
-/** Keep what is still owned until `expiresAt` (real time), now by this connection; returns all of it. */
+/** Extends all owned leases and binds them to this connection. Times are real. */
 export async function renewLeases(connection: Tx, owner: string, expiresAt: Date) {
   return (await connection.run<BucketLease>(RENEW, [owner, expiresAt])).rows;
 }
@@ -58,12 +58,7 @@ const ACQUIRE = prepared(
    returning l.bucket, l.epoch`,
 );
 
-/**
- * Take up to `limit` buckets that nobody owns, whose lease ran out, or whose owner's connection is gone.
- *
- * @param now  real time
- * @param expiresAt  real time
- */
+/** Acquires up to `limit` buckets without an owner, with an expired lease, or whose owner's connection is gone. Times are real. */
 export async function acquireLeases(connection: Tx, owner: string, now: Date, expiresAt: Date, limit: number) {
   return (await connection.run<BucketLease>(ACQUIRE, [owner, now, expiresAt, limit])).rows;
 }
@@ -74,7 +69,6 @@ const RELEASE = prepared(
    where owner = $1 and bucket = any($2::int2[])`,
 );
 
-/** Give buckets up, so that the next owner need not wait. */
 export async function releaseLeases(connection: Tx, owner: string, buckets: readonly number[]) {
   await connection.run(RELEASE, [owner, buckets]);
 }

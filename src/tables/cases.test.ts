@@ -26,7 +26,7 @@ before(async () => {
 after(() => database.drop());
 
 const ports = testPorts(testClock());
-/** As an ANALYZE leaves it that runs while the first cases are written: pages, and no rows yet. */
+/** Statistics as after an ANALYZE during the first writes: pages, but no rows. */
 const SET_STALE_STATISTICS = prepared(
   "test_blind",
   "update pg_class set relpages = 5, reltuples = 0 where oid = 'cases'::regclass",
@@ -36,7 +36,7 @@ const ENDED = prepared(
   "select count(*)::int4 as n from cases where merchant_id = $1 and ended_at is not null",
 );
 
-test("cases are ended one look-up each also where statistics know nothing of them", { timeout: 30_000 }, async () => {
+test("cases are ended by one lookup each when statistics are missing", { timeout: 30_000 }, async () => {
   const merchant = await testMerchant(database.db, ports);
   const unpaid = Array.from({ length: 1_000 }, (_, n): Invoice => {
     const at = ports.now();
@@ -62,7 +62,7 @@ test("cases are ended one look-up each also where statistics know nothing of the
   assert.equal((await database.db.run<{ n: number }>(ENDED, [merchant.id])).rows[0]!.n, 1_000);
 });
 
-test("cases of what left recovery end as the stored version says, unless they ended before", async () => {
+test("cases of invoices that left recovery end by the stored version, unless they ended before", async () => {
   const merchant = await testMerchant(database.db, ports);
   const day = (n: number) => new Date(Date.UTC(2026, 0, n));
   const states = ["PAID", "VOIDED", "UNCOLLECTIBLE", "REFUNDED", "DRAFT", "PAID"] as const;
@@ -93,13 +93,13 @@ test("cases of what left recovery end as the stored version says, unless they en
   for (const [n, state] of states.entries()) {
     const { endReason, paidAt, endedAt, amount, currency } = found.get(ids[n]!)!;
     const said = endOfInvoiceState(invoices[n]!);
-    // Opened after this transaction began, which waited: no case ends before it was opened.
+    // Opened after this waiting transaction had started; no case ends before it was opened.
     if (n < 5) assert.deepEqual({ endReason, paidAt, endedAt, amount, currency }, { ...said, endedAt: day(4) }, state);
     else assert.deepEqual([endReason, amount, currency], ["hopeless", 1_000, "EUR"]);
   }
 });
 
-test("a case that a step ends while it is to be ended keeps the step's end, and its invoice counts as left", async () => {
+test("a case keeps the end of a concurrent step, and its invoice counts as out of recovery", async () => {
   const merchant = await testMerchant(database.db, ports);
   const [event] = await makeEvents(database.db, merchant, 1, ports.now());
   const id = event!.caseId;
@@ -126,17 +126,17 @@ const READ_INVOICE_LEFT = prepared(
   `select invoice_left as "left" from cases where merchant_id = $1 and id = $2`,
 );
 
-test("cases that are poked together are looked at oldest first, in whatever order they are found", async () => {
+test("cases queued together are read oldest first, in whatever order they are found", async () => {
   const merchant = await testMerchant(database.db, ports);
   const events = await makeEvents(database.db, merchant, 20, ports.now());
   const invoiceIds = events.map(({ invoiceId }) => invoiceId);
   await enqueueCasesOfInvoices(database.db, merchant.id, invoiceIds, ports.newId());
   const [poke] = await readQueue(database.db, merchant.id, 10, 100);
-  // Ids of cases rise with time; here they are drawn.
+  // Ids of cases are time-ordered in the service, but random here.
   assert.deepEqual(poke!.caseIds, events.map(({ caseId }) => caseId).sort());
 });
 
-test("no more pokes are read than hold the cases that are wanted, so that a flood of them is not read again for each step", async () => {
+test("only as many queue entries are read as needed, so that a long queue is not read again for each step", async () => {
   const merchant = await testMerchant(database.db, ports);
   const events = await makeEvents(database.db, merchant, 12, ports.now());
   for (let from = 0; from < 12; from += 4) {
@@ -151,7 +151,7 @@ test("no more pokes are read than hold the cases that are wanted, so that a floo
   assert.deepEqual(await read(2, 100), [4, 4]);
 });
 
-test("an invoice whose case a step ends while another copy of it is stored stays ended", async () => {
+test("an invoice gets no new case when a step ends its case while another version is stored", async () => {
   const merchant = await testMerchant(database.db, ports);
   const at = ports.now();
   const copy: Invoice & { id: string } = {

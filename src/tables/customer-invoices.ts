@@ -2,19 +2,18 @@ import type { Invoice } from "../domain/invoice.ts";
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** A bill of a customer, and how its first case went, if it had one. */
+/** An invoice of a customer, and the course of its cases. */
 export interface CustomerInvoice
   extends Pick<Invoice, "id" | "customerId" | "state" | "amount" | "currency" | "createdAt"> {
   subscriptionId: string | null;
-  /** It has an open case in which something is planned or was asked for. */
+  /** Whether an open case has a planned or sent action. */
   isPlanned: boolean;
-  /** When it was first seen unpaid. */
   unpaidAt: Date | null;
-  /** When the payment that ended a case is dated. */
+  /** Date of the payment that ended a case. */
   paidAt: Date | null;
 }
 
-/** A customer of many thousand bills has the same habits as one of a few. */
+/** Enough to show a customer's habits. */
 const INVOICES_PER_CUSTOMER_MAX = 16;
 
 const OF_CUSTOMERS = prepared(
@@ -22,9 +21,12 @@ const OF_CUSTOMERS = prepared(
   `select i.*, k.unpaid_at as "unpaidAt", k.paid_at as "paidAt", k.planned as "isPlanned"
    from unnest($2::text[]) as c (id)
    cross join lateral (
-     select id, customer_id as "customerId", subscription_id as "subscriptionId", state, amount, currency, created_at as "createdAt" from invoices
+     select id, customer_id as "customerId", subscription_id as "subscriptionId", state, amount, currency,
+       created_at as "createdAt"
+     from invoices
      where merchant_id = $1 and customer_id = c.id and created_at > $3
-     order by created_at desc, id limit ${INVOICES_PER_CUSTOMER_MAX}) i
+     order by created_at desc, id limit ${INVOICES_PER_CUSTOMER_MAX}
+   ) i
    cross join lateral (
      select min(unpaid_at) as unpaid_at, max(paid_at) as paid_at,
        coalesce(bool_or(ended_at is null and exists (
@@ -34,7 +36,7 @@ const OF_CUSTOMERS = prepared(
    order by i.id`,
 );
 
-/** The latest bills of these customers that were made after `since`, a few of each, in the order of their ids. */
+/** Returns the latest invoices of these customers created after `since`, a few each, ordered by id. */
 export async function latestInvoicesOfCustomers(
   tx: Tx,
   merchantId: string,

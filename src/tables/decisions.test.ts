@@ -68,7 +68,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-test("an account is read as it was kept, and so is one that an earlier program kept", async () => {
+test("an account is read as it was stored, including accounts of earlier versions", async () => {
   const { db } = database;
   const records = [record(1, ACCOUNT), record(2, { ...ACCOUNT, days: [], even: null, ruledOut: [], drawn: true })];
   await db.transaction((tx) => insertDecisions(tx, MERCHANT, records));
@@ -82,7 +82,7 @@ test("an account is read as it was kept, and so is one that an earlier program k
   const { hourDrawn: _, spread: __, about: ___, knowsFailure: ____, days, hours, even: now, ...others } = ACCOUNT;
   const { asMany: _____, ...even } = now!;
   const nothing = { about: { wait: [], rule: [], limit: [], tally: [] }, knowsFailure: false };
-  // What was kept as the worth of an hour is none of the plan.
+  // The stored value of an hour is not that of a plan.
   const restored = {
     ...ACCOUNT,
     ...nothing,
@@ -124,7 +124,7 @@ test("an account is read as it was kept, and so is one that an earlier program k
   assert.deepEqual(empty!.account, { ...restored, days: [], even: null, hourDrawn: false, spread: false });
 });
 
-test("what sentences of an earlier program are about is told by their words", async () => {
+test("topics of an earlier version's sentences are inferred from their words", async () => {
   const { db } = database;
   await db.transaction((tx) => insertDecisions(tx, MERCHANT, [{ ...record(1, ACCOUNT), caseId: FORMER_CASE }]));
   const reasons = [
@@ -152,7 +152,7 @@ test("what sentences of an earlier program are about is told by their words", as
   assert.deepEqual(latest.get(FORMER_CASE)!.about, { ...about, wait: [], rule: [] });
 });
 
-test("a way of paying that an earlier program named as a gateway does is named in today's words", async () => {
+test("a payment method is named in current terms when an earlier version stored the gateway's name", async () => {
   const { db } = database;
   const said = (way: string) => [`EUR 49.00 is due, to be paid by ${way}. Local time is that of UTC.`];
   const former = { ...record(1, { ...ACCOUNT, known: said("sepa_debit") }), caseId: LABELED_CASE };
@@ -162,7 +162,7 @@ test("a way of paying that an earlier program named as a gateway does is named i
   assert.deepEqual([kept!.account.known, latest.get(LABELED_CASE)!.known], [said("SEPA debit"), said("SEPA debit")]);
 });
 
-test("of a long case the ends tell, and of the middle the first and the last of each kind and action; of a short one all do", async () => {
+test("a long case is explained by its first and last decisions, and by the first and last of each kind and action; a short one by all", async () => {
   const { db } = database;
   const wait = { caseId: LONG_CASE, kind: "wait", idealTime: null, chance: null, propensity: null } as const;
   const decided = Array.from({ length: 600 }, (_, n): DecisionRecord => {

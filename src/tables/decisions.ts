@@ -12,7 +12,7 @@ import {
   toStoredAccount,
 } from "./stored-decision-account.ts";
 
-// The account travels as JSON.
+// The account is sent as JSON.
 interface Row extends Omit<DecisionRecord, "account"> {
   account: string;
 }
@@ -38,7 +38,7 @@ const INSERT = prepared(
   `insert into decisions (merchant_id, ${NAMES}) select $1::uuid, d.* from unnest(${arrayParameters(COLUMNS, 2)}) as d (${NAMES})`,
 );
 
-/** Keep what was decided. The cases are locked, so no number is given twice. */
+/** The caller has locked the cases, so numbers are unique. */
 export async function insertDecisions(tx: Tx, merchantId: string, decisions: readonly DecisionRecord[]) {
   const rows = decisions.map((each) => ({ ...each, account: JSON.stringify(toStoredAccount(each.account)) }));
   await tx.run(INSERT, [merchantId, ...columnValues(rows, COLUMNS)]);
@@ -50,12 +50,15 @@ interface StoredRecord extends Omit<DecisionRecord, "account"> {
 
 const LATEST = prepared(
   "latest_decisions",
-  `select d.* from unnest($2::uuid[]) as c (id)
+  `select d.*
+   from unnest($2::uuid[]) as c (id)
    cross join lateral (
-     select ${selectList(COLUMNS.filter(([name]) => name !== "account"))}, account->'known' as known, account->'about' as about, account->'reasons'->>-1 as "lastReason" from decisions where merchant_id = $1 and case_id = c.id order by number desc limit 1) d`,
+     select ${selectList(COLUMNS.filter(([name]) => name !== "account"))},
+       account->'known' as known, account->'about' as about, account->'reasons'->>-1 as "lastReason"
+     from decisions where merchant_id = $1 and case_id = c.id order by number desc limit 1
+   ) d`,
 );
 
-/** The latest decision in each of these cases, by case. */
 export async function latestDecisions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const { rows } = await tx.run<PreviousDecision>(LATEST, [merchantId, encodeTextArray(caseIds, "uuid")]);
   return new Map(
@@ -71,24 +74,25 @@ const OF_CASES = prepared(
   `select ${selectList(COLUMNS)} from decisions where merchant_id = $1 and case_id = any($2::uuid[]) order by case_id, number`,
 );
 
-/** All decisions in these cases: those of a case together, oldest first. */
+/** Grouped by case, oldest first. */
 export async function decisionsOfCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   return (await tx.run<StoredRecord>(OF_CASES, [merchantId, encodeTextArray(caseIds, "uuid")])).rows.map(restoreRecord);
 }
 
-/** All decisions in a case, oldest first. */
+/** Oldest first. */
 export const decisionsOfCase = (tx: Tx, merchantId: string, caseId: string) =>
   decisionsOfCases(tx, merchantId, [caseId]);
 
-/** Of a case so many newest decisions are told one by one. */
+/** Latest decisions of a case that are explained one by one. */
 const NEWEST_EXPLAINED_COUNT = 200;
-/** Among so many the first one is that knew how the invoice had failed: the decline is pushed with the invoice, or soon after it. */
+/** The first decision that knew the decline is among these, because the decline is pushed with the invoice or soon after. */
 const OLDEST_EXPLAINED_COUNT = 20;
 
-// Where many customers share an id every payment of theirs is a new fact for each of their open cases: they may have ten thousands of decisions.
+// A case of a shared customer id may have tens of thousands of decisions, because every payment is a new fact.
 const EXPLANATORY = preparedGeneric(
   "telling_decisions",
-  `select told.* from unnest($2::uuid[]) as c (id)
+  `select explanatory.*
+   from unnest($2::uuid[]) as c (id)
    cross join lateral (
      select ${selectList(COLUMNS)} from decisions
      where merchant_id = $1 and case_id = c.id and (
@@ -97,13 +101,14 @@ const EXPLANATORY = preparedGeneric(
        or number in (
          select unnest(array[min(number), max(number)]) from decisions where merchant_id = $1 and case_id = c.id
          group by kind, action_id))
-     order by number) told
-   order by told."caseId", told.number`,
+     order by number
+   ) explanatory
+   order by explanatory."caseId", explanatory.number`,
 );
 
 /**
- * Those decisions in these cases by which people are answered, in the order of `decisionsOfCases`: the oldest and the newest ones, and the first and the last
- * of each kind and of each action. Of most cases that is all of them.
+ * Returns the decisions that explanations use, ordered as by `decisionsOfCases`: the oldest, the latest, and the first and last
+ * of each kind and action. For most cases, these are all.
  */
 export async function explanatoryDecisions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   return (await tx.run<StoredRecord>(EXPLANATORY, [merchantId, encodeTextArray(caseIds, "uuid")])).rows.map(
@@ -111,18 +116,21 @@ export async function explanatoryDecisions(tx: Tx, merchantId: string, caseIds: 
   );
 }
 
-/** A decision and the invoice that it is about. */
 export type InvoiceDecision = DecisionRecord & { invoiceId: string };
 
-// Fewer than of records: what each rested on is long.
+// Fewer than `readPageAfter`, because accounts are long.
 const AFTER = preparedGeneric(
   "decisions_after",
-  `select (select invoice_id from cases c where c.merchant_id = d.merchant_id and c.id = d.case_id) as "invoiceId", ${selectList(COLUMNS)}
-   from decisions d where merchant_id = $1 and (case_id, number) > ($2, $3) order by case_id, number limit 200`,
+  `select
+     (select invoice_id from cases c where c.merchant_id = d.merchant_id and c.id = d.case_id) as "invoiceId",
+     ${selectList(COLUMNS)}
+   from decisions d
+   where merchant_id = $1 and (case_id, number) > ($2, $3)
+   order by case_id, number limit 200`,
 );
 const BEFORE_FIRST = { caseId: "00000000-0000-0000-0000-000000000000", number: 0 };
 
-/** A page of decisions, those of a case together, in the order in which cases were opened. `last`: undefined asks for the first ones. */
+/** Returns the page of decisions after `last`, grouped by case, in the order in which cases were opened. */
 export async function decisionsAfter(tx: Tx, merchantId: string, last?: InvoiceDecision): Promise<InvoiceDecision[]> {
   const { caseId, number } = last ?? BEFORE_FIRST;
   const { rows } = await tx.run<StoredRecord & { invoiceId: string }>(AFTER, [merchantId, caseId, number]);
@@ -131,9 +139,9 @@ export async function decisionsAfter(tx: Tx, merchantId: string, last?: InvoiceD
 
 const restoreRecord = <Row extends StoredRecord>(row: Row) => ({ ...row, account: fromStoredAccount(row.account) });
 
-/** A partition holds the decisions on the cases that were opened in its month. */
-const DECISIONS_TABLE: PartitionedTable = { name: "decisions", momentColumn: "made_at", span: "month" };
+/** A partition holds the decisions on cases opened in its month. */
+const DECISIONS_TABLE: PartitionedTable = { name: "decisions", timeColumn: "made_at", span: "month" };
 
-/** Make the months of the decisions, and drop those whose cases all were opened before `keepFrom`: see `maintainPartitions`. */
+/** Creates the current partitions and drops those with only cases opened before `keepFrom`: see `maintainPartitions`. */
 export const maintainDecisionPartitions = (db: Database, now: Date, keepFrom: Date) =>
   maintainPartitions(db, DECISIONS_TABLE, now, keepFrom);

@@ -7,7 +7,7 @@ const FIELDS = [
   ...(["paymentGatewayName", "paymentGatewayType", "paymentGatewayErrorCode"] as const),
 ] as const;
 
-/** Declines that said the same, and how many there were. */
+/** Declines with the same codes. */
 export interface DeclineCodeCount extends Pick<TransactionFacts, (typeof FIELDS)[number]> {
   declines: number;
   lastAt: Date;
@@ -16,7 +16,7 @@ export interface DeclineCodeCount extends Pick<TransactionFacts, (typeof FIELDS)
 const READ_FIELDS: readonly string[] = FIELDS;
 const COLUMNS = TRANSACTION_COLUMNS.filter(([, , field]) => READ_FIELDS.includes(field));
 
-/** The latest attempts are looked through, by the index of those that ended: a page must not read all of a merchant's history. */
+/** A page must not read all of a merchant's history. */
 export const ATTEMPTS_MAX = 20_000;
 const ROWS_MAX = 2_000;
 
@@ -30,7 +30,7 @@ const COUNT_DECLINE_CODES = prepared(
    order by declines desc, "lastAt" desc limit ${ROWS_MAX}`,
 );
 
-/** Returns what the declines among the merchant's latest attempts after `since` said in codes; the most frequent first. */
+/** Counts declines by their codes, among the merchant's latest attempts after `since`. Most frequent first. */
 export async function countDeclineCodes(tx: Tx, merchantId: string, since: Date): Promise<DeclineCodeCount[]> {
   return (await tx.run<DeclineCodeCount>(COUNT_DECLINE_CODES, [merchantId, since])).rows.map(nullsToUndefined);
 }

@@ -1,7 +1,6 @@
 import { type Database, prepared, type Tx } from "../postgres/database.ts";
 
-// Reads every row, 2,000,000 of them in about a second of one core; without helpers, which would take the cores of those who work.
-// Counting in the index, even up to a bound for each merchant, took four times as long once rows had moved.
+// Reads every row, about 2 million per second. Without parallel workers, which would take CPU from other statements.
 const WITHOUT_PARALLEL_WORKERS = prepared(
   "count_alone",
   "select set_config('max_parallel_workers_per_gather', '0', true), set_config('statement_timeout', '30s', true)",
@@ -14,13 +13,13 @@ const DEPTHS = prepared(
    from ranked group by 1`,
 );
 
-/** Undelivered events of a merchant; `merchantId` null: of all the others. */
+/** Undelivered events; `merchantId` is null for all other merchants together. */
 export interface QueueDepth {
   merchantId: string | null;
   depth: number;
 }
 
-/** How many events wait, for each of the `top` merchants with the most. Expensive: ask seldom. */
+/** Counts undelivered events of the `top` merchants with the most. Expensive. */
 export async function countQueueDepths(db: Database, top: number): Promise<QueueDepth[]> {
   return db.transaction(async (tx) => {
     await tx.run(WITHOUT_PARALLEL_WORKERS);
@@ -36,7 +35,7 @@ const OLDEST = prepared(
    ) o where "dueAt" <= $1`,
 );
 
-/** Since when the oldest overdue delivery of each merchant is due; left out are merchants who have none, or whose deliveries are held back. */
+/** Returns when the oldest overdue delivery of each merchant was due. Excludes paused merchants. */
 export async function findOldestDue(tx: Tx, now: Date) {
   return (await tx.run<{ merchantId: string; dueAt: Date }>(OLDEST, [now])).rows;
 }
@@ -50,13 +49,12 @@ const ENDPOINTS = prepared(
 );
 
 export interface EndpointCounts {
-  /** Every attempt has failed for a minute or longer. */
+  /** Every attempt has failed for at least a minute. */
   failing: number;
   pausedByDunlin: number;
   pausedByPerson: number;
 }
 
-/** How many merchants' endpoints are in trouble. */
 export async function countFailingEndpoints(tx: Tx): Promise<EndpointCounts> {
   return (await tx.run<EndpointCounts>(ENDPOINTS)).rows[0]!;
 }
@@ -66,7 +64,6 @@ const ATTEMPTS = prepared(
   `select event_id as "eventId", count(*) as n from delivery_attempts where merchant_id = $1 group by event_id`,
 );
 
-/** Logged attempts of each event of a merchant. */
 export async function countAttemptsByEvent(tx: Tx, merchantId: string) {
   const { rows } = await tx.run<{ eventId: string; n: number }>(ATTEMPTS, [merchantId]);
   return new Map(rows.map(({ eventId, n }) => [eventId, n]));

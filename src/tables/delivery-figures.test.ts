@@ -26,7 +26,7 @@ const FILL = prepared(
    from generate_series('2026-03-01'::timestamptz, '2026-03-31', '30 seconds') at`,
 );
 
-test("of a log of a month no more is read for the figures of a day than that day", async () => {
+test("the figures of a day read only that day of the log", async () => {
   const merchantId = randomUUID();
   await database.db.run(FILL, [merchantId]);
   await database.db.run(prepared("", "vacuum analyze delivery_attempts"));
@@ -55,7 +55,7 @@ const ATTEMPTED = prepared(
    from unnest($2::timestamptz[]) with ordinality as begun (at, n)`,
 );
 
-test("an attempt counts from the very moment that is asked about on, and a full hour begins the next one", async () => {
+test("an attempt counts from exactly the requested time, and after a full hour in the next hour", async () => {
   const merchantId = randomUUID();
   const since = new Date("2026-05-30T22:30:00Z");
   const HOUR = 3_600_000;

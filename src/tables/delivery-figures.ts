@@ -7,22 +7,20 @@ const UNDELIVERED = prepared(
    from (select count(*) as waiting, count(*) filter (where attempts > 0) as failed from deliveries where merchant_id = $1) d`,
 );
 
-/** A merchant's events that are not delivered. */
 export interface UndeliveredCounts {
-  /** Used up their attempts and were not replayed. */
+  /** Without those that were replayed. */
   exhausted: number;
   /** For their next attempt. */
   waiting: number;
-  /** Of those, how many have failed already. */
+  /** Waiting events with a failed attempt. */
   failed: number;
 }
 
-/** Counted anew. */
 export async function countUndelivered(tx: Tx, merchantId: string) {
   return (await tx.run<UndeliveredCounts>(UNDELIVERED, [merchantId])).rows[0]!;
 }
 
-// Both are planned for the day that is asked about: for any day, reading all of a merchant's attempts looks as cheap.
+// No names: planned for the day. For any day, reading all of a merchant's attempts looks as cheap.
 const FIGURES = prepared(
   "",
   `select count(*) filter (where round = 1 and number = 1) as "firstAttempts",
@@ -31,15 +29,14 @@ const FIGURES = prepared(
    from delivery_attempts where merchant_id = $1 and started_at >= $2`,
 );
 
-/** How a merchant's attempts go. */
 export interface DeliveryFigures {
   firstAttempts: number;
   firstSuccesses: number;
-  /** Of attempts that succeeded; null when none did. */
+  /** Of successful attempts; null if there is none. */
   p95Ms: number | null;
 }
 
-/** Of the attempts that began since then. */
+/** Counts attempts that started at or after `since`. */
 export async function readDeliveryFigures(tx: Tx, merchantId: string, since: Date) {
   return (await tx.run<DeliveryFigures>(FIGURES, [merchantId, since])).rows[0]!;
 }
@@ -51,15 +48,14 @@ const BY_HOUR = prepared(
    from delivery_attempts where merchant_id = $1 and started_at >= $2 group by 1 order by 1`,
 );
 
-/** Attempts of one hour. */
 export interface HourlyAttempts {
-  /** 0 is the hour that begins at the moment that was asked about. */
+  /** 0 is the hour that starts at `since`. */
   hour: number;
   delivered: number;
   failed: number;
 }
 
-/** Attempts that began since then, by the hour; hours without one are left out. */
+/** Omits hours without attempts. */
 export async function countAttemptsByHour(tx: Tx, merchantId: string, since: Date) {
   return (await tx.run<HourlyAttempts>(BY_HOUR, [merchantId, since])).rows;
 }

@@ -35,7 +35,7 @@ beforeEach(async () => {
   await database.db.run(FORGET);
 });
 
-test("this month and the next have a partition, whose attempts are those of the events made in it", async () => {
+test("this month and the next have partitions, each with the attempts of events created in it", async () => {
   const { made } = await maintainDeliveryLogPartitions(database.db, day("2026-12-31"), LONG_AGO);
   assert.deepEqual(made, ["delivery_attempts_2026_12", "delivery_attempts_2027_01"]);
   assert.deepEqual(await partitions(), ["2026_12", "2027_01", "default"]);
@@ -51,7 +51,7 @@ test("this month and the next have a partition, whose attempts are those of the 
   assert.deepEqual(again, { made: [], dropped: [] });
 });
 
-test("a month goes when its last event is older than the log goes back, and not a moment sooner", async () => {
+test("a month is dropped exactly when its last event is older than the retention of the log", async () => {
   await maintainDeliveryLogPartitions(database.db, day("2026-12-31"), LONG_AGO);
   const kept = await maintainDeliveryLogPartitions(
     database.db,
@@ -64,7 +64,7 @@ test("a month goes when its last event is older than the log goes back, and not 
   assert.deepEqual(await partitions(), ["2027_01", "2027_02", "default"]);
 });
 
-test("several processes may keep the log at the same moment", async () => {
+test("several processes can maintain the log at the same time", async () => {
   const all = await Promise.all(
     Array.from({ length: 4 }, () => maintainDeliveryLogPartitions(database.db, day("2031-05-05"), day("2031-01-01"))),
   );
@@ -72,14 +72,14 @@ test("several processes may keep the log at the same moment", async () => {
   assert.deepEqual(await partitions(), ["2031_05", "2031_06", "default"]);
 });
 
-test("a month whose attempts lie in the default already stays there", async () => {
+test("a month stays in the default partition when its attempts are there already", async () => {
   assert.equal(await attemptAt(day("2032-03-10")), "default");
   const { made } = await maintainDeliveryLogPartitions(database.db, day("2032-03-11"), LONG_AGO);
   assert.deepEqual(made, ["delivery_attempts_2032_04"]);
   assert.equal(await attemptAt(day("2032-03-12")), "default");
 });
 
-test("what lies in the default goes by the age of the attempt: a replay of an old event is logged as long as any other", async () => {
+test("attempts in the default partition are deleted by their age, so that a replay of an old event is logged as long as any other", async () => {
   const OLD_EVENT = prepared(
     "test_replayed",
     `insert into delivery_attempts (merchant_id, event_id, round, number, started_at, ended_at, duration_ms, ends)

@@ -1,11 +1,10 @@
 import type { EventType } from "../domain/event.ts";
 import { type ActionType, OUTCOME_WAIT_MS } from "../domain/recovery-action.ts";
-import { prepared, type Statement, type Tx } from "../postgres/database.ts";
+import { prepared, type Tx } from "../postgres/database.ts";
 
 export const DELIVERY_STATES = ["waiting", "delivered", "exhausted", "withdrawn"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** An event as `dunlin delivery list` shows it. */
 export interface ListedDelivery {
   eventId: string;
   caseId: string;
@@ -14,10 +13,10 @@ export interface ListedDelivery {
   state: DeliveryState;
   createdAt: Date;
   withdrawnAt: Date | null;
-  /** Of the present or last round; 0 before the first attempt ended. */
+  /** Current or last round; 1 before the first attempt ended. */
   round: number;
   attempts: number;
-  /** Of the next attempt; null when none is to come. */
+  /** Of the next attempt; null if there is none. */
   dueAt: Date | null;
   /** Of the latest attempt. */
   endedAt: Date | null;
@@ -25,47 +24,50 @@ export interface ListedDelivery {
   error: string | null;
 }
 
-// The log goes when it is old, so it may not be needed to tell the state; but what was withdrawn too late is known from it alone.
-const SOURCES = `events e
-  left join deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
-  left join lateral (
-    select round, number, ended_at, status, error, ends from delivery_attempts
-    where merchant_id = e.merchant_id and event_id = e.id order by round desc, number desc limit 1
-  ) a on true`;
-const STATE = `case when d.event_id is not null then 'waiting' when a.ends = 'delivered' then 'delivered'
-  when e.withdrawn_at is not null then 'withdrawn' when e.exhausted_at is not null then 'exhausted' else 'delivered' end`;
+/**
+ * CTE `delivery`: events with their state and latest attempt.
+ *
+ * The state must not depend on the log, which is deleted after a while. Only the log shows that a withdrawn event was delivered.
+ */
+const WITH_DELIVERY = `with delivery as (
+     select e.merchant_id, e.id as event_id, e.case_id, e.invoice_id, e.type, e.created_at, e.withdrawn_at, e.exhausted_at,
+       d.event_id as queued_event_id, d.due_at, coalesce(d.round, a.round, 1) as round,
+       coalesce(d.attempts, a.number, 0) as attempts, a.ended_at, a.status, a.error, a.ends,
+       case
+         when d.event_id is not null then 'waiting'
+         when a.ends = 'delivered' then 'delivered'
+         when e.withdrawn_at is not null then 'withdrawn'
+         when e.exhausted_at is not null then 'exhausted'
+         else 'delivered'
+       end as state
+     from events e
+     left join deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
+     left join lateral (
+       select round, number, ended_at, status, error, ends from delivery_attempts
+       where merchant_id = e.merchant_id and event_id = e.id order by round desc, number desc limit 1
+     ) a on true
+   )`;
 
-const LISTED = `e.id as "eventId", e.case_id as "caseId", e.invoice_id as "invoiceId", e.type, ${STATE} as state,
-  e.created_at as "createdAt", e.withdrawn_at as "withdrawnAt", coalesce(d.round, a.round, 1) as round,
-  coalesce(d.attempts, a.number, 0) as attempts, d.due_at as "dueAt", a.ended_at as "endedAt", a.status, a.error`;
+const LISTED = `event_id as "eventId", case_id as "caseId", invoice_id as "invoiceId", type, state, created_at as "createdAt",
+     withdrawn_at as "withdrawnAt", round, attempts, due_at as "dueAt", ended_at as "endedAt", status, error`;
 
-// Events are found by their cases: an index by invoice would be paid for by every event.
-const OF_INVOICE = "e.case_id in (select k.id from cases k where k.merchant_id = $1 and k.invoice_id = $3)";
-const ANY = "$3::text is null";
-
-const listSql = (condition: string, ofInvoice: string): Statement =>
-  prepared(
-    "", // planned for the filters that are there
-    `select ${LISTED} from ${SOURCES}
-     where e.merchant_id = $1 and ($2::text is null or e.type = $2) and ${ofInvoice}
-       and e.id < $5 and ($6::timestamptz is null or e.created_at >= $6) and ($7::timestamptz is null or e.created_at <= $7)
-       and ($8::int4 is null or a.status = $8) and ${condition}
-     order by e.id desc limit $4`,
-  );
-
-const CONDITIONS: Record<DeliveryState | "all", string> = {
+/** Conditions that PostgreSQL can use to find the events of a state, besides the state itself. */
+const STATE_CONDITIONS: Record<DeliveryState | "all", string> = {
   all: "true",
-  waiting: "d.event_id is not null",
-  delivered: `${STATE} = 'delivered'`,
-  exhausted: `e.exhausted_at is not null and ${STATE} = 'exhausted'`,
-  withdrawn: `e.withdrawn_at is not null and ${STATE} = 'withdrawn'`,
+  waiting: "queued_event_id is not null",
+  delivered: "state = 'delivered'",
+  exhausted: "exhausted_at is not null and state = 'exhausted'",
+  withdrawn: "withdrawn_at is not null and state = 'withdrawn'",
 };
+// Events are found by their cases, because an index by invoice would cost every event.
+const OF_INVOICE = "case_id in (select id from cases where merchant_id = $1 and invoice_id = $3)";
+const OF_ANY_INVOICE = "$3::text is null";
 
 export interface DeliveryFilter {
   state?: DeliveryState | undefined;
   type?: EventType | undefined;
   invoiceId?: string | undefined;
-  /** Only events whose id comes before this one. */
+  /** Only events with a lower id. */
   before?: string | undefined;
   /** Both inclusive. */
   createdFrom?: Date | undefined;
@@ -76,27 +78,44 @@ export interface DeliveryFilter {
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** A merchant's events with how their delivery stands, the latest plan first: ids are in the order of their making. */
+/** Returns a merchant's events with the state of their delivery, the latest decision first. */
 export async function listDeliveries(tx: Tx, merchantId: string, filter: DeliveryFilter & { limit: number }) {
   const { state = "all", type = null, invoiceId = null, limit, before = LAST_ID } = filter;
   const { createdFrom = null, createdTo = null, code = null } = filter;
   const values = [merchantId, type, invoiceId, limit, before, createdFrom, createdTo, code];
-  const statement = listSql(CONDITIONS[state], invoiceId === null ? ANY : OF_INVOICE);
-  return (await tx.run<ListedDelivery>(statement, values)).rows;
+  // No name: planned for the filters of each call.
+  const list = prepared(
+    "",
+    `${WITH_DELIVERY}
+     select ${LISTED}
+     from delivery
+     where merchant_id = $1 and ${STATE_CONDITIONS[state]}
+       and ($2::text is null or type = $2)
+       and ${invoiceId === null ? OF_ANY_INVOICE : OF_INVOICE}
+       and event_id < $5
+       and ($6::timestamptz is null or created_at >= $6)
+       and ($7::timestamptz is null or created_at <= $7)
+       and ($8::int4 is null or status = $8)
+     order by event_id desc limit $4`,
+  );
+  return (await tx.run<ListedDelivery>(list, values)).rows;
 }
 
 /**
- * What the list is ordered by: an id begins with the milliseconds of its making, and an instruction has the id of its plan. The id of
- * what is created at once is made a moment later than that which its step goes by; on the clock of a demo these are minutes.
+ * Returns the time by which the list is ordered. An id begins with the milliseconds of its creation, and an instruction has the id of
+ * its plan. An id that is created during a step is a little later than the step's time, by minutes on the clock of a demo.
  */
 export const planMadeAt = ({ eventId, createdAt }: Pick<ListedDelivery, "eventId" | "createdAt">) =>
   new Date(Math.min(Number.parseInt(eventId.replace("-", "").slice(0, 12), 16), createdAt.getTime()));
 
-const ONE = prepared("find_delivery", `select ${LISTED} from ${SOURCES} where e.merchant_id = $1 and e.id = $2`);
+const FIND = prepared(
+  "find_delivery",
+  `${WITH_DELIVERY}
+   select ${LISTED} from delivery where merchant_id = $1 and event_id = $2`,
+);
 
-/** How the delivery of one event stands; null when the merchant has no such event. */
 export async function findDelivery(tx: Tx, merchantId: string, eventId: string) {
-  return (await tx.run<ListedDelivery>(ONE, [merchantId, eventId])).rows[0] ?? null;
+  return (await tx.run<ListedDelivery>(FIND, [merchantId, eventId])).rows[0] ?? null;
 }
 
 interface ReplayCandidate {
@@ -106,53 +125,59 @@ interface ReplayCandidate {
   paid: boolean;
   ended: boolean;
   superseded: boolean;
-  /** A transaction says that it was carried out, though nobody answered. */
+  /** Whether a transaction shows that the instruction was carried out. */
   executed: boolean;
-  /** Its log is gone, and with it how many attempts it had. */
-  forgotten: boolean;
-  /** Of a recovery action: its type, and the moment it was for. */
+  /** Whether its log was deleted, and with it the number of its attempts. */
+  isLogDeleted: boolean;
   actionType: ActionType | null;
   idealRetryTime: Date | null;
 }
 
-const candidatesStatement = (name: string, condition: string): Statement =>
+/** Selects a merchant's events with the facts that decide whether they can be replayed. */
+const candidatesStatement = (name: string, condition: string) =>
   prepared(
     `replay_candidates_${name}`,
-    `select e.id as "eventId", e.type, ${STATE} as state, c.ended_at is not null as ended,
-       a.ends is null as forgotten,
-       -- The reason of an end is no answer: what was given up may have been paid since.
+    `${WITH_DELIVERY}
+     select delivery.event_id as "eventId", delivery.type, delivery.state, c.ended_at is not null as ended,
+       delivery.ends is null as "isLogDeleted",
+       -- The end reason alone does not tell: an invoice that was given up may have been paid since.
        coalesce(i.state not in ('UNPAID', 'PARTIALLY_PAID'), false) or c.end_reason is not distinct from 'paid' as paid,
-       t.executed_at is not null as executed, t.type as "actionType", t.ideal_retry_time as "idealRetryTime",
+       action.executed_at is not null as executed, action.type as "actionType", action.ideal_retry_time as "idealRetryTime",
        exists (
-         select 1 from recovery_actions r join recovery_actions later on later.merchant_id = r.merchant_id and later.case_id = r.case_id
-         where r.merchant_id = $1 and r.id = e.id and later.decided_at > r.decided_at) as superseded
-     from ${SOURCES}
-       join cases c on c.merchant_id = e.merchant_id and c.id = e.case_id
-       left join invoices i on i.merchant_id = e.merchant_id and i.id = e.invoice_id
-       left join recovery_actions t on t.merchant_id = e.merchant_id and t.id = e.id
-     where e.merchant_id = $1 and ${condition}`,
+         select 1
+         from recovery_actions r
+         join recovery_actions later on later.merchant_id = r.merchant_id and later.case_id = r.case_id
+         where r.merchant_id = $1 and r.id = delivery.event_id and later.decided_at > r.decided_at) as superseded
+     from delivery
+     join cases c on c.merchant_id = delivery.merchant_id and c.id = delivery.case_id
+     left join invoices i on i.merchant_id = delivery.merchant_id and i.id = delivery.invoice_id
+     left join recovery_actions action on action.merchant_id = delivery.merchant_id and action.id = delivery.event_id
+     where delivery.merchant_id = $1 and ${condition}`,
   );
 
-const BY_ID = candidatesStatement("by_id", "e.id = any($2::uuid[]) order by e.id");
+const BY_ID = candidatesStatement("by_id", "delivery.event_id = any($2::uuid[]) order by delivery.event_id");
 const BY_FILTER = candidatesStatement(
   "by_filter",
-  `e.exhausted_at is not null and ${STATE} = 'exhausted' and ($2::text is null or e.type = $2)
-   and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at <= $4) and e.id > $5 order by e.id limit $6`,
+  `delivery.exhausted_at is not null and delivery.state = 'exhausted'
+       and ($2::text is null or delivery.type = $2)
+       and ($3::timestamptz is null or delivery.created_at >= $3)
+       and ($4::timestamptz is null or delivery.created_at <= $4)
+       and delivery.event_id > $5
+     order by delivery.event_id limit $6`,
 );
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 export interface ReplayFilter {
   type?: EventType | undefined;
-  /** Inclusive. */
+  /** Both inclusive. */
   createdFrom?: Date | undefined;
-  /** Inclusive. */
   createdTo?: Date | undefined;
-  /** Only events whose id comes after this one, and at most so many of them. */
+  /** Only events with a higher id. */
   after?: string | undefined;
   limit?: number | undefined;
 }
 
-/** Whether an event may be sent again; `skip` says in words why not. */
+/** Whether an event can be sent again; `skip` explains why not. */
 export interface ReplayVerdict {
   eventId: string;
   skip: string | null;
@@ -160,23 +185,23 @@ export interface ReplayVerdict {
 
 export type ReplaySelection = { eventIds: readonly string[] } | ReplayFilter;
 
-/** Which of these events may be replayed now, or which of the exhausted ones that the filter picks; oldest first. */
-export async function findReplayable(tx: Tx, merchantId: string, which: ReplaySelection, now: Date) {
-  if (!("eventIds" in which)) {
-    const { type = null, createdFrom = null, createdTo = null, after = FIRST_ID, limit = null } = which;
+/** Returns which of these events, or of the exhausted events that match the filter, can be replayed now. Oldest first. */
+export async function findReplayable(tx: Tx, merchantId: string, selection: ReplaySelection, now: Date) {
+  if (!("eventIds" in selection)) {
+    const { type = null, createdFrom = null, createdTo = null, after = FIRST_ID, limit = null } = selection;
     const values = [merchantId, type, createdFrom, createdTo, after, limit];
-    return (await tx.run<ReplayCandidate>(BY_FILTER, values)).rows.map((row) => judgeCandidates(row, now));
+    return (await tx.run<ReplayCandidate>(BY_FILTER, values)).rows.map((row) => judgeCandidate(row, now));
   }
-  const found = (await tx.run<ReplayCandidate>(BY_ID, [merchantId, which.eventIds])).rows.map((row) =>
-    judgeCandidates(row, now),
+  const found = (await tx.run<ReplayCandidate>(BY_ID, [merchantId, selection.eventIds])).rows.map((row) =>
+    judgeCandidate(row, now),
   );
-  const known = new Set(found.map(({ eventId }) => eventId));
-  const unknown = which.eventIds.filter((id) => !known.has(id));
+  const foundIds = new Set(found.map(({ eventId }) => eventId));
+  const unknown = selection.eventIds.filter((id) => !foundIds.has(id));
   return [...found, ...unknown.map((eventId): ReplayVerdict => ({ eventId, skip: "there is no such event" }))];
 }
 
-function judgeCandidates(
-  { eventId, type, state, paid, ended, superseded, executed, forgotten, ...action }: ReplayCandidate,
+function judgeCandidate(
+  { eventId, type, state, paid, ended, superseded, executed, isLogDeleted, ...action }: ReplayCandidate,
   now: Date,
 ): ReplayVerdict {
   if (state === "waiting") return { eventId, skip: "it is still being sent" };
@@ -185,11 +210,11 @@ function judgeCandidates(
   if (paid) return { eventId, skip: "the invoice was paid meanwhile" };
   if (type !== "complete_dunning" && ended) return { eventId, skip: "its case has ended" };
   if (executed) return { eventId, skip: "it was carried out" };
-  if (type === "recovery_action" && superseded) return { eventId, skip: "a later action has taken its place" };
+  if (type === "recovery_action" && superseded) return { eventId, skip: "a later action replaced it" };
   const { actionType, idealRetryTime } = action;
   if (actionType && idealRetryTime && now.getTime() >= idealRetryTime.getTime() + OUTCOME_WAIT_MS[actionType])
     return { eventId, skip: "its time has passed" };
-  if (forgotten) return { eventId, skip: "it is older than the delivery log" };
+  if (isLogDeleted) return { eventId, skip: "it is older than the delivery log" };
   return { eventId, skip: null };
 }
 
@@ -200,30 +225,32 @@ const LOCK_CASES = prepared(
    order by c.id for update`,
 );
 
-/** Until the transaction ends no payment and no decision comes between judging these events and replaying them. */
+/** Locks the cases of these events, so that no payment or decision intervenes before they are replayed. */
 export async function lockCasesOfEvents(tx: Tx, merchantId: string, eventIds: readonly string[]) {
   await tx.run(LOCK_CASES, [merchantId, eventIds]);
 }
 
-// The number of the attempt that exhausted the last round is how many a round has.
+// The attempt that exhausted the last round has the number of attempts per round.
 const REPLAY = prepared(
   "replay_events",
-  `with again as (insert into deliveries (merchant_id, event_id, round, attempts_max, due_at)
-   select a.merchant_id, a.event_id, a.round + 1, a.number, $3
-   from delivery_attempts a
-   where a.merchant_id = $1 and a.event_id = any($2::uuid[]) and a.ends = 'exhausted'
-     and not exists (
-       select 1 from delivery_attempts later
-       where later.merchant_id = a.merchant_id and later.event_id = a.event_id and later.round > a.round)
-   on conflict (merchant_id, event_id) do nothing
-   returning event_id)
-   update events set exhausted_at = null from again where merchant_id = $1 and id = again.event_id
+  `with replayed as (
+     insert into deliveries (merchant_id, event_id, round, attempts_max, due_at)
+     select a.merchant_id, a.event_id, a.round + 1, a.number, $3
+     from delivery_attempts a
+     where a.merchant_id = $1 and a.event_id = any($2::uuid[]) and a.ends = 'exhausted'
+       and not exists (
+         select 1 from delivery_attempts later
+         where later.merchant_id = a.merchant_id and later.event_id = a.event_id and later.round > a.round)
+     on conflict (merchant_id, event_id) do nothing
+     returning event_id
+   )
+   update events set exhausted_at = null from replayed where merchant_id = $1 and id = replayed.event_id
    returning id as "eventId"`,
 );
 
 /**
- * Begin a new round of the whole schedule for exhausted events, with the same id and the same bytes; returns those begun.
- * Ask `replayable` first, in the same transaction: this statement only knows what is exhausted.
+ * Starts a new round of the whole schedule for exhausted events, with the same id and body. Returns the events that were started. Call
+ * `findReplayable` first in the same transaction, because this statement checks only that they are exhausted.
  */
 export async function replayEvents(tx: Tx, merchantId: string, eventIds: readonly string[], now: Date) {
   return (await tx.run<{ eventId: string }>(REPLAY, [merchantId, eventIds, now])).rows.map((row) => row.eventId);

@@ -1,6 +1,6 @@
 import { prepared, type Tx } from "../postgres/database.ts";
 
-// Fenced: only who sends for the merchant now may say how its endpoint does.
+/** Only the current owner of the lease changes the state of an endpoint. */
 const LEASE_FENCE = "from bucket_leases l where m.id = $1 and l.bucket = m.bucket and l.epoch = $2";
 
 const FAILING = prepared(
@@ -8,7 +8,7 @@ const FAILING = prepared(
   `update merchants m set webhook_failing_since = $3 ${LEASE_FENCE} and m.webhook_failing_since is null`,
 );
 
-/** Every attempt since `since` (service time) has failed. */
+/** @param since  service time since when every attempt has failed */
 export async function markEndpointFailing(tx: Tx, merchantId: string, epoch: number, since: Date) {
   await tx.run(FAILING, [merchantId, epoch, since]);
 }
@@ -18,7 +18,6 @@ const RECOVERED = prepared(
   `update merchants m set webhook_failing_since = null ${LEASE_FENCE} and m.webhook_failing_since is not null`,
 );
 
-/** An attempt succeeded. */
 export async function clearEndpointFailing(tx: Tx, merchantId: string, epoch: number) {
   await tx.run(RECOVERED, [merchantId, epoch]);
 }
@@ -30,7 +29,7 @@ const PAUSE = prepared(
    returning m.id`,
 );
 
-/** Let the merchant's deliveries wait from `now` on, if every attempt since `since` or longer has failed; whether that was done. */
+/** Pauses a merchant's deliveries if every attempt has failed since `since` or longer. Returns whether it did. */
 export async function pauseFailingEndpoint(tx: Tx, merchantId: string, epoch: number, now: Date, since: Date) {
   return (await tx.run(PAUSE, [merchantId, epoch, now, since])).rowCount > 0;
 }

@@ -4,7 +4,9 @@ import { deleteRecoveryActions } from "./recovery-actions.ts";
 const OPEN_INVOICES = prepared(
   "open_invoices_of_customer",
   `select distinct invoice_id as id from (
-     select invoice_id from cases where merchant_id = $1 and customer_id = $2 and coalesce(ended_at, 'infinity') = 'infinity' limit $3) k`,
+     select invoice_id from cases
+     where merchant_id = $1 and customer_id = $2 and coalesce(ended_at, 'infinity') = 'infinity' limit $3
+   ) k`,
 );
 const INVOICES = prepared(
   "invoices_of_customer",
@@ -14,7 +16,7 @@ const INVOICES = prepared(
    ) i limit $3`,
 );
 
-/** Up to `limit` invoices with data of this customer; those in recovery come first. None: there are no more. */
+/** Returns up to `limit` invoices with data of this customer; those in recovery come first. */
 export async function invoicesOfCustomer(tx: Tx, merchantId: string, customerId: string, limit: number) {
   const ids = async (statement: typeof INVOICES) =>
     (await tx.run<{ id: string }>(statement, [merchantId, customerId, limit])).rows.map(({ id }) => id);
@@ -27,7 +29,7 @@ const LOCK_INVOICES = prepared(
   `select id from invoices where merchant_id = $1 and id = any($2::text[]) and customer_id = $3 order by id for update`,
 );
 
-/** Locks those of the invoices that are this customer's by now, and returns them. */
+/** Locks and returns those invoices that still belong to this customer. */
 export async function lockInvoicesOfCustomer(tx: Tx, merchantId: string, ids: readonly string[], customerId: string) {
   return (await tx.run<{ id: string }>(LOCK_INVOICES, [merchantId, ids, customerId])).rows.map(({ id }) => id);
 }
@@ -39,42 +41,56 @@ const LOCK_CASES = prepared(
    order by id for update`,
 );
 
-/** Locks the cases of `own`, and those of `invoiceIds` that are the customer's; waits for whoever steps one. */
+/** Locks the cases of `ownIds`, and those of `invoiceIds` that belong to the customer. */
 export async function lockCasesToDelete(
   tx: Tx,
   merchantId: string,
   invoiceIds: readonly string[],
   customerId: string,
-  own: readonly string[],
+  ownIds: readonly string[],
 ) {
-  return (await tx.run<{ id: string }>(LOCK_CASES, [merchantId, invoiceIds, customerId, own])).rows.map(({ id }) => id);
+  return (await tx.run<{ id: string }>(LOCK_CASES, [merchantId, invoiceIds, customerId, ownIds])).rows.map(
+    ({ id }) => id,
+  );
 }
 
-const deleteOfCasesStatement = (table: string, text: string) => prepared(`delete_${table}_of_cases`, text);
-const OF_CASES = "merchant_id = $1 and case_id = any($2::uuid[])";
-const EVENT_IDS = `select id from events where ${OF_CASES}`;
-const DELETE_WAITING = deleteOfCasesStatement(
-  "deliveries",
-  `delete from deliveries where merchant_id = $1 and event_id = any(array(${EVENT_IDS})) returning event_id as id`,
+const DELETE_DELIVERIES = prepared(
+  "delete_deliveries_of_cases",
+  `delete from deliveries
+   where merchant_id = $1
+     and event_id = any(array(select id from events where merchant_id = $1 and case_id = any($2::uuid[])))
+   returning event_id as id`,
 );
-const DELETE_ATTEMPTS = deleteOfCasesStatement(
-  "delivery_attempts",
-  `delete from delivery_attempts where merchant_id = $1 and event_id = any(array(${EVENT_IDS}))`,
+const DELETE_ATTEMPTS = prepared(
+  "delete_delivery_attempts_of_cases",
+  `delete from delivery_attempts
+   where merchant_id = $1
+     and event_id = any(array(select id from events where merchant_id = $1 and case_id = any($2::uuid[])))`,
 );
-const DELETE_EVENTS = deleteOfCasesStatement("events", `delete from events where ${OF_CASES} returning id`);
-const DELETE_DECISIONS = deleteOfCasesStatement("decisions", `delete from decisions where ${OF_CASES}`);
-const DELETE_DUE = deleteOfCasesStatement("due_cases", `delete from due_cases where ${OF_CASES}`);
+const DELETE_EVENTS = prepared(
+  "delete_events_of_cases",
+  "delete from events where merchant_id = $1 and case_id = any($2::uuid[]) returning id",
+);
+const DELETE_DECISIONS = prepared(
+  "delete_decisions_of_cases",
+  "delete from decisions where merchant_id = $1 and case_id = any($2::uuid[])",
+);
+const DELETE_DUE = prepared(
+  "delete_due_cases_of_cases",
+  "delete from due_cases where merchant_id = $1 and case_id = any($2::uuid[])",
+);
 const DELETE_CASES = prepared("delete_cases", "delete from cases where merchant_id = $1 and id = any($2::uuid[])");
 
 /**
- * Deletes all that was decided and sent in cases that are locked, and takes their actions out of the totals of lists. The merchant's clock is locked. The
- * cases stay, and their pokes: whoever takes one whose case is gone drops it.
+ * Deletes everything decided and sent in locked cases, also from the totals of lists. The caller holds the merchant's clock lock.
  *
- * @returns the events that are gone, and which of them were not delivered yet
+ * The cases stay, and so do their queue entries: claiming drops entries of deleted cases.
+ *
+ * @returns the deleted events, and those of them that were not delivered
  */
 export async function deleteCaseContents(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const values = [merchantId, caseIds];
-  const waiting = await tx.run<{ id: string }>(DELETE_WAITING, values);
+  const waiting = await tx.run<{ id: string }>(DELETE_DELIVERIES, values);
   await tx.run(DELETE_ATTEMPTS, values);
   const events = await tx.run<{ id: string }>(DELETE_EVENTS, values);
   await tx.run(DELETE_DECISIONS, values);
@@ -91,12 +107,15 @@ const REASSIGN_CASES = prepared(
    returning k.id`,
 );
 
-/** Gives ended cases on invoices that are another customer's by now to that one: they say that the invoice was given up. Returns their ids. */
+/**
+ * Moves ended cases to the customer that their invoice belongs to now, because they show that the invoice was given up. Returns
+ * their ids.
+ */
 export async function reassignCases(tx: Tx, merchantId: string, caseIds: readonly string[], customerId: string) {
   return (await tx.run<{ id: string }>(REASSIGN_CASES, [merchantId, caseIds, customerId])).rows.map(({ id }) => id);
 }
 
-/** Deletes cases that are locked and empty. */
+/** Deletes locked cases without contents. */
 export async function deleteCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   await tx.run(DELETE_CASES, [merchantId, caseIds]);
 }
@@ -120,15 +139,15 @@ const DELETE_INVOICES = prepared(
 );
 
 /**
- * Deletes invoices that are locked with their attempts and their places in experiments, whose sums stay. Their cases are gone.
+ * Deletes locked invoices, their attempts and their entries in experiments, whose totals stay. Their cases are deleted already.
  *
- * @param kept  ids of rows that stay all the same
+ * @param keptIds  ids of rows that stay
  */
 export async function deleteInvoices(
   tx: Tx,
   merchantId: string,
   invoiceIds: readonly string[],
-  kept: { invoices: readonly string[]; transactions: readonly string[] } = { invoices: [], transactions: [] },
+  keptIds: { invoices: readonly string[]; transactions: readonly string[] } = { invoices: [], transactions: [] },
 ) {
   const values = [merchantId, invoiceIds];
   const { rows } = await tx.run<{ id: string }>(TRANSACTIONS_ON, values);
@@ -136,12 +155,13 @@ export async function deleteInvoices(
     tx,
     merchantId,
     rows.map(({ id }) => id),
-    kept.transactions,
+    keptIds.transactions,
   );
   await tx.run(CONFLICTS, values);
   await tx.run(ENTRIES, values);
-  const goneIds = kept.invoices.length === 0 ? invoiceIds : invoiceIds.filter((id) => !kept.invoices.includes(id));
-  await tx.run(DELETE_INVOICES, [merchantId, goneIds]);
+  const deletedIds =
+    keptIds.invoices.length === 0 ? invoiceIds : invoiceIds.filter((id) => !keptIds.invoices.includes(id));
+  await tx.run(DELETE_INVOICES, [merchantId, deletedIds]);
 }
 
 const DELETE_OBSERVED = prepared(
@@ -153,16 +173,16 @@ const DELETE_TRANSACTIONS = prepared(
   "delete from transactions where merchant_id = $1 and id = any($2::text[])",
 );
 
-/** Deletes attempts. For those that are kept, it deletes only the record that they were observed. */
+/** Deletes attempts. For kept ones, deletes only the record that they were observed. */
 export async function deleteTransactions(
   tx: Tx,
   merchantId: string,
   ids: readonly string[],
-  kept: readonly string[] = [],
+  keptIds: readonly string[] = [],
 ) {
   await tx.run(DELETE_OBSERVED, [merchantId, ids]);
-  const goneIds = kept.length === 0 ? ids : ids.filter((id) => !kept.includes(id));
-  await tx.run(DELETE_TRANSACTIONS, [merchantId, goneIds]);
+  const deletedIds = keptIds.length === 0 ? ids : ids.filter((id) => !keptIds.includes(id));
+  await tx.run(DELETE_TRANSACTIONS, [merchantId, deletedIds]);
 }
 
 const TRANSACTIONS = prepared(
@@ -170,13 +190,12 @@ const TRANSACTIONS = prepared(
   "select id from transactions where merchant_id = $1 and customer_id = $2 limit $3",
 );
 
-/** Up to `limit` attempts that name this customer. */
 export async function transactionsOfCustomer(tx: Tx, merchantId: string, customerId: string, limit: number) {
   const { rows } = await tx.run<{ id: string }>(TRANSACTIONS, [merchantId, customerId, limit]);
   return rows.map(({ id }) => id);
 }
 
-/** What of an attempt tells who paid with what. */
+/** Columns that identify the payer or the payment method. */
 const PAYER_COLUMNS =
   `customer_id, subscription_id, customer_timezone, payment_method_id, payment_gateway_transaction_id, payment_gateway_error_message,
   card_bin, card_last4, card_fingerprint, card_country, card_issuer, card_expiry_month, card_expiry_year`.split(/,\s+/);
@@ -188,7 +207,7 @@ const CLEAR_PAYER = prepared(
    returning id`,
 );
 
-/** Takes the payer out of those of the attempts that bear on what is owed on an invoice that is there, and returns their ids. */
+/** Removes the payer from attempts that determine how much of an existing invoice is left to pay. Returns their ids. */
 export async function clearPayer(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
   return (await tx.run<{ id: string }>(CLEAR_PAYER, [merchantId, ids])).rows.map(({ id }) => id);
 }
@@ -203,7 +222,7 @@ const SUBSCRIPTIONS_OF = prepared(
   "delete from subscriptions where merchant_id = $1 and customer_id = $2",
 );
 
-/** Deletes what belongs to a customer and to no invoice. It reads all subscriptions of the merchant. */
+/** Deletes a customer's records without an invoice. Reads all subscriptions of the merchant. */
 export async function deleteRestOfCustomer(tx: Tx, merchantId: string, customerId: string) {
   await tx.run(SUBSCRIPTIONS_OF, [merchantId, customerId]);
   await tx.run(ENTRIES_OF, [merchantId, customerId]);
@@ -214,16 +233,19 @@ const COUNTS = prepared(
   `select
      (select count(*) from subscriptions where merchant_id = $1 and customer_id = $2) as subscriptions,
      (select count(*) from invoices where merchant_id = $1 and customer_id = $2) as invoices,
-     (select count(*) from transactions where merchant_id = $1
-       and (customer_id = $2 or invoice_id = any(array(select id from invoices where merchant_id = $1 and customer_id = $2)))) as transactions,
+     (select count(*) from transactions
+      where merchant_id = $1 and (
+        customer_id = $2
+        or invoice_id = any(array(select id from invoices where merchant_id = $1 and customer_id = $2)))) as transactions,
      (select count(*) from cases where merchant_id = $1 and customer_id = $2) as cases,
      (select count(*) from recovery_actions where merchant_id = $1 and customer_id = $2) as actions,
-     (select count(*) from cases k join events e on e.merchant_id = $1 and e.case_id = k.id where k.merchant_id = $1 and k.customer_id = $2) as events,
-     (select count(*) from experiment_invoices where merchant_id = $1
-       and experiment_id = any(array(select id from experiments where merchant_id = $1)) and customer_id = $2) as "experimentInvoices"`,
+     (select count(*) from cases k join events e on e.merchant_id = $1 and e.case_id = k.id
+      where k.merchant_id = $1 and k.customer_id = $2) as events,
+     (select count(*) from experiment_invoices
+      where merchant_id = $1 and experiment_id = any(array(select id from experiments where merchant_id = $1))
+        and customer_id = $2) as "experimentInvoices"`,
 );
 
-/** Numbers of a customer's records. */
 export interface CustomerCounts {
   subscriptions: number;
   invoices: number;
@@ -234,7 +256,7 @@ export interface CustomerCounts {
   experimentInvoices: number;
 }
 
-/** Counts a customer's records. It reads all subscriptions of the merchant. */
+/** Reads all subscriptions of the merchant. */
 export async function countCustomerRecords(tx: Tx, merchantId: string, customerId: string): Promise<CustomerCounts> {
   return (await tx.run<CustomerCounts>(COUNTS, [merchantId, customerId])).rows[0]!;
 }

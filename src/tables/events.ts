@@ -1,5 +1,5 @@
 import { type Event, type EventType, maxAttempts } from "../domain/event.ts";
-import { arrayParameters, type Column, columnValues } from "../postgres/batch-sql.ts";
+import { type Column, columnValues, selectList } from "../postgres/batch-sql.ts";
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
@@ -11,7 +11,6 @@ const COLUMNS: readonly Column<Event>[] = [
   ["body", "text", "body"],
   ["created_at", "timestamptz", "createdAt"],
 ];
-const NAMES = COLUMNS.map(([name]) => name).join(", ");
 
 interface QueuedEvent extends Event {
   attemptsMax: number;
@@ -20,24 +19,25 @@ const QUEUED_COLUMNS: readonly Column<QueuedEvent>[] = [...COLUMNS, ["attempts_m
 
 const INSERT = prepared(
   "insert_events",
-  `with n as (select * from unnest(${arrayParameters(QUEUED_COLUMNS, 2)}) as n (${NAMES}, attempts_max)),
-   e as (insert into events (merchant_id, ${NAMES}) select $1::uuid, ${NAMES} from n)
+  `with decided as (
+     select * from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::int2[])
+       as decided (id, case_id, invoice_id, type, body, created_at, attempts_max)
+   ), inserted as (
+     insert into events (merchant_id, id, case_id, invoice_id, type, body, created_at)
+     select $1::uuid, id, case_id, invoice_id, type, body, created_at from decided
+   )
    insert into deliveries (merchant_id, event_id, attempts_max, due_at)
-   select $1, id, attempts_max, created_at from n`,
+   select $1, id, attempts_max, created_at from decided`,
 );
 
-/** Record decisions and queue them for delivery at once. The keys refuse a second event for the same decision. */
+/** Inserts events and queues them for delivery. Fails on a second event for the same decision. */
 export async function insertEvents(tx: Tx, merchantId: string, events: readonly Event[]) {
   const queued = events.map((event) => ({ ...event, attemptsMax: maxAttempts(event.type) }));
   await tx.run(INSERT, [merchantId, ...columnValues(queued, QUEUED_COLUMNS)]);
 }
 
-const FIND = prepared(
-  "find_event",
-  `select ${COLUMNS.map(([name, , field]) => `${name} as "${field}"`).join(", ")} from events where merchant_id = $1 and id = $2`,
-);
+const FIND = prepared("find_event", `select ${selectList(COLUMNS)} from events where merchant_id = $1 and id = $2`);
 
-/** An event, or null when the merchant has none with this id. */
 export async function findEvent(tx: Tx, merchantId: string, eventId: string) {
   return (await tx.run<Event>(FIND, [merchantId, eventId])).rows[0] ?? null;
 }
@@ -47,42 +47,44 @@ const OWNERS = prepared(
   `select m.id from merchants m where exists (select from events e where e.merchant_id = m.id and e.id = $1) order by m.id`,
 );
 
-/** The merchant that an event with this id is of; none, where there is no such event. */
+/** Returns the merchant of an event, or nothing. */
 export async function merchantsWithEvent(tx: Tx, eventId: string): Promise<string[]> {
   return (await tx.run<{ id: string }>(OWNERS, [eventId])).rows.map((merchant) => merchant.id);
 }
 
-const withdrawSql = (which: string, at: string) =>
-  `with gone as (
-     delete from deliveries d using events e
-     where d.merchant_id = $1 and e.merchant_id = $1 and e.id = d.event_id and (${which})
-     returning d.event_id
-   )
-   update events set withdrawn_at = ${at} from gone where merchant_id = $1 and id = gone.event_id
-   returning id`;
-
 const WITHDRAW = prepared(
   "withdraw_events",
-  withdrawSql("e.case_id = any($2::uuid[]) or e.id = any($3::uuid[])", "$4"),
+  `with dropped as (
+     delete from deliveries d using events e
+     where d.merchant_id = $1 and e.merchant_id = $1 and e.id = d.event_id
+       and (e.case_id = any($2::uuid[]) or e.id = any($3::uuid[]))
+     returning d.event_id
+   )
+   update events set withdrawn_at = $4 from dropped where merchant_id = $1 and id = dropped.event_id
+   returning id`,
 );
 const WITHDRAW_RETRIES = prepared(
   "withdraw_retries",
-  withdrawSql(
-    `e.case_id = any($2::uuid[]) and e.type = 'recovery_action'
-     and exists (select from recovery_actions r where r.merchant_id = $1 and r.id = e.id and r.type = 'RETRY')`,
-    "$3",
-  ),
+  `with dropped as (
+     delete from deliveries d using events e
+     where d.merchant_id = $1 and e.merchant_id = $1 and e.id = d.event_id
+       and e.case_id = any($2::uuid[]) and e.type = 'recovery_action'
+       and exists (select from recovery_actions r where r.merchant_id = $1 and r.id = e.id and r.type = 'RETRY')
+     returning d.event_id
+   )
+   update events set withdrawn_at = $3 from dropped where merchant_id = $1 and id = dropped.event_id
+   returning id`,
 );
 
-/** As `withdrawEvents`, of these cases the retries alone. */
+/** Like `withdrawEvents`, but only retries. */
 export async function withdrawRetries(tx: Tx, merchantId: string, caseIds: readonly string[], now: Date) {
   const { rows } = await tx.run<{ id: string }>(WITHDRAW_RETRIES, [merchantId, encodeTextArray(caseIds, "uuid"), now]);
   return rows.map((row) => row.id);
 }
 
 /**
- * Take back what has not been delivered: all events of `caseIds`, and the events `eventIds`; returns those taken back.
- * An attempt that is on the wire right now still ends, and is logged.
+ * Withdraws undelivered events: all of `caseIds`, and `eventIds`. Returns the withdrawn ones. An attempt in flight still ends,
+ * and is logged.
  */
 export async function withdrawEvents(
   tx: Tx,
@@ -101,7 +103,6 @@ const UNDELIVERED_ACTIONS = prepared(
    where e.merchant_id = $1 and e.case_id = any($2::uuid[]) and e.type = 'recovery_action'`,
 );
 
-/** The instructions of these cases that have not been delivered. */
 export async function undeliveredActions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   return (await tx.run<{ id: string }>(UNDELIVERED_ACTIONS, [merchantId, encodeTextArray(caseIds, "uuid")])).rows.map(
     ({ id }) => id,
@@ -114,7 +115,7 @@ const SENT_ONCE_EVENTS = prepared(
    where merchant_id = $1 and case_id = any($2::uuid[]) and type <> 'recovery_action'`,
 );
 
-/** Which of these cases have had their `pause_collection` and `complete_dunning`, as `case:type`. */
+/** Returns which `pause_collection` and `complete_dunning` events these cases had, as `case:type`. */
 export async function sentOnceEventKeys(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const { rows } = await tx.run<{ caseId: string; type: EventType }>(SENT_ONCE_EVENTS, [
     merchantId,

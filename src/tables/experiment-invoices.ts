@@ -2,11 +2,11 @@ import type { Arm, ArmHalf, Phase } from "../domain/experiment.ts";
 import { arrayParameters, type Column, columnValues } from "../postgres/batch-sql.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** An invoice that failed during an experiment, as it was then. */
+/** An invoice at the time it failed, in an experiment. */
 export interface EnrolledInvoice {
   invoiceId: string;
   customerId: string;
-  /** The customer's; during a calibration the case is the merchant's all the same. */
+  /** The customer's arm. During calibration, the case is the merchant's in either arm. */
   arm: Arm;
   phase: Phase;
   half: ArmHalf;
@@ -22,7 +22,7 @@ const ARMS = prepared(
    where merchant_id = $1 and experiment_id = $2 and customer_id = any($3::text[]) order by customer_id, failed_at`,
 );
 
-/** The arms that these customers have already; those who are new to the experiment are left out. */
+/** Omits customers that are new to the experiment. */
 export async function armsOfCustomers(
   tx: Tx,
   merchantId: string,
@@ -57,7 +57,7 @@ const ENROLL = prepared(
    on conflict (merchant_id, experiment_id, invoice_id) do nothing`,
 );
 
-/** These invoices belong to the experiment, each whose case was opened: an invoice once, however often it comes back. */
+/** Adds the invoices of opened cases to the experiment, each once. */
 export async function enrollInvoices(
   tx: Tx,
   merchantId: string,
@@ -67,14 +67,13 @@ export async function enrollInvoices(
   await tx.run(ENROLL, [merchantId, experimentId, ...columnValues(entries, COLUMNS)]);
 }
 
-/** An invoice that is old enough to count. */
 export type MatureInvoice = Pick<
   EnrolledInvoice,
   "invoiceId" | "customerId" | "phase" | "arm" | "half" | "amount" | "currency"
 > & { recovered: boolean };
 
-// Paid by what the billing system says; or by an attempt, when its newer copy of the invoice has not come yet. After an end by
-// anything but a payment only the billing system knows.
+// Paid by the billing system's version, or by an attempt if a newer version is missing. After any other end of the case, only the
+// billing system knows.
 const MATURE = prepared(
   "ripe_invoices",
   `select e.invoice_id as "invoiceId", e.customer_id as "customerId", e.phase, e.arm, e.half, e.amount, e.currency,
@@ -87,12 +86,12 @@ const MATURE = prepared(
    cross join lateral (select state from invoices where merchant_id = $1 and id = e.invoice_id offset 0) i`,
 );
 
-/** Up to `limit` invoices that are old enough and not counted yet, with what became of them. */
+/** Returns up to `limit` uncounted invoices that are old enough, and whether they were recovered. */
 export async function matureInvoices(tx: Tx, merchantId: string, experimentId: string, now: Date, limit: number) {
   return (await tx.run<MatureInvoice>(MATURE, [merchantId, experimentId, now, limit])).rows;
 }
 
-/** What is counted of a customer by now, in one phase and currency: numbers of invoices, and minor units. */
+/** Counted invoices of a customer in one phase and currency. Amounts in minor units. */
 export interface CustomerSums {
   customerId: string;
   phase: Phase;
@@ -112,7 +111,6 @@ const SUMS = prepared(
    group by customer_id, phase, currency`,
 );
 
-/** What is counted of these customers by now. */
 export async function customerSums(tx: Tx, merchantId: string, experimentId: string, customerIds: readonly string[]) {
   return (await tx.run<CustomerSums>(SUMS, [merchantId, experimentId, customerIds])).rows;
 }
@@ -124,9 +122,8 @@ const MARK_COUNTED = prepared(
    where e.merchant_id = $1 and e.experiment_id = $2 and e.invoice_id = c.invoice_id`,
 );
 
-/** These invoices are counted. */
-export async function markCounted(tx: Tx, merchantId: string, experimentId: string, ripe: readonly MatureInvoice[]) {
-  const [ids, recovered] = [ripe.map(({ invoiceId }) => invoiceId), ripe.map((each) => each.recovered)];
+export async function markCounted(tx: Tx, merchantId: string, experimentId: string, mature: readonly MatureInvoice[]) {
+  const [ids, recovered] = [mature.map(({ invoiceId }) => invoiceId), mature.map((each) => each.recovered)];
   await tx.run(MARK_COUNTED, [merchantId, experimentId, ids, recovered]);
 }
 
@@ -136,7 +133,7 @@ const WAITING = prepared(
    where merchant_id = $1 and experiment_id = $2 and recovered is null`,
 );
 
-/** How many invoices are too young to count: all, and those of the comparison. */
+/** `compared`: those of the comparison phase. */
 export async function countImmatureInvoices(tx: Tx, merchantId: string, experimentId: string) {
   return (await tx.run<{ compared: number; waiting: number }>(WAITING, [merchantId, experimentId])).rows[0]!;
 }
@@ -147,14 +144,13 @@ const IMMATURE_BY_ARM = prepared(
    where merchant_id = $1 and experiment_id = $2 and recovered is null group by 1, 2`,
 );
 
-/** How many invoices are too young to count, by phase and arm. */
 export async function countImmatureByArm(tx: Tx, merchantId: string, experimentId: string) {
   return (await tx.run<{ phase: Phase; arm: Arm; n: number }>(IMMATURE_BY_ARM, [merchantId, experimentId])).rows;
 }
 
-/** What failed in a week of the comparison, in one arm. `counted` less than `failed`: some are too young. */
+/** If `counted` is less than `failed`, some invoices are too young. */
 export interface FailedWeek {
-  /** The Monday on which it began, such as 2026-03-09. */
+  /** The Monday, such as 2026-03-09. */
   week: string;
   arm: Arm;
   failed: number;
@@ -171,7 +167,7 @@ const WEEKS = prepared(
    group by 1, 2 order by 1 desc, 2`,
 );
 
-/** The comparison by the week in which invoices failed, latest first. Weeks begin on Monday on the clocks of `zone`. */
+/** Returns the comparison by week of failure, latest first. Weeks start on Monday in `zone`. */
 export async function failedWeeks(tx: Tx, merchantId: string, experimentId: string, zone: string, from: Date) {
   return (await tx.run<FailedWeek>(WEEKS, [merchantId, experimentId, zone, from])).rows;
 }

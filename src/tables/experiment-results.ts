@@ -29,9 +29,9 @@ const ADD = prepared(
      set ${SUMS.map(([name]) => `${name} = t.${name} + excluded.${name}`).join(", ")}`,
 );
 
-/** Add what was counted to the cells, each at most once. The experiment is held. */
-export async function addTallies(tx: Tx, merchantId: string, experimentId: string, more: readonly CellTally[]) {
-  await tx.run(ADD, [merchantId, experimentId, ...columnValues(more, COLUMNS)]);
+/** Adds to the totals of cells, each at most once. The caller has locked the experiment. */
+export async function addTallies(tx: Tx, merchantId: string, experimentId: string, tallies: readonly CellTally[]) {
+  await tx.run(ADD, [merchantId, experimentId, ...columnValues(tallies, COLUMNS)]);
 }
 
 const TALLIES = prepared(
@@ -39,7 +39,6 @@ const TALLIES = prepared(
   `select ${selectList(COLUMNS)} from experiment_tallies where merchant_id = $1 and experiment_id = $2`,
 );
 
-/** The cells that have any customers. */
 export async function talliesOf(tx: Tx, merchantId: string, experimentId: string) {
   return (await tx.run<CellTally>(TALLIES, [merchantId, experimentId])).rows;
 }
@@ -50,9 +49,15 @@ const INSERT_ANALYSIS = prepared(
    on conflict (merchant_id, experiment_id, at) do nothing`,
 );
 
-/** Keep what was known at a moment. `look`: as JSON takes it. */
-export async function insertInterimAnalysis(tx: Tx, merchantId: string, experimentId: string, at: Date, look: object) {
-  await tx.run(INSERT_ANALYSIS, [merchantId, experimentId, at, JSON.stringify(look)]);
+/** @param analysis  stored as JSON */
+export async function insertInterimAnalysis(
+  tx: Tx,
+  merchantId: string,
+  experimentId: string,
+  at: Date,
+  analysis: object,
+) {
+  await tx.run(INSERT_ANALYSIS, [merchantId, experimentId, at, JSON.stringify(analysis)]);
 }
 
 const LIST_ANALYSES = prepared(
@@ -60,10 +65,10 @@ const LIST_ANALYSES = prepared(
   `select look, at from experiment_looks where merchant_id = $1 and experiment_id = $2 order by at desc limit $3`,
 );
 
-/** The last looks, newest first; of the type that was kept. */
-export async function listInterimAnalyses<Look>(tx: Tx, merchantId: string, experimentId: string, limit: number) {
-  type Row = { look: Omit<Look, "at">; at: Date };
+/** Newest first. */
+export async function listInterimAnalyses<Analysis>(tx: Tx, merchantId: string, experimentId: string, limit: number) {
+  type Row = { look: Omit<Analysis, "at">; at: Date };
   return (await tx.run<Row>(LIST_ANALYSES, [merchantId, experimentId, limit])).rows.map(
-    ({ look, at }) => ({ ...look, at }) as Look,
+    ({ look, at }) => ({ ...look, at }) as Analysis,
   );
 }

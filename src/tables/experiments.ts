@@ -23,7 +23,7 @@ const INSERT = prepared(
    on conflict (merchant_id) where stopped_at is null do nothing`,
 );
 
-/** Store a new experiment; false when the merchant has one that runs. */
+/** Returns false if the merchant has a running experiment. */
 export async function insertExperiment(tx: Tx, merchantId: string, experiment: Experiment): Promise<boolean> {
   const values = COLUMNS.map(([, , field]) => experiment[field]);
   return (await tx.run(INSERT, [merchantId, experiment.startedAt, ...values])).rowCount === 1;
@@ -31,14 +31,13 @@ export async function insertExperiment(tx: Tx, merchantId: string, experiment: E
 
 const RUNNING = prepared("running_experiment", `${SELECT} where merchant_id = $1 and stopped_at is null`);
 
-/** The experiment that a merchant's new cases belong to, or null. */
 export async function runningExperiment(tx: Tx, merchantId: string) {
   return (await tx.run<Experiment>(RUNNING, [merchantId])).rows[0] ?? null;
 }
 
 const LIST = prepared("list_experiments", `${SELECT} where merchant_id = $1 order by started_at desc, id desc`);
 
-/** A merchant's experiments, newest first. */
+/** Newest first. */
 export async function listExperiments(tx: Tx, merchantId: string) {
   return (await tx.run<Experiment>(LIST, [merchantId])).rows;
 }
@@ -48,25 +47,24 @@ const STOP = prepared(
   `update experiments set stopped_at = $2 where merchant_id = $1 and stopped_at is null returning ${selectList(COLUMNS)}`,
 );
 
-/** End the one that runs: it takes no new invoices. Null when none does. */
+/** Stops the running experiment, which takes no new invoices then. */
 export async function stopExperiment(tx: Tx, merchantId: string, now: Date) {
   return (await tx.run<Experiment>(STOP, [merchantId, now])).rows[0] ?? null;
 }
 
-/** An experiment whose invoices want counting. */
 export interface DueExperiment {
   merchantId: string;
   id: string;
-  lookAt: Date;
+  nextAnalysisAt: Date;
 }
 
-// A merchant has a few experiments in its life, so this table stays small.
+// The table is small, because a merchant has few experiments.
 const DUE_EXPERIMENTS = prepared(
   "experiments_to_count",
-  `select merchant_id as "merchantId", id, look_at as "lookAt" from experiments where look_at is not null order by look_at`,
+  `select merchant_id as "merchantId", id, look_at as "nextAnalysisAt" from experiments where look_at is not null order by look_at`,
 );
 
-/** Experiments that are to be looked at, now or later, the most urgent first. */
+/** Returns experiments with a next interim analysis, the earliest first. */
 export async function dueExperiments(tx: Tx) {
   return (await tx.run<DueExperiment>(DUE_EXPERIMENTS)).rows;
 }
@@ -76,7 +74,7 @@ const LOCK_DUE = prepared(
   `${SELECT} where merchant_id = $1 and id = $2 and look_at <= $3 for update`,
 );
 
-/** The experiment if it is due, and nobody else counts it until the transaction ends. */
+/** Locks and returns the experiment if its analysis is due. */
 export async function lockDueExperiment(tx: Tx, merchantId: string, id: string, now: Date) {
   return (await tx.run<Experiment>(LOCK_DUE, [merchantId, id, now])).rows[0] ?? null;
 }
@@ -86,7 +84,7 @@ const RESCHEDULE = prepared(
   "update experiments set look_at = $3 where merchant_id = $1 and id = $2",
 );
 
-/** When the experiment is due next; null: never again. */
-export async function rescheduleExperiment(tx: Tx, merchantId: string, id: string, lookAt: Date | null) {
-  await tx.run(RESCHEDULE, [merchantId, id, lookAt]);
+/** @param nextAnalysisAt  null: never */
+export async function rescheduleExperiment(tx: Tx, merchantId: string, id: string, nextAnalysisAt: Date | null) {
+  await tx.run(RESCHEDULE, [merchantId, id, nextAnalysisAt]);
 }

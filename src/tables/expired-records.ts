@@ -1,36 +1,47 @@
 import { prepared, type Tx } from "../postgres/database.ts";
 import { allowErasure } from "./audit-log.ts";
 
-const IS_OWED = "i.state in ('UNPAID', 'PARTIALLY_PAID')";
-/** Payments tell what is left to pay. */
-const IS_PAYMENT = "t.state in ('PAID', 'REFUNDED')";
-/** An invoice `i` and its records are older than `$3`, and no running experiment counts it. If it is owed, it has other records to delete. */
+/**
+ * Whether an invoice `i` and its records are older than `$3`, and no running experiment counts it. An invoice in recovery qualifies
+ * only if it has other records to delete: its own row stays.
+ */
 const IS_EXPIRED = `i.updated_at < $3
-  and not exists (select from cases k where k.merchant_id = $1 and k.invoice_id = i.id and coalesce(k.ended_at, 'infinity') >= $3 offset 0)
-  and not exists (select from transactions t where t.merchant_id = $1 and t.invoice_id = i.id and t.updated_at >= $3 offset 0)
-  and not exists (
-    select from experiment_invoices e where e.merchant_id = $1 and e.invoice_id = i.id
-      and e.experiment_id = any(array(select id from experiments where merchant_id = $1 and look_at is not null)) offset 0)
-  and (not ${IS_OWED}
-    or exists (select from recovery_actions r where r.merchant_id = $1 and r.invoice_id = i.id offset 0)
-    or exists (
-      select from cases k where k.merchant_id = $1 and k.invoice_id = i.id
-        and exists (select from decisions d where d.merchant_id = $1 and d.case_id = k.id offset 0) offset 0)
-    or exists (select from transactions t where t.merchant_id = $1 and t.invoice_id = i.id and not ${IS_PAYMENT} offset 0))`;
+     and not exists (
+       select from cases k
+       where k.merchant_id = $1 and k.invoice_id = i.id and coalesce(k.ended_at, 'infinity') >= $3 offset 0)
+     and not exists (
+       select from transactions t where t.merchant_id = $1 and t.invoice_id = i.id and t.updated_at >= $3 offset 0)
+     and not exists (
+       select from experiment_invoices e
+       where e.merchant_id = $1 and e.invoice_id = i.id
+         and e.experiment_id = any(array(select id from experiments where merchant_id = $1 and look_at is not null)) offset 0)
+     and (
+       i.state not in ('UNPAID', 'PARTIALLY_PAID')
+       or exists (select from recovery_actions r where r.merchant_id = $1 and r.invoice_id = i.id offset 0)
+       or exists (
+         select from cases k
+         where k.merchant_id = $1 and k.invoice_id = i.id
+           and exists (select from decisions d where d.merchant_id = $1 and d.case_id = k.id offset 0) offset 0)
+       or exists (
+         select from transactions t
+         where t.merchant_id = $1 and t.invoice_id = i.id and t.state not in ('PAID', 'REFUNDED') offset 0))`;
 
 const PAGE = prepared(
   "page_of_old_invoices",
-  `with page as materialized (select id, state, updated_at from invoices where merchant_id = $1 and id > $2 order by id limit $4)
-   select (select max(id) from page) as last, coalesce((select array_agg(id order by id) from page i where ${IS_EXPIRED}), '{}') as ids`,
+  `with page as materialized (
+     select id, state, updated_at from invoices where merchant_id = $1 and id > $2 order by id limit $4
+   )
+   select
+     (select max(id) from page) as last,
+     coalesce((select array_agg(id order by id) from page i where ${IS_EXPIRED}), '{}') as ids`,
 );
 
-/** A page of invoices in the order of their ids: those that can be deleted, and the last one that was read; null: there are no more. */
+/** `ids`: expired invoices of a page in the order of their ids. `last`: the last id read; null at the end. */
 export interface ExpiredInvoicePage {
   last: string | null;
   ids: string[];
 }
 
-/** Looks at the next `limit` invoices after an id. */
 export async function readExpiredInvoicePage(tx: Tx, merchantId: string, after: string, until: Date, limit: number) {
   return (await tx.run<ExpiredInvoicePage>(PAGE, [merchantId, after, until, limit])).rows[0]!;
 }
@@ -41,7 +52,9 @@ const LOCK_INVOICES = prepared(
 );
 const RECHECK_EXPIRED = prepared(
   "old_invoices",
-  `select i.id, ${IS_OWED} as "isOwed" from invoices i where i.merchant_id = $1 and i.id = any($2::text[]) and ${IS_EXPIRED}`,
+  `select i.id, i.state in ('UNPAID', 'PARTIALLY_PAID') as "isOwed"
+   from invoices i
+   where i.merchant_id = $1 and i.id = any($2::text[]) and ${IS_EXPIRED}`,
 );
 
 /** Locks these invoices, so that no newer version is stored meanwhile. */
@@ -49,17 +62,18 @@ export async function lockExpiredInvoices(tx: Tx, merchantId: string, ids: reado
   await tx.run(LOCK_INVOICES, [merchantId, ids]);
 }
 
-/** Those of the invoices, which are locked with their cases, that may go. `isOwed`: its own row has to stay, with its cases and payments. */
+/** Returns those locked invoices that are still expired. `isOwed`: the invoice itself stays, with its cases and payments. */
 export async function recheckExpiredInvoices(tx: Tx, merchantId: string, ids: readonly string[], until: Date) {
   return (await tx.run<{ id: string; isOwed: boolean }>(RECHECK_EXPIRED, [merchantId, ids, until])).rows;
 }
 
 const PAYMENTS = prepared(
   "payments_on_invoices",
-  `select id from transactions t where merchant_id = $1 and invoice_id = any($2::text[]) and ${IS_PAYMENT}`,
+  `select id from transactions
+   where merchant_id = $1 and invoice_id = any($2::text[]) and state in ('PAID', 'REFUNDED')`,
 );
 
-/** Attempts that paid these invoices, or a part, also where the money went back. */
+/** Returns attempts that paid these invoices, even in part or refunded. */
 export async function paymentsOn(tx: Tx, merchantId: string, invoiceIds: readonly string[]): Promise<string[]> {
   return (await tx.run<{ id: string }>(PAYMENTS, [merchantId, invoiceIds])).rows.map(({ id }) => id);
 }
@@ -70,7 +84,7 @@ const DISPUTED = prepared(
    where merchant_id = $1 and state = 'DISPUTED' and (card_fingerprint = any($2::text[]) or payment_method_id = any($3::text[]))`,
 );
 
-/** Returns card and payment method of each disputed payment that used one of these; an empty text means unknown. */
+/** Returns card and payment method of disputed payments that used one of these; an empty text means unknown. */
 export async function disputedInstruments(
   tx: Tx,
   merchantId: string,
@@ -82,18 +96,20 @@ export async function disputedInstruments(
 
 const SUBSCRIPTIONS = prepared(
   "delete_old_subscriptions",
-  `with page as materialized (select * from subscriptions where merchant_id = $1 and id > $2 order by id limit $4),
-   gone as (
-     delete from subscriptions s using page p
-     where s.merchant_id = $1 and s.id = p.id and s.state in ('CANCELED', 'EXPIRED') and s.updated_at < $3
+  `with page as materialized (
+     select * from subscriptions where merchant_id = $1 and id > $2 order by id limit $4
+   ), deleted as (
+     delete from subscriptions s using page
+     where s.merchant_id = $1 and s.id = page.id and s.state in ('CANCELED', 'EXPIRED') and s.updated_at < $3
        and coalesce(s.canceled_at, '-infinity') < $3 and coalesce(s.expires_at, '-infinity') < $3
-       and not exists (select from cases k where k.merchant_id = $1 and k.subscription_id = s.id and k.ended_at is null offset 0)
+       and not exists (
+         select from cases k where k.merchant_id = $1 and k.subscription_id = s.id and k.ended_at is null offset 0)
      returning 1
    )
-   select (select max(id) from page) as last, (select count(*) from gone) as deleted`,
+   select (select max(id) from page) as last, (select count(*) from deleted) as deleted`,
 );
 
-/** Deletes those of the next `limit` subscriptions after an id that ended, and were changed last, before `until`. */
+/** Among the next `limit` subscriptions after an id, deletes those that ended and last changed before `until`. */
 export async function deleteOldSubscriptions(tx: Tx, merchantId: string, after: string, until: Date, limit: number) {
   const { rows } = await tx.run<{ last: string | null; deleted: number }>(SUBSCRIPTIONS, [
     merchantId,
@@ -110,7 +126,7 @@ const AUDITED = prepared(
      and id in (select id from audit_log where merchant_id = $1 and at < $2 order by id limit $3)`,
 );
 
-/** Deletes up to `limit` entries of the audit log from before `until`, and returns how many. The transaction is that of the table's owner. */
+/** Deletes up to `limit` audit entries before `until` and returns how many. The transaction must be the table owner's. */
 export async function deleteOldAuditEntries(tx: Tx, merchantId: string, until: Date, limit: number) {
   await allowErasure(tx);
   return (await tx.run(AUDITED, [merchantId, until, limit])).rowCount;

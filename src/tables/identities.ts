@@ -7,7 +7,6 @@ const FIND = prepared(
    from identities i join people p on p.id = i.person_id where i.issuer = $1 and i.subject = $2`,
 );
 
-/** Whom a provider knows by this subject. */
 export async function findPersonByIdentity(tx: Tx, issuer: string, subject: string) {
   return (await tx.run<Person>(FIND, [issuer, subject])).rows[0] ?? null;
 }
@@ -17,7 +16,7 @@ const INSERT = prepared(
   "insert into identities (issuer, subject, person_id, created_at) values ($1, $2, $3, $4) on conflict do nothing",
 );
 
-/** Remember who a person is to a provider; false when one of them is spoken for. */
+/** Links a person to a provider's account. Returns false if either is linked already. */
 export async function insertIdentity(tx: Tx, issuer: string, subject: string, personId: string, now: Date) {
   return (await tx.run(INSERT, [issuer, subject, personId, now])).rowCount === 1;
 }
@@ -27,7 +26,7 @@ const FORGET = prepared(
   "delete from identities i where i.person_id = $1 and not exists (select from members m where m.person_id = i.person_id)",
 );
 
-/** Forget who somebody who works for no merchant any more is to providers: a new invite begins anew. */
+/** Unlinks a person without any merchant from providers, so that a new invite starts over. */
 export async function forgetIdentities(tx: Tx, personId: string) {
   await tx.run(FORGET, [personId]);
 }

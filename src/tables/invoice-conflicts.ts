@@ -2,12 +2,12 @@ import { arrayParameters, type Column, columnValues, selectList } from "../postg
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** Facts about an invoice that contradict each other. */
+/** Contradicting facts about an invoice. */
 export interface InvoiceConflict {
   invoiceId: string;
   /** paid_but_unpaid, two_currencies or paid_too_much */
   kind: string;
-  /** What contradicts what: amounts in minor units, currencies, and dates as ISO 8601 text. */
+  /** Amounts in minor units, currencies, and dates as ISO 8601 text. */
   facts: Readonly<Record<string, unknown>>;
   foundAt: Date;
 }
@@ -32,7 +32,11 @@ const SAVE = prepared(
    where (invoice_conflicts.kind, invoice_conflicts.facts) is distinct from (excluded.kind, excluded.facts)`,
 );
 
-/** Stores what contradicts what on these invoices. One that is known keeps its date. `conflicts`: sorted by invoice, none twice. */
+/**
+ * A known conflict keeps its date.
+ *
+ * @param conflicts  sorted by invoice, without duplicates
+ */
 export async function saveConflicts(tx: Tx, merchantId: string, conflicts: readonly InvoiceConflict[]) {
   const rows = conflicts.map((conflict) => ({ ...conflict, facts: JSON.stringify(conflict.facts) }));
   await tx.run(SAVE, [merchantId, ...columnValues(rows, COLUMNS)]);
@@ -43,7 +47,6 @@ const CLEAR = prepared(
   "delete from invoice_conflicts where merchant_id = $1 and invoice_id = any($2::text[])",
 );
 
-/** On these invoices nothing contradicts itself any more. */
 export async function clearConflicts(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
   await tx.run(CLEAR, [merchantId, encodeTextArray(invoiceIds, "text")]);
 }
@@ -53,7 +56,7 @@ const OF_INVOICES = prepared(
   `select ${selectList(COLUMNS)} from invoice_conflicts where merchant_id = $1 and invoice_id = any($2::text[])`,
 );
 
-/** What contradicts itself on these invoices, by invoice. */
+/** By invoice. */
 export async function conflictsOf(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
   const { rows } = await tx.run<InvoiceConflict>(OF_INVOICES, [merchantId, encodeTextArray(invoiceIds, "text")]);
   return new Map(rows.map((conflict) => [conflict.invoiceId, conflict]));
@@ -65,7 +68,7 @@ const LIST = prepared(
    from invoice_conflicts where merchant_id = $1 order by found_at desc, invoice_id limit $2`,
 );
 
-/** The latest conflicts of a merchant, newest first, and how many there are. */
+/** Returns the latest conflicts, newest first, and their total number. */
 export async function listConflicts(tx: Tx, merchantId: string, limit: number) {
   const { rows } = await tx.run<InvoiceConflict & { total: number }>(LIST, [merchantId, limit]);
   return { total: rows[0]?.total ?? 0, conflicts: rows };

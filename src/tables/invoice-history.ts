@@ -2,7 +2,6 @@ import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Transaction } from "../domain/transaction.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** As a person reads it. */
 export type ShownTransaction = Pick<Transaction, "id" | "state" | "amount" | "currency" | "createdAt"> & {
   [Field in
     | "paymentMethodType"
@@ -25,7 +24,6 @@ const TRANSACTIONS = prepared(
    from transactions where merchant_id = $1 and invoice_id = $2 order by created_at desc, id limit $3`,
 );
 
-/** The latest payment attempts on an invoice. */
 export async function transactionsOfInvoice(tx: Tx, merchantId: string, invoiceId: string, limit: number) {
   return (await tx.run<ShownTransaction>(TRANSACTIONS, [merchantId, invoiceId, limit])).rows;
 }
@@ -51,7 +49,6 @@ const ACTIONS = prepared(
    from recovery_actions where merchant_id = $1 and invoice_id = $2 order by created_at desc, id limit $3`,
 );
 
-/** The latest recovery actions of an invoice. */
 export async function actionsOfInvoice(tx: Tx, merchantId: string, invoiceId: string, limit: number) {
   return (await tx.run<ShownAction>(ACTIONS, [merchantId, invoiceId, limit])).rows;
 }

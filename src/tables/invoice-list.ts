@@ -3,8 +3,12 @@ import type { InvoiceState } from "../domain/invoice.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
 /**
- * What became of a case: `recovered` was paid after an instruction that succeeded, also after its end, `paid` without one, `lost` ended unpaid,
- * `stopped` ended because nothing was to be paid any more, and `watched` is left to the merchant's own system, by an experiment or in shadow mode.
+ * The outcome of a case:
+ * - `recovered`: paid after a successful instruction, even after the end of the case.
+ * - `paid`: paid without one.
+ * - `lost`: ended unpaid.
+ * - `stopped`: ended because nothing was left to pay.
+ * - `watched`: in the holdout of an experiment, or observed in shadow mode.
  */
 export const OUTCOMES = ["open", "recovered", "paid", "lost", "stopped", "watched"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
@@ -15,7 +19,7 @@ export interface InvoiceFilter {
   subscriptionId?: string | undefined;
   invoiceId?: string | undefined;
   currency?: string | undefined;
-  /** When the case ended: the first inclusive, the second not. */
+  /** End of the case: from inclusive, to exclusive. */
   endedFrom?: Date | undefined;
   endedTo?: Date | undefined;
 }
@@ -35,7 +39,7 @@ function conditions(merchantId: string, filter: InvoiceFilter) {
   return { part: "ended" as const, values: [...values, endedFrom ?? LONG_AGO, endedTo ?? FAR_AHEAD] };
 }
 
-/** An invoice that is or was in recovery, as a list shows it: one row for each case. */
+/** A case with its invoice. An invoice has one row per case. */
 export interface ListedInvoice {
   caseId: string;
   invoiceId: string;
@@ -48,30 +52,32 @@ export interface ListedInvoice {
   endReason: EndReason | null;
   openedAt: Date;
   endedAt: Date | null;
-  /** Retries that were asked for. */
-  asked: number;
-  /** Of the planned action; null when none is. */
+  requestedRetries: number;
+  /** Of the planned action. */
   nextAt: Date | null;
 }
 
-// Planned anew each time, for the filters that are there: a plan for any of them took minutes where these take milliseconds.
+// No name: planned for the filters of each call. A generic plan takes minutes.
 const listStatement = (part: keyof typeof CONDITION_SQL, first: number) =>
   prepared(
     "",
     `select c.id as "caseId", c.invoice_id as "invoiceId", c.customer_id as "customerId", c.subscription_id as "subscriptionId",
        i.state, c.amount, c.currency, c.outcome, c.end_reason as "endReason", c.opened_at as "openedAt", c.ended_at as "endedAt",
-       (select count(*) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id and r.type = 'RETRY'
-         and r.decided_at is not null) as asked,
-       (select min(r.ideal_retry_time) from recovery_actions r where r.merchant_id = c.merchant_id and r.case_id = c.id
-         and r.status = 'SCHEDULED' and r.decided_at is null) as "nextAt"
-     from cases c join invoices i on i.merchant_id = c.merchant_id and i.id = c.invoice_id
+       (select count(*) from recovery_actions r
+        where r.merchant_id = c.merchant_id and r.case_id = c.id and r.type = 'RETRY'
+          and r.decided_at is not null) as "requestedRetries",
+       (select min(r.ideal_retry_time) from recovery_actions r
+        where r.merchant_id = c.merchant_id and r.case_id = c.id and r.status = 'SCHEDULED'
+          and r.decided_at is null) as "nextAt"
+     from cases c
+     join invoices i on i.merchant_id = c.merchant_id and i.id = c.invoice_id
      where ${CONDITION_SQL[part]} and c.id < $${first} order by c.id desc limit $${first + 1}`,
   );
 const LIST = { any: listStatement("any", 7), ended: listStatement("ended", 9) };
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Cases with their invoices, latest first. `before`: only those whose id comes before it. */
+/** Latest first. `before`: only cases with a lower id. */
 export async function listInvoices(
   tx: Tx,
   merchantId: string,
@@ -83,7 +89,7 @@ export async function listInvoices(
   return (await tx.run<ListedInvoice>(LIST[part], [...values, before ?? LAST_ID, limit])).rows;
 }
 
-/** Cases of one outcome and one currency. `amount` in minor units: a sum may be larger than a number holds. */
+/** `amount` in minor units, as text because it may exceed a number. */
 export interface OutcomeSum {
   outcome: Outcome;
   currency: string;
@@ -99,13 +105,13 @@ const sumsStatement = (part: keyof typeof CONDITION_SQL) =>
   );
 const SUMS = { any: sumsStatement("any"), ended: sumsStatement("ended") };
 
-/** How many cases a filter picks and for how much, by outcome and currency: what belongs to different currencies is never added. */
+/** Counts cases and adds up their amounts, by outcome and currency. */
 export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFilter) {
   const { part, values } = conditions(merchantId, filter);
   return (await tx.run<OutcomeSum>(SUMS[part], values)).rows;
 }
 
-// Each span by itself: grouped by a function of the moment, all rows would be sorted first.
+// Each span separately, because grouping by a function of time would sort all rows.
 const ENDED = prepared(
   "",
   `select s.span - 1 as span, k.*
@@ -122,19 +128,21 @@ const FAILED = prepared(
    where merchant_id = $1 and ended_at >= $2 and unpaid_at >= $2 and unpaid_at < $3 group by 1`,
 );
 
-/** How many of the cases that became unpaid in a span of time, and are over, have each outcome. They ended after it began, so the index by their end answers alone. */
+/**
+ * Counts ended cases by outcome, for cases that became unpaid in a time range. The index by end suffices, because they ended
+ * after it began.
+ */
 export async function countFailed(tx: Tx, merchantId: string, from: Date, to: Date) {
   return (await tx.run<Pick<OutcomeSum, "outcome" | "n">>(FAILED, [merchantId, from, to])).rows;
 }
 
-/** Cases that ended in a span of time, with one outcome and in one currency. */
 export interface EndedSum extends OutcomeSum {
-  /** Which one: 0 begins at the first of the bounds. */
+  /** 0 is the first. */
   span: number;
 }
 
-/** Cases that ended between the first and the last of these moments by the spans between them. `bounds`: two or more, ascending. */
+/** @param bounds  two or more times, ascending; each pair of neighbors is a span */
 export async function sumEnded(tx: Tx, merchantId: string, bounds: readonly Date[]) {
-  const moments = bounds.map((at) => at.toISOString());
-  return (await tx.run<EndedSum>(ENDED, [merchantId, moments.slice(0, -1), moments.slice(1)])).rows;
+  const times = bounds.map((at) => at.toISOString());
+  return (await tx.run<EndedSum>(ENDED, [merchantId, times.slice(0, -1), times.slice(1)])).rows;
 }

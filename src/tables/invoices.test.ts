@@ -24,7 +24,7 @@ const invoice = (id: string, state: Invoice["state"] = "PAID", day = 1): Invoice
 const stored = async (merchantId: string) =>
   [...(await findInvoices(database.db, merchantId, ["a", "b", "c"])).keys()].sort();
 
-test("invoices are stored as new ones all together, or not at all when the merchant has one of them already", async () => {
+test("new invoices are inserted together, or not at all when the merchant has one of them", async () => {
   const [merchant, other] = [randomUUID(), randomUUID()];
   assert.equal(await insertNewInvoices(database.db, merchant, [invoice("b")], randomUUID()), true);
   assert.equal(
@@ -36,7 +36,7 @@ test("invoices are stored as new ones all together, or not at all when the merch
   assert.equal(await insertNewInvoices(database.db, other, [invoice("a"), invoice("b")], randomUUID()), true);
 });
 
-test("a batch that another one overtakes is not stored as new", async () => {
+test("a batch is not inserted as new when another one stores the same invoice first", async () => {
   const merchant = randomUUID();
   let late!: Promise<unknown>;
   await database.db.transaction(async (tx) => {
@@ -50,21 +50,21 @@ test("a batch that another one overtakes is not stored as new", async () => {
   assert.deepEqual(await stored(merchant), ["b"]);
 });
 
-test("an upsert says what is in recovery, new or again, and what was known in this copy or a newer one", async () => {
+test("an upsert returns which invoices are in recovery, new or again, and which were unchanged", async () => {
   const merchant = randomUUID();
   const upsert = (...invoices: Invoice[]) => upsertInvoices(database.db, merchant, [...invoices], NOW, randomUUID());
-  const nothing = { unpaid: [], unpaidAgain: [], settled: [], known: null };
+  const nothing = { unpaid: [], unpaidAgain: [], settled: [], unchanged: null };
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID")), { ...nothing, unpaid: ["b"] });
   assert.deepEqual(await upsert(invoice("a"), invoice("b", "UNPAID", 2), invoice("c", "PARTIALLY_PAID")), {
     ...nothing,
     unpaid: ["c"],
     unpaidAgain: ["b"],
-    known: ["a"],
+    unchanged: ["a"],
   });
-  assert.deepEqual(await upsert(invoice("c", "PARTIALLY_PAID")), { ...nothing, known: ["c"] });
+  assert.deepEqual(await upsert(invoice("c", "PARTIALLY_PAID")), { ...nothing, unchanged: ["c"] });
 });
 
-test("an upsert returns the invoices that left recovery, and neither new ones nor those that never were in it", async () => {
+test("an upsert returns invoices that left recovery, but not new ones or those that were never in recovery", async () => {
   const merchant = randomUUID();
   const settledBy = (...invoices: Invoice[]) =>
     upsertInvoices(database.db, merchant, [...invoices], NOW, randomUUID()).then(({ settled }) => settled);

@@ -12,7 +12,7 @@ const INSERT = prepared(
    on conflict (merchant_id, kind) where due_at is not null do nothing`,
 );
 
-/** Store a new job, due at once; false when the merchant has one of this kind that has not ended. `realNow` in real time. */
+/** Stores a new job that is due at once. Returns false if the merchant has an unfinished job of this kind. */
 export async function insertJob(
   tx: Tx,
   job: Pick<Job, "merchantId" | "id" | "kind" | "askedAt" | "actor"> & { input: object; progress: object },
@@ -35,9 +35,9 @@ const CLAIM = prepared(
 );
 
 /**
- * Take the job of this kind that has waited longest; null when none is due. Moments are in real time.
+ * Claims the job of this kind that has waited longest. Times are real.
  *
- * @param until  nobody else takes it before
+ * @param until  end of the lease
  * @param holder  a new id
  */
 export async function claimJob(tx: Tx, kind: JobKind, realNow: Date, until: Date, holder: string) {
@@ -46,13 +46,14 @@ export async function claimJob(tx: Tx, kind: JobKind, realNow: Date, until: Date
 
 const EXTEND_LEASE = prepared(
   "keep_job",
-  `update jobs set due_at = $4, progress = coalesce($5::jsonb, progress) where merchant_id = $1 and id = $2 and holder = $3 and due_at is not null`,
+  `update jobs set due_at = $4, progress = coalesce($5::jsonb, progress)
+   where merchant_id = $1 and id = $2 and holder = $3 and due_at is not null`,
 );
 
 /**
- * Say how far a job is, and keep it until `until`.
+ * Stores the progress of a job and extends its lease.
  *
- * @returns false when somebody else has it by now: then nothing more may be written for it
+ * @returns false if another process has claimed it: then the caller must write nothing more
  */
 export async function extendJobLease(tx: Tx, job: Job, until: Date, progress: object | null): Promise<boolean> {
   const values = [job.merchantId, job.id, job.holder, until, progress && JSON.stringify(progress)];
@@ -61,10 +62,11 @@ export async function extendJobLease(tx: Tx, job: Job, until: Date, progress: ob
 
 const END = prepared(
   "end_job",
-  `update jobs set ended_at = $4, due_at = null, result = $5, failure = $6 where merchant_id = $1 and id = $2 and holder = $3 and due_at is not null`,
+  `update jobs set ended_at = $4, due_at = null, result = $5, failure = $6
+   where merchant_id = $1 and id = $2 and holder = $3 and due_at is not null`,
 );
 
-/** The job is over, with a result or with words that say why not; false when somebody else has it by now. */
+/** Ends a job with its result or failure. Returns false if another process has claimed it. */
 export async function endJob(
   tx: Tx,
   job: Job,
@@ -77,7 +79,6 @@ export async function endJob(
 
 const FIND = prepared("find_job", `select ${COLUMNS} from jobs where merchant_id = $1 and id = $2 and kind = $3`);
 
-/** One job of this kind, with its result; null when the merchant has no such one. */
 export async function findJob(tx: Tx, merchantId: string, id: string, kind: JobKind) {
   return (await tx.run<Job>(FIND, [merchantId, id, kind])).rows[0] ?? null;
 }
@@ -87,7 +88,7 @@ const LIST = prepared(
   `select ${COLUMNS.replace("result,", "null as result,")} from jobs where merchant_id = $1 and kind = $2 order by id desc limit $3`,
 );
 
-/** A merchant's latest jobs of a kind, newest first, without their results. */
+/** Newest first, without results. */
 export async function listJobs(tx: Tx, merchantId: string, kind: JobKind, limit: number) {
   return (await tx.run<Job>(LIST, [merchantId, kind, limit])).rows;
 }

@@ -1,6 +1,6 @@
 import { type Database, prepared, type Tx } from "../postgres/database.ts";
 
-/** The model of all merchants that share. */
+/** The model of all merchants that share training data. */
 export const SHARED_MODEL = "00000000-0000-0000-0000-000000000000";
 
 export interface StoredModel {
@@ -8,19 +8,19 @@ export interface StoredModel {
   version: number;
 }
 
-/** Numbers of a part of a model. */
+/** Parameters of a part of a model. */
 export interface StoredPart {
   name: string;
   numbers: Buffer;
 }
 
-/** The lesson that was learned last. */
+/** The last example that was trained on. */
 export interface TrainingCursor {
   notedAt: Date;
   lessonId: string;
 }
 
-/** How far a merchant's outcomes were learned, and in what it differs from the others that share. */
+/** A merchant's cursor, and its merchant-specific parameters. */
 export interface MerchantTrainingState extends TrainingCursor {
   lessons: number;
   version: number;
@@ -29,7 +29,7 @@ export interface MerchantTrainingState extends TrainingCursor {
 
 const MODEL = prepared("learned_model", "select layout, version from learned_models where merchant_id = $1");
 
-/** Which version of a model there is; null: nothing was learned yet. */
+/** Null before the first training. */
 export async function findModel(tx: Tx, modelId: string) {
   return (await tx.run<StoredModel>(MODEL, [modelId])).rows[0] ?? null;
 }
@@ -39,23 +39,22 @@ const OTHER_LAYOUTS = prepared(
   "select merchant_id as id from learned_models where layout <> $1",
 );
 
-/** The models that were stored by an earlier program, or by a later one. */
+/** Returns models stored by a version of Dunlin with another layout. */
 export async function modelsOfOtherLayouts(tx: Tx, layout: string) {
   return (await tx.run<{ id: string }>(OTHER_LAYOUTS, [layout])).rows.map(({ id }) => id);
 }
 
-/** Where the model of a merchant is, and what is its own in it. */
 export interface MerchantModelRef {
   modelId: string;
-  /** null: nothing was learned yet. */
+  /** Null before the first training. */
   layout: string | null;
   version: number | null;
-  own: Buffer | null;
+  merchantParameters: Buffer | null;
 }
 
 const OF_MERCHANT = prepared(
   "model_of_merchant",
-  `select w.id as "modelId", g.layout, g.version, l.numbers as own
+  `select w.id as "modelId", g.layout, g.version, l.numbers as "merchantParameters"
    from merchants m
    cross join lateral (select case when m.shares_learning then '${SHARED_MODEL}' else m.id end as id) w
    left join learned_models g on g.merchant_id = w.id
@@ -63,7 +62,6 @@ const OF_MERCHANT = prepared(
    where m.id = $1`,
 );
 
-/** Null when there is no such merchant. */
 export async function modelOfMerchant(tx: Tx, merchantId: string) {
   return (await tx.run<MerchantModelRef>(OF_MERCHANT, [merchantId])).rows[0] ?? null;
 }
@@ -74,7 +72,7 @@ const TRAINING_EXAMPLE_COUNT = prepared(
    where $1 = case when m.shares_learning then '${SHARED_MODEL}' else m.id end`,
 );
 
-/** How many outcomes a model has trained on in this installation, of all merchants that train it. */
+/** Counts outcomes that a model was trained on in this installation, by all of its merchants. */
 export async function countTrainingExamples(tx: Tx, modelId: string) {
   return (await tx.run<{ n: number }>(TRAINING_EXAMPLE_COUNT, [modelId])).rows[0]!.n;
 }
@@ -84,7 +82,7 @@ const PARTS = prepared(
   "select name, numbers, version from learned_parts where merchant_id = $1 and version > $2",
 );
 
-/** The parts of a model that were written after this version. */
+/** Returns parts written after this version. */
 export async function partsSince(tx: Tx, modelId: string, version: number) {
   return (await tx.run<StoredPart & { version: number }>(PARTS, [modelId, version])).rows;
 }
@@ -95,64 +93,75 @@ const MERCHANT = prepared(
    from learned_merchants where merchant_id = $1`,
 );
 
-/** Null while nothing was learned from the merchant. */
+/** Null before the first training. */
 export async function findMerchantTrainingState(tx: Tx, merchantId: string) {
   return (await tx.run<MerchantTrainingState>(MERCHANT, [merchantId])).rows[0] ?? null;
 }
 
-// By the first row of an index. Asked whether there is any, PostgreSQL reads the whole table for who has nothing to learn: it takes every third row to come later.
-const existsAfterSql = (table: string, moment: string) =>
-  `(select r.id from ${table} r
-    where r.merchant_id = m.id and r.${moment} <= $1 and r.${moment} >= coalesce(l.noted_at, '-infinity')
-      and (r.${moment}, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
-    order by r.${moment}, r.id limit 1) is not null`;
-
+// `(select … limit 1) is not null` uses the index. With `exists`, PostgreSQL estimates that every third row qualifies, and reads the
+// whole table of merchants that have nothing to train on.
 const WAITING = prepared(
   "merchants_with_lessons",
-  `select m.id from merchants m left join learned_merchants l on l.merchant_id = m.id
-   where (${existsAfterSql("recovery_actions", "executed_at")} or ${existsAfterSql("watched_retries", "noted_at")})
-     and m.id <> all($3::uuid[])
+  `select m.id
+   from merchants m left join learned_merchants l on l.merchant_id = m.id
+   where (
+     (select r.id from recovery_actions r
+      where r.merchant_id = m.id and r.executed_at <= $1 and r.executed_at >= coalesce(l.noted_at, '-infinity')
+        and (r.executed_at, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
+      order by r.executed_at, r.id limit 1) is not null
+     or
+     (select r.id from watched_retries r
+      where r.merchant_id = m.id and r.noted_at <= $1 and r.noted_at >= coalesce(l.noted_at, '-infinity')
+        and (r.noted_at, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
+      order by r.noted_at, r.id limit 1) is not null
+   ) and m.id <> all($3::uuid[])
    order by l.noted_at nulls first, m.id limit $2`,
 );
 
-/** Merchants with outcomes up to `until` that nobody has learned, but for `excludedEventIds`; whose learning is furthest behind comes first. */
-export async function merchantsWithTrainingExamples(tx: Tx, until: Date, leftOut: readonly string[], limit: number) {
-  return (await tx.run<{ id: string }>(WAITING, [until, limit, leftOut])).rows.map(({ id }) => id);
+/** Returns merchants with outcomes up to `until` to train on, except `excludedIds`; those furthest behind come first. */
+export async function merchantsWithTrainingExamples(
+  tx: Tx,
+  until: Date,
+  excludedIds: readonly string[],
+  limit: number,
+) {
+  return (await tx.run<{ id: string }>(WAITING, [until, limit, excludedIds])).rows.map(({ id }) => id);
 }
 
-const firstAfterSql = (table: string, moment: string, transactionId: string) =>
-  `(select id, case_id as "caseId", ${moment} as "notedAt", ${transactionId} as "transactionId" from ${table}
-    where merchant_id = $1 and ${moment} <= $2 and (${moment}, id) > ($3, $4)
-    order by ${moment}, id limit $5)`;
-
-// Both are noted at moments of the merchant's clock, so they are in one order; ids tell apart what was noted at the same moment.
+// Both tables take their times from the merchant's clock, so there is one order. Ids break ties.
 const TRAINING_EXAMPLES = prepared(
   "lessons",
-  `select l.*,
-     (select chance from decisions where merchant_id = $1 and case_id = l."caseId" and action_id = l.id
-      order by number desc limit 1) as said
-   from (
-     select * from (
-       ${firstAfterSql("recovery_actions", "executed_at", "null")}
-       union all
-       ${firstAfterSql("watched_retries", "noted_at", "transaction_id")}
-     ) every order by "notedAt", id limit $5
-   ) l order by "notedAt", id`,
+  `with executed as (
+     select id, case_id as "caseId", executed_at as "notedAt", null as "transactionId" from recovery_actions
+     where merchant_id = $1 and executed_at <= $2 and (executed_at, id) > ($3, $4)
+     order by executed_at, id limit $5
+   ), observed as (
+     select id, case_id as "caseId", noted_at as "notedAt", transaction_id as "transactionId" from watched_retries
+     where merchant_id = $1 and noted_at <= $2 and (noted_at, id) > ($3, $4)
+     order by noted_at, id limit $5
+   ), examples as (
+     select * from (select * from executed union all select * from observed) every order by "notedAt", id limit $5
+   )
+   select examples.*,
+     (select chance from decisions
+      where merchant_id = $1 and case_id = examples."caseId" and action_id = examples.id
+      order by number desc limit 1) as "predictedChance"
+   from examples
+   order by "notedAt", id`,
 );
 
-/** A retry whose outcome is to be learned. */
 export interface TrainingExampleRow {
-  /** Of the action that asked for it, or of the watched retry. */
+  /** Of the action or of the observed retry. */
   id: string;
   caseId: string;
   notedAt: Date;
-  /** Of a watched retry; null: Dunlin asked for it. */
+  /** Of an observed retry; null for a retry by Dunlin. */
   transactionId: string | null;
-  /** The chance of approval that was said when it was decided; null: none was, or nobody kept it. */
-  said: number | null;
+  /** Predicted probability at the decision; null if unknown. */
+  predictedChance: number | null;
 }
 
-/** The first outcomes after the cursor, up to `until`, in the order in which they were noted. */
+/** Returns the first outcomes after the cursor, up to `until`, in order. */
 export async function trainingExamplesAfter(
   tx: Tx,
   merchantId: string,
@@ -190,35 +199,35 @@ const NEXT_MERCHANT = prepared(
    where merchant_id = $1 and version = $6`,
 );
 
-/** What was learned from a merchant's next outcomes. */
 export interface TrainingResult {
   modelId: string;
   layout: string;
-  /** The versions that were read; 0: there was none. */
+  /** Versions that were read; 0 if there was none. */
   modelVersion: number;
   merchantVersion: number;
-  /** Parts of the model that changed. */
+  /** Changed parts. */
   parts: readonly StoredPart[];
   merchantId: string;
   cursor: TrainingCursor;
   lessons: number;
-  own: Buffer;
+  merchantParameters: Buffer;
 }
 
 /**
- * Write what was learned, and that it was, in one transaction.
+ * Stores trained parameters and the cursor in one transaction.
  *
- * @returns false when somebody else wrote meanwhile: then nothing is written, and what was learned here is void
+ * @returns false if another process trained meanwhile: then nothing is stored
  */
 export async function saveTrainingResult(db: Database, learning: TrainingResult, now: Date): Promise<boolean> {
-  const { modelId, layout, modelVersion, merchantId, merchantVersion, parts, cursor, lessons, own } = learning;
+  const { modelId, layout, modelVersion, merchantId, merchantVersion, parts, cursor, lessons, merchantParameters } =
+    learning;
   try {
     await db.transaction(async (tx) => {
       const model =
         modelVersion === 0
           ? await tx.run(FIRST_MODEL, [modelId, layout, now])
           : await tx.run(NEXT_MODEL, [modelId, layout, now, modelVersion]);
-      const values = [merchantId, cursor.notedAt, cursor.lessonId, lessons, own];
+      const values = [merchantId, cursor.notedAt, cursor.lessonId, lessons, merchantParameters];
       const merchant =
         merchantVersion === 0
           ? await tx.run(FIRST_MERCHANT, values)
@@ -254,11 +263,10 @@ const DROP_CURSORS = prepared(
 );
 
 /**
- * Begin a model anew from these parts, which are all it has: those that there were go, and with them the cursors of those who taught
- * it, so that their outcomes are learned again.
+ * Replaces all parts of a model, and deletes the cursors of its merchants, so that it is trained on their outcomes again.
  *
- * @param renewed.version  of the model that is given up
- * @returns false when somebody wrote after that version: then nothing is changed
+ * @param renewed.version  of the replaced model
+ * @returns false if the model was changed after that version
  */
 export async function replaceModel(
   db: Database,
@@ -285,12 +293,11 @@ const RELEASE_LEASE = prepared(
   "update learner_lease set owner = null, expires_at = null where id = 1 and owner = $1",
 );
 
-/** Take or keep the right to learn until `expiresAt`; false while somebody else has it. Both moments in real time. */
+/** Acquires or extends the right to train until `expiresAt`. Returns false if another process has it. Times are real. */
 export async function acquireLearnerLease(tx: Tx, owner: string, realNow: Date, expiresAt: Date): Promise<boolean> {
   return (await tx.run(ACQUIRE_LEASE, [owner, realNow, expiresAt])).rowCount === 1;
 }
 
-/** Let another one learn at once. */
 export async function releaseLearnerLease(tx: Tx, owner: string) {
   await tx.run(RELEASE_LEASE, [owner]);
 }

@@ -15,7 +15,7 @@ before(async () => {
   const locale = "encoding 'UTF8' locale_provider icu icu_locale 'tr-TR' locale 'C'";
   await runOnServer(server.address, `create database turkish template template0 ${locale}`);
   const address = withDatabaseName(server.address, "turkish");
-  await migrate(address, pino({ level: "silent" }), { volatile: true });
+  await migrate(address, pino({ level: "silent" }), { allowDataLoss: true });
   db = openDatabase(address, 2, () => {});
 });
 after(async () => {
@@ -23,7 +23,7 @@ after(async () => {
   await server.stop();
 });
 
-test("cases end in a database whose small i has no dot", async () => {
+test("cases end in a database with a Turkish locale", async () => {
   const ports = testPorts(testClock());
   const merchant = await testMerchant(db, ports);
   const now = ports.now();

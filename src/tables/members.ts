@@ -1,14 +1,13 @@
 import type { Role } from "../domain/role.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** A person who works for a merchant. */
 export interface Member {
   personId: string;
   email: string;
   name: string;
   role: Role;
   createdAt: Date;
-  /** Real time of the last page; null: none of late. */
+  /** Real time of the latest page; null if unknown. */
   seenAt: Date | null;
 }
 
@@ -20,7 +19,7 @@ const LIST = prepared(
    order by array_position(array['owner','admin','developer','viewer'], b.role), p.email`,
 );
 
-/** Everybody who works for a merchant, owners first. */
+/** Owners first. */
 export async function membersOf(tx: Tx, merchantId: string) {
   return (await tx.run<Member>(LIST, [merchantId])).rows;
 }
@@ -30,7 +29,6 @@ const LOCK = prepared(
   `select person_id as "personId", role from members where merchant_id = $1 order by person_id for update`,
 );
 
-/** The members, and nobody else changes them until the transaction ends. */
 export async function lockMembers(tx: Tx, merchantId: string) {
   return (await tx.run<{ personId: string; role: Role }>(LOCK, [merchantId])).rows;
 }
@@ -41,21 +39,21 @@ const ADD = prepared(
    on conflict (merchant_id, person_id) do nothing`,
 );
 
-/** Make a person a member; false when the person is one already, whatever the role. */
+/** Returns false if the person is a member already, in any role. */
 export async function addMember(tx: Tx, merchantId: string, personId: string, role: Role, now: Date) {
   return (await tx.run(ADD, [merchantId, personId, role, now])).rowCount === 1;
 }
 
 const SET_ROLE = prepared("set_role", "update members set role = $3 where merchant_id = $1 and person_id = $2");
 
-/** Give a member another role. Hold the members first, so that an owner is left. */
+/** Lock the members first, so that an owner remains. */
 export async function setRole(tx: Tx, merchantId: string, personId: string, role: Role) {
   await tx.run(SET_ROLE, [merchantId, personId, role]);
 }
 
 const REMOVE = prepared("remove_member", "delete from members where merchant_id = $1 and person_id = $2");
 
-/** End a membership; the person stays, and other merchants' memberships too. */
+/** Ends only this membership. */
 export async function removeMember(tx: Tx, merchantId: string, personId: string) {
   await tx.run(REMOVE, [merchantId, personId]);
 }

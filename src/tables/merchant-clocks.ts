@@ -2,7 +2,7 @@ import { prepared, type Tx } from "../postgres/database.ts";
 
 const READ = prepared("merchant_clock", "select last_at as at from merchant_clocks where merchant_id = $1");
 
-/** The last moment given to what a merchant lists: all that has one up to it is committed. null: none was given. */
+/** Returns the latest time given to a merchant's listed rows. All rows up to it are committed. */
 export async function merchantClock(tx: Tx, merchantId: string): Promise<Date | null> {
   return (await tx.run<{ at: Date }>(READ, [merchantId])).rows[0]?.at ?? null;
 }
@@ -17,11 +17,11 @@ const ADVANCE = prepared(
 const SET_LOCK_TIMEOUT = prepared("merchant_clock_wait", "select set_config('lock_timeout', $1, true)");
 
 /**
- * The moment for what this transaction lists: `now`, or just after the last one given. The row stays locked until the
- * commit, so moments are in commit order, and a reader who sees one has seen all before it.
+ * Returns the time for rows that this transaction lists: `now`, or just after the latest one. Locks the clock until the commit,
+ * so times are in commit order, and a reader of one time has seen all earlier rows.
  *
- * @param waitMs  how long another transaction that lists something is waited for; without it, as long as for any lock
- * @throws where that one takes longer: see `isLockTimeout`
+ * @param waitMs  how long to wait for the lock; by default as for any lock
+ * @throws after that, see `isLockTimeout`
  */
 export async function advanceMerchantClock(tx: Tx, merchantId: string, now: Date, waitMs?: number): Promise<Date> {
   const [, { rows }] = await Promise.all([

@@ -1,7 +1,6 @@
 import { prepared, type Tx } from "../postgres/database.ts";
 import { allowErasure } from "./audit-log.ts";
 
-/** A table whose rows belong to merchants, and the columns of its key. */
 export interface MerchantTable {
   name: string;
   key: string[];
@@ -10,37 +9,39 @@ export interface MerchantTable {
 const TABLES = prepared(
   "tables_of_merchants",
   `select c.relname as name,
-     (select json_agg(quote_ident(a.attname) order by a.attnum) from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = any(i.indkey)
+     (select json_agg(quote_ident(a.attname) order by a.attnum)
+      from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = any(i.indkey)
       where i.indrelid = c.oid and i.indisprimary) as key,
-     (select coalesce(json_agg(r.relname), '[]') from pg_constraint k join pg_class r on r.oid = k.confrelid
+     (select coalesce(json_agg(r.relname), '[]')
+      from pg_constraint k join pg_class r on r.oid = k.confrelid
       where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid) as "references"
    from pg_class c join pg_attribute m on m.attrelid = c.oid and m.attname = 'merchant_id' and not m.attisdropped
-   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and c.relname <> 'sessions'
+   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+     and c.relname <> 'sessions'
    order by 1`,
 );
 
-/** The queues go first, which ends all decisions. */
+/** First, because that ends all decisions. */
 const QUEUE_TABLES = ["due_cases", "case_pokes"];
 
-/** Returns every table with a merchant_id but the sessions, each before those that it refers to. */
+/** Returns every table with a merchant_id except the sessions, each before the tables that it references. */
 export async function listMerchantTables(tx: Tx): Promise<MerchantTable[]> {
   const { rows } = await tx.run<MerchantTable & { references: string[] }>(TABLES);
   const ordered = rows.filter(({ name }) => QUEUE_TABLES.includes(name));
-  let left = rows.filter((table) => !ordered.includes(table));
-  while (left.length > 0) {
-    const ready = left.filter(({ name }) => !left.some(({ references }) => references.includes(name)));
-    if (ready.length === 0) throw new Error("tables refer to each other in a circle");
+  let remaining = rows.filter((table) => !ordered.includes(table));
+  while (remaining.length > 0) {
+    const ready = remaining.filter(({ name }) => !remaining.some(({ references }) => references.includes(name)));
+    if (ready.length === 0) throw new Error("the tables reference each other in a cycle");
     ordered.push(...ready);
-    left = left.filter((table) => !ready.includes(table));
+    remaining = remaining.filter((table) => !ready.includes(table));
   }
   return ordered;
 }
 
 /**
- * Deletes rows of a merchant from a table. The transaction is that of the tables' owner.
+ * Deletes rows of a merchant. The transaction must be the table owner's.
  *
- * @param limit  at most so many; null: all of them
- * @returns how many
+ * @param limit  null: all rows
  */
 export async function deleteMerchantRows(
   tx: Tx,
@@ -49,19 +50,20 @@ export async function deleteMerchantRows(
   limit: number | null,
 ) {
   const columns = key.join(", ");
-  const some = `and (${columns}) in (select ${columns} from ${name} where merchant_id = $1 limit $2)`;
+  const limited = `and (${columns}) in (select ${columns} from ${name} where merchant_id = $1 limit $2)`;
   if (name === "audit_log") await allowErasure(tx);
-  const text = `delete from ${name} where merchant_id = $1 ${limit === null ? "" : some}`;
+  const text = `delete from ${name} where merchant_id = $1 ${limit === null ? "" : limited}`;
   return (await tx.run(prepared("", text), limit === null ? [merchantId] : [merchantId, limit])).rowCount;
 }
 
 const DELIVERIES = prepared(
   "delete_deliveries_of_merchant",
-  `delete from deliveries where merchant_id = $1 and event_id in (select event_id from deliveries where merchant_id = $1 limit $2)
+  `delete from deliveries
+   where merchant_id = $1 and event_id in (select event_id from deliveries where merchant_id = $1 limit $2)
    returning event_id as id`,
 );
 
-/** Deletes up to `limit` deliveries of a merchant, and returns their events. */
+/** Returns the events of the deleted deliveries. */
 export async function deleteDeliveries(tx: Tx, merchantId: string, limit: number) {
   return (await tx.run<{ id: string }>(DELIVERIES, [merchantId, limit])).rows.map(({ id }) => id);
 }
@@ -87,7 +89,7 @@ const DELETE_PEOPLE = [
   prepared("delete_people", "delete from people where id = any($1::uuid[])"),
 ];
 
-/** Ends all access to a merchant and all its webhooks. Deletes people who belong to no other merchant. */
+/** Ends all access to a merchant and its webhooks. Deletes people without another merchant. */
 export async function revokeMerchantAccess(tx: Tx, merchantId: string) {
   for (const statement of [REMOVE_ENDPOINT, KEYS, INVITES, SESSIONS]) await tx.run(statement, [merchantId]);
   const people = (await tx.run<{ id: string }>(PEOPLE_ONLY_HERE, [merchantId])).rows.map(({ id }) => id);
@@ -97,7 +99,7 @@ export async function revokeMerchantAccess(tx: Tx, merchantId: string) {
 
 const DELETE = prepared("delete_merchant", "delete from merchants where id = $1");
 
-/** Deletes the merchant itself, after all its rows. */
+/** Call it after all rows of the merchant are deleted. */
 export async function deleteMerchantRow(tx: Tx, merchantId: string) {
   await tx.run(DELETE, [merchantId]);
 }

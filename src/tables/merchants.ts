@@ -37,57 +37,50 @@ const SELECT = `select ${FIELDS.map((field) => `${COLUMNS[field]} as "${field}"`
 
 const FIND = prepared("find_merchant", `${SELECT} where id = $1`);
 
-/** The merchant, or null when there is none with this id. */
 export async function findMerchant(tx: Tx, id: string) {
   return (await tx.run<Merchant>(FIND, [id])).rows[0] ?? null;
 }
 
 const LOCK_ONE = prepared("hold_merchant", `${SELECT} where id = $1 for update`);
 
-/** As `findMerchant`, and nobody else changes it until the transaction ends. */
 export async function lockMerchant(tx: Tx, id: string) {
   return (await tx.run<Merchant>(LOCK_ONE, [id])).rows[0] ?? null;
 }
 
 const LIST = prepared("list_merchants", `${SELECT} order by id`);
 
-/** Every merchant, oldest first. */
+/** Oldest first. */
 export async function listMerchants(tx: Tx) {
   return (await tx.run<Merchant>(LIST)).rows;
 }
 
 const CHANGE_MARK = prepared("merchants_mark", "select pg_snapshot_xmin(pg_current_snapshot())::text as mark");
-// Ids of transactions are counted in a circle of 32 bits: of two of them that one is later which the other reaches within half of it.
+// Transaction ids wrap around at 32 bits. An id is later than another if it follows within half of that range.
 const CHANGED = prepared(
   "changed_merchants",
   `${SELECT} where ((xmin::text::bigint - $1::bigint) & 4294967295) < 2147483648 order by id`,
 );
 
-/**
- * Reads the merchants that were stored or changed since `mark`. PostgreSQL looks at all rows and hands out these.
- *
- * @param mark  as the call before returned it
- * @returns the merchants, and the mark for the next call
- */
+/** Returns merchants that were stored or changed since `mark`, and the mark for the next call. */
 export async function changedMerchants(tx: Tx, mark: string): Promise<{ merchants: Merchant[]; mark: string }> {
   const next = await readChangeMark(tx);
   return { merchants: (await tx.run<Merchant>(CHANGED, [mark])).rows, mark: next };
 }
 
-/** Returns the mark of now: every later change of a merchant is found by it. */
+/** Returns a mark after which every change of a merchant is found. */
 export const readChangeMark = async (tx: Tx): Promise<string> =>
   (await tx.run<{ mark: string }>(CHANGE_MARK)).rows[0]!.mark;
 
 const INSERT = prepared(
   "insert_merchant",
-  `with made as (
+  `with inserted as (
      insert into merchants (${FIELDS.map((field) => COLUMNS[field]).join(", ")}, updated_at)
      values (${FIELDS.map((_, index) => `$${index + 1}`).join(", ")}, $${FIELDS.length})
      returning id, created_at)
-   insert into merchant_clocks (merchant_id, last_at) select id, created_at from made`,
+   insert into merchant_clocks (merchant_id, last_at) select id, created_at from inserted`,
 );
 
-/** Store a new merchant, with its clock: so nobody ever waits for whoever begins it. */
+/** Inserts a merchant and its clock. */
 export async function insertMerchant(tx: Tx, merchant: Merchant) {
   await tx.run(
     INSERT,
@@ -102,7 +95,6 @@ const UPDATE = prepared(
    where id = $1`,
 );
 
-/** Write all settings of a merchant. */
 export async function updateMerchant(tx: Tx, merchant: Merchant, now: Date) {
   await tx.run(UPDATE, [merchant.id, now, ...SETTINGS.map((field) => merchant[field])]);
 }
@@ -112,7 +104,7 @@ const UPDATE_ENCRYPTED = prepared(
   "update merchants set webhook_credential = $2, webhook_secret = $3, webhook_old_secret = $4 where id = $1",
 );
 
-/** Writes what the secret key encrypts, in other boxes: no setting has changed. */
+/** Writes re-encrypted secrets. Settings do not change. */
 export async function updateEncryptedFields(
   tx: Tx,
   { id, webhookCredential, webhookSecret, webhookOldSecret }: Merchant,
@@ -122,7 +114,7 @@ export async function updateEncryptedFields(
 
 const LOCK_TABLE = prepared("lock_merchants", "lock table merchants in share row exclusive mode");
 
-/** Until the transaction ends nobody else adds a merchant. */
+/** Prevents new merchants until the transaction ends. */
 export async function lockMerchantsTable(tx: Tx) {
   await tx.run(LOCK_TABLE);
 }

@@ -1,9 +1,9 @@
 import { arrayParameters, type Column, columnValues } from "../postgres/batch-sql.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** A retry that the merchant's own system made on an invoice that Dunlin only watches, and that ended. */
+/** An ended retry by the merchant's system, on an invoice that Dunlin only observes. */
 export interface ObservedRetry {
-  /** In the order of their making. */
+  /** Time-ordered. */
   id: string;
   transactionId: string;
   caseId: string;
@@ -23,7 +23,7 @@ const RECORD = prepared(
    on conflict (merchant_id, transaction_id) do nothing`,
 );
 
-/** Note these, but for those that are noted already. The merchant's clock is locked, and stands at `now`: so the order is that of commits. */
+/** Records new observed retries. The caller holds the merchant's clock lock at `now`, so they are in commit order. */
 export async function recordObservedRetries(tx: Tx, merchantId: string, retries: readonly ObservedRetry[], now: Date) {
   await tx.run(RECORD, [merchantId, now, ...columnValues(retries, COLUMNS)]);
 }

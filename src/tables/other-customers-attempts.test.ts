@@ -23,7 +23,7 @@ const ADD = prepared(
 const add = (minutes: number, issuer: string | null, state = "FAILED", of = MERCHANT) =>
   db.run(ADD, [of, `${minutes} ${issuer}`, state, at(minutes), issuer]);
 
-test("the latest attempts that ended are read, at banks or of all, and none of another merchant's or of later", async () => {
+test("the latest ended attempts are read by bank or for the merchant, without other merchants' or later ones", async () => {
   for (let n = -5; n <= 2; n++) await add(n, n % 2 === 0 ? "N26" : "ING");
   await add(-0.5, null, "PAID");
   await add(-0.6, "N26", "PENDING");
@@ -53,7 +53,7 @@ const FETCHED = prepared(
   "select (seq_tup_read + idx_tup_fetch)::int4 as rows from pg_stat_xact_user_tables where relname = 'transactions'",
 );
 
-test("no more are read than are looked at where thousands are pending, or are of one moment", async () => {
+test("only the requested number of rows is read when thousands of attempts are pending or have the same time", async () => {
   const pending = "01900000-0000-7000-8000-000000000003";
   const atOnce = "01900000-0000-7000-8000-000000000004";
   await db.run(FILL, [pending, "PENDING", at(0)]);

@@ -10,34 +10,43 @@ const FIELDS = [
   ...(["paymentGatewayName", "paymentGatewayType", "paymentGatewayStatus", "paymentGatewayErrorCode"] as const),
 ] as const;
 
-/** What is looked at of others' attempts: who was charged, by which way, and what came of it. */
+/** An attempt of any customer: the payment method, the route and the result. */
 export type OtherCustomerAttempt = Pick<TransactionFacts, (typeof FIELDS)[number]>;
 
 const READ_FIELDS: readonly string[] = FIELDS;
-const LATEST = `select ${selectList(TRANSACTION_COLUMNS.filter(([, , field]) => READ_FIELDS.includes(field)))} from transactions
-  where merchant_id = $1 and created_at > $2 and created_at <= $3 and state <> 'PENDING'`;
-const LIMIT = "order by created_at desc, id desc limit $4";
+const SELECT = `select ${selectList(TRANSACTION_COLUMNS.filter(([, , field]) => READ_FIELDS.includes(field)))} from transactions`;
 
 const AT_BANKS = prepared(
   "latest_attempts_at_banks",
-  `select latest.* from unnest($5::text[]) bank cross join lateral (${LATEST} and card_issuer = bank ${LIMIT}) latest`,
+  `select latest.*
+   from unnest($5::text[]) bank
+   cross join lateral (
+     ${SELECT}
+     where merchant_id = $1 and created_at > $2 and created_at <= $3 and state <> 'PENDING' and card_issuer = bank
+     order by created_at desc, id desc limit $4
+   ) latest`,
 );
-const OF_ALL = prepared("latest_attempts_of_all", `${LATEST} ${LIMIT}`);
+const OF_MERCHANT = prepared(
+  "latest_attempts_of_all",
+  `${SELECT}
+   where merchant_id = $1 and created_at > $2 and created_at <= $3 and state <> 'PENDING'
+   order by created_at desc, id desc limit $4`,
+);
 
-/** For each of these banks the `most` latest attempts there that ended, later than `since` and until `now`, whoever the customer. */
+/** Returns up to `limit` of the latest ended attempts at each of these banks, after `since` and up to `now`. */
 export async function latestAttemptsAtBanks(
   tx: Tx,
   merchantId: string,
   banks: readonly string[],
   since: Date,
   now: Date,
-  most: number,
+  limit: number,
 ): Promise<OtherCustomerAttempt[]> {
-  const values = [merchantId, since, now, most, encodeTextArray(banks, "text")];
+  const values = [merchantId, since, now, limit, encodeTextArray(banks, "text")];
   return (await tx.run<OtherCustomerAttempt>(AT_BANKS, values)).rows.map(nullsToUndefined);
 }
 
-/** The merchant's `most` latest attempts that ended, later than `since` and until `now`, whoever the customer. */
-export async function latestAttemptsOfMerchant(tx: Tx, merchantId: string, since: Date, now: Date, most: number) {
-  return (await tx.run<OtherCustomerAttempt>(OF_ALL, [merchantId, since, now, most])).rows.map(nullsToUndefined);
+/** Returns up to `limit` of the merchant's latest ended attempts, after `since` and up to `now`. */
+export async function latestAttemptsOfMerchant(tx: Tx, merchantId: string, since: Date, now: Date, limit: number) {
+  return (await tx.run<OtherCustomerAttempt>(OF_MERCHANT, [merchantId, since, now, limit])).rows.map(nullsToUndefined);
 }

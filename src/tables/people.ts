@@ -10,7 +10,7 @@ const INSERT = prepared(
    on conflict (email) do nothing`,
 );
 
-/** Store a new person; false when somebody has the address. */
+/** Returns false if the address is taken. */
 export async function insertPerson(tx: Tx, person: Person) {
   const { id, email, name, password, zone, theme, createdAt } = person;
   return (await tx.run(INSERT, [id, email, name, password, zone, theme, createdAt])).rowCount === 1;
@@ -18,14 +18,14 @@ export async function insertPerson(tx: Tx, person: Person) {
 
 const BY_EMAIL = prepared("find_person_by_email", `select ${COLUMNS} from people where email = $1`);
 
-/** @param email  in lower case */
+/** @param email  lowercase */
 export async function findPersonByEmail(tx: Tx, email: string) {
   return (await tx.run<Person>(BY_EMAIL, [email])).rows[0] ?? null;
 }
 
 const SET_PREFERENCES = prepared("set_view_of_person", "update people set zone = $2, theme = $3 where id = $1");
 
-/** How a person sees pages. Nothing else is written: what was read with the page may be old by now. */
+/** Writes only these fields, because the rest of the page's data may be outdated. */
 export async function setPreferences(tx: Tx, personId: string, { zone, theme }: Pick<Person, "zone" | "theme">) {
   await tx.run(SET_PREFERENCES, [personId, zone, theme]);
 }
@@ -36,10 +36,8 @@ const CHANGE_PASSWORD = prepared(
 );
 
 /**
- * Change a person's password.
- *
- * @param former  the hash that was looked at; null: there was none
- * @returns false when it is another one by now, and nothing was changed
+ * @param former  the hash that was verified; null: there was none
+ * @returns false if the password has changed meanwhile
  */
 export async function changePassword(tx: Tx, personId: string, former: string | null, password: string) {
   return (await tx.run(CHANGE_PASSWORD, [personId, former, password])).rowCount === 1;
@@ -47,14 +45,13 @@ export async function changePassword(tx: Tx, personId: string, former: string | 
 
 const DROP_PASSWORD = prepared("drop_password", "update people set password = null where id = $1");
 
-/** From now on this person signs in with a provider. */
+/** For a person that signs in with a provider. */
 export async function dropPassword(tx: Tx, personId: string) {
   await tx.run(DROP_PASSWORD, [personId]);
 }
 
 const HAS_PEOPLE = prepared("anybody", "select exists (select 1 from people) as found");
 
-/** Whether there is any person at all. */
 export async function hasPeople(tx: Tx) {
   return (await tx.run<{ found: boolean }>(HAS_PEOPLE)).rows[0]!.found;
 }
@@ -65,7 +62,6 @@ const MEMBERSHIPS = prepared(
    where b.person_id = $1 order by m.name, m.id`,
 );
 
-/** For whom a person works, and as what. */
 export interface Membership {
   merchantId: string;
   /** Of the merchant. */
@@ -73,7 +69,7 @@ export interface Membership {
   role: Role;
 }
 
-/** All merchants of a person, by name. */
+/** Ordered by name. */
 export async function membershipsOf(tx: Tx, personId: string) {
   return (await tx.run<Membership>(MEMBERSHIPS, [personId])).rows;
 }

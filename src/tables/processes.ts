@@ -1,16 +1,16 @@
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** A warning or an error that a process has logged. */
+/** A logged warning or error. */
 export interface StoredProblem {
   name: string;
-  /** Since the process started. */
+  /** Since the start of the process. */
   count: number;
   /** ISO 8601, real time. */
   last: string;
   why: string;
 }
 
-/** A process of the installation, as it says of itself. Times are real times. */
+/** Times are real. */
 export interface ProcessRow {
   id: string;
   host: string;
@@ -31,7 +31,6 @@ const UPSERT_HEARTBEAT = prepared(
    on conflict (id) do update set seen_at = excluded.seen_at, troubles = excluded.troubles`,
 );
 
-/** Writes that a process is alive. */
 export async function writeHeartbeat(tx: Tx, row: ProcessRow): Promise<void> {
   const { id, host, pid, version, roles, startedAt, seenAt, troubles } = row;
   await tx.run(UPSERT_HEARTBEAT, [id, host, pid, version, roles, startedAt, seenAt, JSON.stringify(troubles)]);
@@ -39,12 +38,12 @@ export async function writeHeartbeat(tx: Tx, row: ProcessRow): Promise<void> {
 
 const LIST = prepared("list_processes", `select ${COLUMNS} from processes order by started_at, id`);
 
-/** Returns all processes, the oldest first. */
+/** Oldest first. */
 export const listProcesses = async (tx: Tx): Promise<ProcessRow[]> => (await tx.run<ProcessRow>(LIST)).rows;
 
 const DELETE_PROCESSES = prepared("forget_processes", "delete from processes where id = $1 or seen_at < $2");
 
-/** Deletes a process, and those last seen before `before`. @param id  null: none but those */
+/** Deletes a process, and all that were last seen before `before`. */
 export async function deleteProcesses(tx: Tx, id: string | null, before: Date): Promise<void> {
   await tx.run(DELETE_PROCESSES, [id, before]);
 }

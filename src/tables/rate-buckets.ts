@@ -1,21 +1,20 @@
-import { arrayParameters, type Column, columnValues } from "../postgres/batch-sql.ts";
+import { type Column, columnValues } from "../postgres/batch-sql.ts";
 import { type Database, prepared } from "../postgres/database.ts";
 
-/** What a process asks of the bucket of a key: so many requests ahead; below zero it gives some back. */
+/** A request for tokens in advance. Negative amounts are returned to the bucket. */
 export interface TokenRequest {
   merchantId: string;
   keyId: string;
   perSecond: number;
   burst: number;
-  asked: number;
+  requested: number;
 }
 
-/** What it got. */
 export interface TokenGrant {
   keyId: string;
   granted: number;
-  /** What is in the bucket now, for all processes. */
-  leftOver: number;
+  /** Tokens left for all processes. */
+  remaining: number;
 }
 
 const COLUMNS: readonly Column<TokenRequest>[] = [
@@ -23,27 +22,29 @@ const COLUMNS: readonly Column<TokenRequest>[] = [
   ["key_id", "uuid", "keyId"],
   ["per_second", "int8", "perSecond"],
   ["burst", "int8", "burst"],
-  ["asked", "int8", "asked"],
+  ["asked", "int8", "requested"],
 ];
 
-// A clock that is a little behind refills nothing until it has caught up. One that was set back by more begins anew.
+// If the clock is slightly behind, nothing is refilled until it has caught up. If it was set back by more, the bucket starts over.
 const REFILLED = `least(excluded.burst, b.left_over
-  + greatest(0, extract(epoch from excluded.at - b.at)::float8) * excluded.per_second)`;
-const GRANTED = `least(excluded.asked, floor(${REFILLED})::int8)`;
+       + greatest(0, extract(epoch from excluded.at - b.at)::float8) * excluded.per_second)`;
 
 const TAKE_TOKENS = prepared(
   "take_from_rate_buckets",
   `insert into rate_buckets as b (merchant_id, key_id, per_second, burst, left_over, asked, granted, at)
    select merchant_id, key_id, per_second, burst, least(burst, burst - least(asked, burst)), asked, least(asked, burst), $1
-   from unnest(${arrayParameters(COLUMNS, 2)}) as a (merchant_id, key_id, per_second, burst, asked)
+   from unnest($2::uuid[], $3::uuid[], $4::int8[], $5::int8[], $6::int8[]) as a (merchant_id, key_id, per_second, burst, asked)
    on conflict (merchant_id, key_id) do update set
-     per_second = excluded.per_second, burst = excluded.burst, asked = excluded.asked, granted = ${GRANTED},
-     left_over = least(excluded.burst, ${REFILLED} - ${GRANTED}),
+     per_second = excluded.per_second,
+     burst = excluded.burst,
+     asked = excluded.asked,
+     granted = least(excluded.asked, floor(${REFILLED})::int8),
+     left_over = least(excluded.burst, ${REFILLED} - least(excluded.asked, floor(${REFILLED})::int8)),
      at = case when b.at > excluded.at + interval '10 seconds' then excluded.at else greatest(b.at, excluded.at) end
-   returning key_id as "keyId", granted, left_over as "leftOver"`,
+   returning key_id as "keyId", granted, left_over as "remaining"`,
 );
 
-/** Take from the buckets of these keys, or give back. `asks`: sorted by merchant and key, so that two processes lock in one order. */
-export async function takeTokens(db: Database, asks: readonly TokenRequest[], realNow: Date) {
-  return (await db.run<TokenGrant>(TAKE_TOKENS, [realNow, ...columnValues(asks, COLUMNS)])).rows;
+/** @param requests  sorted by merchant and key, so that processes lock in the same order */
+export async function takeTokens(db: Database, requests: readonly TokenRequest[], realNow: Date) {
+  return (await db.run<TokenGrant>(TAKE_TOKENS, [realNow, ...columnValues(requests, COLUMNS)])).rows;
 }

@@ -1,16 +1,17 @@
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** Beyond so many nobody needs to know how many exactly, and counting takes long. */
+/** Larger counts are not exact, because counting takes long. */
 export const COUNT_MAX = 100_000;
 
-const cappedCountSql = (table: string) =>
-  `(select count(*) from (select from ${table} where merchant_id = $1 limit ${COUNT_MAX + 1}) as found) as ${table}`;
 const COUNTS = prepared(
   "record_counts",
-  `select ${cappedCountSql("subscriptions")}, ${cappedCountSql("invoices")}, ${cappedCountSql("transactions")}`,
+  `select
+     (select count(*) from (select from subscriptions where merchant_id = $1 limit ${COUNT_MAX + 1}) as found) as subscriptions,
+     (select count(*) from (select from invoices where merchant_id = $1 limit ${COUNT_MAX + 1}) as found) as invoices,
+     (select count(*) from (select from transactions where merchant_id = $1 limit ${COUNT_MAX + 1}) as found) as transactions`,
 );
 
-/** How many records a merchant has pushed or imported; `COUNT_MAX + 1` is "more". */
+/** `COUNT_MAX + 1` means "more". */
 export async function countRecords(tx: Tx, merchantId: string) {
   type Row = { subscriptions: number; invoices: number; transactions: number };
   return (await tx.run<Row>(COUNTS, [merchantId])).rows[0]!;

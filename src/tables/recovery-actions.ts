@@ -3,7 +3,7 @@ import { arrayParameters, type Column, columnValues } from "../postgres/batch-sq
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-// Reasons are an array in a column of arrays, which unnest would flatten: they travel as JSON.
+// Reasons are sent as JSON, because `unnest` would flatten an array of arrays.
 interface Row extends Omit<RecoveryAction, "reasons"> {
   reasons: string;
 }
@@ -36,89 +36,99 @@ const NAMES = COLUMNS.map(([name]) => name);
 const toRows = (actions: readonly RecoveryAction[]): Row[] =>
   actions.map((action) => ({ ...action, reasons: JSON.stringify(action.reasons) }));
 
-// Lists take their totals from counts, so no statement writes an action without counting it. What stays in a group changes no count.
-const countedWriteSql = (before: string) =>
-  `changes as (
-     select facets, executed_at, 1 as n from after union all select facets, executed_at, -1 from ${before}
-   ), counted as (
+/**
+ * SQL that adds the rows of the CTE `changes` (facets, execution time, and 1 or -1) to the counts behind the totals of lists. Every
+ * statement that writes actions ends with it, so that totals are exact.
+ */
+const COUNT_CHANGES = `counted as (
      insert into action_counts (merchant_id, facets, actions)
      select $1, facets, sum(n) from changes group by facets having sum(n) <> 0 order by facets
      on conflict (merchant_id, facets) do update set actions = action_counts.actions + excluded.actions
    )
    insert into executed_counts (merchant_id, span, starts_at, facets, actions)
-   select $1, s.span, s.starts_at, facets, sum(n)
+   select $1, buckets.span, buckets.starts_at, facets, sum(n)
    from changes
    cross join lateral (
-     values ('month', date_trunc('month', executed_at, 'UTC')), ('day', date_trunc('day', executed_at, 'UTC')),
+     values
+       ('month', date_trunc('month', executed_at, 'UTC')),
+       ('day', date_trunc('day', executed_at, 'UTC')),
        ('3h', date_bin('3 hours', executed_at, 'epoch'))
-   ) s (span, starts_at)
+   ) buckets (span, starts_at)
    where executed_at is not null
-   group by s.span, s.starts_at, facets having sum(n) <> 0 order by s.span, s.starts_at, facets
+   group by buckets.span, buckets.starts_at, facets having sum(n) <> 0
+   order by buckets.span, buckets.starts_at, facets
    on conflict (merchant_id, span, starts_at, facets) do update set actions = executed_counts.actions + excluded.actions`;
+
+const ACTIONS = `unnest(${arrayParameters(COLUMNS, 2)}) as actions (${NAMES.join(", ")})`;
 
 const INSERT = prepared(
   "insert_recovery_actions",
-  `with after as (
+  `with inserted as (
      insert into recovery_actions (merchant_id, ${NAMES.join(", ")})
-     select $1::uuid, a.* from unnest(${arrayParameters(COLUMNS, 2)}) as a (${NAMES.join(", ")})
+     select $1::uuid, actions.* from ${ACTIONS}
      returning facets, executed_at
-   ), ${countedWriteSql("after where false")}`,
+   ), changes as (
+     select facets, executed_at, 1 as n from inserted
+   ), ${COUNT_CHANGES}`,
 );
 
-/** List new plans. The merchant's clock is locked. */
+/** Inserts new actions. The caller holds the merchant's clock lock. */
 export async function insertRecoveryActions(tx: Tx, merchantId: string, actions: readonly RecoveryAction[]) {
   await tx.run(INSERT, [merchantId, ...columnValues(toRows(actions), COLUMNS)]);
 }
 
-const FIXED = ["id", "case_id", "created_at", "integration_type"];
+const UNCHANGED = ["id", "case_id", "created_at", "integration_type"];
+const UPDATED = NAMES.filter((name) => !UNCHANGED.includes(name));
 const UPDATE = prepared(
   "update_recovery_actions",
   `with before as (
      select facets, executed_at from recovery_actions where merchant_id = $1 and id = any($2::uuid[])
    ), after as (
-     update recovery_actions r
-     set ${NAMES.filter((name) => !FIXED.includes(name))
-       .map((name) => `${name} = a.${name}`)
-       .join(", ")}
-     from unnest(${arrayParameters(COLUMNS, 2)}) as a (${NAMES.join(", ")})
-     where r.merchant_id = $1 and r.id = a.id
-     returning r.facets, r.executed_at
-   ), ${countedWriteSql("before")}`,
+     update recovery_actions stored set ${UPDATED.map((name) => `${name} = actions.${name}`).join(", ")}
+     from ${ACTIONS}
+     where stored.merchant_id = $1 and stored.id = actions.id
+     returning stored.facets, stored.executed_at
+   ), changes as (
+     select facets, executed_at, 1 as n from after
+     union all
+     select facets, executed_at, -1 from before
+   ), ${COUNT_CHANGES}`,
 );
 
-/** Write the newer state of listed actions. The merchant's clock is locked, so nobody changes them meanwhile. */
+/** Updates actions. The caller holds the merchant's clock lock, so they do not change meanwhile. */
 export async function updateRecoveryActions(tx: Tx, merchantId: string, actions: readonly RecoveryAction[]) {
   await tx.run(UPDATE, [merchantId, ...columnValues(toRows(actions), COLUMNS)]);
 }
 
 const DELETE = prepared(
   "delete_recovery_actions",
-  `with gone as (
+  `with deleted as (
      delete from recovery_actions where merchant_id = $1 and case_id = any($2::uuid[]) returning facets, executed_at
-   ), after as (select * from gone where false), ${countedWriteSql("gone")}`,
+   ), changes as (
+     select facets, executed_at, -1 as n from deleted
+   ), ${COUNT_CHANGES}`,
 );
 
-/** Deletes all actions of these cases, from the totals of lists as well. The merchant's clock is locked. */
+/** Deletes all actions of these cases, also from the totals of lists. The caller holds the merchant's clock lock. */
 export async function deleteRecoveryActions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   await tx.run(DELETE, [merchantId, caseIds]);
 }
 
 const SELECTED = COLUMNS.map(([name, , field]) => `r.${name} as "${field}"`).join(", ");
 
-/** How far the event of an action has come. */
 export interface ActionDelivery {
-  /** Start of the first delivery attempt that ended; null when none did. */
+  /** Start of the first ended delivery attempt. */
   firstAttemptAt: Date | null;
   delivery: "none" | "waiting" | "delivered" | "exhausted" | "withdrawn";
 }
 
-// One probe of a key for each, by subqueries that can't be turned into a reading of all the merchant's attempts and events.
+// Subqueries that the planner cannot flatten, so each event is one index probe.
 const OF_CASES = prepared(
   "recovery_actions_of_cases",
-  `select ${SELECTED}, a.began as "firstAttemptAt",
+  `select ${SELECTED}, attempts.first_at as "firstAttemptAt",
      case
        when r.decided_at is null then 'none'
-       when a.delivered then 'delivered'
+       when attempts.delivered then 'delivered'
        else coalesce(
          (select 'waiting' from deliveries d where d.merchant_id = $1 and d.event_id = r.id),
          (select case when e.withdrawn_at is not null then 'withdrawn' when e.exhausted_at is not null then 'exhausted' end
@@ -127,29 +137,29 @@ const OF_CASES = prepared(
      end as delivery
    from recovery_actions r
    cross join lateral (
-     select min(a.started_at) as began, bool_or(a.ends = 'delivered') as delivered
-     from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id) a
+     select min(a.started_at) as first_at, bool_or(a.ends = 'delivered') as delivered
+     from delivery_attempts a where a.merchant_id = $1 and a.event_id = r.id
+   ) attempts
    where r.merchant_id = $1 and r.case_id = any($2::uuid[])
    order by r.created_at, r.id`,
 );
 
-/** All actions of these cases, oldest first, each with the state of its event. */
+/** Returns all actions of these cases with the delivery of their events, oldest first. */
 export async function recoveryActionsOfCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   return (await tx.run<RecoveryAction & ActionDelivery>(OF_CASES, [merchantId, encodeTextArray(caseIds, "uuid")])).rows;
 }
 
-/** A retry that was asked for and that no transaction answers yet. */
+/** A sent retry without a transaction that answers it. */
 export interface PendingRetryRequest {
   actionId: string;
   caseId: string;
   invoiceId: string;
   customerId: string;
   at: Date;
-  /** What comes of it may still be told. */
   mayBeAnswered: boolean;
 }
 
-// Canceled ones count when an attempt to deliver them ended: the merchant may have carried them out.
+// A canceled retry counts if a delivery attempt ended, because the merchant may have carried it out.
 const PENDING_RETRY_REQUESTS = prepared(
   "asks_concerning",
   `select id as "actionId", case_id as "caseId", invoice_id as "invoiceId", customer_id as "customerId", ideal_retry_time as at,
@@ -167,7 +177,7 @@ const RETRY_REQUESTS_AFTER = prepared(
    from recovery_actions where merchant_id = $1 and updated_at > $2 and type = 'RETRY' and decided_at is not null`,
 );
 
-/** Retries of a merchant that were asked for, or came to something, after this moment of its clock. */
+/** Returns retries that were sent or updated after this time of the merchant's clock. */
 export async function retryRequestsAfter(
   tx: Tx,
   merchantId: string,
@@ -176,7 +186,7 @@ export async function retryRequestsAfter(
   return (await tx.run<PendingRetryRequest>(RETRY_REQUESTS_AFTER, [merchantId, listedAfter])).rows;
 }
 
-/** Retries asked for on these invoices or in any case of these customers, listed after `since`, that no transaction answers. */
+/** Returns unanswered retries on these invoices or of these customers that were created after `since`. */
 export async function pendingRetryRequests(
   tx: Tx,
   merchantId: string,

@@ -12,7 +12,7 @@ before(async () => {
 after(() => database.drop());
 
 const ports = testPorts(testClock());
-/** Ten open cases of each customer. */
+/** Each customer has ten open cases. */
 const INVOICES = prepared(
   "test_invoices_of_customers",
   `insert into invoices (merchant_id, id, state, customer_id, amount, currency, created_at, updated_at)
@@ -29,7 +29,7 @@ const READ_QUEUED = prepared(
   "select sum(cardinality(case_ids))::int4 as n from case_pokes where merchant_id = $1",
 );
 
-test("the open cases of customers are found by one look-up each also where statistics know nothing of them", {
+test("the open cases of customers are found by one lookup each when statistics are missing", {
   timeout: 60_000,
 }, async () => {
   const { db } = database;

@@ -31,7 +31,7 @@ async function requestAt(at: Date): Promise<string> {
 }
 const isThere = async (id: string) => (await findRequest(database.db, id)) !== null;
 
-test("this day and the next have a partition, and a day goes when all of it is older than the log goes back", async () => {
+test("this day and the next have partitions, and a day is dropped when all of it is older than the retention of the log", async () => {
   const { made } = await maintainRequestLogPartitions(database.db, day("2026-12-31"), LONG_AGO);
   assert.deepEqual(made, ["request_log_2026_12_31", "request_log_2027_01_01"]);
   const [last, first] = [await requestAt(new Date("2026-12-31T23:59:59.999Z")), await requestAt(day("2027-01-01"))];
@@ -51,13 +51,13 @@ test("this day and the next have a partition, and a day goes when all of it is o
   assert.deepEqual([await isThere(last), await isThere(first)], [false, true]);
 });
 
-test("requests of a day that has no partition are kept as long, and found", async () => {
+test("requests of a day without a partition are found, and kept as long as others", async () => {
   const [old, recent] = [await requestAt(day("2031-03-01")), await requestAt(day("2031-03-10"))];
   await maintainRequestLogPartitions(database.db, day("2031-03-10"), day("2031-03-02"));
   assert.deepEqual([await isThere(old), await isThere(recent)], [false, true]);
 });
 
-test("several processes may keep the log at the same moment", async () => {
+test("several processes can maintain the log at the same time", async () => {
   const all = await Promise.all(
     Array.from({ length: 4 }, () => maintainRequestLogPartitions(database.db, day("2035-05-05"), day("2031-01-01"))),
   );

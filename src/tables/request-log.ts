@@ -2,33 +2,32 @@ import { arrayParameters, type Column, columnValues, selectList } from "../postg
 import { type Database, prepared, type Tx } from "../postgres/database.ts";
 import { maintainPartitions, type PartitionedTable } from "../postgres/partitions.ts";
 
-/** Whose requests are those of callers that nobody knows. */
+/** Stands for callers without a valid key. */
 export const UNAUTHENTICATED_MERCHANT_ID = "00000000-0000-0000-0000-000000000000";
 
-/** An inbound request that was answered. */
 export interface LoggedRequest {
-  /** `NOBODY` when no key was let in. */
+  /** Or `UNAUTHENTICATED_MERCHANT_ID`. */
   merchantId: string;
-  /** UUIDv7: what follows `req_` in the requestId. */
+  /** UUIDv7; the request id is `req_` and this. */
   id: string;
-  /** Service time of its arrival. */
+  /** Arrival in service time. */
   at: Date;
-  /** The id that the caller gave to it. */
+  /** The caller's own id of the request. */
   callerRequestId: string | null;
   keyId: string | null;
-  /** Null when what came was no request that could be read. */
+  /** Null if the request could not be parsed. */
   method: string | null;
   /** The pattern, never the path. */
   route: string;
   status: number;
   durationUs: number;
-  /** Records that were taken, or actions that were listed. */
+  /** Accepted records, or listed actions. */
   records: number | null;
-  /** Of records that were taken: new, or newer than what was known. */
+  /** New records, or newer versions. */
   stored: number | null;
-  /** Of records that were taken: older than what is known, and ignored. The rest was known already. */
+  /** Ignored records, because a newer version is stored. */
   older: number | null;
-  /** What was said of a refusal or a fault. */
+  /** Error message of a failed request. */
   error: string | null;
 }
 
@@ -54,7 +53,7 @@ const INSERT = prepared(
    select * from unnest(${arrayParameters(COLUMNS, 1)}) on conflict do nothing`,
 );
 
-/** Store a batch. It may be stored again: what is there already is left out. */
+/** Can be repeated with the same batch. */
 export async function logRequests(tx: Tx, requests: readonly LoggedRequest[]) {
   await tx.run(INSERT, columnValues(requests, COLUMNS));
 }
@@ -65,7 +64,7 @@ const FIND = prepared(
    where merchant_id in (select id from merchants union all select $2::uuid) and id = $1`,
 );
 
-/** The request with this id, whosever it is; null when it is unknown or older than the log. */
+/** Finds a request of any merchant. */
 export async function findRequest(tx: Tx, id: string) {
   return (await tx.run<LoggedRequest>(FIND, [id, UNAUTHENTICATED_MERCHANT_ID])).rows[0] ?? null;
 }
@@ -77,25 +76,24 @@ const listStatement = (name: string, condition: string) =>
      where merchant_id = $1 and id < $2 and status between $3 and $4 ${condition} order by id desc limit $5`,
   );
 const LIST = listStatement("all", "");
-// Said outright, so that the indexes of them are used.
+// These conditions match partial indexes.
 const LIST_REFUSED = listStatement("refused", "and status >= 400");
 const LIST_OLDER = listStatement("older", "and older > 0");
 
-/** Which of a merchant's requests are looked for. */
 export interface RequestFilter {
-  /** The status lies in this range, of which both ends are part; all: 0 to 999. */
+  /** Range of statuses, inclusive. */
   from?: number;
   to?: number;
-  /** Only those with records that were ignored as older. */
+  /** Only requests with ignored older records. */
   isOlder?: boolean;
-  /** Only those that came before the request with this id. */
+  /** Only requests with a lower id. */
   before?: string | undefined;
   limit: number;
 }
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** A merchant's requests, newest first. */
+/** Newest first. */
 export async function listRequests(
   tx: Tx,
   merchantId: string,
@@ -105,8 +103,8 @@ export async function listRequests(
   return (await tx.run<LoggedRequest>(statement, [merchantId, before, from, to, limit])).rows;
 }
 
-const REQUEST_LOG_TABLE: PartitionedTable = { name: "request_log", momentColumn: "at", span: "day" };
+const REQUEST_LOG_TABLE: PartitionedTable = { name: "request_log", timeColumn: "at", span: "day" };
 
-/** Make the days of the request log, and drop those whose requests all came before `keepFrom`: see `maintainPartitions`. */
+/** Creates the current partitions and drops those with only requests before `keepFrom`: see `maintainPartitions`. */
 export const maintainRequestLogPartitions = (db: Database, now: Date, keepFrom: Date) =>
   maintainPartitions(db, REQUEST_LOG_TABLE, now, keepFrom);

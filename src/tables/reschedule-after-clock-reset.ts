@@ -1,6 +1,6 @@
 import { type Database, prepared } from "../postgres/database.ts";
 
-// A first attempt is due at once, a later one after a time that runs from the end of the one before it.
+// A first attempt is due at once; later ones keep their delay from the end of the previous attempt.
 const DELIVERIES = prepared(
   "bring_deliveries_forward",
   `update deliveries d set due_at = case when w.attempts = 0 then $1 else w.due_at - (a.ended_at - $1) end
@@ -31,14 +31,13 @@ const CASES = prepared(
 );
 
 /**
- * Mends what was written while a clock was ahead. Deliveries whose time was counted from that clock are due at once or after their usual pause.
- * Cases that were opened or stepped by it get a look.
+ * Repairs rows written while a clock was ahead: reschedules deliveries, and queues cases that were opened or stepped then.
  *
- * @param pokeId  a new id
- * @returns how many of each there were
+ * @param entryId  a new id for the queue entries
+ * @returns the number of deliveries and cases
  */
-export async function rescheduleAfterClockReset(db: Database, now: Date, pokeId: string) {
+export async function rescheduleAfterClockReset(db: Database, now: Date, entryId: string) {
   const { rowCount } = await db.run(DELIVERIES, [now]);
-  const { rows } = await db.run<{ cases: number }>(CASES, [now, pokeId]);
+  const { rows } = await db.run<{ cases: number }>(CASES, [now, entryId]);
   return { deliveries: rowCount, cases: rows.reduce((sum, { cases }) => sum + cases, 0) };
 }

@@ -5,23 +5,27 @@ const POSTPONED_CASES = prepared(
   "select count(*)::int4 as cases from due_cases where failures > 0",
 );
 
-/** Cases whose last step failed, and that are looked at again later. */
+/** Counts cases whose last step failed. */
 export async function countPostponedCases(tx: Tx): Promise<number> {
   return (await tx.run<{ cases: number }>(POSTPONED_CASES)).rows[0]!.cases;
 }
 
-const firstUntrainedSql = (table: string, moment: string) =>
-  `(select r.${moment} from ${table} r
-    where r.merchant_id = m.id and r.${moment} <= $1 and r.${moment} >= coalesce(l.noted_at, '-infinity')
-      and (r.${moment}, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
-    order by r.${moment}, r.id limit 1)`;
 const OLDEST_UNTRAINED = prepared(
   "oldest_unlearned",
-  `select min(least(${firstUntrainedSql("recovery_actions", "executed_at")}, ${firstUntrainedSql("watched_retries", "noted_at")})) as at
+  `select min(least(
+     (select r.executed_at from recovery_actions r
+      where r.merchant_id = m.id and r.executed_at <= $1 and r.executed_at >= coalesce(l.noted_at, '-infinity')
+        and (r.executed_at, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
+      order by r.executed_at, r.id limit 1),
+     (select r.noted_at from watched_retries r
+      where r.merchant_id = m.id and r.noted_at <= $1 and r.noted_at >= coalesce(l.noted_at, '-infinity')
+        and (r.noted_at, r.id) > (coalesce(l.noted_at, '-infinity'), coalesce(l.lesson_id, m.id))
+      order by r.noted_at, r.id limit 1)
+   )) as at
    from merchants m left join learned_merchants l on l.merchant_id = m.id`,
 );
 
-/** Since when the oldest outcome waits to be learned; null: none does. */
+/** Returns since when the oldest outcome waits for training. */
 export async function oldestUntrainedOutcome(tx: Tx, now: Date): Promise<Date | null> {
   return (await tx.run<{ at: Date | null }>(OLDEST_UNTRAINED, [now])).rows[0]!.at;
 }
@@ -33,7 +37,7 @@ const ACTIONS = prepared(
    from action_counts group by 1`,
 );
 
-/** Listed actions of all merchants by their status. */
+/** Of all merchants. */
 export async function countActionsByStatus(tx: Tx) {
   return (await tx.run<{ status: string; actions: number }>(ACTIONS)).rows;
 }
@@ -44,7 +48,7 @@ const MONEY = prepared(
    where outcome in ('recovered', 'open') and currency is not null group by 1, 2`,
 );
 
-/** What invoices in recovery ask for, and what retries brought in, in minor units of each currency. */
+/** Amounts in recovery and recovered, in minor units by currency. */
 export async function sumMoneyByOutcome(tx: Tx) {
   return (await tx.run<{ outcome: string; currency: string; amount: string }>(MONEY)).rows;
 }
@@ -57,9 +61,9 @@ const SESSIONS = prepared(
 );
 
 /**
- * Sessions of Dunlin that wait for a lock, and how long the oldest transaction has been open, in seconds.
+ * Counts Dunlin sessions that wait for a lock, and returns the age of the oldest transaction in seconds.
  *
- * @param owner  the login, which alone sees what its sessions do
+ * @param owner  the login, which alone sees its sessions
  */
 export async function readSessionFacts(owner: Tx) {
   return (await owner.run<{ waiting: number; longestS: number }>(SESSIONS)).rows[0]!;

@@ -1,10 +1,10 @@
 import type { Person } from "../domain/person.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** A person who is signed in. All moments are real time. */
+/** A signed-in person. Times are real. */
 export interface Session {
   person: Person;
-  /** Whose pages are shown. */
+  /** The merchant whose pages are shown. */
   merchantId: string | null;
   createdAt: Date;
   seenAt: Date;
@@ -34,7 +34,7 @@ interface Row extends Omit<Person, "createdAt"> {
   seenAt: Date;
 }
 
-/** The session with this hash, also one that is over, with its person. */
+/** Returns the session even if it is over. */
 export async function findSession(tx: Tx, hash: Buffer): Promise<Session | null> {
   const row = (await tx.run<Row>(FIND, [hash])).rows[0];
   if (!row) return null;
@@ -44,42 +44,39 @@ export async function findSession(tx: Tx, hash: Buffer): Promise<Session | null>
 
 const TOUCH = prepared("touch_session", "update sessions set seen_at = $2 where hash = $1 and seen_at < $2");
 
-/** Note that a page was just asked for. Of two at once the later moment stays. */
+/** The later of two concurrent times stays. */
 export async function touchSession(tx: Tx, hash: Buffer, realNow: Date) {
   await tx.run(TOUCH, [hash, realNow]);
 }
 
 const CHOOSE = prepared("choose_merchant", "update sessions set merchant_id = $2 where hash = $1");
 
-/** Show the pages of another merchant. */
 export async function chooseMerchant(tx: Tx, hash: Buffer, merchantId: string) {
   await tx.run(CHOOSE, [hash, merchantId]);
 }
 
 const DELETE = prepared("delete_session", "delete from sessions where hash = $1");
 
-/** End one session. */
 export async function deleteSession(tx: Tx, hash: Buffer) {
   await tx.run(DELETE, [hash]);
 }
 
 const DELETE_OTHERS = prepared("delete_other_sessions", "delete from sessions where person_id = $1 and hash <> $2");
 
-/** End all sessions of a person but one; returns how many there were. */
+/** Ends all other sessions of a person. Returns how many. */
 export async function deleteOtherSessions(tx: Tx, personId: string, hash: Buffer) {
   return (await tx.run(DELETE_OTHERS, [personId, hash])).rowCount;
 }
 
 const DELETE_OF = prepared("delete_sessions_of", "delete from sessions where person_id = $1");
 
-/** End all sessions of a person. */
 export async function deleteSessionsOf(tx: Tx, personId: string) {
   await tx.run(DELETE_OF, [personId]);
 }
 
 const DELETE_OVER = prepared("delete_old_sessions", "delete from sessions where seen_at < $1 or created_at < $2");
 
-/** Forget sessions that nobody used since `seenBefore`, or that began before `createdBefore`. */
+/** Deletes sessions last used before `seenBefore`, or started before `createdBefore`. */
 export async function deleteOldSessions(tx: Tx, seenBefore: Date, createdBefore: Date) {
   await tx.run(DELETE_OVER, [seenBefore, createdBefore]);
 }

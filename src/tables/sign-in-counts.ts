@@ -12,8 +12,8 @@ const COUNT = prepared(
 const DELETE_OLD = prepared("delete_old_sign_in_counts", "delete from sign_in_counts where since <= $1");
 
 /**
- * Count one more try of a subject, and return how many there were since `from` at most. All moments are real time. The first one clears away what is older,
- * whoever's it is: nothing else does where nobody gets in.
+ * Counts an attempt and returns the number of attempts since `from`. Times are real. The first attempt deletes outdated counts of
+ * all subjects, because nothing else does.
  */
 export async function countSignInAttempt(tx: Tx, subject: string, realNow: Date, from: Date) {
   const { tries } = (await tx.run<{ tries: number }>(COUNT, [subject, realNow, from])).rows[0]!;
@@ -23,7 +23,6 @@ export async function countSignInAttempt(tx: Tx, subject: string, realNow: Date,
 
 const FORGET = prepared("forget_sign_ins", "delete from sign_in_counts where subject = $1");
 
-/** Forget the tries of a subject. */
 export async function resetSignInAttempts(tx: Tx, subject: string) {
   await tx.run(FORGET, [subject]);
 }

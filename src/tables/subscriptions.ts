@@ -28,10 +28,9 @@ const SUBSCRIPTION_COLUMNS: readonly Column<Subscription>[] = [
 export const SUBSCRIPTION_TABLE = versionedTable<Subscription>({
   table: "subscriptions",
   columns: SUBSCRIPTION_COLUMNS,
-  order: SUBSCRIPTION_STATE_ORDER,
+  stateOrder: SUBSCRIPTION_STATE_ORDER,
 });
 
-/** What recovery looks at of a subscription. */
 export type SubscriptionFacts = Pick<
   Subscription,
   "id" | "state" | "createdAt" | "billingPeriod" | "billingPeriodUnit"
@@ -43,7 +42,7 @@ const FACTS = prepared(
    from subscriptions where merchant_id = $1 and id = any($2::text[])`,
 );
 
-/** Those of these subscriptions that are known, by id. */
+/** By id. */
 export async function readSubscriptionFacts(tx: Tx, merchantId: string, ids: readonly string[]) {
   const { rows } = await tx.run<SubscriptionFacts>(FACTS, [merchantId, ids]);
   return new Map(rows.map((row) => [row.id, nullsToUndefined(row)]));
@@ -51,6 +50,5 @@ export async function readSubscriptionFacts(tx: Tx, merchantId: string, ids: rea
 
 const AFTER = selectPageAfter("subscriptions", SUBSCRIPTION_COLUMNS);
 
-/** A page of subscriptions in the order of their ids, each as it is known now: see `readPageAfter`. */
 export const subscriptionsAfter = (tx: Tx, merchantId: string, last?: Subscription) =>
   readPageAfter<Subscription>(tx, AFTER, merchantId, last);

@@ -11,7 +11,7 @@ const MERCHANT = "01900000-0000-7000-8000-000000000001";
 const NOW = new Date("2026-03-02T10:00:00Z");
 const HALF_A_YEAR_AGO = new Date(NOW.getTime() - 180 * 86_400_000);
 
-/** So many declines, one a minute and the latest now, of a customer, an invoice and a card that are told by its number. */
+/** Declines of one customer, invoice and card, one per minute, the latest now. */
 const FILL = prepared(
   "fill_attempts",
   `insert into transactions (merchant_id, id, state, invoice_id, customer_id, amount, currency, created_at, updated_at, card_fingerprint, payment_method_id)
@@ -32,7 +32,7 @@ const fill = ({ ids, invoiceId, customerId, card, method, until = NOW, count }: 
 const isOldestFirst = (rows: readonly { createdAt: Date }[]) =>
   rows.every(({ createdAt }, n) => n === 0 || rows[n - 1]!.createdAt <= createdAt);
 
-test("of a customer with very many attempts the newest are read, and all on the invoice however old", async () => {
+test("the latest attempts of a customer with very many are read, and all attempts on the invoice", async () => {
   const old = new Date("2025-12-01T10:00:00Z");
   await fill({ ids: "mine", invoiceId: "inv_guest", customerId: "guest", until: old, count: 2_500 });
   await fill({ ids: "more", invoiceId: "inv_others", customerId: "guest", count: 5_000 });
@@ -48,7 +48,7 @@ test("of a customer with very many attempts the newest are read, and all on the 
   assert.ok(isOldestFirst(read));
 });
 
-test("of a card or payment method with very many attempts the newest are read, of each, and none twice", async () => {
+test("the latest attempts of each card and payment method with very many are read, each once", async () => {
   await fill({ ids: "busy", invoiceId: "inv_a", customerId: "a", card: "fp_busy", method: "pm_busy", count: 5_000 });
   await fill({ ids: "same", invoiceId: "inv_b", customerId: "b", method: "pm_busy", count: 5_000 });
   await fill({ ids: "calm", invoiceId: "inv_c", customerId: "c", card: "fp_calm", count: 3 });

@@ -52,7 +52,7 @@ export const TRANSACTION_COLUMNS: readonly Column<Transaction>[] = [
 export const TRANSACTION_TABLE = versionedTable<Transaction>({
   table: "transactions",
   columns: TRANSACTION_COLUMNS,
-  order: TRANSACTION_STATE_ORDER,
+  stateOrder: TRANSACTION_STATE_ORDER,
 });
 
 const FACT_FIELDS = [
@@ -63,31 +63,35 @@ const FACT_FIELDS = [
   ...(["paymentGatewayName", "paymentGatewayType", "paymentGatewayStatus", "paymentGatewayErrorCode"] as const),
 ] as const;
 
-/** What recovery looks at of a transaction: two thirds of its columns, and reading them all took a tenth of planning a case. */
+/** The fields of a transaction that recovery reads: two thirds of the columns, because reading all takes 10% of planning a case. */
 export type TransactionFacts = Pick<Transaction, (typeof FACT_FIELDS)[number]>;
 
 const FACT_FIELD_NAMES: readonly string[] = FACT_FIELDS;
-const SELECT = `select ${selectList(TRANSACTION_COLUMNS.filter(([, , field]) => FACT_FIELD_NAMES.includes(field)))} from transactions`;
+const SELECT_FACTS = `select ${selectList(TRANSACTION_COLUMNS.filter(([, , field]) => FACT_FIELD_NAMES.includes(field)))} from transactions`;
 
 /**
- * So many attempts of one customer, of one card and of one payment method are looked at: a shop may have one customer id for all its guests, or one
- * payment method. What is cut off of a customer is still found by the card. No limit allows more than a thousand declines, so where a card is declined
- * thousands of times these fill each of them, and older ones change nothing. A decline is lost from sight only where the same card was charged 2,000 times
- * since, within the window of a limit, and went through or with other amounts.
+ * Maximum attempts read per customer, card and payment method, because a shop may use one customer id for all guests.
+ *
+ * No network limit allows more than a thousand declines, so older attempts of a card that is declined thousands of times change
+ * nothing. A decline is missed only if the same card was charged 2,000 times since, within the window of a limit, successfully or
+ * with other amounts.
  */
 const ATTEMPTS_MAX = 2_000;
-const newestSql = (where: string) =>
-  `cross join lateral (${SELECT} where merchant_id = $1 and ${where} order by created_at desc, id desc limit ${ATTEMPTS_MAX}) latest`;
 
 const FOR_CASES = prepared(
   "transactions_for_cases",
-  `${SELECT} where merchant_id = $1 and invoice_id = any($2::text[])
+  `${SELECT_FACTS} where merchant_id = $1 and invoice_id = any($2::text[])
    union all
-   select latest.* from unnest($3::text[]) customer
-     ${newestSql("customer_id = customer and created_at > $4 and not (invoice_id = any($2::text[]))")}`,
+   select latest.*
+   from unnest($3::text[]) customer
+   cross join lateral (
+     ${SELECT_FACTS}
+     where merchant_id = $1 and customer_id = customer and created_at > $4 and not (invoice_id = any($2::text[]))
+     order by created_at desc, id desc limit ${ATTEMPTS_MAX}
+   ) latest`,
 );
 
-/** All attempts on these invoices, and the newest by each of these customers after `since`; oldest first. */
+/** Returns all attempts on these invoices, and the latest by each of these customers after `since`. Oldest first. */
 export async function transactionsForCases(
   tx: Tx,
   merchantId: string,
@@ -99,7 +103,7 @@ export async function transactionsForCases(
   return sortOldestFirst((await tx.run<TransactionFacts>(FOR_CASES, values)).rows);
 }
 
-/** What is looked at of an attempt to tell what is owed on its invoice. */
+/** The fields of an attempt that determine how much of its invoice is left to pay. */
 export type InvoiceAttempt = Pick<
   Transaction,
   "id" | "invoiceId" | "state" | "amount" | "currency" | "createdAt" | "updatedAt"
@@ -107,27 +111,43 @@ export type InvoiceAttempt = Pick<
 
 const ON_INVOICES = prepared(
   "attempts_on_invoices",
-  `select t.* from unnest($2::text[]) as e (each) cross join lateral (
+  `select attempts.*
+   from unnest($2::text[]) as invoice (id)
+   cross join lateral (
      select id, invoice_id as "invoiceId", state, amount, currency, created_at as "createdAt", updated_at as "updatedAt"
-     from transactions where merchant_id = $1 and invoice_id = e.each offset 0) t`,
+     from transactions where merchant_id = $1 and invoice_id = invoice.id offset 0
+   ) attempts`,
 );
 
-/** All attempts on these invoices, in any order. */
+/** Returns all attempts on these invoices, in any order. */
 export async function attemptsOnInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
   return (await tx.run<InvoiceAttempt>(ON_INVOICES, [merchantId, encodeTextArray(invoiceIds, "text")])).rows;
 }
 
 const ON_CARDS = prepared(
   "transactions_on_cards",
-  `select latest.* from unnest($2::text[]) card
-     ${newestSql("card_fingerprint = card and created_at > $4 and id <> all($5::text[])")}
+  `select latest.*
+   from unnest($2::text[]) card
+   cross join lateral (
+     ${SELECT_FACTS}
+     where merchant_id = $1 and card_fingerprint = card and created_at > $4 and id <> all($5::text[])
+     order by created_at desc, id desc limit ${ATTEMPTS_MAX}
+   ) latest
    union all
-   select latest.* from unnest($3::text[]) method
-     ${newestSql(`payment_method_id = method and created_at > $4 and id <> all($5::text[])
-       and (card_fingerprint is null or not (card_fingerprint = any($2::text[])))`)}`,
+   select latest.*
+   from unnest($3::text[]) method
+   cross join lateral (
+     ${SELECT_FACTS}
+     where merchant_id = $1 and payment_method_id = method and created_at > $4 and id <> all($5::text[])
+       and (card_fingerprint is null or not (card_fingerprint = any($2::text[])))
+     order by created_at desc, id desc limit ${ATTEMPTS_MAX}
+   ) latest`,
 );
 
-/** The newest attempts but the known ones on each of these cards and payment methods after `since`, whoever the customer; oldest first. */
+/**
+ * Returns the latest attempts of any customer on each of these cards and payment methods after `since`, except `known` ones. Oldest
+ * first.
+ */
 export async function transactionsOnCards(
   tx: Tx,
   merchantId: string,
@@ -143,11 +163,16 @@ export async function transactionsOnCards(
 
 const DECLINED_BEFORE = prepared(
   "transactions_declined_before",
-  `select latest.* from unnest($2::text[]) card
-     ${newestSql("card_fingerprint = card and state = 'FAILED' and created_at <= $3")}`,
+  `select latest.*
+   from unnest($2::text[]) card
+   cross join lateral (
+     ${SELECT_FACTS}
+     where merchant_id = $1 and card_fingerprint = card and state = 'FAILED' and created_at <= $3
+     order by created_at desc, id desc limit ${ATTEMPTS_MAX}
+   ) latest`,
 );
 
-/** The newest declines on each of these cards until a moment, whoever the customer; oldest first. */
+/** Returns the latest declines of any customer on each of these cards up to `until`. Oldest first. */
 export async function latestDeclinesBefore(tx: Tx, merchantId: string, fingerprints: readonly string[], until: Date) {
   const values = [merchantId, encodeTextArray(fingerprints, "text"), until];
   return sortOldestFirst((await tx.run<TransactionFacts>(DECLINED_BEFORE, values)).rows);
@@ -155,13 +180,17 @@ export async function latestDeclinesBefore(tx: Tx, merchantId: string, fingerpri
 
 const SUCCESS_BEFORE = prepared(
   "transactions_cleared_before",
-  `select latest.* from unnest($2::text[]) card cross join lateral (
-     ${SELECT} where merchant_id = $1 and card_fingerprint = card and created_at <= $3 and state in ('PAID', 'REFUNDED')
+  `select latest.*
+   from unnest($2::text[]) card
+   cross join lateral (
+     ${SELECT_FACTS}
+     where merchant_id = $1 and card_fingerprint = card and created_at <= $3 and state in ('PAID', 'REFUNDED')
        and amount > 0 and initiator is distinct from 'CUSTOMER'
-     order by created_at desc, id desc limit 1) latest`,
+     order by created_at desc, id desc limit 1
+   ) latest`,
 );
 
-/** The newest charge on each of these cards that the merchant made until a moment and that went through; oldest first. */
+/** Returns the latest successful charge by the merchant on each of these cards up to `until`. Oldest first. */
 export async function latestSuccessBefore(tx: Tx, merchantId: string, fingerprints: readonly string[], until: Date) {
   const values = [merchantId, encodeTextArray(fingerprints, "text"), until];
   return sortOldestFirst((await tx.run<TransactionFacts>(SUCCESS_BEFORE, values)).rows);
@@ -169,22 +198,29 @@ export async function latestSuccessBefore(tx: Tx, merchantId: string, fingerprin
 
 const DISPUTED = prepared(
   "standing_disputes",
-  `select d.* from (
-     ${SELECT} where merchant_id = $1 and state = 'DISPUTED' and customer_id = any($2::text[])
-     union ${SELECT} where merchant_id = $1 and state = 'DISPUTED' and invoice_id = any($3::text[])
-     union ${SELECT} where merchant_id = $1 and state = 'DISPUTED' and card_fingerprint = any($4::text[]) and customer_id is null
-   ) d
+  `with disputed as (
+     ${SELECT_FACTS} where merchant_id = $1 and state = 'DISPUTED' and customer_id = any($2::text[])
+     union
+     ${SELECT_FACTS} where merchant_id = $1 and state = 'DISPUTED' and invoice_id = any($3::text[])
+     union
+     ${SELECT_FACTS}
+     where merchant_id = $1 and state = 'DISPUTED' and card_fingerprint = any($4::text[]) and customer_id is null
+   )
+   select disputed.* from disputed
    where not exists (
-     select from transactions p where p.merchant_id = $1 and p.card_fingerprint = d."cardFingerprint" and p.state = 'PAID' and p.amount > 0
-       and p.created_at > d."updatedAt")
+       select from transactions paid
+       where paid.merchant_id = $1 and paid.card_fingerprint = disputed."cardFingerprint" and paid.state = 'PAID'
+         and paid.amount > 0 and paid.created_at > disputed."updatedAt")
      and not exists (
-     select from transactions p where p.merchant_id = $1 and p.payment_method_id = d."paymentMethodId" and p.state = 'PAID' and p.amount > 0
-       and p.created_at > d."updatedAt" and (p.card_fingerprint is null or d."cardFingerprint" is null))`,
+       select from transactions paid
+       where paid.merchant_id = $1 and paid.payment_method_id = disputed."paymentMethodId" and paid.state = 'PAID'
+         and paid.amount > 0 and paid.created_at > disputed."updatedAt"
+         and (paid.card_fingerprint is null or disputed."cardFingerprint" is null))`,
 );
 
 /**
- * Disputed payments by these customers, on these invoices, or on these cards by nobody named, unless a later charge on the same card or payment method was
- * paid; oldest first.
+ * Returns disputed payments by these customers, on these invoices, or without a customer on these cards, unless a later charge on the
+ * same card or payment method was paid. Oldest first.
  */
 export async function standingDisputes(
   tx: Tx,
@@ -202,6 +238,5 @@ const sortOldestFirst = (rows: TransactionFacts[]) =>
 
 const AFTER = selectPageAfter("transactions", TRANSACTION_COLUMNS);
 
-/** A page of transactions in the order of their ids, each as it is known now: see `readPageAfter`. */
 export const transactionsAfter = (tx: Tx, merchantId: string, last?: Transaction) =>
   readPageAfter<Transaction>(tx, AFTER, merchantId, last);

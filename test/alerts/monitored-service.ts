@@ -69,7 +69,7 @@ export async function startMonitoredService() {
   });
   // Other merchants' endpoints take what they are sent.
   const send: Send = async (outgoing) => {
-    if (isOutOfFiles) return { outcome: "failed", error: "EMFILE", isOurs: true };
+    if (isOutOfFiles) return { outcome: "failed", error: "EMFILE", isLocalFailure: true };
     if (outgoing.origin !== origin) return { outcome: "response", status: 200, retryAfter: null, text: null };
     return sender.send(outgoing);
   };

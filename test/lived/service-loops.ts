@@ -74,7 +74,7 @@ export function openServiceLoops(
   const onEvents = () => {
     hasEvents = true;
   };
-  const deciding = { db, ports, log, models, pause, onEvents, onWithdrawn: deliverer.withdrawn };
+  const deciding = { db, ports, log, models, pause, onEvents, onWithdrawn: deliverer.dropWithdrawn };
   const moveTo = (at: number) => {
     nowMs = Math.max(nowMs + 1, at);
   };

@@ -6,7 +6,9 @@ interface PlantedBug {
 }
 
 const BALANCE = "src/recovery/balance.ts";
+/** Where versions are compared: of subscriptions and transactions, and of invoices. */
 const BATCH = "src/postgres/batch-sql.ts";
+const INVOICES = "src/tables/invoices.ts";
 
 const plantedBug = (name: string, file: string, find: string, replace: string): PlantedBug => ({
   name,
@@ -15,21 +17,46 @@ const plantedBug = (name: string, file: string, find: string, replace: string): 
 
 /** Mistakes about which version is the truth and what is owed. Random lives must find each. */
 export const PLANTED_LIVES_BUGS: readonly PlantedBug[] = [
-  plantedBug(
-    "the later arrival wins between two versions of one date",
-    BATCH,
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
-    ' or ${stateRankSql(order, "excluded.state")} < ${stateRankSql(order, `${table}.state`)})',
-    ")",
-  ),
-  plantedBug(
-    "the first arrival stays between two versions of one date",
-    BATCH,
-    "(excluded.updated_at < ",
-    "(excluded.updated_at <= ",
-  ),
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
-  plantedBug("a version without a date changes nothing", BATCH, "else (${list(", "else ${isDated} and (${list("),
+  {
+    name: "the later arrival wins between two versions of one date",
+    patches: [
+      {
+        file: BATCH,
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
+        find: "or array_position(${states}, excluded.state) < array_position(${states}, stored.state)) then false",
+        replace: ") then false",
+      },
+      {
+        file: INVOICES,
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
+        find: "or array_position(${STATES}, excluded.state) < array_position(${STATES}, stored.state)) then false",
+        replace: ") then false",
+      },
+    ],
+  },
+  {
+    name: "the first arrival stays between two versions of one date",
+    patches: [BATCH, INVOICES].map((file) => ({
+      file,
+      find: "excluded.updated_at < coalesce(",
+      replace: "excluded.updated_at <= coalesce(",
+    })),
+  },
+  {
+    name: "a version without a date changes nothing",
+    patches: [
+      {
+        file: BATCH,
+        find: "else (${compared.map(",
+        replace: "else excluded.version_at is null and (${compared.map(",
+      },
+      {
+        file: INVOICES,
+        find: "else (\n         stored.state,",
+        replace: "else excluded.version_at is null and (\n         stored.state,",
+      },
+    ],
+  },
   plantedBug(
     "parts are not added up",
     BALANCE,
@@ -61,13 +88,14 @@ export const PLANTED_LIVES_BUGS: readonly PlantedBug[] = [
     'subscription?.state === "CANCELED"',
     'subscription?.state === "ACTIVE"',
   ),
-  plantedBug(
-    "a version that is older wins",
-    BATCH,
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
-    "(excluded.updated_at < ${storedVersionDateSql(table)} or ",
-    "(false or ",
-  ),
+  {
+    name: "a version that is older wins",
+    patches: [BATCH, INVOICES].map((file) => ({
+      file,
+      find: "excluded.updated_at < coalesce(stored.version_at, stored.updated_at)",
+      replace: "false",
+    })),
+  },
   plantedBug(
     "payments after a version that says what is left are not taken off",
     BALANCE,

@@ -47,14 +47,14 @@ test("every table with a merchant_id is behind the wall, partitions of today and
   await maintainDeliveryLogPartitions(db, new Date("2026-03-02"), new Date(0));
   await maintainRequestLogPartitions(db, new Date("2026-03-02"), new Date(0));
   // A new table needs the three lines of the migration that raised the wall.
-  assert.deepEqual((await readTenantIsolation(db)).open, []);
+  assert.deepEqual((await readTenantIsolation(db)).unprotectedTables, []);
   const unguarded =
     text(`select relname from pg_class c where relkind in ('r', 'p') and not relispartition and relforcerowsecurity
     and not exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'wall' and p.polcmd = '*')`);
   assert.deepEqual((await db.run(unguarded)).rows, []);
   const open = await createTestDatabase();
   await open.db.run(text("create table forgotten (merchant_id uuid not null)"));
-  assert.deepEqual((await readTenantIsolation(open.db)).open, ["forgotten"]);
+  assert.deepEqual((await readTenantIsolation(open.db)).unprotectedTables, ["forgotten"]);
   await open.drop();
 });
 
@@ -157,16 +157,16 @@ test("a login that may make no roles works as the owner behind the same wall, an
   await db.run(text(`create database ${name} owner ${login}`));
   const plain = { ...(address as Exclude<Address, { url: string }>), user: login, database: name };
   const lines: string[] = [];
-  await migrate(plain, pino({ level: "warn" }, { write: (line) => void lines.push(line) }), { volatile: true });
+  await migrate(plain, pino({ level: "warn" }, { write: (line) => void lines.push(line) }), { allowDataLoss: true });
   const as = roleAddresses(plain, false);
   const owner = openDatabase(as.owner, 1, () => {});
   const walled = openTenantDatabase(as.api, 2, () => {});
   assert.equal(await rolesAreUsable(owner), false);
   const grants = [`grant dunlin_api to ${login}`, `grant dunlin_worker to ${login}`];
   assert.deepEqual(await listRoleStatements(owner), grants, "the server has the roles already");
-  assert.ok(lines.join("").includes(`let a superuser run: ${grants.join("; ")};`), lines.join(""));
+  assert.ok(lines.join("").includes(`as a superuser, run: ${grants.join("; ")};`), lines.join(""));
   assert.equal(await rolesAreUsable(open(worker)), true);
-  assert.deepEqual(await readTenantIsolation(owner), { login, isAbove: false, open: [] });
+  assert.deepEqual(await readTenantIsolation(owner), { login, bypassesRowSecurity: false, unprotectedTables: [] });
   const [a, b] = [createPorts("da"), createPorts("db")];
   const [mine] = [await createShop(owner, a), await createShop(owner, b)];
   assert.equal((await owner.run(text("select from merchants"))).rowCount, 2);
@@ -182,7 +182,7 @@ test("a login that may make no roles works as the owner behind the same wall, an
     .at(-1)!;
   const next = `${String(Number(last.slice(0, 4)) + 1).padStart(4, "0")}_shout.sql`;
   await writeFile(join(folder, next), "update merchants set name = upper(name);");
-  await migrate(plain, pino({ level: "silent" }), { volatile: true, folder });
+  await migrate(plain, pino({ level: "silent" }), { allowDataLoss: true, folder });
   await rm(folder, { recursive: true });
   assert.deepEqual((await owner.run(text("select distinct upper(name) = name as loud from merchants"))).rows, [
     { loud: true },

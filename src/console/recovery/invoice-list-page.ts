@@ -83,7 +83,7 @@ export function invoiceListRoutes(console: Console) {
         formatZonedIso(row.openedAt, zone),
         row.endedAt?.toISOString() ?? null,
         row.endedAt && formatZonedIso(row.endedAt, zone),
-        row.asked,
+        row.requestedRetries,
         row.nextAt?.toISOString() ?? null,
       ],
     );
@@ -171,7 +171,7 @@ const invoiceTable = (rows: readonly ListedInvoice[], zone: string) =>
       },
       { head: "In recovery since", cell: ({ openedAt }) => timeElement(openedAt, zone) },
       { head: "Ended", cell: ({ endedAt }) => timeElement(endedAt, zone) },
-      { head: "Retries", cell: ({ asked }) => asked, numeric: true },
+      { head: "Retries", cell: ({ requestedRetries }) => requestedRetries, numeric: true },
       { head: "Next action", cell: ({ nextAt }) => timeElement(nextAt, zone) },
     ],
     rows,

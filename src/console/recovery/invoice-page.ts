@@ -90,7 +90,7 @@ ${
     latest.endedAt
       ? ["Until", timeElement(latest.endedAt, zone)]
       : ["At the latest until", timeElement(open?.windowEndsAt ?? null, zone)],
-    ["Retries asked for", `${latest.asked} of ${kase.budget}`],
+    ["Retries asked for", `${latest.requestedRetries} of ${kase.budget}`],
     isWaiting || latest.nextAt
       ? ["Next action", isWaiting ? "waits for its delivery" : timeElement(latest.nextAt, zone)]
       : null,

@@ -1,4 +1,4 @@
-import { type TestedEvent, timingsText, withoutControlCharacters } from "../../delivery/test-event.ts";
+import { type TestEventResult, timingsText, withoutControlCharacters } from "../../delivery/test-event.ts";
 import type { EventType } from "../../domain/event.ts";
 import { html } from "../html.ts";
 import type { Page } from "../page-layout.ts";
@@ -7,7 +7,7 @@ import { toSpacedWords } from "../show/state-labels.ts";
 import { copyableText, factList } from "../show/table.ts";
 
 /** What was sent and what came back, exactly, and what is wrong with it. */
-export function testPage(tested: TestedEvent, type: EventType): Page {
+export function testPage(tested: TestEventResult, type: EventType): Page {
   const { fine, problem, notes, certificate, addresses, protocol, sent, head, body } = tested;
   return {
     title: `Test event: ${toSpacedWords(type)}`,

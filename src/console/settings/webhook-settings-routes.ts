@@ -97,7 +97,7 @@ async function readSettings(
   const problem = findWebhookUrlProblem(url, allow);
   if (problem) return `The URL: ${problem.replace(/^the URL/, "it")}.`;
   const finding = await checkWebhookHost(url, allow);
-  if (finding.verdict === "refused") return `The URL: ${finding.words}.`;
+  if (finding.verdict === "refused") return `The URL: ${finding.reason}.`;
   const credential = readCredential(form);
   if (typeof credential === "string") return credential;
   if (!credential && before.webhookAuth === null)

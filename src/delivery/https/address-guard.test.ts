@@ -16,7 +16,7 @@ const NOT_ADDRESSES = [
   "8.8.8.8.",
 ];
 
-test(`${PUBLIC_ADDRESSES.length} public addresses may be dialled`, () => {
+test(`${PUBLIC_ADDRESSES.length} public addresses may be dialed`, () => {
   for (const address of PUBLIC_ADDRESSES) assert.equal(findAddressProblem(address, 443, []), null, address);
 });
 
@@ -25,11 +25,11 @@ test(`${REFUSED_ADDRESSES.length} addresses that are not public are refused`, ()
     assert.match(findAddressProblem(address, 443, []) ?? "", /not a public address/, address);
 });
 
-test("what is no numeric address is refused", () => {
-  for (const text of NOT_ADDRESSES) assert.match(findAddressProblem(text, 443, []) ?? "", /is not an address/, text);
+test("a text that is no numeric address is refused", () => {
+  for (const text of NOT_ADDRESSES) assert.match(findAddressProblem(text, 443, []) ?? "", /is not an IP address/, text);
 });
 
-test("an allowed private range is reached by its own port only", () => {
+test("an allowed private range is reachable only on its port", () => {
   const allow = parseAllowList(
     " 10.1.0.0/16:443, 127.0.0.1/32:9443,[::1]/128:443,fd00::/8:8443, 64:ff9b::a00:0/104:443,",
   );
@@ -57,7 +57,7 @@ test("an empty setting allows nothing", () => {
   assert.deepEqual(parseAllowList(" , "), []);
 });
 
-test("a bad entry of the setting is named", () => {
+test("an invalid entry of the setting is named in the error", () => {
   const bad =
     splitWords(`10.0.0.0 10.0.0.0/8 10.0.0.0:443 10.0.0.0/33:443 fd00::/129:443 localhost/8:443 010.0.0.0/8:443 10.0.0.0/8:https
     10.0.0.0/8:0 10.0.0.0/8:65536 10.0.0.0/-1:443 10.0.0/8:443 [::1/128:443 ::1]/128:443 ::ffff:10.0.0.0/104:443 */0:443 10.0.0.0/8:4:43`);
@@ -69,7 +69,7 @@ test("a bad entry of the setting is named", () => {
     );
 });
 
-test("a webhook URL may be saved when it is HTTPS and does not name a private address", () => {
+test("a webhook URL is accepted when it is HTTPS and has no private address", () => {
   const good =
     splitWords(`https://example.com https://example.com/ https://example.com:8443/a/b?c=d https://EXAMPLE.com/hook
     https://example.com./hook https://8.8.8.8/ https://[2606:4700:4700::1111]/ https://xn--bcher-kva.example/ https://bücher.example/
@@ -77,7 +77,7 @@ test("a webhook URL may be saved when it is HTTPS and does not name a private ad
   for (const url of good) assert.equal(findWebhookUrlProblem(url, []), null, url);
 });
 
-test("odd spellings of private hosts, other protocols and credentials are refused", () => {
+test("unusual spellings of private hosts, other protocols and credentials are refused", () => {
   const bad =
     splitWords(`http://example.com ftp://example.com ws://example.com file:///etc/passwd javascript:alert(1) data:text/plain,x
     example.com //example.com https:// https:///x https://user@example.com https://user:pass@example.com https://:pass@example.com
@@ -100,7 +100,7 @@ test("odd spellings of private hosts, other protocols and credentials are refuse
   assert.notEqual(findWebhookUrlProblem(`https://example.com/${"a".repeat(2_048)}`, []), null);
 });
 
-test("localhost may be saved when the operator allows a loopback address with that port", () => {
+test("localhost is accepted when the operator allows a loopback address on that port", () => {
   const allow = parseAllowList("127.0.0.1/32:9443");
   assert.equal(findWebhookUrlProblem("https://localhost:9443/hook", allow), null);
   assert.equal(findWebhookUrlProblem("https://127.0.0.1:9443/hook", allow), null);

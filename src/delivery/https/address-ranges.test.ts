@@ -4,14 +4,14 @@ import fc from "fast-check";
 import { findAddressProblem, parseAllowList } from "./address-guard.ts";
 import { addressBytes } from "./dns-server.fixture.ts";
 
-/** Ranges that nobody serves the public from. */
+/** Ranges without public endpoints. */
 const FORBIDDEN = [
   "0.0.0.0/8 this network",
   "10.0.0.0/8 private",
-  "100.64.0.0/10 carriers' own",
+  "100.64.0.0/10 carrier-grade NAT",
   "127.0.0.0/8 this machine",
-  "168.63.129.16/32 Azure's own",
-  "169.254.0.0/16 link-local, and every cloud's secrets",
+  "168.63.129.16/32 Azure's wire server",
+  "169.254.0.0/16 link-local and cloud metadata",
   "172.16.0.0/12 private",
   "192.0.0.0/24 protocols",
   "192.0.2.0/24 documentation",
@@ -24,14 +24,14 @@ const FORBIDDEN = [
   "198.51.100.0/24 documentation",
   "203.0.113.0/24 documentation",
   "224.0.0.0/3 multicast, reserved and broadcast",
-  "::/3 all that lies before the public part but mapped and translated addresses",
-  "2001::/23 protocols, Teredo among them",
+  "::/3 everything before the public range except mapped and translated addresses",
+  "2001::/23 protocols, including Teredo",
   "2001:db8::/32 documentation",
   "2002::/16 6to4",
   "2620:4f:8000::/48 AS112",
   "3fff::/20 documentation",
-  "4000::/2 not handed out",
-  "8000::/1 not handed out, unique local, link-local, site-local, multicast",
+  "4000::/2 not assigned",
+  "8000::/1 not assigned, unique local, link-local, site-local, multicast",
 ].map((line) => {
   const [range = "", ...words] = line.split(" ");
   const [first = "", prefix] = range.split("/");
@@ -41,7 +41,7 @@ const FORBIDDEN = [
 const numberOf = (bytes: Uint8Array) => BigInt(`0x${Buffer.from(bytes).toString("hex")}`);
 const bytesFrom = (number: bigint, size: number) => Buffer.from(number.toString(16).padStart(size * 2, "0"), "hex");
 
-/** What the guard must say, worked out from the table and from bytes alone. */
+/** The expected verdict, computed only from the table and the bytes. */
 function isPublic(bytes: Uint8Array): boolean {
   const hex = Buffer.from(bytes).toString("hex");
   if (/^0{20}ffff|^0064ff9b0{16}/.test(hex)) return isPublic(bytes.subarray(12));
@@ -56,7 +56,7 @@ function isPublic(bytes: Uint8Array): boolean {
 const dotted = (bytes: Uint8Array) => bytes.join(".");
 const groupsOf = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex").match(/.{4}/g)!;
 
-/** Ways to write one address that `net.isIP` takes: all of them could come out of a hosts file. */
+/** Spellings of one address that `net.isIP` accepts, since a hosts file may contain any of them. */
 function spellingsOf(bytes: Uint8Array): string[] {
   if (bytes.length === 4) return [dotted(bytes)];
   const full = groupsOf(bytes);
@@ -77,7 +77,7 @@ function verdictsOf(bytes: Uint8Array) {
 
 let edges = 0;
 for (const { range, first, prefix, words } of FORBIDDEN) {
-  test(`${range} (${words}) is refused from its first address to its last, and its neighbours are judged by themselves`, () => {
+  test(`${range} (${words}) is refused from its first to its last address, and its neighbors are judged separately`, () => {
     const bits = first.length * 8;
     const start = numberOf(first);
     const end = start | ((1n << BigInt(bits - prefix)) - 1n);
@@ -96,10 +96,10 @@ const IPV4 = FORBIDDEN.filter(({ first }) => first.length === 4);
 const EMBEDDED: [
   name: string,
   embed: (address: Uint8Array) => string,
-  judged: "by the address inside" | "never public",
+  judged: "by the embedded address" | "never public",
 ][] = [
-  ["mapped", (inside) => `00000000000000000000ffff${hex(inside)}`, "by the address inside"],
-  ["translated by NAT64", (inside) => `0064ff9b0000000000000000${hex(inside)}`, "by the address inside"],
+  ["mapped", (inside) => `00000000000000000000ffff${hex(inside)}`, "by the embedded address"],
+  ["translated by NAT64", (inside) => `0064ff9b0000000000000000${hex(inside)}`, "by the embedded address"],
   ["compatible", (inside) => `000000000000000000000000${hex(inside)}`, "never public"],
   ["translated (SIIT)", (inside) => `0000000000000000ffff0000${hex(inside)}`, "never public"],
   ["in the local NAT64 prefix", (inside) => `0064ff9b0001000000000000${hex(inside)}`, "never public"],
@@ -120,16 +120,16 @@ for (const [name, embed, judged] of EMBEDDED) {
         if (number < 0n || number >= 1n << 32n) continue;
         const inside = bytesFrom(number, 4);
         const bytes = Buffer.from(embed(inside), "hex");
-        assert.equal(isPublic(bytes), judged === "by the address inside" && isPublic(inside), dotted(inside));
+        assert.equal(isPublic(bytes), judged === "by the embedded address" && isPublic(inside), dotted(inside));
         edges += verdictsOf(bytes);
       }
     }
   });
 }
 
-test("the edges above are more than a thousand cases", () => assert.ok(edges > 1_000, `${edges}`));
+test("the tests above cover more than a thousand edge cases", () => assert.ok(edges > 1_000, `${edges}`));
 
-test("any address at all has the verdict of its bytes, however it is spelled", () => {
+test("every address has the verdict of its bytes, however it is spelled", () => {
   const four = fc.uint8Array({ minLength: 4, maxLength: 4 });
   const six = fc.uint8Array({ minLength: 16, maxLength: 16 });
   const beginnings = fc.constantFrom(
@@ -155,13 +155,13 @@ test("any address at all has the verdict of its bytes, however it is spelled", (
   );
 });
 
-test("a zone never makes an address public", () => {
+test("an address with a zone is never public", () => {
   for (const address of ["2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "fe80::1", "::1"])
     for (const zone of ["%eth0", "%1", "%lo"])
-      assert.match(findAddressProblem(address + zone, 443, []) ?? "", /not (a public|an) address/, address + zone);
+      assert.match(findAddressProblem(address + zone, 443, []) ?? "", /not (a public|an IP) address/, address + zone);
 });
 
-test("an allowed range ends where it ends, on one port", () => {
+test("an allowed range covers exactly its addresses, on one port", () => {
   const ranges = [
     "10.1.0.0/16",
     "192.168.4.0/22",
@@ -196,7 +196,7 @@ test("an allowed range ends where it ends, on one port", () => {
   }
 });
 
-test("an allowed entry that does not begin its range is refused, and told what it would have opened", () => {
+test("an allowed entry that does not start its range is refused, and the error names the range", () => {
   for (const [entry, network] of [
     ["10.1.2.3/8:443", "10.0.0.0/8"],
     ["192.168.1.1/24:443", "192.168.1.0/24"],

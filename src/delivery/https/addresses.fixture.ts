@@ -1,7 +1,5 @@
-/** The words of a text. */
 export const splitWords = (text: string) => text.trim().split(/\s+/);
 
-/** Addresses that may be dialled. */
 export const PUBLIC_ADDRESSES = splitWords(`
   1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 93.184.216.34 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.1
   169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 191.255.255.255 192.0.1.0 192.0.3.0 192.167.255.255 192.169.0.0
@@ -9,7 +7,6 @@ export const PUBLIC_ADDRESSES = splitWords(`
   2600:: 2606:4700:4700::1111 2001:4860:4860::8888 2a00:1450:4001:81b::200e 2001:200:: 2003:: 3ffe:ffff::1 3fff:1000::
   64:ff9b::8.8.8.8 64:ff9b::101:101 ::ffff:8.8.8.8 ::ffff:5db8:d822`);
 
-/** Addresses that may not. */
 export const REFUSED_ADDRESSES = splitWords(`
   0.0.0.0 0.0.0.1 0.255.255.255 10.0.0.0 10.0.0.1 10.255.255.255 100.64.0.0 100.127.255.255 127.0.0.0 127.0.0.1 127.1.2.3
   127.255.255.255 169.254.0.0 169.254.169.254 169.254.170.2 169.254.255.255 172.16.0.0 172.31.255.255 192.0.0.0 192.0.0.8
@@ -28,7 +25,7 @@ export const REFUSED_ADDRESSES = splitWords(`
   fc00:: fc00::1 fd00:ec2::254 fd12:3456:789a::1 fdff:ffff::1 fe00::1 fe80:: fe80::1 febf::1 fec0::1 feff::1
   ff00:: ff01::1 ff02::1 ff0e::1 ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff`);
 
-/** This machine, as a URL's host can spell it: 127.0.0.1 and its neighbours, ::1, the unspecified address, and names. */
+/** Spellings of this machine as the host of a URL. */
 export const LOCAL_HOSTS = [
   ...splitWords(`127.0.0.1 127.0.0.1. 127.1 127.0.1 127.1. 0177.0.0.1 0177.0.0.01 00177.0.0.1 0177.1 017700000001 0x7f.0.0.1 0x7f.1
     0X7F.0.0.1 0x7F000001 0x7f000001. 0x7f.0x0.0x0.0x1 0x7f.0x000001 127.0x1 127.0.0x1 127.0.00.01 0x007f.1 2130706433 2130706433.
@@ -48,7 +45,7 @@ export const LOCAL_HOSTS = [
   "\ufeff127.0.0.1",
 ];
 
-/** Hosts that a URL may hold, but that no attempt may reach: other networks' secrets, and names of private networks. */
+/** Valid URL hosts of private networks and metadata services. */
 export const PRIVATE_HOSTS =
   splitWords(`10.0.0.1 10.1 0x0a000001 012.0.0.1 167772161 172.16.0.1 0xac100001 172.31.255.255 192.168.0.1 192.168.1 0300.0250.1.1
   3232235777 0xc0a80101 100.64.0.1 100.100.100.200 169.254.169.254 169.254.170.2 0xa9fea9fe 2852039166 0251.0376.0251.0376 169.16689662

@@ -2,29 +2,29 @@ import { X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { emptyTimings, type Timings } from "./exchange.ts";
 
-/** One attempt as it was on the wire, for diagnosis. Attempts of events are not traced, because tracing costs time. */
+/** Records one attempt on the wire, for diagnosis. Deliveries of events are not traced, because it costs time. */
 export interface AttemptTrace {
-  /** Its connection is being made. */
+  /** Call when the connection is opened. */
   watch(socket: TLSSocket): void;
-  /** Bytes as they came in. */
-  received(bytes: Buffer): void;
+  /** Raw bytes of the reply. */
+  onBytes(bytes: Buffer): void;
   /** A piece of the body, without its framing. */
-  body(bytes: Buffer): void;
-  seen(): TraceResult;
+  onBody(bytes: Buffer): void;
+  result(): TraceResult;
 }
 
 export interface TraceResult extends Timings {
-  /** To which a packet was sent, in turn. */
+  /** Dialed addresses, in order. */
   addresses: string[];
-  /** The exact request, and the reply up to the end of its headers. */
+  /** The exact request. */
   sent: string;
+  /** The reply up to the end of its headers. */
   head: string;
   /** The first 4 KiB. */
   body: string;
-  /** TLSv1.3 and the like. */
   protocol: string | null;
   certificate: Certificate | null;
-  /** The code of the error that ended the connection: ENOTFOUND, CERT_HAS_EXPIRED and the like. */
+  /** Code of the error that ended the connection, such as ENOTFOUND. */
   code: string | null;
 }
 
@@ -37,10 +37,8 @@ export interface Certificate {
 }
 
 const BODY_BYTES = 4_096;
-/** Headers beyond this are no use to a reader. */
 const HEAD_BYTES = 32_768;
 
-/** @param monotonicMs  real milliseconds that never jump */
 export function startTrace(monotonicMs: () => number): AttemptTrace {
   const startedMs = monotonicMs();
   const sinceMs = () => Math.round((monotonicMs() - startedMs) * 10) / 10;
@@ -59,7 +57,7 @@ export function startTrace(monotonicMs: () => number): AttemptTrace {
       socket.once("connect", () => {
         timings.connectMs = sinceMs();
       });
-      // Before the certificate is judged: of a bad one a reader wants to see most.
+      // Runs before the verification, because an invalid certificate is the most useful one to show.
       socket.prependOnceListener("secure", () => {
         timings.tlsMs = sinceMs();
         protocol = socket.getProtocol();
@@ -69,21 +67,21 @@ export function startTrace(monotonicMs: () => number): AttemptTrace {
         code = error.code ?? null;
       });
       const write = socket.write;
-      // The one way to show exactly what was sent, whoever composed it.
+      // The only way to record the exact bytes.
       socket.write = ((chunk: string | Buffer, ...rest: [BufferEncoding]) => {
         const encoding = typeof rest[0] === "string" ? rest[0] : "utf8";
         sent = Buffer.concat([sent, typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk]);
         return write.call(socket, chunk, ...rest);
       }) as typeof socket.write;
     },
-    received(bytes) {
+    onBytes(bytes) {
       timings.firstByteMs ??= sinceMs();
       if (raw.length < HEAD_BYTES) raw = Buffer.concat([raw, bytes.subarray(0, HEAD_BYTES - raw.length)]);
     },
-    body(bytes) {
+    onBody(bytes) {
       if (body.length < BODY_BYTES) body = Buffer.concat([body, bytes.subarray(0, BODY_BYTES - body.length)]);
     },
-    seen: () => ({
+    result: () => ({
       ...timings,
       addresses,
       sent: sent.toString("utf8"),
@@ -96,7 +94,7 @@ export function startTrace(monotonicMs: () => number): AttemptTrace {
   };
 }
 
-/** Up to the end of the headers of the final reply: interim replies belong to it. */
+/** Returns the final headers and any interim replies before them. */
 function extractHead(raw: string): string {
   let end = 0;
   do {
@@ -110,16 +108,16 @@ function extractHead(raw: string): string {
 }
 
 function readCertificate(socket: TLSSocket): Certificate | null {
-  // `getPeerX509Certificate` of Node 22 and 24 takes the certificate out of the chain, which is judged afterwards.
+  // In Node 22 and 24, `getPeerX509Certificate` removes the certificate from the chain, which is verified afterwards.
   const { raw } = socket.getPeerCertificate() as { raw?: Buffer };
   if (raw === undefined) return null;
-  const found = new X509Certificate(raw);
+  const certificate = new X509Certificate(raw);
   const inOneLine = (name: string) => name.trim().replaceAll("\n", ", ");
   return {
-    subject: inOneLine(found.subject),
-    issuer: inOneLine(found.issuer),
-    names: found.subjectAltName ?? "",
-    validFrom: found.validFromDate,
-    validTo: found.validToDate,
+    subject: inOneLine(certificate.subject),
+    issuer: inOneLine(certificate.issuer),
+    names: certificate.subjectAltName ?? "",
+    validFrom: certificate.validFromDate,
+    validTo: certificate.validToDate,
   };
 }

@@ -48,7 +48,7 @@ async function post(over: Partial<SenderOptions>, times = 1) {
   return { replies, made };
 }
 
-test("an endpoint that demands a client certificate is shown it, once for a connection that is kept", async () => {
+test("a client certificate is sent to an endpoint that demands it, once per kept connection", async () => {
   seenSubjects.length = 0;
   const { replies, made } = await post({ clientCertificate: ownIdentity }, 3);
   assert.deepEqual(
@@ -62,7 +62,7 @@ for (const [name, clientCertificate] of [
   ["no certificate", () => null],
   ["another certificate", () => unknownIdentity],
 ] as const)
-  test(`an endpoint that demands a client certificate and gets ${name} is a failed attempt`, async () => {
+  test(`an attempt fails when the endpoint demands a client certificate and gets ${name}`, async () => {
     seenSubjects.length = 0;
     const { replies } = await post({ clientCertificate: clientCertificate() });
     const [reply] = replies;

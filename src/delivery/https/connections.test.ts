@@ -14,7 +14,7 @@ import { LIMITS, sendOneAttempt, WHOLE_REPLY } from "./single-attempt.fixture.ts
 const closers: (() => unknown)[] = [];
 after(() => Promise.all(closers.map((close) => close())));
 
-/** Something that listens where an endpoint should, and never gets as far as a request. */
+/** A listener in place of an endpoint that never receives a request. */
 async function startOther(onConnection: (socket: Socket) => void): Promise<Receiver> {
   const sockets = new Set<Socket>();
   let accepted = 0;
@@ -33,7 +33,7 @@ async function startOther(onConnection: (socket: Socket) => void): Promise<Recei
     ca: (await localIdentity()).cert,
     allow: parseAllowList(`127.0.0.1/32:${port}`),
     connections: () => accepted,
-    present: () => assert.fail("it has no certificate"),
+    setCertificate: () => assert.fail("it has no certificate"),
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();
@@ -42,20 +42,20 @@ async function startOther(onConnection: (socket: Socket) => void): Promise<Recei
   };
 }
 
-/** The beginning of a server's part of the handshake: a record of 4,096 bytes to come. */
+/** The start of a server's handshake: the header of a 4,096-byte record. */
 const RECORD = Buffer.from([0x16, 3, 3, 16, 0]);
-const handshakeTraps: [name: string, behaviour: (socket: Socket) => void, words: RegExp][] = [
-  ["accepts and says nothing", () => {}, /no status line within/],
+const handshakeTraps: [name: string, behavior: (socket: Socket) => void, words: RegExp][] = [
+  ["accepts and stays silent", () => {}, /no status line within/],
   ["accepts and closes", (socket) => socket.end(), /closed|disconnected|reset/],
   ["accepts and resets", (socket) => socket.resetAndDestroy(), /reset|disconnected|closed/],
   ["speaks HTTP without TLS", (socket) => socket.end(`HTTP/1.1 400 Bad Request\r\n\r\n`), /wrong version|packet|SSL/],
   [
-    "speaks HTTP without TLS when it is asked",
+    "answers a request with HTTP without TLS",
     (socket) => socket.once("data", () => socket.end(WHOLE_REPLY)),
     /wrong version|packet|SSL/,
   ],
   ["greets like a mail server", (socket) => socket.write("220 mail.example ESMTP\r\n"), /wrong version|packet|SSL/],
-  ["begins a handshake and stops", (socket) => socket.write(RECORD), /no status line within/],
+  ["starts a handshake and stops", (socket) => socket.write(RECORD), /no status line within/],
   ["sends an alert", (socket) => socket.end(Buffer.from([0x15, 3, 3, 0, 2, 2, 40])), /alert|SSL/],
   [
     "drips its handshake",
@@ -77,15 +77,15 @@ const handshakeTraps: [name: string, behaviour: (socket: Socket) => void, words:
 ];
 
 suite("before the first request", { concurrency: 4 }, () => {
-  for (const [name, behaviour, words] of handshakeTraps)
-    test(`a listener that ${name} costs one failed attempt`, async () => {
-      const other = await startOther(behaviour);
+  for (const [name, behavior, words] of handshakeTraps)
+    test(`an attempt fails once when the listener ${name}`, async () => {
+      const other = await startOther(behavior);
       const reply = await sendOneAttempt(other);
       assert.match(reply.outcome === "failed" ? reply.error : JSON.stringify(reply), words);
       assert.equal(other.connections(), 1);
     });
 
-  test("a receiver that knows only TLS 1.1 is refused", async () => {
+  test("a receiver that supports only TLS 1.1 is refused", async () => {
     const id = await localIdentity();
     const old = { ...id, minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" } as const;
     const context = { ...old, secureContext: tls.createSecureContext(old) };
@@ -96,7 +96,7 @@ suite("before the first request", { concurrency: 4 }, () => {
     assert.match(reply.outcome === "failed" ? reply.error : "", /protocol|alert|version/);
   });
 
-  test("a receiver that closes right after the handshake costs one failed attempt", async () => {
+  test("an attempt fails once when the receiver closes right after the handshake", async () => {
     const id = await localIdentity();
     const secureContext = tls.createSecureContext(id);
     const other = await startOther((socket) => {
@@ -130,7 +130,7 @@ const breakTimes: [name: string, delayMs: number | "request"][] = [
 
 for (const [name, end] of connectionEnds)
   for (const [when, delay] of breakTimes)
-    test(`a receiver that ${name} a kept connection ${when} sees each event once, or its attempt fails`, async () => {
+    test(`each event is posted once or fails when the receiver ${name} a kept connection ${when}`, async () => {
       const bodies: string[] = [];
       const receiver = await startRawReceiver((socket, body, reset) => {
         bodies.push(body);
@@ -144,17 +144,17 @@ for (const [name, end] of connectionEnds)
       for (let i = 0; i < 20; i++) {
         const reply = await post(String(i));
         if (reply.outcome === "failed") failed++;
-        // Around the moment of the end, so that some are written into a connection that is about to go.
+        // Around the end of the connection, so that some requests are written to a connection that is closing.
         await sleep(i % 4 === 0 ? 12 : i % 4);
       }
       if (delay === "request") assert.equal(failed, 10);
       await sleep(50);
       assert.equal(sender.connections().open - sender.connections().idle, 0);
-      assert.equal(new Set(bodies).size, bodies.length, "nobody repeats a request by himself");
-      assert.ok(failed + bodies.length >= 20, "and nobody passes over one");
+      assert.equal(new Set(bodies).size, bodies.length, "no request is repeated");
+      assert.ok(failed + bodies.length >= 20, "no request is skipped");
     });
 
-test("a receiver that asks to close the connection gets a new one for the next event", async () => {
+test("the next event uses a new connection when the receiver asks to close it", async () => {
   const receiver = await startRawReceiver(
     (socket) => void socket.write("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"),
   );
@@ -166,26 +166,26 @@ test("a receiver that asks to close the connection gets a new one for the next e
   assert.equal(receiver.connections(), 3);
 });
 
-test("a certificate that expires meanwhile fails the first attempt on a new connection, at the latest when the kept one is five minutes old", async () => {
+test("an attempt fails when the certificate has expired and the kept connection is older than five minutes", async () => {
   const valid = await createSelfSignedCertificate();
   const expired = await createSelfSignedCertificate(new Date("2020-01-01"), new Date("2020-02-01"));
   const receiver = await startRawReceiver((socket) => void socket.write(WHOLE_REPLY), valid);
   let nowMs = 0;
   const { post } = senderOf({ ...receiver, ca: `${valid.cert}\n${expired.cert}` }, { monotonicMs: () => nowMs });
   assert.equal((await post("{}")).outcome, "response");
-  receiver.present(expired);
+  receiver.setCertificate(expired);
   nowMs = 299_000;
-  assert.equal((await post("{}")).outcome, "response", "the handshake of this connection was good");
+  assert.equal((await post("{}")).outcome, "response", "the kept connection had a valid handshake");
   nowMs = 301_000;
-  assert.equal((await post("{}")).outcome, "response", "its last one");
+  assert.equal((await post("{}")).outcome, "response", "the last attempt on the kept connection");
   const late = await post("{}");
   assert.match(late.outcome === "failed" ? late.error : "", /expired/);
   assert.equal(receiver.connections(), 2);
-  receiver.present(valid);
-  assert.equal((await post("{}")).outcome, "response", "and it recovers by itself");
+  receiver.setCertificate(valid);
+  assert.equal((await post("{}")).outcome, "response", "it recovers");
 });
 
-test("a certificate that is not valid yet, or of an authority that is not trusted, is refused on each connection", async () => {
+test("a certificate is refused on each connection when it is not valid yet or its authority is not trusted", async () => {
   const early = await createSelfSignedCertificate(new Date("2099-01-01"), new Date("2099-02-01"));
   const receiver = await startRawReceiver((socket) => void socket.write(WHOLE_REPLY), early);
   const { post } = senderOf(receiver);
@@ -212,7 +212,7 @@ for (const [atMs, expected] of [
     if (reply.outcome === "failed") assert.equal(reply.error, "no status line within 30 s");
   });
 
-test("the timer of the deadline runs from the start of the attempt, look-up and handshake included", async () => {
+test("the deadline includes lookup and handshake", async () => {
   const receiver = await startRawReceiver(
     (socket) => void setTimeout(() => socket.write(WHOLE_REPLY), 0.6 * LIMITS.replyMs),
   );

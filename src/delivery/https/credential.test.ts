@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { authorizationHeader, credentialSpellings, redactSecrets } from "./credential.ts";
 
-test("a bearer token is sent as it is, a user and password as base64 of their UTF-8", () => {
+test("a bearer token is sent unchanged, and user and password are sent as base64 of UTF-8", () => {
   assert.equal(authorizationHeader("bearer", "tok"), "Bearer tok");
   assert.equal(authorizationHeader("basic", "Aladdin:open sesame"), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
   assert.equal(authorizationHeader("basic", "zoë:schlüssel"), "Basic em/DqzpzY2hsw7xzc2Vs");
 });
 
-test("a credential that a receiver echoes is redacted in every form", () => {
+test("an echoed credential is redacted in every encoding", () => {
   const secrets = credentialSpellings("basic", 'merchant:p"ss:wörd');
   const base64 = Buffer.from('merchant:p"ss:wörd').toString("base64");
   const echoes = [
@@ -27,7 +27,7 @@ test("a credential that a receiver echoes is redacted in every form", () => {
   assert.equal(redactSecrets('{"token":"abcdef"}', credentialSpellings("bearer", "abcdef")), '{"token":"[redacted]"}');
 });
 
-test("a secret that the end of the kept text cuts in two is redacted as well", () => {
+test("a secret that is cut off at the end of the stored text is redacted", () => {
   assert.equal(
     redactSecrets("you sent abcdefgh", credentialSpellings("bearer", "abcdefghijkl")),
     "you sent [redacted]",
@@ -37,6 +37,6 @@ test("a secret that the end of the kept text cuts in two is redacted as well", (
   assert.equal(redactSecrets("you sent abc", credentialSpellings("bearer", "abcdefghijkl")), "you sent abc");
 });
 
-test("what is kept can be stored: no zero bytes, no half surrogates", () => {
+test("the redacted text contains no zero bytes and no lone surrogates", () => {
   assert.equal(redactSecrets("a\u0000b\ud800c", []), "a\ufffdb\ufffdc");
 });

@@ -1,25 +1,24 @@
 import type { WebhookAuth } from "../../domain/merchant.ts";
 
 const REDACTED = "[redacted]";
-/** Shorter ones appear in any text by chance, and redacting them would say where. */
+/** Shorter secrets occur in any text by chance, and redacting them would reveal where. */
 const SECRET_LENGTH_MIN = 4;
 
-/** The `authorization` field for a bearer token, or for "user:password". */
+/** @param secret  a bearer token or "user:password" */
 export const authorizationHeader = (auth: WebhookAuth, secret: string) =>
   auth === "bearer" ? `Bearer ${secret}` : `Basic ${Buffer.from(secret, "utf8").toString("base64")}`;
 
-/** The field for people: how we are recognised, and not by what. */
 export const maskAuthorization = (field: string) => `${field.split(" ", 1)[0]} ${REDACTED}`;
 
-/** Characters outside ASCII as JSON writers of other languages write them. */
+/** JSON writers in some languages do this. */
 const escapeNonAscii = (json: string) =>
   json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 const HTML_ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 /**
- * Every form in which a receiver could give a credential back to us: as it is, encoded, in parts, in JSON, a URL or a
- * page. Longest first, so that a part never leaves the rest of a whole behind.
+ * Lists the encodings in which a receiver could echo a credential, longest first, so that redacting a part never leaves the rest
+ * of a longer form.
  */
 export function credentialSpellings(auth: WebhookAuth, secret: string): string[] {
   const colon = secret.indexOf(":");
@@ -47,7 +46,7 @@ export function credentialSpellings(auth: WebhookAuth, secret: string): string[]
   return [...new Set(forms)].filter((form) => form.length >= SECRET_LENGTH_MIN).sort((a, b) => b.length - a.length);
 }
 
-/** The text without the secrets, fit for the log: also without what PostgreSQL cannot hold. */
+/** Redacts secrets, and replaces characters that PostgreSQL cannot store. */
 export function redactSecrets(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) clean = clean.replaceAll(secret, REDACTED);
@@ -55,9 +54,9 @@ export function redactSecrets(text: string, secrets: readonly string[]): string 
   return clean.replaceAll("\u0000", "\ufffd").toWellFormed();
 }
 
-/** Only the beginning of a reply is kept, and the cut may go through a secret. */
+/** Only the beginning of a reply is kept, so a secret may be cut off at the end. */
 function redactCutOffSecret(text: string, secret: string): string {
-  // A letter of several bytes may have been cut in two.
+  // A multi-byte character may have been cut in two.
   const end = text.replace(/\ufffd$/, "");
   const last = end.at(-1);
   for (let length = secret.length - 1; length >= SECRET_LENGTH_MIN; length--)

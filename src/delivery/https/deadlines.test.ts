@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDeadlines } from "./deadlines.ts";
 
-/** A clock that stands still between steps, however slow the machine is. */
+/** A clock that moves only between steps, however slow the machine is. */
 function createClock() {
   let nowMs = 0;
   return {
@@ -16,12 +16,12 @@ function createClock() {
 
 async function expectEnded(late: readonly string[], things: readonly string[]) {
   for (let tries = 0; tries < 1000 && late.length < things.length; tries++) await sleep(5);
-  // Whoever is told too early is told by now.
+  // A report that comes too early has come by now.
   await sleep(15);
   assert.deepEqual(late, things);
 }
 
-test("what is not removed in time is told of once, in the order in which it began", async () => {
+test("things that are not removed in time are reported once, in the order of their start", async () => {
   const clock = createClock();
   const late: string[] = [];
   const deadlines = createDeadlines<string>(30, clock.monotonicMs, (thing) => late.push(thing));
@@ -40,7 +40,7 @@ test("what is not removed in time is told of once, in the order in which it bega
   await expectEnded(late, ["a", "b", "c"]);
 });
 
-test("whoever is told may add and remove others", async () => {
+test("the callback may add and remove other things", async () => {
   const clock = createClock();
   const late: string[] = [];
   const deadlines = createDeadlines<string>(10, clock.monotonicMs, (thing) => {
@@ -58,7 +58,7 @@ test("whoever is told may add and remove others", async () => {
   await expectEnded(late, ["a", "c"]);
 });
 
-test("nobody is told too early, and an empty list holds no process up", () => {
+test("no report comes too early, and an empty list does not keep the process alive", () => {
   const countTimers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
   let nowMs = 0;
   // The test runner may have timers of its own.

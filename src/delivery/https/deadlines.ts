@@ -1,16 +1,12 @@
-/** Things that are to end within a time. Whose time is over is forgotten and told of. */
+/** Deadlines with the same time limit. */
 export interface Deadlines<Thing> {
-  /** From now on; nothing that is in already. */
   add(thing: Thing): void;
-  /** It ended in time, or was not in. */
   remove(thing: Thing): void;
 }
 
 /**
- * One timer for all, for the first of them: an attempt has three deadlines, and setting and clearing a timer for each was some 3 % of its
- * CPU.
- *
- * @param limitMs  the same for all, so that the first one in is the first one due
+ * Reports things that are not removed in time. One timer serves all of them, because three timers per attempt would cost about 3%
+ * of its CPU time.
  */
 export function createDeadlines<Thing>(
   limitMs: number,
@@ -20,20 +16,20 @@ export function createDeadlines<Thing>(
   const begun = new Map<Thing, number>();
   let timer: NodeJS.Timeout | null = null;
 
-  function look() {
+  function checkDeadlines() {
     timer = null;
     const nowMs = monotonicMs();
     for (const [thing, sinceMs] of begun) {
-      const leftMs = sinceMs + limitMs - nowMs;
-      if (leftMs > 0) return arm(leftMs);
+      const remainingMs = sinceMs + limitMs - nowMs;
+      if (remainingMs > 0) return arm(remainingMs);
       begun.delete(thing);
       onLate(thing);
     }
   }
 
-  // Rounded up: a timer may be early by a part of a millisecond.
+  // A timer can fire a fraction of a millisecond early.
   const arm = (ms: number) => {
-    timer ??= setTimeout(look, Math.ceil(ms));
+    timer ??= setTimeout(checkDeadlines, Math.ceil(ms));
   };
 
   return {

@@ -24,9 +24,9 @@ async function startTestNameServer(answer: (question: DnsQuestion) => DnsReply |
   return server;
 }
 
-const settings = { hostsFile, tryMs: 400, tries: 2 };
+const settings = { hostsFile, timeoutMs: 400, attempts: 2 };
 
-test("names whose name servers swallow questions hold up nobody else's", async () => {
+test("a name server that does not answer does not delay other lookups", async () => {
   const { servers } = await startTestNameServer(({ name, type }) => {
     if (name.startsWith("dead")) return undefined;
     return type === "A" ? { records: ["A 192.0.2.1"] } : {};
@@ -37,15 +37,15 @@ test("names whose name servers swallow questions hold up nobody else's", async (
   assert.deepEqual(await lookUp("shop.example"), [{ address: "192.0.2.1", family: 4 }]);
   assert.ok(performance.now() - startedMs < 300, `took ${performance.now() - startedMs} ms`);
   for (const end of await dead) assert.equal(end.status === "rejected" && end.reason.code, "EAI_AGAIN");
-  assert.ok(performance.now() - startedMs < 2_500, "and they themselves are given up in time");
+  assert.ok(performance.now() - startedMs < 2_500, "unanswered lookups end in time");
 });
 
-test("a name server that swallows only the question for IPv6 addresses costs a moment", async () => {
+test("a lookup is hardly delayed when only the IPv6 query stays unanswered", async () => {
   const { servers } = await startTestNameServer(({ type }) =>
     type === "A" ? { records: ["A 192.0.2.1", "A 192.0.2.2"] } : undefined,
   );
   const startedMs = performance.now();
-  const found = await createResolver({ ...settings, servers, tryMs: 5_000 })("shop.example");
+  const found = await createResolver({ ...settings, servers, timeoutMs: 5_000 })("shop.example");
   assert.deepEqual(
     found.map(({ address }) => address),
     ["192.0.2.1", "192.0.2.2"],
@@ -53,14 +53,14 @@ test("a name server that swallows only the question for IPv6 addresses costs a m
   assert.ok(performance.now() - startedMs < 2_000);
 });
 
-test("a name that does not exist, or has no address, is not found", async () => {
+test("a name is not found when it does not exist or has no address", async () => {
   const { servers } = await startTestNameServer(({ name }) => (name.startsWith("none") ? { code: 3 } : {}));
   const lookUp = createResolver({ ...settings, servers });
   for (const name of ["none.example", "empty.example"]) await assert.rejects(lookUp(name), { code: "ENOTFOUND" });
 });
 
-test("names in the hosts file and this machine's are not asked for", async () => {
-  const { servers, asked } = await startTestNameServer(() => ({ code: 3 }));
+test("names in the hosts file and localhost names are not queried", async () => {
+  const { servers, questions: asked } = await startTestNameServer(() => ({ code: 3 }));
   const lookUp = createResolver({ ...settings, servers });
   assert.deepEqual(await lookUp("Listed.example."), [
     { address: "10.0.0.1", family: 4 },
@@ -76,18 +76,18 @@ test("names in the hosts file and this machine's are not asked for", async () =>
   await assert.rejects(lookUp("commented.example"), { code: "ENOTFOUND" });
 });
 
-test("a name is asked for once at a time, and again the next time", async () => {
-  const { servers, asked } = await startTestNameServer(({ type }) =>
+test("concurrent lookups of a name share one query, and a later lookup queries again", async () => {
+  const { servers, questions: asked } = await startTestNameServer(({ type }) =>
     type === "A" ? { records: ["A 192.0.2.1"] } : {},
   );
   const lookUp = createResolver({ ...settings, servers });
   await Promise.all(Array.from({ length: 5 }, () => lookUp("shop.example")));
-  assert.equal(asked.length, 2, "one question for each family of addresses");
+  assert.equal(asked.length, 2, "one query per address family");
   await lookUp("shop.example");
   assert.equal(asked.length, 4);
 });
 
-test("a name that stands for another one has its addresses, and both families are put together", async () => {
+test("an alias has the addresses of its target in both families", async () => {
   const { servers } = await startTestNameServer(({ type }) =>
     type === "A"
       ? { records: ["CNAME b.example", "CNAME c.example", "A 192.0.2.7"] }
@@ -99,9 +99,9 @@ test("a name that stands for another one has its addresses, and both families ar
   ]);
 });
 
-test("an answer too large for a packet is fetched by TCP", async () => {
+test("an answer that is too large for a packet is fetched over TCP", async () => {
   const many = Array.from({ length: 200 }, (_, index) => `A 192.0.2.${index}`);
-  const { servers, asked } = await startTestNameServer(({ type, over }) => {
+  const { servers, questions: asked } = await startTestNameServer(({ type, over }) => {
     if (type === "AAAA") return {};
     return over === "udp" ? { truncated: true } : { records: many };
   });
@@ -112,7 +112,7 @@ test("an answer too large for a packet is fetched by TCP", async () => {
   );
 });
 
-test("a broken name server is nobody's answer: the name may exist", async () => {
+test("a lookup fails as temporary when the name server is broken", async () => {
   const { servers } = await startTestNameServer(() => ({ code: 2 }));
   await assert.rejects(createResolver({ ...settings, servers })("shop.example"), { code: "EAI_AGAIN" });
 });

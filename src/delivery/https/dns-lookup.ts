@@ -4,21 +4,21 @@ import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isExhaustion } from "./resource-exhaustion.ts";
 
-/** The addresses of a host name, or an Error with code ENOTFOUND (it has none) or EAI_AGAIN (nobody says). */
+/** Rejects with the code ENOTFOUND (no address) or EAI_AGAIN (no name server answered). */
 export type ResolveHostname = (hostname: string) => Promise<LookupAddress[]>;
 
 export interface DnsSettings {
-  /** Names in here are not asked for. */
   hostsFile: string;
-  /** `address:port` of name servers in place of the system's; for tests. */
+  /** `address:port`, in place of the system's name servers; for tests. */
   servers?: readonly string[];
-  /** How long a name server has, and how many times each is asked: slow zones take seconds, packets get lost. */
-  tryMs: number;
-  tries: number;
+  /** Time limit of one query. */
+  timeoutMs: number;
+  /** Queries per name server, because packets get lost. */
+  attempts: number;
 }
 
-export const SYSTEM_DNS: DnsSettings = { hostsFile: "/etc/hosts", tryMs: 3_000, tries: 3 };
-/** Some name servers swallow the question for IPv6 addresses: whoever has an IPv4 one does not wait longer for the answer. */
+export const SYSTEM_DNS: DnsSettings = { hostsFile: "/etc/hosts", timeoutMs: 3_000, attempts: 3 };
+/** Some name servers never answer the IPv6 query. */
 const OTHER_FAMILY_WAIT_MS = 300;
 const LOOPBACK: readonly LookupAddress[] = [
   { address: "127.0.0.1", family: 4 },
@@ -26,16 +26,15 @@ const LOOPBACK: readonly LookupAddress[] = [
 ];
 
 /**
- * Looks names up without the system's resolver: that one has two threads for the whole process, so two name servers
- * that swallow questions would hold up every merchant. Here a question is only a packet, however many wait for answers.
- * A name is asked for at most once at a time.
+ * Creates a resolver that replaces the system's. That one has two threads per process, so two silent name servers would delay
+ * every merchant. Concurrent lookups of a name share one query.
  */
 export function createResolver(settings: DnsSettings = SYSTEM_DNS): ResolveHostname {
   const running = new Map<string, Promise<LookupAddress[]>>();
   return (hostname) => {
     const name = hostname.toLowerCase().replace(/\.$/, "");
-    const known = running.get(name);
-    if (known) return known;
+    const lookupInProgress = running.get(name);
+    if (lookupInProgress) return lookupInProgress;
     const lookUp = resolveHostname(name, settings).finally(() => running.delete(name));
     running.set(name, lookUp);
     return lookUp;
@@ -43,14 +42,14 @@ export function createResolver(settings: DnsSettings = SYSTEM_DNS): ResolveHostn
 }
 
 async function resolveHostname(name: string, settings: DnsSettings): Promise<LookupAddress[]> {
-  const listed = findInHostsFile(await readHostsFile(settings.hostsFile), name);
-  if (listed.length > 0) return listed;
-  // Never asked for in public: https://www.rfc-editor.org/rfc/rfc6761#section-6.3
+  const hostsEntries = findInHostsFile(await readHostsFile(settings.hostsFile), name);
+  if (hostsEntries.length > 0) return hostsEntries;
+  // These names must not be sent to name servers: https://www.rfc-editor.org/rfc/rfc6761#section-6.3
   if (name === "localhost" || name.endsWith(".localhost")) return [...LOOPBACK];
   return queryNameServers(name, settings);
 }
 
-/** @throws when we have no more files: then nobody knows whether a name is in it */
+/** @throws if the process is out of file handles, because the name may be in the file */
 const readHostsFile = (file: string) =>
   readFile(file, "utf8").catch((error: unknown) => {
     if (isExhaustion(error)) throw error;
@@ -65,18 +64,18 @@ function findInHostsFile(text: string, name: string): LookupAddress[] {
   });
 }
 
-async function queryNameServers(name: string, { servers, tryMs, tries }: DnsSettings): Promise<LookupAddress[]> {
-  // A new one each time: it knows what the system's settings are now, and remembers nothing of earlier answers' speed.
-  const resolver = new dns.Resolver({ timeout: tryMs, maxTimeout: tryMs, tries });
+async function queryNameServers(name: string, { servers, timeoutMs, attempts }: DnsSettings): Promise<LookupAddress[]> {
+  // A new resolver reads the system's current settings, and does not remember how slow earlier answers were.
+  const resolver = new dns.Resolver({ timeout: timeoutMs, maxTimeout: timeoutMs, tries: attempts });
   if (servers) resolver.setServers(servers);
   try {
     const six = toFamilyAnswer(resolver.resolve6(name), 6);
     const four = await toFamilyAnswer(resolver.resolve4(name), 4);
-    const none: FamilyAnswer = { found: [], problem: "" };
-    const late = four.found.length > 0 ? [sleep(OTHER_FAMILY_WAIT_MS, none, { ref: false })] : [];
+    const none: FamilyAnswer = { addresses: [], errorCode: "" };
+    const late = four.addresses.length > 0 ? [sleep(OTHER_FAMILY_WAIT_MS, none, { ref: false })] : [];
     const other = await Promise.race([six, ...late]);
-    const found = [...four.found, ...other.found];
-    if (found.length === 0) throw lookupError(name, [four.problem, other.problem]);
+    const found = [...four.addresses, ...other.addresses];
+    if (found.length === 0) throw lookupError(name, [four.errorCode, other.errorCode]);
     return found;
   } finally {
     resolver.cancel();
@@ -84,20 +83,20 @@ async function queryNameServers(name: string, { servers, tryMs, tries }: DnsSett
 }
 
 interface FamilyAnswer {
-  found: LookupAddress[];
-  /** The resolver's code. */
-  problem: string;
+  addresses: LookupAddress[];
+  /** Code of the resolver's error, or "". */
+  errorCode: string;
 }
 
-const toFamilyAnswer = (asked: Promise<string[]>, family: 4 | 6): Promise<FamilyAnswer> =>
-  asked.then(
-    (addresses) => ({ found: addresses.map((address) => ({ address, family })), problem: "" }),
-    ({ code }) => ({ found: [], problem: String(code) }),
+const toFamilyAnswer = (query: Promise<string[]>, family: 4 | 6): Promise<FamilyAnswer> =>
+  query.then(
+    (addresses) => ({ addresses: addresses.map((address) => ({ address, family })), errorCode: "" }),
+    ({ code }) => ({ addresses: [], errorCode: String(code) }),
   );
 
-const NO_ADDRESS = /^(|ENODATA|ENOTFOUND|EBADNAME)$/;
+const NO_ADDRESS_CODE = /^(|ENODATA|ENOTFOUND|EBADNAME)$/;
 
-function lookupError(name: string, problems: readonly string[]) {
-  const code = problems.every((problem) => NO_ADDRESS.test(problem)) ? "ENOTFOUND" : "EAI_AGAIN";
-  return Object.assign(new Error(`${name}: ${problems.join(", ")}`), { code });
+function lookupError(name: string, errorCodes: readonly string[]) {
+  const code = errorCodes.every((errorCode) => NO_ADDRESS_CODE.test(errorCode)) ? "ENOTFOUND" : "EAI_AGAIN";
+  return Object.assign(new Error(`${name}: ${errorCodes.join(", ")}`), { code });
 }

@@ -6,47 +6,46 @@ const RECORD_TYPES = { A: 1, CNAME: 5, AAAA: 28 } as const;
 export type RecordType = keyof typeof RECORD_TYPES;
 
 export interface DnsQuestion {
-  /** In lower case, without the last dot. */
+  /** Lowercase, without the trailing dot. */
   name: string;
   type: RecordType;
   over: "udp" | "tcp";
-  /** How often this name was asked for with this type before. */
-  before: number;
+  /** Earlier queries for this name and type. */
+  earlierCount: number;
 }
 
 export interface DnsReply {
   /**
-   * In the order of the answer: `A 192.0.2.1`, `AAAA 2001:db8::1` or `CNAME other.example`, then perhaps a time to live
-   * in seconds (0). What follows a CNAME belongs to its target.
+   * `A 192.0.2.1`, `AAAA 2001:db8::1` or `CNAME other.example`, optionally with a TTL in seconds. Records after a CNAME belong to
+   * its target.
    */
   records?: readonly string[];
-  /** 3: there is no such name. 2: this server is broken. */
+  /** 3: the name does not exist. 2: this server is broken. */
   code?: 0 | 2 | 3;
-  /** Tells the asker to come again by TCP. */
+  /** Makes the client repeat the query over TCP. */
   truncated?: boolean;
 }
 
 export interface DnsServer {
-  /** For the setting of the same name. */
   servers: string[];
-  asked: DnsQuestion[];
+  questions: DnsQuestion[];
   close(): void;
 }
 
-/** A name server on 127.0.0.1, UDP and TCP on one port. `answer` says undefined to swallow the question. */
+/** Starts a name server on 127.0.0.1. It does not reply if `answer` returns undefined. */
 export async function startDnsServer(answer: (question: DnsQuestion) => DnsReply | undefined): Promise<DnsServer> {
-  const asked: DnsQuestion[] = [];
+  const questions: DnsQuestion[] = [];
   const counts = new Map<string, number>();
 
   function replyTo(message: Buffer, over: "udp" | "tcp"): Buffer | undefined {
     const { name, at } = readName(message);
     const number = message.readUInt16BE(at);
     const type = (Object.keys(RECORD_TYPES) as RecordType[]).find((each) => RECORD_TYPES[each] === number);
-    if (type === undefined) throw new Error(`nobody should ask for type ${number}`);
-    const before = counts.get(`${name} ${type}`) ?? 0;
-    counts.set(`${name} ${type}`, before + 1);
-    const question = { name, type, over, before };
-    asked.push(question);
+    if (type === undefined) throw new Error(`unexpected query type ${number}`);
+    const earlierCount = counts.get(`${name} ${type}`) ?? 0;
+    counts.set(`${name} ${type}`, earlierCount + 1);
+    const question = { name, type, over, earlierCount };
+    questions.push(question);
     const reply = answer(question);
     return reply && encodeReply(message.subarray(0, at + 4), name, reply);
   }
@@ -77,7 +76,7 @@ export async function startDnsServer(answer: (question: DnsQuestion) => DnsReply
   await once(udp, "listening");
   return {
     servers: [`127.0.0.1:${port}`],
-    asked,
+    questions,
     close() {
       udp.close();
       for (const socket of streams) socket.destroy();
@@ -88,7 +87,6 @@ export async function startDnsServer(answer: (question: DnsQuestion) => DnsReply
 
 const uint16 = (number: number) => Buffer.from([number >> 8, number & 255]);
 
-/** The name in the question, and where it ends. */
 function readName(message: Buffer) {
   const labels: string[] = [];
   let at = 12;
@@ -97,21 +95,20 @@ function readName(message: Buffer) {
   return { name: labels.join(".").toLowerCase(), at: at + 1 };
 }
 
-/** @param head  header and question as they came */
 function encodeReply(head: Buffer, name: string, { records = [], code = 0, truncated = false }: DnsReply): Buffer {
   const header = Buffer.from(head.subarray(0, 12));
   header.writeUInt16BE(0x8180 | code | (truncated ? 0x200 : 0), 2);
   header.writeUInt16BE(truncated ? 0 : records.length, 6);
-  // No additional section: the asker's own EDNS record is not given back.
+  // No additional section: the client's EDNS record is not echoed.
   header.writeUInt16BE(0, 8);
   header.writeUInt16BE(0, 10);
   let owner = name;
   const encoded = records.map((text) => {
     const [type, value, ttl] = text.split(" ") as [RecordType, string, string | undefined];
     const data = type === "CNAME" ? encodeName(value) : addressBytes(value);
-    const life = Buffer.alloc(4);
-    life.writeUInt32BE(Number(ttl ?? 0));
-    const record = [encodeName(owner), uint16(RECORD_TYPES[type]), uint16(1), life, uint16(data.length), data];
+    const ttlBytes = Buffer.alloc(4);
+    ttlBytes.writeUInt32BE(Number(ttl ?? 0));
+    const record = [encodeName(owner), uint16(RECORD_TYPES[type]), uint16(1), ttlBytes, uint16(data.length), data];
     if (type === "CNAME") owner = value;
     return Buffer.concat(record);
   });
@@ -121,7 +118,7 @@ function encodeReply(head: Buffer, name: string, { records = [], code = 0, trunc
 const encodeName = (name: string) =>
   Buffer.concat([...name.split(".").map((label) => Buffer.from([label.length, ...Buffer.from(label)])), Buffer.of(0)]);
 
-/** The 4 or 16 bytes of an address, read without the library that the guard reads with. */
+/** Does not use the library that the guard uses. */
 export function addressBytes(address: string): Buffer {
   if (!isIPv6(address)) return Buffer.from(address.split(".").map(Number));
   const dotted = /[\d.]*$/.exec(address)?.[0] ?? "";

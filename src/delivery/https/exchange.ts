@@ -1,11 +1,13 @@
 import type { AttemptTrace } from "./attempt-trace.ts";
 
-/** What came of one request. `text` is the beginning of the body, of a reply that was no success. `isOurs`: it was not sent, because we ran out of something. */
+/**
+ * `text` is the beginning of an unsuccessful body. `isLocalFailure`: nothing was sent, because this process is out of a resource.
+ */
 export type Reply =
   | { outcome: "response"; status: number; retryAfter: string | null; text: string | null }
-  | { outcome: "failed"; error: string; isOurs?: true };
+  | { outcome: "failed"; error: string; isLocalFailure?: true };
 
-/** Milliseconds from the start of the attempt to the end of each step; null when it was not reached, or not needed. */
+/** Milliseconds from the start of the attempt to the end of each step; null if it was not reached or not needed. */
 export interface Timings {
   lookUpMs: number | null;
   connectMs: number | null;
@@ -18,7 +20,7 @@ export const emptyTimings = (): Timings => ({ lookUpMs: null, connectMs: null, t
 export interface ReplyLimits {
   /** From the start of the attempt to the status line. */
   replyMs: number;
-  /** From the status line to the end of what is read. */
+  /** From the status line to the end of the body. */
   bodyMs: number;
   bodyBytes: number;
 }
@@ -26,21 +28,20 @@ export interface ReplyLimits {
 export const REPLY_LIMITS: ReplyLimits = { replyMs: 30_000, bodyMs: 2_000, bodyBytes: 65_536 };
 
 const STORED_BODY_BYTES = 4_096;
-/** Interim replies (103 and the like) beyond this are a flood. */
+/** Limits interim replies such as 103. */
 const INTERIM_BYTES_MAX = 65_536;
 
-/** One request on the wire. */
 export interface Exchange {
   startedMs: number;
   timings: Timings;
-  /** 0 until a final status line was seen. */
+  /** 0 until a final status line arrived. */
   status: number;
   retryAfter: string | null;
-  /** Bytes before the final status line that are not understood yet. */
+  /** Unparsed bytes before the final status line. */
   head: string;
   interimBytes: number;
   bodyBytes: number;
-  kept: Buffer[];
+  bodyChunks: Buffer[];
   trace: AttemptTrace | undefined;
   resolve(reply: Reply): void;
 }
@@ -48,10 +49,10 @@ export interface Exchange {
 export const isSuccess = (status: number) => status >= 200 && status <= 299;
 
 /**
- * Looks for the final status line in the raw bytes of the reply. The HTTP parser tells the status only after the last
- * header, but a success is the status line: headers that never end, or are 100 KB long, cannot undo it.
+ * Looks for the final status line in the raw bytes. The HTTP parser reports the status only after the last header, but the status
+ * line alone decides success.
  *
- * @returns words when the bytes before it make no sense any more
+ * @returns an error text if the bytes before it are invalid
  */
 export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null {
   if (exchange.head === "") {
@@ -59,11 +60,11 @@ export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null
     if (exchange.status !== 0) return null;
   }
   exchange.interimBytes += bytes.length;
-  /** Where the head begins, counted from the first of these bytes. */
+  /** Relative to `bytes`. */
   let start = -exchange.head.length;
   exchange.head += bytes.toString("latin1", 0, Math.min(bytes.length, INTERIM_BYTES_MAX));
   for (;;) {
-    // The parser passes over empty lines in front of a status line, so they must not hide it from here.
+    // The parser skips empty lines before a status line.
     const line = exchange.head.search(/[^\r\n]|$/);
     exchange.head = exchange.head.slice(line);
     start += line;
@@ -75,10 +76,9 @@ export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null
       exchange.head = "";
       return null;
     }
-    // Nobody asked for another protocol, and whatever follows is not HTTP/1.1.
     if (status === 101) return "the reply switches to another protocol";
-    // The parser breaks the connection over a 100 that nobody asked for, and passes over any other interim reply; RFC 9110,
-    // section 15.2, wants all of them passed over. So for it this one becomes a 102.
+    // RFC 9110, section 15.2, requires skipping interim replies, but the parser closes the connection after an unexpected 100. So
+    // it is shown a 102 instead.
     const lastDigit = start + "HTTP/1.1 10".length;
     if (status === 100 && lastDigit >= 0) bytes[lastDigit] = "2".charCodeAt(0);
     const next = match === null ? -1 : exchange.head.indexOf("\r\n\r\n");
@@ -86,22 +86,22 @@ export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null
     exchange.head = exchange.head.slice(next + 4);
     start += next + 4;
   }
-  return exchange.interimBytes > INTERIM_BYTES_MAX ? "more than 64 KiB came before a final status line" : null;
+  return exchange.interimBytes > INTERIM_BYTES_MAX ? "more than 64 KiB arrived before the final status line" : null;
 }
 
 const PROTOCOL = Buffer.from("HTTP/1.");
 const [LF, CR, SPACE, ZERO, ONE, TWO, NINE] = [0x0a, 0x0d, 0x20, 0x30, 0x31, 0x32, 0x39];
 
 /**
- * The final status of a reply whose first bytes are its whole status line, as of nearly all; else 0. Byte by byte, because every
- * delivery comes by here, and a text and a search in it would be made for each.
+ * Returns the final status if the bytes begin with a complete status line, as nearly all replies do; else 0. A string and a
+ * search for each delivery would be expensive.
  */
 function parseCompleteStatusLine(bytes: Buffer): number {
   for (let at = 0; at < PROTOCOL.length; at++) if (bytes[at] !== PROTOCOL[at]) return 0;
-  const [minor, first, second, third, behind] = [bytes[7], bytes[9], bytes[10], bytes[11], bytes[12]];
+  const [minor, first, second, third, next] = [bytes[7], bytes[9], bytes[10], bytes[11], bytes[12]];
   if ((minor !== ZERO && minor !== ONE) || bytes[8] !== SPACE) return 0;
   if (!isDigit(first) || first < TWO || !isDigit(second) || !isDigit(third)) return 0;
-  if (behind !== SPACE && behind !== CR && behind !== LF) return 0;
+  if (next !== SPACE && next !== CR && next !== LF) return 0;
   for (let at = 12; at < bytes.length; at++)
     if (bytes[at] === LF) return (first - ZERO) * 100 + (second - ZERO) * 10 + (third - ZERO);
   return 0;
@@ -109,35 +109,34 @@ function parseCompleteStatusLine(bytes: Buffer): number {
 
 const isDigit = (byte: number | undefined): byte is number => byte !== undefined && byte >= ZERO && byte <= NINE;
 
-/** Counts a piece of the body, and keeps its beginning; false when enough was read. */
+/** Keeps the beginning of an unsuccessful body. Returns false once enough was read. */
 export function readBody(exchange: Exchange, bytes: Buffer, limits: ReplyLimits): boolean {
   if (!isSuccess(exchange.status) && exchange.bodyBytes < STORED_BODY_BYTES)
-    exchange.kept.push(Buffer.from(bytes.subarray(0, STORED_BODY_BYTES - exchange.bodyBytes)));
+    exchange.bodyChunks.push(Buffer.from(bytes.subarray(0, STORED_BODY_BYTES - exchange.bodyBytes)));
   exchange.bodyBytes += bytes.length;
   return exchange.bodyBytes <= limits.bodyBytes;
 }
 
-/** What a final status line, and whatever followed it, amounts to. */
 export function buildReply(exchange: Exchange): Reply {
-  const text = exchange.kept.length === 0 ? null : Buffer.concat(exchange.kept).toString("utf8");
+  const text = exchange.bodyChunks.length === 0 ? null : Buffer.concat(exchange.bodyChunks).toString("utf8");
   return { outcome: "response", status: exchange.status, retryAfter: exchange.retryAfter, text };
 }
 
 const ERROR_TEXT_BY_CODE: Record<string, string> = {
   ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection was reset",
-  EPIPE: "the connection was closed while we sent",
+  EPIPE: "the connection was closed while the request was sent",
   ETIMEDOUT: "the connection timed out",
   EHOSTUNREACH: "the host cannot be reached",
   ENETUNREACH: "the network cannot be reached",
   ENOTFOUND: "the host name was not found",
   EAI_AGAIN: "the host name could not be looked up",
   UND_ERR_SOCKET: "the connection was closed before a reply",
-  UND_ERR_HEADERS_OVERFLOW: "the headers of the reply are too large",
+  UND_ERR_HEADERS_OVERFLOW: "the reply headers are too large",
   ERR_ASSERTION: "the reply is not HTTP/1.1",
 };
 
-/** A failure before the status line, in words fit for the log. */
+/** Describes a failure before the status line, for the log. */
 export function errorText(error: Error): string {
   const first = error instanceof AggregateError ? ((error.errors[0] as Error | undefined) ?? error) : error;
   const code = String((first as { code?: unknown }).code ?? "");

@@ -1,15 +1,14 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 
-/** A listener that nobody may reach, and how many did. */
 export interface ForbiddenListener {
   port: number;
-  /** Connections so far but for our own probe. */
+  /** Connections without the fixture's own probes. */
   reached(): number;
   close(): void;
 }
 
-/** Listens where told, or on every address of this machine, IPv4 and IPv6; and proves that it can be reached. */
+/** Listens on `host`, by default on every address of this machine, and proves that it can be reached. */
 export async function startForbiddenListener(host = "::", port = 0): Promise<ForbiddenListener> {
   let accepted = 0;
   const server = createServer((socket) => {
@@ -25,7 +24,7 @@ export async function startForbiddenListener(host = "::", port = 0): Promise<For
     await once(probe, "connect");
     probe.destroy();
   }
-  // The listener may hear of a connection later than the one who made it.
+  // The listener may see a connection later than the client does.
   while (accepted < hosts.length) await once(server, "connection");
   return {
     port: chosen,

@@ -4,24 +4,23 @@ import tls from "node:tls";
 import { type AllowedAddress, findAddressProblem } from "./address-guard.ts";
 import { createResolver, type ResolveHostname } from "./dns-lookup.ts";
 
-/** Throws an Error for a literal address that may not be dialled; every later problem goes to `onEnd`. */
+/** Throws for a numeric address that must not be dialed. Passes every later error to `onEnd`. */
 export type Dial = (hostname: string, port: number, onEnd: (error: Error | null) => void) => tls.TLSSocket;
 
-/** PEM of a certificate, with its chain, and of its key. */
+/** PEM of a certificate with its chain, and of its key. */
 export interface ClientCertificate {
   cert: string;
   key: string;
 }
 
-/** A host may have addresses that swallow packets; the next one is tried after so long, the last one is waited for. */
+/** Until the next address is dialed. */
 const NEXT_ADDRESS_DELAY_MS = 2_000;
 
 /**
- * Makes TLS connections to public addresses only, whatever the host's name server says from one moment to the next.
+ * Creates TLS connections to allowed addresses only, even if the name server's answer changes between lookups.
  *
- * @param extraCa  PEM of authorities to trust beside those of Node and of the system
- * @param resolve  injected by tests
- * @param clientCertificate  shown to endpoints that ask for one
+ * @param extraCa  PEM of authorities to trust in addition to those of Node and the system
+ * @param clientCertificate  for endpoints that request one
  */
 export function createGuardedDial(
   allow: readonly AllowedAddress[],
@@ -34,9 +33,9 @@ export function createGuardedDial(
     ...clientCertificate,
   });
   return (hostname, port, onEnd) => {
-    const literal = isIP(hostname) !== 0;
-    // `lookup` is never asked about a literal.
-    const problem = literal ? findAddressProblem(hostname, port, allow) : null;
+    const isLiteral = isIP(hostname) !== 0;
+    // `lookup` is not called for a numeric address.
+    const problem = isLiteral ? findAddressProblem(hostname, port, allow) : null;
     if (problem !== null) throw new Error(problem);
     const target: tls.ConnectionOptions & TcpNetConnectOpts = {
       host: hostname,
@@ -45,14 +44,14 @@ export function createGuardedDial(
       lookup: createGuardedLookup(resolve, port, allow),
       ALPNProtocols: ["http/1.1"],
       autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_DELAY_MS,
-      // No `session`: a resumed one skips the certificate, which may have expired meanwhile.
-      ...(literal ? {} : { servername: hostname.replace(/\.$/, "") }),
+      // No `session`: resuming one skips the check of the certificate, which may have expired.
+      ...(isLiteral ? {} : { servername: hostname.replace(/\.$/, "") }),
     };
     const socket = tls.connect(target);
-    // What counts is the address that answered, and before the first byte of the handshake.
+    // Before the first byte of the handshake.
     socket.prependOnceListener("connect", () => {
-      const dialled = findAddressProblem(socket.remoteAddress ?? "", port, allow);
-      if (dialled !== null) socket.destroy(new Error(dialled));
+      const remoteProblem = findAddressProblem(socket.remoteAddress ?? "", port, allow);
+      if (remoteProblem !== null) socket.destroy(new Error(remoteProblem));
     });
     socket.setNoDelay(true);
     socket.once("secureConnect", () => onEnd(null));
@@ -66,7 +65,7 @@ const trustedAuthorities = () => [
   ...new Set([...tls.getCACertificates("default"), ...tls.getCACertificates("system")]),
 ];
 
-/** A `lookup` that leaves out addresses that may not be dialled, and fails when none is left. */
+/** Removes refused addresses, and fails if none remains. */
 function createGuardedLookup(resolve: ResolveHostname, port: number, allow: readonly AllowedAddress[]): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname).then(
@@ -84,5 +83,6 @@ function createGuardedLookup(resolve: ResolveHostname, port: number, allow: read
 function refusalError(hostname: string, port: number, found: LookupAddress[], allow: readonly AllowedAddress[]) {
   const [first] = found;
   if (first === undefined) return new Error(`${hostname} has no address`);
-  return new Error(`${hostname} leads to ${first.address}: ${findAddressProblem(first.address, port, allow)}`);
+  const problem = findAddressProblem(first.address, port, allow);
+  return new Error(`${hostname} resolves to a refused address: ${problem}`);
 }

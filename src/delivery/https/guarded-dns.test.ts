@@ -11,8 +11,8 @@ import { createGuardedDial, type Dial } from "./guarded-dial.ts";
 import { createSender } from "./https-sender.ts";
 import { type Receiver, startReceiver } from "./receiver.fixture.ts";
 
-// A real name server answers c-ares, one endpoint may be dialled, and every other address that this machine has listens on
-// the same port. What is asked for here are names such as "5.case.example", which have whatever the case says.
+// A real name server answers c-ares, one endpoint may be dialed, and every other address of this machine listens on the same
+// port. Each case looks up a fresh name such as "5.case.example", which has the addresses of the case.
 let names: DnsServer;
 let receiver: Receiver;
 let resolve: ResolveHostname;
@@ -26,7 +26,7 @@ const NEIGHBOURS = ["127.0.0.2", "127.0.0.3", "127.255.255.254", "::1"].concat(
 
 before(async () => {
   names = await startDnsServer((question) => answer(question));
-  resolve = createResolver({ hostsFile: "/nonexistent", servers: names.servers, tryMs: 500, tries: 2 });
+  resolve = createResolver({ hostsFile: "/nonexistent", servers: names.servers, timeoutMs: 500, attempts: 2 });
   receiver = await startReceiver((_request, reply) => reply.end());
   allow = parseAllowList(`127.0.0.1/32:${receiver.port}`);
   for (const host of NEIGHBOURS) neighbours.push(await startForbiddenListener(host, receiver.port));
@@ -35,7 +35,7 @@ after(() => Promise.all([names.close(), receiver.close(), ...neighbours.map(({ c
 
 const countReached = () => neighbours.reduce((sum, each) => sum + each.reached(), 0);
 
-/** Answers each question with those of the records that it asks for, CNAMEs always, whatever stands in front of them. */
+/** Answers each query with the CNAMEs and with the records of the queried type. */
 const records =
   (...all: string[]) =>
   ({ type }: DnsQuestion): DnsReply => ({
@@ -43,7 +43,7 @@ const records =
   });
 const record = (address: string) => `${address.includes(":") ? "AAAA" : "A"} ${address}`;
 
-/** Reading all authorities takes 50 ms, so a dial serves many cases. */
+/** Creating a dial reads all authorities, which takes 50 ms, so many cases share one. */
 const dials = new Map<ReturnType<typeof parseAllowList>, Dial>();
 const dialFor = (open: ReturnType<typeof parseAllowList>) => {
   const dial = dials.get(open) ?? createGuardedDial(open, receiver.ca, (name) => resolve(name));
@@ -54,7 +54,7 @@ const dialFor = (open: ReturnType<typeof parseAllowList>) => {
 let cases = 0;
 const NOTHING = parseAllowList("");
 
-/** Dials a fresh name once; the addresses to which a packet was sent, and how it ended. */
+/** Dials a fresh name once. Returns the dialed addresses and the error. */
 function dial(open: ReturnType<typeof parseAllowList> = allow, port = receiver.port, name = `${++cases}.case.example`) {
   const attempts: string[] = [];
   return new Promise<{ attempts: string[]; error: string | null }>((resolveWith) => {
@@ -66,11 +66,11 @@ function dial(open: ReturnType<typeof parseAllowList> = allow, port = receiver.p
   });
 }
 
-/** The same answer is refused when a URL with this name is saved. */
+/** Checks the same answer as if a URL with this name were saved. */
 const checkSaved = (open = allow) =>
   checkWebhookHost(`https://${++cases}.case.example:${receiver.port}/`, open, resolve);
 
-test(`a name that leads to one of ${REFUSED_ADDRESSES.length} forbidden addresses is refused at saving and sends no packet at dialling`, async () => {
+test(`a name with one of ${REFUSED_ADDRESSES.length} forbidden addresses is refused when saved, and no packet is sent when dialed`, async () => {
   for (const address of REFUSED_ADDRESSES) {
     answer = records(record(address));
     const { attempts, error } = await dial(NOTHING);
@@ -81,7 +81,7 @@ test(`a name that leads to one of ${REFUSED_ADDRESSES.length} forbidden addresse
   assert.equal(countReached(), 0);
 });
 
-test("so it is behind a chain of names, with a long or a short life, and when the answer comes by TCP", async () => {
+test("a forbidden address is refused behind a chain of aliases, with any TTL, and over TCP", async () => {
   const forms: ((address: string) => (question: DnsQuestion) => DnsReply)[] = [
     (address) => records("CNAME a.example", record(address)),
     (address) => records("CNAME a.example", "CNAME public.example.com", "CNAME c.example", record(address)),
@@ -109,7 +109,7 @@ test("so it is behind a chain of names, with a long or a short life, and when th
   assert.equal(countReached(), 0);
 });
 
-test("of several addresses in both families, all forbidden, none is dialled", async () => {
+test("no address is dialed when all addresses of both families are forbidden", async () => {
   for (const [index, address] of REFUSED_ADDRESSES.entries()) {
     const others = [
       REFUSED_ADDRESSES[(index * 7 + 3) % REFUSED_ADDRESSES.length]!,
@@ -123,7 +123,7 @@ test("of several addresses in both families, all forbidden, none is dialled", as
   assert.equal(countReached(), 0);
 });
 
-test("of a mixed answer only the open address is dialled, wherever it stands among forbidden ones that listen", async () => {
+test("only the allowed address of a mixed answer is dialed, in any order", async () => {
   for (const bad of [
     ...NEIGHBOURS,
     "::ffff:127.0.0.2",
@@ -147,7 +147,7 @@ test("of a mixed answer only the open address is dialled, wherever it stands amo
   assert.equal(countReached(), 0);
 });
 
-test("when the only open address is dead, the forbidden ones beside it are no way out", async () => {
+test("forbidden addresses are not dialed when the only allowed one is dead", async () => {
   const open = parseAllowList(`127.0.0.77/32:${receiver.port}`);
   for (const bad of NEIGHBOURS) {
     answer = records(record("127.0.0.77"), record(bad));
@@ -158,7 +158,7 @@ test("when the only open address is dead, the forbidden ones beside it are no wa
   assert.equal(countReached(), 0);
 });
 
-test("a public name beside a private address may not be saved; both families of an opened network may", async () => {
+test("a mix of public and private addresses is refused when saved, and both families of an allowed network are accepted", async () => {
   for (const bad of ["10.0.0.1", "127.0.0.2", "::1", "fd00::1", "169.254.169.254"])
     for (const good of [PUBLIC_ADDRESSES[0]!, "2606:4700:4700::1111"]) {
       answer = records(record(good), record(bad));
@@ -173,7 +173,7 @@ test("a public name beside a private address may not be saved; both families of 
   }
 });
 
-test("a name that nobody answers for, or that has no address, may be saved with a note", async () => {
+test("a name is accepted with a note when it has no address or no name server answers", async () => {
   const silent: ((question: DnsQuestion) => DnsReply | undefined)[] = [
     () => ({ code: 3 }),
     () => ({ code: 2 }),
@@ -189,23 +189,23 @@ test("a name that nobody answers for, or that has no address, may be saved with 
   assert.equal(countReached(), 0);
 });
 
-test("a name server that changes its mind between look-up and dial is asked once for each connection, and that answer is dialled", async () => {
-  answer = ({ type, before: earlier }) => {
+test("each connection looks up its name once and dials that answer, even when the name server changes it", async () => {
+  answer = ({ type, earlierCount: earlier }) => {
     if (type !== "A") return {};
     return { records: [record(earlier % 2 === 0 ? "127.0.0.1" : "127.0.0.2")] };
   };
-  const count = names.asked.length;
+  const count = names.questions.length;
   const name = "merchant.example";
   const ends: (string | null)[] = [];
   for (let i = 0; i < 10; i++) ends.push((await dial(allow, receiver.port, name)).error);
-  assert.equal(names.asked.length - count, 20, "one question for each family and connection");
-  // Earlier tests asked for this name too, so which of them is first is left open.
+  assert.equal(names.questions.length - count, 20, "one query per family and connection");
+  // Earlier tests queried this name too, so either answer may come first.
   assert.deepEqual([...new Set(ends.map((end) => end === null))].length, 2);
   for (const [index, end] of ends.entries()) assert.equal(end === null, (ends[0] === null) === (index % 2 === 0));
   assert.equal(countReached(), 0);
 });
 
-test("an address that changes between attempts is judged at every attempt, and a kept connection stays where it was", async () => {
+test("a changed address is judged at every attempt, and a kept connection keeps its address", async () => {
   const flow = ["127.0.0.1", "127.0.0.2", "127.0.0.1", "::ffff:127.0.0.3", "10.0.0.1"];
   let step = 0;
   answer = ({ type }) => records(record(flow[step] ?? ""))({ type } as DnsQuestion);
@@ -227,7 +227,7 @@ test("an address that changes between attempts is judged at every attempt, and a
   assert.equal(countReached(), 0);
 });
 
-test("a name in other letters, with a last dot or in another script is looked up as what it is", async () => {
+test("a name is looked up in its canonical form when it has capitals, a trailing dot or another script", async () => {
   answer = records(record("127.0.0.2"));
   for (const host of [
     "MERCHANT.Example",
@@ -244,8 +244,8 @@ test("a name in other letters, with a last dot or in another script is looked up
   assert.equal(countReached(), 0);
 });
 
-test("what answers is checked again, whatever the look-up said", async () => {
-  // A resolver that lies about the family, or about what was checked, stands for a bug in all that comes before.
+test("the address that answers is checked again after the lookup", async () => {
+  // A resolver that returns a wrong family or unchecked addresses simulates a bug in the earlier checks.
   const calls: string[] = [];
   const lying: ResolveHostname = async () => [
     {

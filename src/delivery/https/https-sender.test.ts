@@ -30,7 +30,7 @@ function senderFor(receiver: Receiver, options: Partial<SenderOptions> = {}): Se
 const post = (sender: Sender, receiver: Receiver, body = '{"id":"1"}') =>
   sender.send({ origin: receiver.origin, path: "/hook?x=1", authorization: "Bearer tok", body });
 
-test("a post carries the headers of the interface and the body byte for byte, and reuses its connection", async () => {
+test("a post has the documented headers and the exact body, and reuses its connection", async () => {
   const seen: { path: string; headers: Record<string, unknown>; body: string }[] = [];
   const receiver = await startReceiver((request, reply) => {
     seen.push(request);
@@ -66,7 +66,7 @@ test("a post carries the headers of the interface and the body byte for byte, an
   assert.deepEqual(sender.connections(), { open: 1, idle: 1, made: 1 });
 });
 
-test("a redirect is an ordinary reply and nobody follows it", async () => {
+test("a redirect is an ordinary reply and is not followed", async () => {
   let requests = 0;
   const receiver = await startReceiver((_request, reply) => {
     requests++;
@@ -77,7 +77,7 @@ test("a redirect is an ordinary reply and nobody follows it", async () => {
   assert.equal(requests, 1);
 });
 
-test("Retry-After of a 429 or 503 is kept, of a 500 it is not", async () => {
+test("Retry-After is kept for 429 and 503, but not for 500", async () => {
   const statuses = [429, 503, 500];
   const receiver = await startReceiver((_request, reply) => {
     reply.writeHead(statuses.shift() ?? 200, { "retry-after": "7" }).end();
@@ -91,7 +91,7 @@ test("Retry-After of a 429 or 503 is kept, of a 500 it is not", async () => {
   assert.deepEqual(kept, ["7", "7", null]);
 });
 
-test("of a reply that is no success the first 4 KiB are kept", async () => {
+test("the first 4 KiB of an unsuccessful reply are kept", async () => {
   const receiver = await startReceiver((_request, reply) => reply.writeHead(500).end("x".repeat(10_000)));
   const reply = await post(senderFor(receiver), receiver);
   assert.equal(reply.outcome === "response" && reply.text, "x".repeat(4_096));
@@ -99,7 +99,7 @@ test("of a reply that is no success the first 4 KiB are kept", async () => {
 
 const whole = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
 
-test("a keep-alive connection that is closed just when it is reused costs one failed attempt, not a second post", async () => {
+test("one attempt fails without a second post when a kept connection is closed as it is reused", async () => {
   const bodies: string[] = [];
   const receiver = await startRawReceiver((socket, body, reset) => {
     bodies.push(body);
@@ -114,7 +114,7 @@ test("a keep-alive connection that is closed just when it is reused costs one fa
   assert.deepEqual(sender.connections(), { open: 0, idle: 0, made: 1 });
 });
 
-test("a second reply that nobody asked for is never taken for the next request's", async () => {
+test("an unexpected second reply is not used for the next request", async () => {
   let requests = 0;
   const receiver = await startRawReceiver((socket) => {
     requests++;
@@ -127,7 +127,7 @@ test("a second reply that nobody asked for is never taken for the next request's
   assert.equal(second.outcome === "response" && second.status, 500);
 });
 
-test("a success just before the deadline counts, one just after it does not", async () => {
+test("a success counts just before the deadline but not just after it", async () => {
   let delayMs = LIMITS.replyMs - 400;
   const receiver = await startReceiver((_request, reply) => void setTimeout(() => reply.writeHead(200).end(), delayMs));
   const sender = senderFor(receiver);
@@ -136,7 +136,7 @@ test("a success just before the deadline counts, one just after it does not", as
   assert.deepEqual(await post(sender, receiver), { outcome: "failed", error: "no status line within 1 s" });
 });
 
-test("nobody listening, an unknown name and a bad credential are failed attempts", async () => {
+test("an attempt fails when nothing listens, the name is unknown or the credential is invalid", async () => {
   const receiver = await startReceiver(() => {});
   const resolve = () => Promise.reject(Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" }));
   const sender = senderFor(receiver, { allow: parseAllowList("127.0.0.1/32:9"), resolve });
@@ -149,7 +149,7 @@ test("nobody listening, an unknown name and a bad credential are failed attempts
   assert.match(credential.outcome === "failed" ? credential.error : "", /authorization/);
 });
 
-test("certificates are verified: unknown, for another name, and expired ones fail", async () => {
+test("an attempt fails when the certificate is unknown, expired or for another name", async () => {
   const receiver = await startReceiver((_request, reply) => reply.end());
   const untrusted = await post(senderFor(receiver, { extraCa: null }), receiver);
   assert.match(untrusted.outcome === "failed" ? untrusted.error : "", /self.signed|verify/i);
@@ -175,14 +175,14 @@ test("certificates are verified: unknown, for another name, and expired ones fai
   assert.match(failed.outcome === "failed" ? failed.error : "", /expired/);
 });
 
-test("a refused literal address sees no connection at all", async () => {
+test("a refused numeric address is never connected to", async () => {
   const receiver = await startReceiver((_request, reply) => reply.end());
   const reply = await post(senderFor(receiver, { allow: [] }), receiver);
   assert.match(reply.outcome === "failed" ? reply.error : "", /not a public address/);
   assert.equal(receiver.connections(), 0);
 });
 
-test("a name that is public when saved and private when dialled is refused, whatever the mixture", async () => {
+test("a name is refused when it is public when saved and private when dialed", async () => {
   const receiver = await startReceiver((_request, reply) => reply.end());
   const answers = [["127.0.0.1"], ["169.254.169.254"], ["::ffff:127.0.0.1"], [], ["10.0.0.1", "::1"]];
   const sender = senderFor(receiver, {
@@ -198,7 +198,7 @@ test("a name that is public when saved and private when dialled is refused, what
   assert.equal(receiver.connections(), 0);
 });
 
-test("an operator's private range is dialled, its forbidden neighbour in the same answer is not", async () => {
+test("an address in an allowed private range is dialed, but its forbidden neighbor in the same answer is not", async () => {
   const receiver = await startReceiver((_request, reply) => reply.end());
   const resolve = async () => [
     { address: "10.9.9.9", family: 4 },
@@ -214,7 +214,7 @@ test("an operator's private range is dialled, its forbidden neighbour in the sam
   assert.equal(reply.outcome, "response");
 });
 
-test("closing the sender cuts what is on the wire short and leaves no connection", async () => {
+test("closing the sender fails attempts in flight and leaves no connection", async () => {
   const receiver = await startReceiver(() => {});
   const sender = senderFor(receiver);
   const reply = post(sender, receiver);

@@ -20,7 +20,6 @@ import { type ClientCertificate, createGuardedDial, type Dial } from "./guarded-
 import { buildHeaders } from "./request-head.ts";
 import { isExhaustion } from "./resource-exhaustion.ts";
 
-/** One attempt: a POST to a merchant's endpoint. */
 export interface OutgoingRequest {
   /** Scheme, host and port of the endpoint. */
   origin: string;
@@ -28,53 +27,52 @@ export interface OutgoingRequest {
   path: string;
   authorization: string | null;
   body: string;
-  /** Further fields, name and value in turn: those of the signature. */
+  /** Alternating name and value. */
   signature?: readonly string[] | null;
-  /** Filled in as the attempt goes on. */
+  /** Filled in during the attempt. */
   timings?: Timings;
-  /** Told what happens; a traced attempt makes a connection of its own. */
+  /** A traced attempt opens its own connection. */
   trace?: AttemptTrace;
 }
 
-/** Posts once, never twice, and never throws: what the world does to the request is a value. */
+/** Posts exactly once and never rejects: failures are part of the reply. */
 export type Send = (request: OutgoingRequest) => Promise<Reply>;
 
 export interface Sender {
   send: Send;
-  /** Ends all connections; attempts on the wire are cut short and fail. */
+  /** Attempts in flight fail. */
   close(): void;
-  /** For metrics and tests. */
-  connections(): { open: number; idle: number /** Made since the start. */; made: number };
+  /** `made` counts connections since the start. */
+  connections(): { open: number; idle: number; made: number };
 }
 
 export interface SenderOptions {
   allow: readonly AllowedAddress[];
   extraCa: string | null;
-  /** Shown to endpoints that ask for one. */
   clientCertificate?: ClientCertificate | null;
   monotonicMs(): number;
   limits?: ReplyLimits;
   resolve?: ResolveHostname;
 }
 
-/** Node costs 1 ms and more per new connection, 30 µs on one that is kept. */
+/** A new connection costs Node more than 1 ms; a request on a kept one costs 30 µs. */
 const KEEP_ALIVE_MS = 45_000;
-/** A busy connection is replaced now and then, so that a moved address or an expired certificate is noticed. */
+/** Busy connections are replaced, so that a moved address or an expired certificate is noticed. */
 const MAX_CONNECTION_AGE_MS = 300_000;
 const MAX_IDLE_CONNECTIONS = 1_024;
 const HEADER_BYTES_MAX = 32_768;
 
-/** An undici client of one socket, with one request at a time: so whose bytes they are is never in doubt. */
+/** An undici client with one socket and one request at a time, so that every byte belongs to a known request. */
 interface Connection {
   origin: string;
   client: Client;
-  bornMs: number;
+  openedMs: number;
   exchange: Exchange | null;
   destroySocket(): void;
   handler: Dispatcher.DispatchHandler;
 }
 
-/** The HTTPS client of the delivery room. */
+/** Creates the HTTPS client for deliveries. */
 export function createSender(options: SenderOptions): Sender {
   const dial = createGuardedDial(options.allow, options.extraCa, options.resolve, options.clientCertificate);
   const limits = options.limits ?? REPLY_LIMITS;
@@ -89,7 +87,7 @@ export function createSender(options: SenderOptions): Sender {
     if (connection.exchange !== null) endWithout(connection, connection.exchange);
   });
 
-  function take(origin: string): Connection {
+  function takeIdleOrConnect(origin: string): Connection {
     const waiting = idle.get(origin)?.pop();
     if (waiting === undefined) return connect(origin);
     idleCount--;
@@ -100,15 +98,15 @@ export function createSender(options: SenderOptions): Sender {
     const connection: Connection = openConnection(origin, dial, options.monotonicMs(), {
       onBytes: (bytes) => {
         const { exchange } = connection;
-        exchange?.trace?.received(bytes);
+        exchange?.trace?.onBytes(bytes);
         if (exchange === null || exchange.status !== 0) return;
         exchange.timings.firstByteMs ??= sinceStart(exchange);
         const problem = readStatusLine(exchange, bytes);
         if (problem !== null) return fail(connection, exchange, problem);
-        // The parser has not seen these bytes yet, so from here on only what follows the status line is waited for.
+        // The parser has not seen these bytes yet.
         if (exchange.status !== 0) statusArrived(connection, exchange);
       },
-      onDialled(socket) {
+      onDialed(socket) {
         const { exchange } = connection;
         if (exchange === null) return;
         exchange.trace?.watch(socket);
@@ -136,7 +134,7 @@ export function createSender(options: SenderOptions): Sender {
   const sinceStart = ({ startedMs }: Exchange) => options.monotonicMs() - startedMs;
 
   function statusArrived(connection: Connection, exchange: Exchange) {
-    // A stalled process reads late what may have come in time; nobody can tell, so the clock decides.
+    // A stalled process may read late what arrived in time. It cannot know, so the clock decides.
     if (sinceStart(exchange) > limits.replyMs) return timedOut(connection, exchange);
     replyDue.remove(connection);
     bodyDue.add(connection);
@@ -147,14 +145,14 @@ export function createSender(options: SenderOptions): Sender {
     onResponseStart(_controller, status, headers) {
       const { exchange } = connection;
       if (exchange === null || status < 200) return;
-      // The parser also takes RTSP, HTTP/0.9 and HTTP/2.0 for replies.
+      // The parser also accepts RTSP, HTTP/0.9 and HTTP/2.0.
       if (exchange.status === 0) return fail(connection, exchange, "the reply is not HTTP/1.1");
       const field = headers["retry-after"];
       if ((status === 429 || status === 503) && typeof field === "string") exchange.retryAfter = field;
     },
     onResponseData(_controller, bytes) {
       const { exchange } = connection;
-      exchange?.trace?.body(bytes);
+      exchange?.trace?.onBody(bytes);
       if (exchange !== null && !readBody(exchange, bytes, limits)) endWithout(connection, exchange);
     },
     onResponseEnd() {
@@ -175,13 +173,13 @@ export function createSender(options: SenderOptions): Sender {
   const fail = (connection: Connection, exchange: Exchange, error: string) =>
     end(connection, exchange, { outcome: "failed", error }, false);
 
-  /** What rests on idle connections is better used for the next attempt. */
+  /** Closes idle connections, because the next attempt needs their resources. */
   function runOut(connection: Connection, exchange: Exchange, error: Error) {
-    end(connection, exchange, { outcome: "failed", error: errorText(error), isOurs: true }, false);
+    end(connection, exchange, { outcome: "failed", error: errorText(error), isLocalFailure: true }, false);
     for (const each of [...idle.values()].flat()) retire(each);
   }
 
-  /** The status line is the reply; what may follow it is not waited for. */
+  /** Does not wait for the rest of the reply. */
   const endWithout = (connection: Connection, exchange: Exchange) =>
     end(connection, exchange, buildReply(exchange), false);
 
@@ -189,8 +187,8 @@ export function createSender(options: SenderOptions): Sender {
     replyDue.remove(connection);
     bodyDue.remove(connection);
     connection.exchange = null;
-    const young = options.monotonicMs() - connection.bornMs < MAX_CONNECTION_AGE_MS;
-    if (reusable && young && idleCount < MAX_IDLE_CONNECTIONS && open.has(connection)) {
+    const isYoung = options.monotonicMs() - connection.openedMs < MAX_CONNECTION_AGE_MS;
+    if (reusable && isYoung && idleCount < MAX_IDLE_CONNECTIONS && open.has(connection)) {
       idleCount++;
       const waiting = idle.get(connection.origin);
       if (waiting) waiting.push(connection);
@@ -215,7 +213,7 @@ export function createSender(options: SenderOptions): Sender {
   return {
     send: (request) =>
       new Promise((resolve) => {
-        const connection = request.trace ? connect(request.origin) : take(request.origin);
+        const connection = request.trace ? connect(request.origin) : takeIdleOrConnect(request.origin);
         const exchange: Exchange = {
           startedMs: options.monotonicMs(),
           timings: request.timings ?? emptyTimings(),
@@ -224,7 +222,7 @@ export function createSender(options: SenderOptions): Sender {
           head: "",
           interimBytes: 0,
           bodyBytes: 0,
-          kept: [],
+          bodyChunks: [],
           trace: request.trace,
           resolve,
         };
@@ -237,7 +235,8 @@ export function createSender(options: SenderOptions): Sender {
       }),
     close() {
       for (const connection of open) {
-        if (connection.exchange) fail(connection, connection.exchange, "cut short: this process is stopping");
+        if (connection.exchange)
+          fail(connection, connection.exchange, "the attempt was interrupted because this process is stopping");
         else retire(connection);
       }
     },
@@ -246,36 +245,36 @@ export function createSender(options: SenderOptions): Sender {
 }
 
 interface SocketListeners {
-  onDialled(socket: TLSSocket): void;
+  onDialed(socket: TLSSocket): void;
   onBytes(bytes: Buffer): void;
   onClosed(): void;
 }
 
-function openConnection(origin: string, dial: Dial, bornMs: number, listeners: SocketListeners): Connection {
+function openConnection(origin: string, dial: Dial, openedMs: number, listeners: SocketListeners): Connection {
   let destroySocket = () => {};
   const client = new Client(origin, {
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: HEADER_BYTES_MAX,
-    // One deadline is ours: these two start again with every byte that drips in.
+    // Both restart with every byte. The sender has its own deadlines.
     headersTimeout: 0,
     bodyTimeout: 0,
     allowH2: false,
     connect: ({ hostname, port }, callback) => {
-      let told = false;
+      let isReported = false;
       const socket = dial(hostname, port === "" ? 443 : Number(port), (error) => {
-        if (told) return;
-        told = true;
+        if (isReported) return;
+        isReported = true;
         if (error !== null) return callback(error, null);
         callback(null, socket);
-        // After the parser's own listener: a second one for `data` sees the same bytes and does not start the flow.
+        // Added after the parser's listener, so it sees the same bytes and does not start the flow.
         socket.on("data", listeners.onBytes);
       });
       socket.once("close", listeners.onClosed);
-      listeners.onDialled(socket);
+      listeners.onDialed(socket);
       destroySocket = () => socket.destroy();
     },
   });
-  return { origin, client, bornMs, exchange: null, destroySocket: () => destroySocket(), handler: {} };
+  return { origin, client, openedMs, exchange: null, destroySocket: () => destroySocket(), handler: {} };
 }

@@ -8,7 +8,6 @@ import { parseAllowList } from "./address-guard.ts";
 
 let identity: Promise<CertifiedIdentity> | undefined;
 
-/** One self-signed certificate for the receivers of this process. */
 export function localIdentity(): Promise<CertifiedIdentity> {
   identity ??= createSelfSignedCertificate();
   return identity;
@@ -17,17 +16,15 @@ export function localIdentity(): Promise<CertifiedIdentity> {
 export interface Receiver {
   origin: string;
   port: number;
-  /** PEM to trust. */
+  /** PEM of the authority to trust. */
   ca: string;
   allow: ReturnType<typeof parseAllowList>;
-  /** Connections accepted so far. */
   connections(): number;
-  /** From the next connection on, another certificate. */
-  present(id: CertifiedIdentity): void;
+  setCertificate(id: CertifiedIdentity): void;
   close(): Promise<void>;
 }
 
-/** A merchant's endpoint: a real HTTPS server on 127.0.0.1. */
+/** Starts a merchant's endpoint: a real HTTPS server on 127.0.0.1. */
 export async function startReceiver(onRequest: (request: Request, reply: ServerResponse) => void) {
   const id = await localIdentity();
   const server = https.createServer({ ...id, keepAliveTimeout: 60_000 }, (message, reply) => {
@@ -46,16 +43,16 @@ export interface Request {
   body: string;
 }
 
-/** An endpoint that speaks whatever `onRequest` writes; it is called once for each request, when its body is complete. */
+/** Starts an endpoint that sends exactly what `onRequest` writes when a request is complete. */
 export async function startRawReceiver(
   onRequest: (socket: tls.TLSSocket, body: string, reset: () => void) => void,
   id?: CertifiedIdentity,
 ): Promise<Receiver> {
-  const used = id ?? (await localIdentity());
-  // A TLS socket cannot send RST, the TCP socket under it can.
-  const below = new Map<number | undefined, Socket>();
-  const server = tls.createServer(used, (socket) => {
-    const reset = () => below.get(socket.remotePort)?.resetAndDestroy();
+  const certified = id ?? (await localIdentity());
+  // Only the TCP socket under a TLS socket can send RST.
+  const tcpSockets = new Map<number | undefined, Socket>();
+  const server = tls.createServer(certified, (socket) => {
+    const reset = () => tcpSockets.get(socket.remotePort)?.resetAndDestroy();
     let text = "";
     socket.on("error", () => {});
     socket.on("data", (chunk: Buffer) => {
@@ -70,8 +67,8 @@ export async function startRawReceiver(
       }
     });
   });
-  server.on("connection", (socket: Socket) => below.set(socket.remotePort, socket));
-  return startListening(server, used.cert);
+  server.on("connection", (socket: Socket) => tcpSockets.set(socket.remotePort, socket));
+  return startListening(server, certified.cert);
 }
 
 async function startListening(server: tls.Server, ca: string): Promise<Receiver> {
@@ -92,7 +89,7 @@ async function startListening(server: tls.Server, ca: string): Promise<Receiver>
     ca,
     allow: parseAllowList(`127.0.0.1/32:${port}`),
     connections: () => accepted,
-    present: (id) => server.setSecureContext(id),
+    setCertificate: (id) => server.setSecureContext(id),
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -3,13 +3,13 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { maskedHeaders, USER_AGENT } from "./request-head.ts";
 
-test("the user agent tells the first two parts of the version in package.json", () => {
+test("the user agent contains the first two parts of the version in package.json", () => {
   const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
   assert.match(USER_AGENT, /^Dunlin\/\d+\.\d+$/);
   assert.ok(version.startsWith(`${USER_AGENT.slice("Dunlin/".length)}.`));
 });
 
-test("headers are shown with the credential masked and its scheme left, signed or not", () => {
+test("headers are shown with the credential and signature masked", () => {
   assert.deepEqual(maskedHeaders("Bearer tok en", false), [
     "content-type: application/json",
     `user-agent: ${USER_AGENT}`,

@@ -6,10 +6,9 @@ const { version } = JSON.parse(readFileSync(new URL("../../../package.json", imp
   version: string;
 };
 
-/** `Dunlin/x.y`: a receiver may want to know what it talks to, and no more than that. */
 export const USER_AGENT = `Dunlin/${version.split(".", 2).join(".")}`;
 
-/** The fields of a request that are ours to choose, name and value in turn. */
+/** Returns the fields that Dunlin sets, alternating name and value. */
 export function buildHeaders({
   authorization,
   signature,
@@ -22,11 +21,7 @@ export function buildHeaders({
 
 const MASK = "[redacted]";
 
-/**
- * The same fields as lines for people: `name: value`, with the credential and the signature masked.
- *
- * @param signed  whether the merchant has a secret
- */
+/** Returns the same fields as lines, with credential and signature masked. */
 export function maskedHeaders(authorization: string | null, signed: boolean): string[] {
   const signature = [
     "webhook-id",

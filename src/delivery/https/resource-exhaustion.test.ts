@@ -7,7 +7,7 @@ import { findFreePort } from "../../../test/free-port.ts";
 import type { Reply } from "./exchange.ts";
 import { isExhaustion } from "./resource-exhaustion.ts";
 
-test("to have no more files, memory or ports is told from what an endpoint does", () => {
+test("a local shortage of files, memory or ports is distinguished from a failure of the endpoint", () => {
   const coded = (code: string) => Object.assign(new Error(code), { code });
   for (const code of ["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "EADDRNOTAVAIL", "EAI_MEMORY"]) {
     assert.ok(isExhaustion(coded(code)), code);
@@ -20,11 +20,11 @@ test("to have no more files, memory or ports is told from what an endpoint does"
 });
 
 for (const host of ["127.0.0.1", "localhost"])
-  test(`a process without a file for another connection to ${host} says that it is its own fault, until it has one`, async () => {
+  test(`a process out of file handles reports a local failure for ${host}, and recovers`, async () => {
     const program = join(import.meta.dirname, "no-files-left.fixture.ts");
     const command = `ulimit -n 64; exec "${process.execPath}" "${program}" ${await findFreePort()} ${host}`;
     const { stdout } = await promisify(execFile)("sh", ["-c", command]);
     const [without, later] = JSON.parse(stdout) as Reply[];
-    assert.partialDeepStrictEqual(without, { outcome: "failed", isOurs: true });
+    assert.partialDeepStrictEqual(without, { outcome: "failed", isLocalFailure: true });
     assert.deepEqual(later, { outcome: "failed", error: "the connection was refused (ECONNREFUSED)" });
   });

@@ -7,13 +7,13 @@ import { createSigner, formatSecret } from "./signature.ts";
 const VECTOR_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const NOW = new Date(1_614_265_330_000);
 
-/** By the library's own HMAC. */
+/** Computed by Node's HMAC. */
 const expected = (secret: string, id: string, seconds: number, body: string) =>
   `v1,${createHmac("sha256", Buffer.from(secret.slice(6), "base64"))
     .update(`${id}.${seconds}.${body}`)
     .digest("base64")}`;
 
-test("the published test vector of Standard Webhooks comes out", () => {
+test("the signature matches the published test vector of Standard Webhooks", () => {
   const sign = createSigner({ current: VECTOR_SECRET, old: null });
   assert.deepEqual(sign("msg_p5jXN8AQM9LWM0D4loKWxJek", '{"test": 2432232314}', NOW, NOW), [
     "webhook-id",
@@ -25,7 +25,7 @@ test("the published test vector of Standard Webhooks comes out", () => {
   ]);
 });
 
-test("any key of 24 to 64 bytes and any body, small or large, give what createHmac gives", () => {
+test("the signature equals that of createHmac for any key of 24 to 64 bytes and any body", () => {
   const body = fc.oneof(
     fc.string({ unit: "binary", maxLength: 2_000 }),
     fc.string({ unit: "grapheme", maxLength: 500 }),
@@ -43,7 +43,7 @@ test("any key of 24 to 64 bytes and any body, small or large, give what createHm
   );
 });
 
-test("while a rotation lasts both secrets sign, the new one first; from its end on only the new one", () => {
+test("both secrets sign during a rotation, the new one first, and only the new one signs after it", () => {
   const [current, old] = [formatSecret(randomBytes(32)), formatSecret(randomBytes(32))];
   const until = new Date("2027-01-02T00:00:00Z");
   const sign = createSigner({ current, old: { secret: old, until } });
@@ -53,7 +53,7 @@ test("while a rotation lasts both secrets sign, the new one first; from its end 
   assert.equal(field("2027-01-02T00:00:00.000Z"), both[0]);
 });
 
-test("a secret of another form, too short or too long is refused", () => {
+test("a secret is refused when it is malformed, too short or too long", () => {
   const bad = [
     "",
     "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",

@@ -3,31 +3,30 @@ import { hash } from "node:crypto";
 const PREFIX = "whsec_";
 /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#signature-scheme */
 const SECRET_BYTES_MIN = 24;
-/** A block of SHA-256: a longer HMAC key would be hashed first, and the specification knows none. */
+/** Block size of SHA-256. A longer HMAC key would have to be hashed first. */
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 /** Events are far smaller. */
 const BODY_BYTES = 16_384;
 
-/** A new secret as a merchant sees it: `whsec_` and base64. `bytes`: 24 to 64 that nobody can predict. */
+/** @param bytes  24 to 64 random bytes */
 export const formatSecret = (bytes: Buffer) => `${PREFIX}${bytes.toString("base64")}`;
 
-/** What signs, until when. Null: no rotation is under way. */
+/** During a rotation, the old secret also signs. */
 export interface SigningSecrets {
   current: string;
   old: { secret: string; until: Date } | null;
 }
 
 /**
- * The signature fields of one attempt, name and value in turn.
+ * Returns the signature fields of one attempt, alternating name and value.
  *
- * @param eventId  the same on every attempt
- * @param realNow  receivers compare it with their own clock, so it is no service time
- * @param now  service time, in which the end of a rotation is stored
+ * @param realNow  receivers compare it with their clock
+ * @param now  service time, decides whether the rotation is over
  */
 export type Sign = (eventId: string, body: string, realNow: Date, now: Date) => string[];
 
-/** @throws when a secret is not `whsec_` and 24 to 64 bytes in base64 */
+/** @throws if a secret is not `whsec_` and 24 to 64 bytes in base64 */
 export function createSigner({ current, old }: SigningSecrets): Sign {
   const byCurrent = createHmacSha256(parseSecretKey(current));
   const byOld = old === null ? null : { hmac: createHmacSha256(parseSecretKey(old.secret)), until: old.until };
@@ -43,15 +42,15 @@ export function createSigner({ current, old }: SigningSecrets): Sign {
 function parseSecretKey(secret: string): Buffer {
   const key = Buffer.from(secret.slice(PREFIX.length), "base64");
   if (!secret.startsWith(PREFIX) || key.length < SECRET_BYTES_MIN || key.length > BLOCK_BYTES)
-    throw new Error(`a webhook secret is ${PREFIX} and 24 to 64 bytes in base64`);
+    throw new Error(`a webhook secret must be ${PREFIX} followed by 24 to 64 bytes in base64`);
   return key;
 }
 
 /**
- * HMAC-SHA256 of a text, in base64: https://www.rfc-editor.org/rfc/rfc2104. Two calls of `hash` take 60 % of the time of
- * `createHmac`, whose object costs more than the hashing of an event.
+ * Computes HMAC-SHA256 in base64: https://www.rfc-editor.org/rfc/rfc2104. The object of `createHmac` costs more than hashing an
+ * event.
  *
- * @param key  of at most one block
+ * @param key  at most one block
  */
 function createHmacSha256(key: Buffer): (text: string) => string {
   const inner = Buffer.alloc(BLOCK_BYTES + BODY_BYTES, 0x36);
@@ -62,7 +61,7 @@ function createHmacSha256(key: Buffer): (text: string) => string {
   }
   const keyBlock = Buffer.from(inner.subarray(0, BLOCK_BYTES));
   return (text) => {
-    // In UTF-8 a unit of a text takes three bytes at most.
+    // A UTF-16 unit takes at most three bytes in UTF-8.
     const fits = text.length * 3 <= BODY_BYTES;
     const whole = fits
       ? inner.subarray(0, BLOCK_BYTES + inner.write(text, BLOCK_BYTES))

@@ -5,17 +5,15 @@ import type { Reply } from "./exchange.ts";
 import { createSender, type Sender } from "./https-sender.ts";
 import type { Receiver } from "./receiver.fixture.ts";
 
-/** The limits of the interface on a scale on which tests are quick. */
 export const LIMITS = { replyMs: 2_500, bodyMs: 150, bodyBytes: 65_536 };
 
 export const OK_STATUS_LINE = "HTTP/1.1 200 OK\r\n";
-/** A whole reply. */
 export const WHOLE_REPLY = `${OK_STATUS_LINE}content-length: 2\r\n\r\nhi`;
 
-/** What other work on the machine may add: what has no end is noticed all the same. */
+/** Tolerance for a busy machine. */
 const BUSY_MS = 10_000;
 
-/** Senders that nobody uses right now: a new one reads all authorities, which takes 50 ms. */
+/** A new sender reads all certificate authorities, which takes 50 ms. */
 const freeSenders: { sender: Sender; allow: AllowedAddress[] }[] = [];
 
 function newSender(extraCa: string) {
@@ -24,12 +22,11 @@ function newSender(extraCa: string) {
 }
 
 /**
- * Posts once to a receiver of this process that is made for this, and closes it. Whatever it does, one deadline holds, the reply is one
- * that can be recorded, and no connection is left in use.
+ * Posts once and closes the receiver. Asserts that the deadline holds, the reply can be recorded, and no connection stays in use.
  */
 export async function sendOneAttempt(receiver: Receiver, origin = receiver.origin): Promise<Reply> {
-  const lent = freeSenders.pop() ?? newSender(receiver.ca);
-  const { sender, allow } = lent;
+  const pooled = freeSenders.pop() ?? newSender(receiver.ca);
+  const { sender, allow } = pooled;
   allow.splice(0, allow.length, ...receiver.allow);
   try {
     const startedMs = performance.now();
@@ -42,9 +39,9 @@ export async function sendOneAttempt(receiver: Receiver, origin = receiver.origi
     assert.equal(sender.connections().open - sender.connections().idle, 0);
     return reply;
   } finally {
-    // Also of a test that fails: its server would keep the process.
+    // An open server would keep the process alive after a failed test.
     await receiver.close();
     sender.close();
-    freeSenders.push(lent);
+    freeSenders.push(pooled);
   }
 }

@@ -5,7 +5,7 @@ import { OK_STATUS_LINE, sendOneAttempt, WHOLE_REPLY } from "./single-attempt.fi
 
 const rest = "content-length: 2\r\n\r\nhi";
 
-/** Beginnings of a reply that two readers could understand differently: ours of the status line, and the parser. */
+/** Starts of a reply that `readStatusLine` and the HTTP parser could interpret differently. */
 const BEGINNINGS: [text: string, status: number | null][] = [
   ["HTTP/1.1 200 OK\r\n", 200],
   ["HTTP/1.0 200 OK\r\n", 200],
@@ -58,7 +58,7 @@ const BEGINNINGS: [text: string, status: number | null][] = [
 
 suite("status lines", { concurrency: 4 }, () => {
   for (const [text, status] of BEGINNINGS)
-    test(`${JSON.stringify(text)} is ${status === null ? "no reply in HTTP/1.1" : `the status ${status}`}`, async () => {
+    test(`${JSON.stringify(text)} is parsed as ${status === null ? "no HTTP/1.1 reply" : `status ${status}`}`, async () => {
       const reply = await sendOneAttempt(await startRawReceiver((socket) => void socket.write(text + rest)));
       assert.equal(reply.outcome === "response" ? reply.status : null, status, JSON.stringify(reply));
     });
@@ -71,7 +71,7 @@ const REPLIES = [
 ];
 const ENDS = ["reset", "closed", "left hanging"] as const;
 
-/** The status, once the line that tells it is there. */
+/** The status, if the status line is complete. */
 const readStatusAfter = (sent: string) => {
   const line = /HTTP\/1\.1 ([2-9]\d\d)[^\n]*\n/.exec(sent);
   return line === null ? null : Number(line[1]);
@@ -79,8 +79,8 @@ const readStatusAfter = (sent: string) => {
 
 for (const reply of REPLIES)
   for (const how of ENDS)
-    test(`a connection ${how} after any byte of ${JSON.stringify(reply)} is what its status line says, or a failed attempt`, async () => {
-      // A hanging one takes until its deadline, so only every seventh byte is tried.
+    test(`a connection ${how} after any byte of ${JSON.stringify(reply)} has the status of its status line, or fails`, async () => {
+      // A hanging connection lasts until its deadline, so only every seventh byte is tested.
       const step = how === "left hanging" ? 7 : 1;
       const cuts = Array.from({ length: Math.ceil((reply.length + 1) / step) }, (_, index) => index * step);
       let requests = 0;
@@ -88,7 +88,7 @@ for (const reply of REPLIES)
         const sent = reply.slice(0, cut);
         const receiver = await startRawReceiver((socket, _body, reset) => {
           requests++;
-          // What was sent is to arrive before the end does.
+          // The bytes must arrive before the end of the connection.
           const end = () => setTimeout(how === "reset" ? reset : () => socket.end(), 20);
           if (how === "left hanging") socket.write(sent);
           else if (sent === "") end();

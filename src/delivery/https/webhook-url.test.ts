@@ -9,19 +9,19 @@ import { type ForbiddenListener, startForbiddenListener } from "./forbidden-list
 import { createSender, type Sender } from "./https-sender.ts";
 import { startReceiver } from "./receiver.fixture.ts";
 
-// A URL that slips through saving still meets the guard when it is dialled: so each is tried both ways.
+// A URL that passes the check when saved still meets the guard when dialed, so each one is tested both ways.
 let forbidden: ForbiddenListener;
 let sender: Sender;
 const closers: (() => unknown)[] = [];
 before(async () => {
   forbidden = await startForbiddenListener();
-  // Nobody answers for names, so that only what this machine knows by itself is known.
-  const resolve = createResolver({ hostsFile: "/etc/hosts", servers: ["127.0.0.1:9"], tryMs: 100, tries: 1 });
+  // No name server answers, so only names that this machine resolves itself are known.
+  const resolve = createResolver({ hostsFile: "/etc/hosts", servers: ["127.0.0.1:9"], timeoutMs: 100, attempts: 1 });
   sender = createSender({ allow: [], extraCa: null, resolve, monotonicMs: () => performance.now() });
 });
 after(() => Promise.all([forbidden.close(), sender.close(), ...closers.map((close) => close())]));
 
-/** Past the check of saving, as if the URL had come into the database by another way. */
+/** Skips the check when saving, as if the URL had reached the database in another way. */
 async function connectTo(url: string) {
   if (!URL.canParse(url)) return;
   const { origin, protocol } = new URL(url);
@@ -30,7 +30,7 @@ async function connectTo(url: string) {
   assert.equal(reply.outcome, "failed", url);
 }
 
-test(`this machine in ${LOCAL_HOSTS.length} spellings is refused at saving and at dialling`, async () => {
+test(`this machine in ${LOCAL_HOSTS.length} spellings is refused when saved and when dialed`, async () => {
   for (const host of LOCAL_HOSTS) {
     const url = `https://${host}:${forbidden.port}/hook`;
     assert.notEqual(findWebhookUrlProblem(url, []), null, url);
@@ -39,7 +39,7 @@ test(`this machine in ${LOCAL_HOSTS.length} spellings is refused at saving and a
   assert.equal(forbidden.reached(), 0);
 });
 
-test(`${PRIVATE_HOSTS.length} hosts of other networks are refused at saving and at dialling`, async () => {
+test(`${PRIVATE_HOSTS.length} hosts of other networks are refused when saved and when dialed`, async () => {
   for (const host of PRIVATE_HOSTS) {
     const url = `https://${host}/latest/meta-data`;
     assert.notEqual(findWebhookUrlProblem(url, []), null, url);
@@ -47,7 +47,7 @@ test(`${PRIVATE_HOSTS.length} hosts of other networks are refused at saving and 
   }
 });
 
-test("user names, odd separators and odd ports hide no other host", async () => {
+test("user names, unusual separators and unusual ports do not hide another host", async () => {
   const port = forbidden.port;
   const urls = [
     ...splitWords(`https://example.com@127.0.0.1:${port}/ https://example.com:443@127.0.0.1:${port}/ https://user:pass@127.0.0.1:${port}/ https://:@127.0.0.1:${port}/
@@ -71,21 +71,21 @@ test("user names, odd separators and odd ports hide no other host", async () => 
     `https://127.0.0.1\u3000:${port}/`,
   ];
   const accepted = urls.filter((url) => findWebhookUrlProblem(url, []) === null);
-  // The fragment is no part of the host, whatever stands in it.
+  // The fragment is not part of the host, whatever it contains.
   assert.deepEqual(accepted, ["https://example.com#@127.0.0.1:99999/"]);
   for (const url of urls) if (!accepted.includes(url)) await connectTo(url);
   assert.equal(forbidden.reached(), 0);
 });
 
-test("a name of a private network may be saved when the operator opened something on its port", () => {
+test("a private network name is accepted when the operator allows an address on its port", () => {
   const allow = parseAllowList("10.0.0.0/8:8443");
   assert.equal(findWebhookUrlProblem("https://billing.internal:8443/", allow), null);
-  assert.match(findWebhookUrlProblem("https://billing.internal/", allow) ?? "", /private networks/);
+  assert.match(findWebhookUrlProblem("https://billing.internal/", allow) ?? "", /private network name/);
   assert.equal(findWebhookUrlProblem("https://internal.example.com/", []), null);
   assert.equal(findWebhookUrlProblem("https://local.shop/", []), null);
 });
 
-test("a redirect to a forbidden place is not followed, by any status and in any spelling", async () => {
+test("a redirect to a forbidden address is not followed, with any status and spelling", async () => {
   const hosts = splitWords("127.0.0.1 localhost [::1] 2130706433 [::ffff:7f00:1] 0x7f.1");
   let location = "";
   let status = 0;
@@ -105,7 +105,7 @@ test("a redirect to a forbidden place is not followed, by any status and in any 
   assert.equal(forbidden.reached(), 0);
 });
 
-test("proxies in the environment are not used", async () => {
+test("proxy settings in the environment are not used", async () => {
   const receiver = await startReceiver((_request, reply) => reply.end());
   closers.push(receiver.close);
   const proxy = `http://127.0.0.1:${forbidden.port}`;

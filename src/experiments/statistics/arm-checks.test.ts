@@ -8,14 +8,14 @@ import { countCustomer, emptyTally, recoveryRateOf } from "./tally.ts";
 const experiment = { share: 0.5, primary: "count", margin: 0.03 };
 const CUSTOMERS = 2000;
 
-/** Customers with one invoice each, of which `paid` were recovered. */
+/** Customers with one invoice each; `paid` of the invoices were recovered. */
 function cell(paid: number): CellTotals {
   const tally = emptyTally();
   for (let n = 0; n < CUSTOMERS; n++) countCustomer(tally, 0, 0, 1, n < paid ? 1 : 0);
   return tally;
 }
 
-/** The group that always has half of its invoices recovered, and the one beside it. */
+/** Two groups that are compared. Half of the first group's invoices are always recovered. */
 const GROUPS = {
   calibration: ["calibration dunlin 1", "calibration merchant 1"],
   halves_dunlin: ["comparison dunlin 1", "comparison dunlin 2"],
@@ -32,12 +32,12 @@ function findProblems(name: keyof typeof GROUPS, paid: number) {
   return findArmProblems(experiment, tallies);
 }
 
-test("the false alarms of an experiment together have a chance of 5%", () => {
+test("the false alarms of an experiment have a total probability of 5%", () => {
   const { difference, split, calibration } = ALPHA_BY_CHECK;
   assert.ok(Math.abs(difference + split.calibration + split.comparison + calibration - 0.05) < 1e-12);
 });
 
-/** The least that has to be recovered in the other group so that chance explains the difference. */
+/** The smallest recovered number in the other group that chance still explains. */
 function findSmallestDetected(alpha: number) {
   const first = recoveryRateOf(cell(CUSTOMERS / 2))!;
   for (let paid = 0; paid < CUSTOMERS / 2; paid++) {
@@ -45,11 +45,11 @@ function findSmallestDetected(alpha: number) {
     const width = sequenceHalfWidth(first.variance + other.variance, experiment.margin, alpha);
     if (first.share - other.share <= width) return paid;
   }
-  throw new Error("no difference is explained");
+  throw new Error("chance explains no difference");
 }
 
 for (const name of NAMES)
-  test(`the check of ${name} spends a third of the 0.5% that it shares with the two others`, () => {
+  test(`the check of ${name} uses a third of the shared 0.5%`, () => {
     const least = findSmallestDetected(0.005 / 3);
     assert.deepEqual([findProblems(name, least), findProblems(name, least - 1)], [[], [name]]);
   });

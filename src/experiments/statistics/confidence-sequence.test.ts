@@ -3,25 +3,25 @@ import { test } from "node:test";
 import { createRandom, drawNormal } from "../../../lab/experiments/random-numbers.ts";
 import { sequenceHalfWidth, varianceFor } from "./confidence-sequence.ts";
 
-test("a path without drift leaves the bound in at most the promised share of runs, however often it is looked at", () => {
-  const [runs, looks, alpha] = [1000, 2000, 0.05];
-  let left = 0;
+test("a path without drift leaves the bound in at most the promised share of runs when it is checked after each step", () => {
+  const [runs, checks, alpha] = [1000, 2000, 0.05];
+  let exceeded = 0;
   for (let run = 0; run < runs; run++) {
     const random = createRandom(run);
     let sum = 0;
-    for (let n = 1; n <= looks; n++) {
+    for (let n = 1; n <= checks; n++) {
       sum += drawNormal(random);
       if (Math.abs(sum / n) <= sequenceHalfWidth(1 / n, 0.1, alpha)) continue;
-      left++;
+      exceeded++;
       break;
     }
   }
-  // Ville's inequality bounds it by 5 % for ever; a look after each step, over a long time, comes near to that.
-  assert.ok(left / runs <= 0.05 + 2 * Math.sqrt((0.05 * 0.95) / runs), `${left} of ${runs}`);
-  assert.ok(left / runs >= 0.015, `${left} of ${runs}: a bound that is never reached gives power away`);
+  // Ville's inequality bounds the share by 5%. A check after each step of a long path comes close to it.
+  assert.ok(exceeded / runs <= 0.05 + 2 * Math.sqrt((0.05 * 0.95) / runs), `${exceeded} of ${runs}`);
+  assert.ok(exceeded / runs >= 0.015, `${exceeded} of ${runs}: a bound that is never reached wastes power`);
 });
 
-test("the interval is wider than one for a single look, and at its scale by less than 1.7 times", () => {
+test("the interval is wider than one for a single check, and less than 1.7 times as wide at its scale", () => {
   for (const variance of [1e-2, 1e-4, 1e-6])
     assert.ok(sequenceHalfWidth(variance, 0.03, 0.05) > 1.96 * Math.sqrt(variance));
   const variance = 0.03 ** 2 / 9;

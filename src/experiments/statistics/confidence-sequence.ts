@@ -1,13 +1,13 @@
 /**
- * Half the width of an interval that may be looked at as often as one likes.
+ * Returns half the width of a confidence sequence: an interval that stays valid however often it is checked, even if a result
+ * ends the experiment.
  *
- * The estimate is a sum of many small parts, so seen over time it moves as a Brownian motion does. Robbins' mixture bounds
- * the whole path: the chance that the truth is ever outside is at most `alpha`, whenever and however often one looks, and one
- * may stop because of what one sees. For a fixed look the same data would give a narrower interval, at the `scale` by about
- * 1.5 times.
+ * The estimate sums many small parts, so it moves like a Brownian motion. Robbins' mixture bounds the whole path: the truth is
+ * ever outside with a probability of at most `alpha`. At `scale` the interval is about 1.5 times as wide as one for a single
+ * check.
  *
- * @param variance  of the estimate, by now; above 0
- * @param scale  the difference at which the interval is to be narrowest for its data; any other one is as valid
+ * @param variance  current variance of the estimate, above 0
+ * @param scale  the difference at which the interval is narrowest for its data; any value is valid
  * @see docs/decisions/0014-experiments.md
  */
 export function sequenceHalfWidth(variance: number, scale: number, alpha: number): number {
@@ -15,7 +15,7 @@ export function sequenceHalfWidth(variance: number, scale: number, alpha: number
   return Math.sqrt(variance * (1 + 1 / information) * (Math.log1p(information) - 2 * Math.log(alpha)));
 }
 
-/** The variance at which `sequenceHalfWidth` comes down to `width`. */
+/** Returns the variance at which `sequenceHalfWidth` equals `width`. */
 export function varianceFor(width: number, scale: number, alpha: number): number {
   let low = 0;
   let high = width * width;

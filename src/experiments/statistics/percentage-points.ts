@@ -1,22 +1,22 @@
 const DECIMALS_MAX = 12;
 
 /**
- * The size of a share in points of a hundred: 0.0312 is "3.1". More decimals where it would read as a limit that it is not, so that a range above nothing
- * does not begin at 0.0.
+ * Formats the size of a share in percentage points: 0.0312 is "3.1". Adds decimals until the text differs from 0 and the limits,
+ * so that a range above 0 does not start at "0.0".
  *
- * @param limits  shares that a reader compares it with, besides nothing
+ * @param limits  shares that a reader compares with this one
  */
 export function formatSharePoints(share: number, ...limits: readonly number[]): string {
   const size = Math.abs(share);
-  const others = [0, ...limits].filter((limit) => limit !== size);
-  const written = (value: number, decimals: number) => (value * 100).toFixed(decimals);
+  const otherLimits = [0, ...limits].filter((limit) => limit !== size);
+  const format = (value: number, decimals: number) => (value * 100).toFixed(decimals);
   let decimals = 1;
-  while (decimals < DECIMALS_MAX && others.some((limit) => written(limit, decimals) === written(size, decimals)))
+  while (decimals < DECIMALS_MAX && otherLimits.some((limit) => format(limit, decimals) === format(size, decimals)))
     decimals++;
-  return written(size, decimals);
+  return format(size, decimals);
 }
 
-/** The smallest difference that matters, in points, as it was chosen: 0.03 is "3.0", 0.0025 is "0.25". */
+/** Formats a margin with the decimals that were entered: 0.03 is "3.0", 0.0025 is "0.25". */
 export function formatMarginPoints(margin: number): string {
   const points = String(Number((margin * 100).toFixed(DECIMALS_MAX)));
   return points.includes(".") ? points : `${points}.0`;

@@ -1,11 +1,12 @@
 import type { CellTotals } from "../../domain/experiment.ts";
 
-/** A tally of nobody. */
 export const emptyTally = (): CellTotals => ({ customers: 0, due: 0, got: 0, dueDue: 0, dueGot: 0, gotGot: 0 });
 
 /**
- * A customer had `due` failed and `got` recovered in this tally (0: was not in it), and has more now. Customers are the unit:
- * what fails for one of them has the same causes, so ten invoices of one customer say less than ten of ten.
+ * Adds invoices of one customer, who had `due` failed and `got` recovered in this tally before (0: not in it).
+ *
+ * Customers are the unit of the variance. Their failures share causes, so ten invoices from one customer say less than ten from
+ * ten customers.
  */
 export function countCustomer(tally: CellTotals, due: number, got: number, moreDue: number, moreGot: number) {
   const dueNow = due + moreDue;
@@ -18,7 +19,7 @@ export function countCustomer(tally: CellTotals, due: number, got: number, moreD
   tally.gotGot += gotNow * gotNow - got * got;
 }
 
-/** Adds `other` to `tally`, which has none of its customers. */
+/** Adds `other` to `tally`. The two must not share customers. */
 export function addTally(tally: CellTotals, other: CellTotals): CellTotals {
   tally.customers += other.customers;
   tally.due += other.due;
@@ -29,44 +30,44 @@ export function addTally(tally: CellTotals, other: CellTotals): CellTotals {
   return tally;
 }
 
-/** Recovered of failed, and how far chance may have moved it. */
 export interface RecoveryRate {
   share: number;
-  /** Variance of `share` between samples of customers; above 0. */
+  /** Sampling variance of `share` over customers; above 0. */
   variance: number;
   customers: number;
   due: number;
   got: number;
 }
 
-/** Fewer customers than this, and the normal approximation under every interval here is not to be trusted. */
+/** Below this number the normal approximation of the intervals is unreliable. */
 export const CUSTOMERS_MIN = 100;
 
 /**
- * So many customers of whom everything was recovered, and as many of whom nothing was, are taken for seen when an arm's variance is told. Of 100
- * customers without one who paid, some may pay all the same: what an arm happens not to have shown yet must not look certain. An interval here reaches
- * some 3.2 standard deviations, and half its square is what makes one of that reach hold for rare outcomes too (as Agresti and Coull, 1998, have it).
+ * Adds this many customers with everything recovered, and as many with nothing, to the variance of an arm. Otherwise an arm in
+ * which no customer has paid yet would look certain.
+ *
+ * The intervals reach about 3.2 standard deviations. Half the square of that keeps them valid for rare outcomes (Agresti and
+ * Coull, 1998).
  *
  * @see docs/decisions/0014-experiments.md
  */
 export const PSEUDO_CUSTOMER_COUNT = 5;
 
 /**
- * The recovered share of a tally, with the variance of a ratio of sums over independent customers.
+ * Returns the recovered share, with the variance for a ratio of sums over independent customers.
  *
- * @returns null when there are too few customers, or a few large ones are nearly all of it
+ * @returns null if there are too few customers, or a few large ones outweigh the rest
  */
 export function recoveryRateOf(tally: CellTotals): RecoveryRate | null {
   const { customers, due, got, dueDue } = tally;
-  // Of a customer, as an amount that failed meets it: `due / size` customers of this size would be as uneven as these ones.
+  // Mean customer size, weighted by amount: `due / size` equal customers would have the same concentration.
   const size = dueDue / due;
   if (customers < CUSTOMERS_MIN || due / size < CUSTOMERS_MIN) return null;
-  const all = addTally(pseudoTally(size), tally);
-  // They are no data: as many customers as there are say what they say with them.
-  return { share: got / due, variance: (varianceOf(all) * all.due) / due, customers, due, got };
+  const padded = addTally(pseudoTally(size), tally);
+  // The pseudo-customers must not narrow the interval, so the variance is scaled back to the real total.
+  return { share: got / due, variance: (varianceOf(padded) * padded.due) / due, customers, due, got };
 }
 
-/** Both kinds of customers of this size that an arm may not have shown yet. */
 function pseudoTally(size: number): CellTotals {
   const [due, got] = [2 * PSEUDO_CUSTOMER_COUNT * size, PSEUDO_CUSTOMER_COUNT * size];
   return { customers: 2 * PSEUDO_CUSTOMER_COUNT, due, got, dueDue: due * size, dueGot: got * size, gotGot: got * size };

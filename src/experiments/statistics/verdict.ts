@@ -8,58 +8,57 @@ import { CUSTOMERS_MIN } from "./tally.ts";
 
 /**
  * - `better`, `worse`: Dunlin recovers more, or less, than the merchant's own system.
- * - `alike`: the difference is smaller than the margin, whichever way it goes.
+ * - `alike`: the difference is below the margin in both directions.
  * - `open`: cannot tell yet.
- * - `moving`: the difference is not the same as it was, so no single number is true.
- * - `void`: the arms can't be compared.
+ * - `moving`: the difference changed over time, so no single number is true.
+ * - `void`: the arms cannot be compared.
  */
 export type VerdictOutcome = "better" | "worse" | "alike" | "open" | "moving" | "void";
 
 /** Failed invoices of the comparison. */
 export interface InvoiceCounts {
-  /** Old enough to count. */
+  /** Mature invoices. */
   counted: number;
-  /** Too young. */
+  /** Immature invoices. */
   waiting: number;
 }
 
 export interface Verdict {
   outcome: VerdictOutcome;
-  /** What a person should know, in a few sentences. */
   words: string;
-  /** Of an open one: how many weeks more, if it goes on as it did; null when that can't be said, or it will never be enough. */
+  /** For `open`: expected weeks until a verdict at the current rate; null if unknown or never. */
   weeksMore: number | null;
 }
 
 const PROBLEM_TEXT: Record<ArmProblem, string> = {
-  split: "the customers who are counted are not split as they were drawn, so some are missing from one arm",
-  calibration: "the arms differed when both were left to the merchant's own system",
-  halves_dunlin: "the two halves of Dunlin's arm, treated alike, differ",
-  halves_merchant: "the two halves of the merchant's arm, treated alike, differ",
+  split: "the counted customers do not match the share of the experiment, so some are missing from one arm",
+  calibration: "the arms differed during calibration, when the merchant's own system handled both",
+  halves_dunlin: "the two halves of Dunlin's arm differ, although both were treated alike",
+  halves_merchant: "the two halves of the merchant's arm differ, although both were treated alike",
 };
 
-/** The verdict on the primary comparison. `arms`: what it compares. */
+/** @param arms  totals of the primary measure */
 export function decideVerdict(
   experiment: Experiment,
   comparison: Comparison,
   arms: Readonly<Record<Arm, CellTotals>>,
-  troubles: readonly ArmProblem[],
+  problems: readonly ArmProblem[],
   invoices: InvoiceCounts,
   at: Date,
 ): Verdict {
   const { lower, upper } = comparison;
   const { margin } = experiment;
-  if (troubles.length > 0)
+  if (problems.length > 0)
     return finalVerdict(
       "void",
-      `Do not use this result: ${troubles.map((trouble) => PROBLEM_TEXT[trouble]).join("; ")}.`,
+      `Do not use this result: ${problems.map((problem) => PROBLEM_TEXT[problem]).join("; ")}.`,
     );
   if (comparison.difference === null) return verdictTooEarly(experiment, arms, invoices, at);
   const range = rangeText(comparison, margin);
   if (lower > upper)
     return finalVerdict(
       "moving",
-      "The difference has changed while the experiment ran, so no single number is true. Look at it by day.",
+      "The difference changed during the experiment, so no single number describes it. See the effect by day.",
     );
   if (lower > 0) return finalVerdict("better", `Dunlin recovers more than the merchant's own system: ${range}.`);
   if (upper < 0) return finalVerdict("worse", `Dunlin recovers less than the merchant's own system: ${range}.`);
@@ -69,14 +68,13 @@ export function decideVerdict(
       `No difference that matters (${formatMarginPoints(margin)} points or more): ${range}.`,
     );
   const weeksMore = estimateWeeksUntilVerdict(experiment, comparison, invoices, at);
-  const wait =
+  const outlook =
     weeksMore === null
-      ? "No more invoices come in, and those that did will not be enough."
-      : `About ${weeksMore} more ${weeksMore === 1 ? "week" : "weeks"} will tell.`;
-  return { outcome: "open", words: `Cannot tell yet: ${range}. ${wait}`, weeksMore };
+      ? "No more invoices come in, and there are too few for a verdict."
+      : `A verdict is expected in about ${weeksMore} ${weeksMore === 1 ? "week" : "weeks"}.`;
+  return { outcome: "open", words: `Cannot tell yet: Dunlin recovers ${range}. ${outlook}`, weeksMore };
 }
 
-/** One that time does not change, or nobody knows when. */
 const finalVerdict = (outcome: VerdictOutcome, words: string): Verdict => ({ outcome, words, weeksMore: null });
 
 function verdictTooEarly(
@@ -86,35 +84,35 @@ function verdictTooEarly(
   at: Date,
 ): Verdict {
   if (stoppedAt !== null && stoppedAt <= comparedFrom)
-    return finalVerdict("open", "It was stopped during its calibration, before anything could be compared.");
-  // Others have invoices in other currencies alone.
-  const who = primary === COUNT_MEASURE ? "customers" : `customers with invoices in ${primary}`;
-  const customers = `${dunlin.customers} ${who} count in Dunlin's arm and ${merchant.customers} in the merchant's`;
-  const few = Math.min(dunlin.customers, merchant.customers) < CUSTOMERS_MIN;
-  const first = comparedFrom.getTime() + maturityDays * DAY_MS;
+    return finalVerdict("open", "The experiment was stopped during calibration, before anything could be compared.");
+  // Other customers have invoices in other currencies only.
+  const group = primary === COUNT_MEASURE ? "customers" : `customers with invoices in ${primary}`;
+  const customers = `${dunlin.customers} ${group} are counted in Dunlin's arm and ${merchant.customers} in the merchant's`;
+  const areTooFew = Math.min(dunlin.customers, merchant.customers) < CUSTOMERS_MIN;
+  const firstResultsAt = comparedFrom.getTime() + maturityDays * DAY_MS;
   const isOver = stoppedAt !== null && waiting === 0;
-  if (at.getTime() < first && !isOver)
+  if (at.getTime() < firstResultsAt && !isOver)
     return finalVerdict(
       "open",
-      `Too early: an invoice counts ${maturityDays} days after it failed, so the first results come on ${new Date(first).toISOString().slice(0, 10)}.`,
+      `Too early: an invoice counts ${maturityDays} days after it failed, so the first results come on ${new Date(firstResultsAt).toISOString().slice(0, 10)}.`,
     );
-  const why = few ? `; a verdict takes ${CUSTOMERS_MIN} in each` : ", of whom a few large ones outweigh the rest";
-  const when = isOver ? "Nothing can be told, and no more invoices come in" : "Too early";
-  return finalVerdict("open", `${when}: ${customers}${why}.`);
+  const reason = areTooFew ? `; a verdict needs ${CUSTOMERS_MIN} in each` : ", but a few large ones outweigh the rest";
+  const state = isOver ? "No verdict is possible, because no more invoices come in" : "Too early";
+  return finalVerdict("open", `${state}: ${customers}${reason}.`);
 }
 
-/** `of 100 failed invoices 1.2 to 5.0 more`. */
 function rangeText({ measure, lower, upper }: Comparison, margin: number): string {
-  const of = measure === COUNT_MEASURE ? "of 100 failed invoices" : `of 100 ${measure} that failed`;
+  const [basis, fewer] =
+    measure === COUNT_MEASURE ? ["100 failed invoices", "fewer"] : [`100 ${measure} of failed invoices`, "less"];
   const [low, high] = [formatSharePoints(lower, margin), formatSharePoints(upper, margin)];
-  if (lower >= 0) return `${of} ${low} to ${high} more`;
-  if (upper <= 0) return `${of} ${high} to ${low} fewer`;
-  return `${of} Dunlin recovers between ${low} fewer and ${high} more`;
+  if (lower >= 0) return `${low} to ${high} more per ${basis}`;
+  if (upper <= 0) return `${high} to ${low} ${fewer} per ${basis}`;
+  return `between ${low} ${fewer} and ${high} more per ${basis}`;
 }
 
 /**
- * Weeks until there is a verdict, if the difference is what it seems to be by now: the interval must come off zero, or fit between
- * the margins, whichever is sooner. Invoices keep coming as they did, and each takes its time to count.
+ * Returns the weeks until a verdict, if the difference stays as it is and invoices keep coming at the same rate. A verdict needs
+ * an interval that excludes zero or fits within the margins, whichever is sooner.
  */
 function estimateWeeksUntilVerdict(
   { margin, comparedFrom, stoppedAt, maturityDays }: Experiment,
@@ -127,7 +125,7 @@ function estimateWeeksUntilVerdict(
   const needed = counted * (comparison.variance! / varianceFor(width, margin, ALPHA_BY_CHECK.difference));
   const entered = counted + waiting;
   if (stoppedAt !== null && needed > entered) return null;
-  const perMs = entered / ((stoppedAt ?? at).getTime() - comparedFrom.getTime());
-  const toldAt = comparedFrom.getTime() + needed / perMs + maturityDays * DAY_MS;
-  return Math.max(1, Math.ceil((toldAt - at.getTime()) / WEEK_MS));
+  const invoicesPerMs = entered / ((stoppedAt ?? at).getTime() - comparedFrom.getTime());
+  const verdictAt = comparedFrom.getTime() + needed / invoicesPerMs + maturityDays * DAY_MS;
+  return Math.max(1, Math.ceil((verdictAt - at.getTime()) / WEEK_MS));
 }

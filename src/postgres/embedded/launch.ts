@@ -5,12 +5,12 @@ import { dirname, join } from "node:path";
 import { copyNative, findNativeFolder, linkLibraries } from "./binaries.ts";
 import type { ServerFolder } from "./server-folder.ts";
 
-/** How PostgreSQL's programs are run: from where, through what, as whom. They refuse to run as root. */
+/** How to run PostgreSQL's programs, which refuse to run as root. */
 export interface LaunchMethod {
   native: string;
-  /** Words in front of the program: nothing, or `unshare …`. */
-  through: string[];
-  /** Whom to become; undefined: stay. */
+  /** Empty, or `unshare …`. */
+  commandPrefix: string[];
+  /** Account to switch to; undefined keeps the current one. */
   account: Account | undefined;
 }
 
@@ -19,61 +19,66 @@ interface Account {
   gid: number;
 }
 
-// Nothing of our own environment: PGPORT, PGDATA and the like would change what the programs do.
+// Excludes this process's environment, because PGPORT, PGDATA and others would change the programs' behavior.
 const ENVIRONMENT = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C", TZ: "UTC" };
 
 /**
- * Chooses a way to run the programs that works here. An ordinary user just runs them. Root becomes the owner of the data
- * folder, or nobody; where that account can't reach the files, root poses as nobody in a user namespace of its own;
- * and where those are forbidden (Docker), the programs are copied into the data folder.
+ * Chooses a way to run the programs:
+ * - An ordinary user runs them directly.
+ * - Root switches to the owner of the data folder, or to nobody.
+ * - If that account cannot read the files, root maps itself to nobody in a user namespace.
+ * - If namespaces are forbidden (Docker), the programs are copied into the data folder.
  */
 export async function chooseLaunchMethod(folder: ServerFolder): Promise<LaunchMethod> {
   const copied = () => copyNative(findNativeFolder(), join(folder.root, "programs"));
   const native = (await linkLibraries(findNativeFolder())) ? findNativeFolder() : await copied();
-  const stay: LaunchMethod = { native, through: [], account: undefined };
+  const asCurrentUser: LaunchMethod = { native, commandPrefix: [], account: undefined };
   const nobody = (await findAccount("nobody")) ?? { uid: 65534, gid: 65534 };
-  const pose = ["unshare", "-U", `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`];
-  const posing: LaunchMethod = { ...stay, through: pose };
-  if (process.getuid?.() !== 0) return hasUserName() || !canRunPrograms(posing) ? stay : posing;
+  const unshare = ["unshare", "-U", `--map-user=${nobody.uid}`, `--map-group=${nobody.gid}`];
+  const asNobody: LaunchMethod = { ...asCurrentUser, commandPrefix: unshare };
+  if (process.getuid?.() !== 0) return hasUserName() || !canRunPrograms(asNobody) ? asCurrentUser : asNobody;
 
-  const made = await stat(folder.cluster).catch(() => undefined);
-  const { uid: owner } = made ?? (await stat(folder.root));
-  if (made && owner === 0) {
-    if (canRunPrograms(posing)) return posing;
+  const existing = await stat(folder.cluster).catch(() => undefined);
+  const { uid: owner } = existing ?? (await stat(folder.root));
+  if (existing && owner === 0) {
+    if (canRunPrograms(asNobody)) return asNobody;
     throw new Error(
-      `${folder.cluster} was made in a user namespace, which this system forbids: give it to user nobody`,
+      `${folder.cluster} was created in a user namespace, which this system forbids: change its owner to nobody`,
     );
   }
-  // initdb wants a user with a name; once the data are made, the number will do.
-  const named = owner === 0 ? undefined : await findAccount(owner);
-  const account = named ?? (made ? { uid: made.uid, gid: made.gid } : nobody);
+  // initdb requires a user name. Once the data directory exists, a user id is enough.
+  const namedAccount = owner === 0 ? undefined : await findAccount(owner);
+  const account = namedAccount ?? (existing ? { uid: existing.uid, gid: existing.gid } : nobody);
   const blocked = await findInaccessibleFolder(folder, account);
-  if (!blocked && canRunPrograms({ ...stay, account })) return { ...stay, account };
-  if (owner === 0 && canRunPrograms(posing)) return posing;
-  if (!blocked) return { ...stay, native: await copied(), account };
+  if (!blocked && canRunPrograms({ ...asCurrentUser, account })) return { ...asCurrentUser, account };
+  if (owner === 0 && canRunPrograms(asNobody)) return asNobody;
+  if (!blocked) return { ...asCurrentUser, native: await copied(), account };
   throw new Error(
-    `PostgreSQL does not run as root, and user ${account.uid} can't enter ${blocked}: move the data folder, or start as an ordinary user`,
+    `PostgreSQL does not run as root, and user ${account.uid} cannot access ${blocked}: move the data folder, or start as an ordinary user`,
   );
 }
 
-/** Starts a program of PostgreSQL. */
-export function launchProgram(by: LaunchMethod, program: "postgres" | "initdb", args: string[], options: SpawnOptions) {
-  const [command, ...rest] = [...by.through, join(by.native, "bin", program), ...args];
-  return spawn(command!, rest, { ...options, ...by.account, env: ENVIRONMENT });
+export function launchProgram(
+  launchMethod: LaunchMethod,
+  program: "postgres" | "initdb",
+  args: string[],
+  options: SpawnOptions,
+) {
+  const [command, ...rest] = [...launchMethod.commandPrefix, join(launchMethod.native, "bin", program), ...args];
+  return spawn(command!, rest, { ...options, ...launchMethod.account, env: ENVIRONMENT });
 }
 
-/** Makes `path` belong to the account the server runs as. */
-export async function giveOwnership(by: LaunchMethod, path: string): Promise<void> {
-  if (by.account) await chown(path, by.account.uid, by.account.gid);
+export async function giveOwnership(launchMethod: LaunchMethod, path: string): Promise<void> {
+  if (launchMethod.account) await chown(path, launchMethod.account.uid, launchMethod.account.gid);
 }
 
-/** Proves that the program, its interpreter and its libraries can be reached. */
-function canRunPrograms(by: LaunchMethod): boolean {
-  const [command, ...rest] = [...by.through, join(by.native, "bin", "postgres"), "--version"];
-  return spawnSync(command!, rest, { ...by.account, env: ENVIRONMENT, stdio: "ignore" }).status === 0;
+/** Whether the program, its interpreter and its libraries are accessible. */
+function canRunPrograms(launchMethod: LaunchMethod): boolean {
+  const [command, ...rest] = [...launchMethod.commandPrefix, join(launchMethod.native, "bin", "postgres"), "--version"];
+  return spawnSync(command!, rest, { ...launchMethod.account, env: ENVIRONMENT, stdio: "ignore" }).status === 0;
 }
 
-/** initdb wants to know its user by name; in a container a bare number is common. */
+/** initdb requires a user name, which containers often lack. */
 function hasUserName(): boolean {
   try {
     return userInfo().username !== "";
@@ -82,16 +87,16 @@ function hasUserName(): boolean {
   }
 }
 
-async function findAccount(who: number | "nobody"): Promise<Account | undefined> {
+async function findAccount(user: number | "nobody"): Promise<Account | undefined> {
   const lines = (await readFile("/etc/passwd", "utf8").catch(() => "")).split("\n").map((line) => line.split(":"));
-  const line = lines.find(([name, , uid]) => (who === "nobody" ? name === who : uid === String(who)));
+  const line = lines.find(([name, , uid]) => (user === "nobody" ? name === user : uid === String(user)));
   return line && { uid: Number(line[2]), gid: Number(line[3]) };
 }
 
-/** The folder on the way to the data that this account may not enter. The data folder itself is ours: it is opened for passing through. */
+/** Returns the first folder on the path that this account cannot enter. Makes the data folder itself passable. */
 async function findInaccessibleFolder(folder: ServerFolder, account: Account): Promise<string | undefined> {
-  const own = await stat(folder.root);
-  if (own.uid === 0) await chmod(folder.root, (own.mode & 0o7777) | 0o011);
+  const root = await stat(folder.root);
+  if (root.uid === 0) await chmod(folder.root, (root.mode & 0o7777) | 0o011);
   for (let path = folder.root; ; path = dirname(path)) {
     const { mode, uid, gid } = await stat(path);
     const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001;

@@ -21,7 +21,7 @@ after(() => {
 
 const WAITING_SCRIPT = "echo runs; read end";
 
-/** A process that works in a folder until it is killed. */
+/** A process whose working directory is the folder, until it is killed. */
 async function startProcessIn(cwd: string, command: string, words = ["-c", WAITING_SCRIPT]) {
   const child = spawn(command, words, { cwd, stdio: ["pipe", "pipe", "inherit"] });
   started.push(child);
@@ -32,12 +32,12 @@ async function startProcessIn(cwd: string, command: string, words = ["-c", WAITI
 const isLinux = process.platform === "linux";
 const mayMount = isLinux && spawnSync("unshare", ["-Urm", "true"]).status === 0;
 
-test("what else works in the folder of a dead server is not ended, nor another folder's server", {
+test("only backends of a dead server are killed, not other processes in its folder or servers of other folders", {
   skip: !isLinux,
 }, async () => {
   const remains = await startProcessIn(cluster, program);
   const others = [await startProcessIn(cluster, "/bin/sh"), await startProcessIn(another, program)];
-  // Another container's, over a folder that is called the same there.
+  // The server of another container, whose folder has the same path.
   const mounted = `mount --bind "$0" "$1" && cd "$1" && exec "$2" -c "$3" "$2" -D "$1"`;
   const words = ["-Urm", "sh", "-c", mounted, another, cluster, program, WAITING_SCRIPT];
   if (mayMount) others.push(await startProcessIn(folder, "unshare", words));

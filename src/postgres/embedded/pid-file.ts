@@ -4,7 +4,7 @@ import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { giveOwnership, type LaunchMethod } from "./launch.ts";
 
-/** What a server says about itself in postmaster.pid. */
+/** The content of postmaster.pid. */
 export interface PidFile {
   pid: number;
   socketDir: string;
@@ -12,7 +12,7 @@ export interface PidFile {
   lines: string[];
 }
 
-/** Lines of postmaster.pid, as PostgreSQL's miscadmin.h has them: pid, data directory, start, port, socket folder, host, memory, status. */
+/** Lines, by PostgreSQL's miscadmin.h: pid, data directory, start, port, socket folder, host, memory, status. */
 export async function readPidFile(cluster: string): Promise<PidFile | undefined> {
   const text = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "");
   const lines = text.split("\n");
@@ -21,7 +21,7 @@ export async function readPidFile(cluster: string): Promise<PidFile | undefined>
   return { pid, socketDir: lines[4] ?? "", ready: lines[7]?.trim() === "ready", lines };
 }
 
-/** Whether this process is a living PostgreSQL over this data directory. Numbers of ended processes are given out again. */
+/** Whether this process is a running server of this data directory, and not another process with a reused pid. */
 export function isServer(pid: number, cluster: string): boolean {
   if (process.platform === "linux") return isPostgres(pid) && (isWorkingIn(pid, cluster) ?? isPostmaster(pid, cluster));
   try {
@@ -32,9 +32,9 @@ export function isServer(pid: number, cluster: string): boolean {
 }
 
 /**
- * Ends what remains of a server that was killed. A backend that waits for a lock of another one that was killed, too, or works without a pause, never
- * learns of it, and PostgreSQL refuses to start as long as it has the memory. What it has not committed is lost as in any crash. Where a server lives, of
- * which postmaster.pid says nothing, nothing is ended; nor is what may not be looked at. On Linux only.
+ * Kills the backends of a server that was killed. A backend that waits for another killed backend's lock, or never pauses, does
+ * not notice, and PostgreSQL refuses to start while it holds the shared memory. Does nothing if a server is running, or for
+ * processes that it cannot inspect. Linux only.
  */
 export async function killOrphanedBackends(cluster: string): Promise<void> {
   if (process.platform !== "linux") return;
@@ -46,15 +46,15 @@ export async function killOrphanedBackends(cluster: string): Promise<void> {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It ended by itself.
+      // It has exited.
     }
   }
 }
 
-/** Of Linux, which tells everybody of every process; "" of one that has ended. */
-function readProc(pid: number, what: "stat" | "cmdline"): string {
+/** Returns "" if the process has ended. */
+function readProc(pid: number, file: "stat" | "cmdline"): string {
   try {
-    return readFileSync(`/proc/${pid}/${what}`, "utf8");
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch {
     return "";
   }
@@ -62,39 +62,40 @@ function readProc(pid: number, what: "stat" | "cmdline"): string {
 
 const isPostgres = (pid: number) => /^\d+ \(postgres\) [^ZX]/.test(readProc(pid, "stat"));
 
-/** null: that is kept from us, as in most containers from root, who runs the server as another user. */
+/** Returns null if permission is denied, as for root in most containers, where the server runs as another user. */
 function isWorkingIn(pid: number, cluster: string): boolean | null {
   try {
-    const [its, own] = [`/proc/${pid}/cwd`, cluster].map((path) => statSync(path, { bigint: true }));
-    // Not the path: in another container it may be that of another folder.
-    return its!.dev === own!.dev && its!.ino === own!.ino;
+    const [working, expected] = [`/proc/${pid}/cwd`, cluster].map((path) => statSync(path, { bigint: true }));
+    // Compares inodes, because in another container the same path may be another folder.
+    return working!.dev === expected!.dev && working!.ino === expected!.ino;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EACCES" ? null : false;
   }
 }
 
-/** Whether this process is a server itself, over this data directory if one is named: backends put words of their own in place of its command line. */
+/** Whether this process is a server, of this data directory if given. Backends overwrite their command line. */
 function isPostmaster(pid: number, cluster?: string): boolean {
-  const words = readProc(pid, "cmdline").split("\0");
-  const over = words.indexOf("-D") + 1;
-  return over > 0 && (cluster === undefined || words[over] === cluster);
+  const args = readProc(pid, "cmdline").split("\0");
+  const dataDirIndex = args.indexOf("-D") + 1;
+  return dataDirIndex > 0 && (cluster === undefined || args[dataDirIndex] === cluster);
 }
 
 const stateAndProgram = (pid: number) =>
   execFileSync("ps", ["-o", "stat=", "-o", "comm=", "-p", String(pid)], { encoding: "utf8" });
 
 /**
- * PostgreSQL refuses to start while the process named in a leftover postmaster.pid is alive, even when that is something
- * else that was given the number (a container that was restarted), or a zombie. Its parent is the one process it
- * overlooks: so we put ourselves there, and keep the rest, by which it sees whether old backends still live. The socket
- * has a lock of the same kind, which guards nothing more: it goes.
+ * Replaces the pid in a leftover postmaster.pid by our own.
+ *
+ * PostgreSQL refuses to start while that process is alive, even if it is an unrelated process with the same pid, or a zombie. The
+ * only process that it ignores is its parent. The rest of the file stays, because it shows whether old backends are alive. The
+ * socket's lock file is deleted.
  */
-export async function takeOverPidFile(cluster: string, found: PidFile, by: LaunchMethod): Promise<void> {
+export async function takeOverPidFile(cluster: string, found: PidFile, launchMethod: LaunchMethod): Promise<void> {
   const path = join(cluster, "postmaster.pid");
-  const now = await readPidFile(cluster);
-  if (now?.pid !== found.pid || !isProcessAlive(found.pid)) return;
+  const current = await readPidFile(cluster);
+  if (current?.pid !== found.pid || !isProcessAlive(found.pid)) return;
   await writeFile(`${path}.new`, [process.pid, ...found.lines.slice(1)].join("\n"));
-  await giveOwnership(by, `${path}.new`);
+  await giveOwnership(launchMethod, `${path}.new`);
   await rename(`${path}.new`, path);
   await rm(join(found.socketDir, ".s.PGSQL.5432.lock"), { force: true });
 }

@@ -9,20 +9,20 @@ import { openServerLog, type ServerFolder, serverLogBytes } from "./server-folde
 export interface EmbeddedServer {
   pid: number;
   socketDir: string;
-  /** Whether this call started it; else it was found running. */
+  /** Whether this call started it. */
   spawned: boolean;
 }
 
 const MIB = 2 ** 20;
 const BUFFERS_MIB_RANGE = { least: 128, most: 1024 };
 
-/** A quarter of the memory this process may use. It is taken only as tables and indexes come to be used. */
+/** A quarter of the available memory. PostgreSQL uses it only as tables are read. */
 function sharedBuffersMib(): number {
   const quarter = Math.min(totalmem(), process.constrainedMemory() || totalmem()) / 4 / MIB;
   return Math.floor(Math.min(BUFFERS_MIB_RANGE.most, Math.max(BUFFERS_MIB_RANGE.least, quarter)));
 }
 
-/** Settings given on the command line, where nothing written into the data directory can weaken them. */
+/** On the command line, so that settings in the data directory cannot weaken them. */
 const SETTINGS = {
   listen_addresses: "",
   port: "5432",
@@ -30,44 +30,45 @@ const SETTINGS = {
   fsync: "on",
   synchronous_commit: "on",
   full_page_writes: "on",
-  // Tables grow fast from nothing at first, and plans made without statistics stay: 35 to 26 µs a record in an import.
+  // Tables grow fast at first, and plans made without statistics persist.
   autovacuum_naptime: "5s",
-  // With PostgreSQL's own 128 MB, pages of a table in use are read and checked again and again: 25 to 31 µs a record.
+  // With the default of 128 MB, pages in use would be read and verified repeatedly.
   shared_buffers: `${sharedBuffersMib()}MB`,
-  // Each checkpoint makes the next change of every page log the whole page, four times the log that records leave otherwise.
+  // After each checkpoint, the first change of a page logs the whole page, which quadruples the log.
   max_wal_size: "4GB",
   timezone: "UTC",
   log_timezone: "UTC",
   log_checkpoints: "off",
-  // A failed statement's text and its values are not for a log file.
+  // A failed statement and its values do not belong in a log file.
   log_min_error_statement: "panic",
   log_error_verbosity: "terse",
 };
 
-/** Where a server runs, as whom and how. */
 export interface ServerOptions {
   folder: ServerFolder;
-  by: LaunchMethod;
-  /** Added to the settings above, or put in their place. */
+  launchMethod: LaunchMethod;
+  /** Overrides for the settings above. */
   settings: Record<string, string>;
 }
 
 const START_TIMEOUT_MS = 30_000;
-// What remains of a server that was killed, for a moment: its process, not yet reaped, or its backends.
+// Remains of a killed server that disappear soon: its unreaped process, or its backends.
 const TRANSIENT_START_FAILURE = /lock file .* already exists|shared memory block .* is still in use/;
 const OLD_BACKENDS_ALIVE = /shared memory block .* is still in use/;
-/** Backends of a server that was killed may end by themselves for so long. */
+/** How long old backends may take to end by themselves. */
 const OLD_BACKENDS_WAIT_MS = 3_000;
 
 /**
- * Finds the server of this data directory, or starts it, and waits until it accepts connections. A server that ends
- * at once is started again, ever more slowly, for 30 s: after a crash the first ones may find the old one's memory
- * still in use, and what holds it for long is ended. One that is alive but busy (recovering, stopping) is waited for.
+ * Finds or starts the server of this data directory, and waits until it accepts connections.
  *
- * @param again  whether it ran before: then any reason may pass (a full disk); else only one that is known to pass does
+ * A server that ends at once is started again, with growing pauses, for 30 s: after a crash, the old server's memory may still be
+ * in use. Old backends that hold it for long are killed. A server that is recovering or stopping is waited for.
+ *
+ * @param isRestart  whether it ran before. Then every failure may be temporary (such as a full disk); otherwise only known ones
+ * are.
  */
-export async function ensureServer(place: ServerOptions, again: boolean): Promise<EmbeddedServer> {
-  const { folder, by, settings } = place;
+export async function ensureServer(options: ServerOptions, isRestart: boolean): Promise<EmbeddedServer> {
+  const { folder, launchMethod, settings } = options;
   let logStart = 0;
   let deadSince = performance.now();
   let spawned: SpawnResult | undefined;
@@ -81,26 +82,26 @@ export async function ensureServer(place: ServerOptions, again: boolean): Promis
       await sleep(5);
     } else {
       if (spawned?.ended) {
-        const said = (await readFile(folder.log)).subarray(logStart).toString("utf8");
+        const output = (await readFile(folder.log)).subarray(logStart).toString("utf8");
         const deadMs = performance.now() - deadSince;
-        if (deadMs > START_TIMEOUT_MS || !(again || TRANSIENT_START_FAILURE.test(said))) {
-          const reason = /(?:FATAL|PANIC): {2}.*/.exec(said)?.[0] ?? spawned.ended;
+        if (deadMs > START_TIMEOUT_MS || !(isRestart || TRANSIENT_START_FAILURE.test(output))) {
+          const reason = /(?:FATAL|PANIC): {2}.*/.exec(output)?.[0] ?? spawned.ended;
           throw new Error(`the embedded database does not start: ${reason} (see ${folder.log})`);
         }
-        if (OLD_BACKENDS_ALIVE.test(said) && deadMs > OLD_BACKENDS_WAIT_MS) await killOrphanedBackends(folder.cluster);
+        if (OLD_BACKENDS_ALIVE.test(output) && deadMs > OLD_BACKENDS_WAIT_MS)
+          await killOrphanedBackends(folder.cluster);
         await sleep(pauseMs);
         pauseMs = Math.min(2 * pauseMs, 2_000);
       }
       logStart = await serverLogBytes(folder);
-      if (found) await takeOverPidFile(folder.cluster, found, by);
-      spawned = await spawnServer(folder, by, settings);
+      if (found) await takeOverPidFile(folder.cluster, found, launchMethod);
+      spawned = await spawnServer(folder, launchMethod, settings);
     }
   }
 }
 
 interface SpawnResult {
   pid: number | undefined;
-  /** How it ended, once it has. */
   ended: string | undefined;
 }
 
@@ -113,7 +114,7 @@ async function spawnServer(
   const args = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const log = await openServerLog(folder);
   try {
-    // Detached: Ctrl-C at the terminal reaches our process alone, and the server outlives us if we are killed.
+    // Detached, so that Ctrl-C reaches only our process, and the server survives if we are killed.
     const child = launchProgram(by, "postgres", ["-D", folder.cluster, ...args], {
       cwd: folder.root,
       stdio: ["ignore", log.fd, log.fd],

@@ -12,7 +12,7 @@ import { type Address, openDatabase, prepared } from "../database.ts";
 import { killOrphanedBackends } from "./pid-file.ts";
 import { type EmbeddedOptions, startEmbedded } from "./start.ts";
 
-// The folder is 0700 and root's when root runs the tests, which is the harder case.
+// If root runs the tests, the folder belongs to root with mode 0700, which is the harder case.
 const folder = await mkdtemp(join(tmpdir(), "dunlin-embedded-"));
 const dataDir = join(folder, "data");
 removeAtExit(folder);
@@ -38,7 +38,7 @@ const isRunning = () =>
     () => false,
   );
 
-/** A process of its own that starts the server, tells so, and waits to be killed. */
+/** A separate process that starts the server, reports it, and waits to be killed. */
 async function startParentProcess(through: string[] = []): Promise<ChildProcess> {
   const code = `
     import { startEmbedded } from ${JSON.stringify(join(import.meta.dirname, "start.ts"))};
@@ -54,9 +54,9 @@ async function startParentProcess(through: string[] = []): Promise<ChildProcess>
   return child;
 }
 
-test("an empty folder becomes a durable server on a socket that only its user may enter", async () => {
+test("an empty folder becomes a durable server with a socket that only its user can access", async () => {
   await mkdir(dataDir);
-  // What a start that was killed leaves behind.
+  // Left behind by a start that was killed.
   await mkdir(join(dataDir, "cluster.new-4194305-abc/base"), { recursive: true });
   const { address, adopted, stop } = await start();
   assert.equal(adopted, false);
@@ -80,7 +80,7 @@ test("an empty folder becomes a durable server on a socket that only its user ma
   );
 });
 
-test("a stopped server starts again in under a second with its data", async () => {
+test("a stopped server restarts in less than a second with its data", async () => {
   const startedAt = performance.now();
   const { address, stop } = await start();
   assert.deepEqual(await query(address, "select n from kept"), [{ n: 1 }]);
@@ -88,7 +88,7 @@ test("a stopped server starts again in under a second with its data", async () =
   await stop();
 });
 
-test("a server whose starter was killed is adopted with every commit, and started again when it is killed too", async () => {
+test("a server whose starter was killed is adopted with every commit, and is restarted when it is killed too", async () => {
   const child = await startParentProcess();
   child.kill("SIGKILL");
   await once(child, "exit");
@@ -103,7 +103,7 @@ test("a server whose starter was killed is adopted with every commit, and starte
   assert.notEqual(await serverPid(), pid);
   assert.deepEqual(await query(address, "select n from kept order by n"), [{ n: 1 }, { n: 2 }]);
 
-  // And once more: now it is our own child.
+  // Once more, now that the server is our child process.
   const second = await serverPid();
   messages = [];
   process.kill(second, "SIGKILL");
@@ -113,9 +113,9 @@ test("a server whose starter was killed is adopted with every commit, and starte
   assert.equal(await isRunning(), false);
 });
 
-// As in a container: Docker keeps the right to look at processes of other users from it.
+// As in Docker, where root may not inspect processes of other users.
 const canInspectOtherUsers = process.platform !== "linux" || process.getuid?.() !== 0;
-test("root who may not look at others' processes knows its server all the same", {
+test("root finds its server when it may not inspect processes of other users", {
   skip: canInspectOtherUsers,
 }, async () => {
   for (let n = 0; n < 2; n++) {
@@ -128,11 +128,11 @@ test("root who may not look at others' processes knows its server all the same",
   await stop();
 });
 
-test("a backend that never learns that its server was killed keeps no other server from starting", async () => {
+test("a server starts when a backend of its killed predecessor is still running", async () => {
   const { address, stop } = await start();
   const connection = await openDatabase(address, 1, () => {}).connect();
   const backend = (await connection.run<{ pid: number }>(prepared("", "select pg_backend_pid() as pid"))).rows[0]!.pid;
-  // As one that waits for a lock of another backend that was killed.
+  // Like a backend that waits for a lock of a killed backend.
   const aMinute =
     "do $$ declare at timestamptz := clock_timestamp(); begin while clock_timestamp() < at + '1 minute' loop end loop; end $$";
   connection.run(prepared("", aMinute)).catch(() => {});
@@ -144,7 +144,7 @@ test("a backend that never learns that its server was killed keeps no other serv
   await stop();
 });
 
-test("a server that lives is not taken for what remains of one", async () => {
+test("a running server is not mistaken for remains of a killed one", async () => {
   const { stop } = await start();
   const pid = await serverPid();
   await killOrphanedBackends(join(dataDir, "cluster"));
@@ -154,7 +154,7 @@ test("a server that lives is not taken for what remains of one", async () => {
   assert.equal(lives, pid);
 });
 
-test("a backend that crashes costs the connections, not the server", async () => {
+test("the server survives a crash of a backend, which closes its connections", async () => {
   const { address, stop } = await start();
   const pid = await serverPid();
   const connection = await openDatabase(address, 1, () => {}).connect();
@@ -166,7 +166,7 @@ test("a backend that crashes costs the connections, not the server", async () =>
   await stop();
 });
 
-test("a second service on the same folder is refused, a command is not", async () => {
+test("a second service on the same folder is refused, but a command is not", async () => {
   const child = await startParentProcess();
   await assert.rejects(start(), /another service runs on .*data folder of its own/);
   const command = await start({ mode: "borrow" });
@@ -178,7 +178,7 @@ test("a second service on the same folder is refused, a command is not", async (
   await once(child, "exit");
 });
 
-test("the server ends with its last user, whoever started it", async () => {
+test("the server stops with its last user, whoever started it", async () => {
   const service = await start();
   const command = await start({ mode: "borrow" });
   await service.stop();
@@ -192,7 +192,7 @@ test("the server ends with its last user, whoever started it", async () => {
   assert.equal(await isRunning(), false);
 });
 
-test("leftover locks with the number of another living process do not keep the server down", async () => {
+test("the server starts despite leftover locks with the pid of another running process", async () => {
   const socketDir = join(dataDir, "socket");
   const lines = [process.ppid, join(dataDir, "cluster"), 1, 5432, socketDir, "", "", "ready   "].join("\n");
   await writeFile(pidFile, lines);
@@ -202,11 +202,11 @@ test("leftover locks with the number of another living process do not keep the s
   await stop();
 });
 
-test("a server that can't start is reported at once, with PostgreSQL's reason", async () => {
+test("a server that cannot start is reported at once with PostgreSQL's reason", async () => {
   await assert.rejects(start({ settings: { max_connections: "0" } }), /does not start: FATAL: .*max_connections/);
 });
 
-test("two that start at once in an empty folder with a very long path share one server", async () => {
+test("two processes that start at once in an empty folder with a very long path share one server", async () => {
   const deep = join(folder, ...Array.from({ length: 8 }, () => "a-folder-with-a-long-name"));
   const both = await Promise.all([start({ dataDir: deep }), start({ dataDir: deep, mode: "borrow" })]);
   const address = both[0].address;

@@ -9,50 +9,50 @@ import { stopServer } from "./stop.ts";
 import { acquireUsageLock, addressOf, releaseUsageLock, type UsageMode } from "./usage-lock.ts";
 
 export interface EmbeddedOptions {
-  /** The folder that holds the data directory, the server's log and, if the path is short enough, its socket. */
+  /** Folder of the data directory, the server's log and, if the path is short enough, its socket. */
   dataDir: string;
   log: Log;
   /**
-   * `own` (default): for the service, of which a data folder has one; it watches the server and starts it again when it
-   * dies. `borrow`: for a short command, which runs beside a service or alone.
-   * Both adopt a server that is running, start one where none is, and on stop() end it only as its last user.
+   * `own` (default): for the service, one per data folder. It restarts the server if it dies.
+   * `borrow`: for a short command, beside a service or alone.
+   * Both adopt a running server or start one, and stop it only as its last user.
    */
   mode?: UsageMode;
-  /** Further settings of the server; for tests. */
+  /** For tests. */
   settings?: Record<string, string>;
-  /** Told when the server died and could not be started again within 30 s. */
+  /** Called if the server died and could not be restarted within 30 s. */
   onFatal?: (error: Error) => void;
 }
 
 export interface EmbeddedDatabase {
   address: Address;
-  /** Whether the server was found running. */
+  /** Whether the server was already running. */
   adopted: boolean;
-  /** Leaves the server, and stops it unless somebody else uses it. */
+  /** Stops the server unless another process uses it. */
   stop(): Promise<void>;
 }
 
-/** End the server that a killed process left on a folder; throws FolderTaken while a service uses it. */
+/** Stops a server that a killed process left running. Throws FolderInUse if a service uses it. */
 export async function stopEmbedded(dataDir: string, log: Log) {
   const { cluster } = await openServerFolder(dataDir);
   const found = await readPidFile(cluster);
   if (found && isServer(found.pid, cluster)) await (await startEmbedded({ dataDir, log })).stop();
 }
 
-/** Runs PostgreSQL from npm's binaries. When our process is killed the server lives on, and the next start adopts it. */
+/** Starts PostgreSQL from npm's binaries. If our process is killed, the server keeps running, and the next start adopts it. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const { dataDir, log, mode = "own", settings = {}, onFatal } = options;
   const startedAt = performance.now();
   const folder = await openServerFolder(dataDir);
-  const by = await chooseLaunchMethod(folder);
-  await openSocketDir(folder, by);
-  if (await initializeCluster(folder, by)) log.info({ dataDir: folder.cluster }, "database.initialized");
+  const launchMethod = await chooseLaunchMethod(folder);
+  await openSocketDir(folder, launchMethod);
+  if (await initializeCluster(folder, launchMethod)) log.info({ dataDir: folder.cluster }, "database.initialized");
 
-  const place: ServerOptions = { folder, by, settings };
-  let seat = await acquireUsageLock(place, mode, false);
-  const { pid, spawned, socketDir } = seat.server;
-  // Started again, it has to be where our address says, even if it was adopted from elsewhere.
-  place.folder = { ...folder, socketDir };
+  const serverOptions: ServerOptions = { folder, launchMethod, settings };
+  let lock = await acquireUsageLock(serverOptions, mode, false);
+  const { pid, spawned, socketDir } = lock.server;
+  // A restarted server must use the same socket, even if it was adopted from elsewhere.
+  serverOptions.folder = { ...folder, socketDir };
   const durationMs = Math.round(performance.now() - startedAt);
   log.info({ serverPid: pid, socketDir, durationMs }, spawned ? "database.started" : "database.adopted");
 
@@ -60,18 +60,18 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
   let lost = false;
   let recovery = Promise.resolve();
   const watch = () =>
-    seat.connection.onLost(() => {
+    lock.connection.onLost(() => {
       if (stopping) return;
       lost = true;
       if (mode === "own") recovery = recover();
     });
   const recover = async () => {
-    const formerPid = seat.server.pid;
+    const formerPid = lock.server.pid;
     log.warn({ serverPid: formerPid }, "database.lost");
     try {
-      seat = await acquireUsageLock(place, mode, true);
+      lock = await acquireUsageLock(serverOptions, mode, true);
       lost = false;
-      const serverPid = seat.server.pid;
+      const serverPid = lock.server.pid;
       log.warn({ serverPid, formerPid }, serverPid === formerPid ? "database.reconnected" : "database.restarted");
       watch();
     } catch (error) {
@@ -85,11 +85,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
     stopping = true;
     await recovery;
     if (lost) return;
-    // A connection that breaks right now leaves a server to be adopted by the next start.
-    const last = await releaseUsageLock(seat.connection).catch(() => false);
-    if (last) await stopServer(seat.server.pid, folder.cluster, log);
-    await seat.connection.close().catch(() => {});
-    log.info({ serverPid: seat.server.pid }, last ? "database.stopped" : "database.left");
+    // If the connection breaks here, the next start adopts the server.
+    const last = await releaseUsageLock(lock.connection).catch(() => false);
+    if (last) await stopServer(lock.server.pid, folder.cluster, log);
+    await lock.connection.close().catch(() => {});
+    log.info({ serverPid: lock.server.pid }, last ? "database.stopped" : "database.left");
   };
   let stopped: Promise<void> | undefined;
   return {

@@ -6,11 +6,11 @@ const FAST_SHUTDOWN_MS = 20_000;
 const IMMEDIATE_SHUTDOWN_MS = 10_000;
 
 /**
- * Stops a server and waits for its end. SIGINT closes all sessions and writes everything down, which takes a moment;
- * SIGQUIT skips the writing (the next start recovers); SIGKILL comes last, because it leaves backends behind.
+ * Stops a server and waits for its end. SIGINT closes all sessions and writes a checkpoint. SIGQUIT skips the checkpoint, so the
+ * next start recovers. SIGKILL is the last resort, because it leaves backends behind.
  */
 export async function stopServer(pid: number, cluster: string, log: Log): Promise<void> {
-  for (const [signal, patienceMs] of [
+  for (const [signal, waitMs] of [
     ["SIGINT", FAST_SHUTDOWN_MS],
     ["SIGQUIT", IMMEDIATE_SHUTDOWN_MS],
     ["SIGKILL", IMMEDIATE_SHUTDOWN_MS],
@@ -22,11 +22,11 @@ export async function stopServer(pid: number, cluster: string, log: Log): Promis
       if ((error as NodeJS.ErrnoException).code === "ESRCH") return;
       throw error;
     }
-    const deadline = performance.now() + patienceMs;
+    const deadline = performance.now() + waitMs;
     while (performance.now() < deadline) {
       if (!isServer(pid, cluster)) return;
       await sleep(10);
     }
   }
-  throw new Error(`the embedded database, process ${pid}, does not end`);
+  throw new Error(`the embedded database, process ${pid}, does not stop`);
 }

@@ -5,11 +5,10 @@ import { DATABASE_OWNER } from "./initialize.ts";
 import { type EmbeddedServer, ensureServer, type ServerOptions } from "./server.ts";
 import type { ServerFolder } from "./server-folder.ts";
 
-/** Who uses an embedded server: `own`, the one service on a data folder; `borrow`, a short command beside it. */
+/** `own`: the one service of a data folder. `borrow`: a short command beside it. */
 export type UsageMode = "own" | "borrow";
 
-// Advisory locks belong to a connection, and so end with the process, however it ends. The first number keeps them
-// apart from other advisory locks in the database.
+// Advisory locks end with their connection, and so with the process. The namespace separates them from other advisory locks.
 const LOCK_NAMESPACE = 0x64756e6c;
 const USE_LOCK = 1;
 const OWNER_LOCK = 2;
@@ -33,32 +32,36 @@ async function tryLock(connection: Connection, statement: typeof LOCK_USE_SHARED
   return (await connection.run<{ got: boolean }>(statement)).rows[0]?.got === true;
 }
 
-/** A place at a running server: as long as the connection lives, others see that it is in use. */
+/** While the connection lives, other processes see that the server is in use. */
 export interface UsageLock {
   server: EmbeddedServer;
   connection: Connection;
 }
 
-// A killed owner's connection ends a moment after it; a backend that is busy notices later.
+// The connection of a killed owner ends a little later, especially if its backend is busy.
 const OWNER_WAIT_MS = 3_000;
 const ACQUIRE_TIMEOUT_MS = 30_000;
 
-/** Another service has this data folder. */
+/** Another service uses this data folder. */
 export class FolderInUse extends Error {}
 
-/** Runs or finds the server and takes a seat at it. Throws when that did not succeed for 30 s. */
-export async function acquireUsageLock(place: ServerOptions, mode: UsageMode, again: boolean): Promise<UsageLock> {
+/** Starts or finds the server and locks it for use. Throws if that fails for 30 s. */
+export async function acquireUsageLock(
+  options: ServerOptions,
+  mode: UsageMode,
+  isRestart: boolean,
+): Promise<UsageLock> {
   let takenSince: number | undefined;
   let failingSince: number | undefined;
   let spawnedPid: number | undefined;
   for (;;) {
-    const server = await ensureServer(place, again);
+    const server = await ensureServer(options, isRestart);
     if (server.spawned) spawnedPid = server.pid;
     let connection: Connection | undefined;
     try {
-      connection = await connectTo(server, place.folder);
+      connection = await connectTo(server, options.folder);
       const outcome = await tryUsageLock(connection, mode);
-      if (outcome === "seated") return { server: { ...server, spawned: server.pid === spawnedPid }, connection };
+      if (outcome === "locked") return { server: { ...server, spawned: server.pid === spawnedPid }, connection };
       if (outcome === "taken") takenSince ??= performance.now();
     } catch (error) {
       failingSince ??= performance.now();
@@ -67,14 +70,13 @@ export async function acquireUsageLock(place: ServerOptions, mode: UsageMode, ag
     await connection?.close().catch(() => {});
     if (takenSince && performance.now() - takenSince > OWNER_WAIT_MS) {
       throw new FolderInUse(
-        `another service runs on ${place.folder.root}: stop it, or give this one a data folder of its own`,
+        `another service runs on ${options.folder.root}: stop it, or give this one a data folder of its own`,
       );
     }
     await sleep(20);
   }
 }
 
-/** Where a server listens. */
 export const addressOf = (socketDir: string, database = DATABASE_OWNER): Address => ({
   socketDir,
   user: DATABASE_OWNER,
@@ -108,31 +110,26 @@ async function createDatabase(server: EmbeddedServer): Promise<void> {
   try {
     await connection.run(CREATE_DATABASE);
   } catch (error) {
-    // Somebody who started at the same moment was faster.
+    // Another process created it at the same time.
     if (!["42P04", "23505", "55006"].includes(sqlState(error) ?? "")) throw error;
   } finally {
     await connection.close();
   }
 }
 
-/**
- * Marks the server as used by us, for as long as the connection lives.
- *
- * @returns `closing` when its last user is about to stop it, `taken` when another service owns it
- */
-async function tryUsageLock(connection: Connection, mode: UsageMode): Promise<"seated" | "closing" | "taken"> {
+/** @returns `closing` if its last user is about to stop it, `taken` if another service owns it */
+async function tryUsageLock(connection: Connection, mode: UsageMode): Promise<"locked" | "closing" | "taken"> {
   if (!(await tryLock(connection, LOCK_USE_SHARED))) return "closing";
   if (mode === "own" && !(await tryLock(connection, LOCK_OWNER))) return "taken";
-  return "seated";
+  return "locked";
 }
 
-/** Takes the mark away. True when nobody else uses the server: from then on nobody new can, and it may be stopped. */
+/** Releases the lock. Returns true if no other process uses the server; from then on none can, and it may be stopped. */
 export async function releaseUsageLock(connection: Connection): Promise<boolean> {
   await tryLock(connection, UNLOCK_USE_SHARED);
   return tryLock(connection, LOCK_USE_EXCLUSIVE);
 }
 
-/** The data directory of the server at the other end. */
 async function readDataDirectory(connection: Connection): Promise<string> {
   return (await connection.run<{ path: string }>(DATA_DIRECTORY)).rows[0]!.path;
 }

@@ -20,16 +20,16 @@ import type { ActionFilters, ListingOrder } from "./action-listing.ts";
 const MERCHANT = "0198a000-0000-7000-8000-000000000001";
 const START = Date.UTC(2026, 0, 20);
 const LIMIT = 50;
-/** Some are planned each day of two months, and most on four of them. */
+/** Some actions are planned on each day of two months, and most on four days. */
 const EVENLY = 3_000;
 const COUNT = 18_000;
 const DAYS = 60;
 const BUSY_FROM = 30;
 const BUSY_DAYS = 4;
-/** What is sorted whatever the days, and how many of a day are few: as in action-candidates.ts. */
+/** As in action-candidates.ts. */
 const FEW = 5_000;
 const SPARSE = 600;
-/** The last ones are a group of their own. */
+/** The last actions are a separate group. */
 const LAST = 15;
 const LOOKS = 12;
 const TIES = 5;
@@ -47,7 +47,7 @@ let database: TestDatabase;
 let sorted: Sorted;
 before(async () => {
   database = await createTestDatabase();
-  // Two at a time.
+  // Two actions share each time.
   const createdAt = (each: number) => {
     const index = each - (each % 2);
     return index < EVENLY
@@ -60,7 +60,7 @@ before(async () => {
     ...Array.from({ length: LAST }, (_, index) => plannedAction(index, createdLast(index))),
   ];
   await insertActions(database.db, MERCHANT, actions);
-  // Some are carried out at once, so that all their moments are one.
+  // Some are executed at once, so that all their times are equal.
   const listed = actions.map((action, index) => {
     const one = settleAction(action, index);
     const { createdAt } = one;
@@ -82,7 +82,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** Compare the first page, and pages that follow on actions all over the list. */
+/** Compares the first page, and pages after actions all over the list. */
 async function check(filters: ActionFilters, orderBy: ListingOrder, descending: boolean) {
   const listing = { filters, orderBy, descending };
   const expected = expectedActions(sorted, listing);
@@ -112,19 +112,19 @@ async function check(filters: ActionFilters, orderBy: ListingOrder, descending: 
 
 for (const orderBy of ["created_at", "updated_at"] as const)
   for (const descending of [false, true])
-    test(`${orderBy} ${descending ? "descending" : "ascending"}: pages of a long range of execution are right, with and without a filter, with few and many a day`, async () => {
+    test(`pages of a long execution range are correct by ${orderBy} ${descending ? "descending" : "ascending"}, with and without a filter, with few and many actions per day`, async () => {
       for (const { range } of RANGES)
         for (const filter of [{}, { type: "RETRY" as const }])
           await check({ ...filter, ...range }, orderBy, descending);
     });
 
-// What a session has read and not told the others yet, which is all of its first transaction: told counts come late.
+// The statistics of a session's first transaction, because the shared ones are delayed.
 const READ = prepared(
   "test_read",
   "select sum(pg_stat_get_xact_tuples_returned(indexrelid))::int8 as entries from pg_index where indrelid in (select 'recovery_actions'::regclass union all select inhrelid from pg_inherits where inhparent = 'recovery_actions'::regclass)",
 );
 
-test("where a page begins with all of a small group, days further away are walked no further than the page goes", async () => {
+test("days beyond a page are walked only to the end of the page when it starts with a small group", async () => {
   const filters: ActionFilters = { type: "RETRY", ...RANGES[0]!.range };
   const connection = await database.db.connect();
   try {
@@ -137,7 +137,7 @@ test("where a page begins with all of a small group, days further away are walke
   }
 });
 
-test("these ranges are too long to be sorted, and hold few a day but for the busy one", () => {
+test("the tested ranges are too long to be sorted, and all except the busy one have few actions per day", () => {
   for (const each of RANGES) {
     const filters: ActionFilters = { type: "RETRY", ...each.range };
     const { length } = expectedActions(sorted, { filters, orderBy: "created_at", descending: false });

@@ -1,6 +1,6 @@
 import type { ActionStatus, ActionType } from "../../domain/recovery-action.ts";
 
-// As the generated column `facets` of recovery_actions writes them.
+// The codes of the generated column `facets` of recovery_actions.
 const TYPE_CODE: Record<ActionType, string> = { RETRY: "R", CARD_CHANGE: "C" };
 const STATUS_CODE: Record<ActionStatus, string> = {
   SCHEDULED: "P",
@@ -19,12 +19,11 @@ export interface Facets {
   status?: ActionStatus;
 }
 
-/** The pattern (of LIKE) that the facets of the wanted actions fit, or null when any will do. */
+/** Returns the LIKE pattern of the facets to list, or null if all match. */
 export function facetsPattern({ cardCountry, currency, type, status }: Facets): string | null {
   const pattern = `${cardCountry ?? "__"}${currency ?? "___"}${type ? TYPE_CODE[type] : "_"}${status ? STATUS_CODE[status] : "_"}`;
   return /^_*$/.test(pattern) ? null : pattern;
 }
 
-/** An SQL condition: these are the facets of actions that were executed. */
 export const wasExecutedSql = (facets: string) =>
   `right(${facets}, 1) in ('${STATUS_CODE.SUCCEEDED}', '${STATUS_CODE.FAILED}')`;

@@ -13,7 +13,7 @@ const INSERT_CASE = prepared(
    values ($1, $2, 'in', 'cus', 900, 'EUR', '2026-01-01', '2027-01-01', 8, '2026-01-01')`,
 );
 
-/** Chance that is the same each time. */
+/** Deterministic. */
 export const pseudoRandom = (index: number, salt: number) => {
   const x = Math.sin(index * 12.9898 + salt * 78.233) * 43758.5453;
   return x - Math.floor(x);
@@ -45,7 +45,7 @@ export const plannedAction = (index: number, createdAt: Date): RecoveryAction =>
   updatedAt: createdAt,
 });
 
-/** Nine in ten are executed, most of them soon, some after months. */
+/** Nine in ten actions are executed, most of them soon, some after months. */
 export function settleAction(action: RecoveryAction, index: number): RecoveryAction {
   const type = pickOne(ACTION_TYPES, index, 1);
   const open = ACTION_STATUSES.filter((status) => status !== "SUCCEEDED" && status !== "FAILED");
@@ -70,7 +70,7 @@ export function settleAction(action: RecoveryAction, index: number): RecoveryAct
   };
 }
 
-/** Makes a case for them to be of. */
+/** Inserts actions with one case for all. */
 export async function insertActions(db: Database, merchantId: string, actions: readonly RecoveryAction[]) {
   await db.run(INSERT_CASE, [merchantId, CASE]);
   for (let from = 0; from < actions.length; from += BATCH)
@@ -83,7 +83,6 @@ export const updateActions = (db: Database, merchantId: string, actions: readonl
 const FIELDS = { executed_at: "executedAt", created_at: "createdAt", updated_at: "updatedAt" } as const;
 export type Sorted = Record<ListingOrder, readonly RecoveryAction[]>;
 
-/** By each order, ascending. */
 export function sortedActions(actions: readonly RecoveryAction[]): Sorted {
   const by = (order: ListingOrder) =>
     actions.toSorted((a, b) => msOf(a, order) - msOf(b, order) || (a.id < b.id ? -1 : 1));
@@ -92,13 +91,12 @@ export function sortedActions(actions: readonly RecoveryAction[]): Sorted {
 
 const msOf = (action: RecoveryAction, order: ListingOrder) => action[FIELDS[order]]?.getTime() ?? 0;
 
-/** Where a page ends that ends with this action. */
 export const cursorOn = (action: RecoveryAction, order: ListingOrder) => ({
   at: new Date(msOf(action, order)).toISOString(),
   id: action.id,
 });
 
-/** What a listing should say, without SQL. */
+/** The expected listing, computed without SQL. */
 export function expectedActions(sorted: Sorted, { filters, orderBy, descending }: ActionListing): RecoveryAction[] {
   const { executedAfter, executedBefore, ...equal } = filters;
   const onlyExecuted = orderBy === "executed_at" || executedAfter !== undefined || executedBefore !== undefined;

@@ -21,7 +21,7 @@ import { type ActionFilters, type ActionListing, LISTING_ORDERS, type ListingOrd
 const MERCHANT = "0198a000-0000-7000-8000-000000000001";
 const OTHER = "0198a000-0000-7000-8000-000000000002";
 const START = Date.UTC(2026, 0, 20);
-/** More than are sorted at once. */
+/** More than are sorted directly. */
 const COUNT = 6_500;
 const MERGED = 5_000;
 const MERGED_PAGE = 50;
@@ -31,7 +31,7 @@ let listed: RecoveryAction[];
 let sorted: Sorted;
 before(async () => {
   database = await createTestDatabase();
-  // Several are made in the same millisecond.
+  // Several actions are created in the same millisecond.
   const createdAt = (index: number) => new Date(START + Math.floor(index / 3) * 2_400_000);
   listed = Array.from({ length: COUNT }, (_, index) => plannedAction(index, createdAt(index)));
   await insertActions(database.db, MERCHANT, listed);
@@ -77,12 +77,12 @@ const DATES: ActionFilters[] = [
 
 for (const orderBy of LISTING_ORDERS)
   for (const descending of [false, true])
-    test(`${orderBy} ${descending ? "descending" : "ascending"}: every filter and range of time lists each action once, in order, and counts them`, async () => {
+    test(`every filter and time range lists and counts each action once by ${orderBy} ${descending ? "descending" : "ascending"}`, async () => {
       for (const filter of FILTERS)
         for (const dates of DATES) await check({ ...filter, ...dates }, orderBy, descending);
     });
 
-test("where nothing was executed yet, a range of time without an end on one side is empty, in every order", async () => {
+test("an open time range is empty in every order when nothing was executed", async () => {
   for (const dates of [{ executedAfter: at(1) }, { executedBefore: at(1) }])
     for (const orderBy of LISTING_ORDERS)
       for (const descending of [false, true]) {
@@ -91,21 +91,21 @@ test("where nothing was executed yet, a range of time without an end on one side
       }
 });
 
-test("enough are executed in some range that its days are merged, and not sorted", () => {
+test("some tested range has enough executions that its days are merged", () => {
   const filters = DATES[1]!;
   const { length } = expected({ filters, orderBy: "created_at", descending: false });
   const days = Math.ceil((filters.executedBefore!.getTime() - START) / DAY_MS) + 1;
   assert.ok(length > Math.max(MERGED, (MERGED_PAGE + 1) * days), `${length} in ${days} days`);
 });
 
-test("each status lists what has it", async () => {
+test("each status lists the actions with that status", async () => {
   for (const status of ACTION_STATUSES) await check({ status }, "updated_at", false);
 });
 
 async function check(filters: ActionFilters, orderBy: ListingOrder, descending: boolean) {
   const listing = { filters, orderBy, descending };
   const ids = expected(listing);
-  // Pages so small that the days of execution are merged, where there is enough to merge.
+  // Such small pages make the days of execution be merged, if there are enough actions.
   const isMerged = ids.length > MERGED && filters.executedBefore !== undefined && orderBy !== "executed_at";
   const found = await walk(listing, isMerged ? MERGED_PAGE : Math.max(7, Math.ceil(ids.length / 3)));
   assert.equal(found.total, ids.length, JSON.stringify(listing));
@@ -128,7 +128,7 @@ const COUNTED = prepared(
   "select sum(actions)::int8 as counted from action_counts where merchant_id = $1",
 );
 
-test("what is planned, settled and settled otherwise is counted where it stands now, each merchant's for itself", async () => {
+test("counts follow an action from planned to settled and settled again, separately by merchant", async () => {
   const changed = listed.slice(0, 500).map((action, index) => {
     const status = index % 2 ? ("CANCELED" as const) : ("SUCCEEDED" as const);
     return { ...action, status, executedAt: status === "SUCCEEDED" ? action.updatedAt : null, cardCountry: "AT" };
@@ -148,7 +148,7 @@ test("what is planned, settled and settled otherwise is counted where it stands 
   assert.equal((await database.db.run<{ counted: number }>(COUNTED, [OTHER])).rows[0]!.counted, 100);
 });
 
-test("an action executed before it was planned, or changed for the last time before it was executed, is not stored", async () => {
+test("an action is rejected when it was executed before its creation, or last updated before its execution", async () => {
   const executed = listed.find(({ executedAt }) => executedAt !== null)!;
   const early = new Date(executed.createdAt.getTime() - 1);
   for (const moments of [{ executedAt: early }, { updatedAt: new Date(executed.executedAt!.getTime() - 1) }])

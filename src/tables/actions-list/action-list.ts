@@ -7,24 +7,26 @@ import { totalSql } from "./action-total.ts";
 const TIME_FIELDS = ["idealRetryTime", "executedAt", "attemptedAt", "createdAt", "updatedAt"] as const;
 type TimeField = (typeof TIME_FIELDS)[number];
 
-/** An action as it is listed, its moments as they are shown (`2026-03-02T07:12:00.123Z`), and the cursor that stands on it. */
+/** A listed action. Times are text as shown (`2026-03-02T07:12:00.123Z`); `cursorAt` belongs to its cursor. */
 export type ListedAction = Omit<RecoveryAction, "caseId" | "decidedAt" | TimeField> & {
   [name in TimeField]: null extends RecoveryAction[name] ? string | null : string;
 } & { cursorAt: string };
 
-/** A moment as text: a list that made a Date of each, and text of that, took half a millisecond more for a page of 100. */
-const timeTextSql = (column: string) => `(${column} at time zone 'UTC')::text`;
-
+// Times are read as text, because a Date for each would cost half a millisecond per page of 100.
 const SELECTED = `id, invoice_id as "invoiceId", subscription_id as "subscriptionId", customer_id as "customerId",
-  transaction_id as "transactionId", payment_method_type as "paymentMethodType", card_country as "cardCountry", currency, amount_due as "amountDue", type, status,
-  integration_type as "integrationType", action_suggestion as "actionSuggestion", reasons, ${timeTextSql("ideal_retry_time")} as "idealRetryTime",
-  ${timeTextSql("executed_at")} as "executedAt", ${timeTextSql("attempted_at")} as "attemptedAt", ${timeTextSql("created_at")} as "createdAt",
-  ${timeTextSql("updated_at")} as "updatedAt"`;
+         transaction_id as "transactionId", payment_method_type as "paymentMethodType", card_country as "cardCountry", currency,
+         amount_due as "amountDue", type, status, integration_type as "integrationType", action_suggestion as "actionSuggestion",
+         reasons,
+         (ideal_retry_time at time zone 'UTC')::text as "idealRetryTime",
+         (executed_at at time zone 'UTC')::text as "executedAt",
+         (attempted_at at time zone 'UTC')::text as "attemptedAt",
+         (created_at at time zone 'UTC')::text as "createdAt",
+         (updated_at at time zone 'UTC')::text as "updatedAt"`;
 
 /**
- * The first page and the number of rows on all pages, as of one moment.
+ * Returns the first page, and the number of actions on all pages in the same snapshot.
  *
- * @param limit  rows to return at most; ask for one more than the page to learn whether there is another
+ * @param limit  maximum rows; one more than the page shows whether there is another page
  */
 export async function readFirstPage(tx: Tx, merchantId: string, listing: ActionListing, limit: number) {
   const text = buildListingSql(merchantId, listing);
@@ -33,9 +35,9 @@ export async function readFirstPage(tx: Tx, merchantId: string, listing: ActionL
 }
 
 /**
- * The rows that come after `cursor` in the order of the listing.
+ * Returns the rows after `cursor`.
  *
- * @param total  as the first page said
+ * @param total  as returned with the first page
  */
 export async function readPageAfter(
   tx: Tx,
@@ -46,7 +48,7 @@ export async function readPageAfter(
   limit: number,
 ) {
   const text = buildListingSql(merchantId, listing);
-  return toListedActions(await readPage(tx, "next", text, cursor, `${text.value(total)}::int8`, limit));
+  return toListedActions(await readPage(tx, "next", text, cursor, `${text.parameter(total)}::int8`, limit));
 }
 
 async function readPage(
@@ -57,26 +59,36 @@ async function readPage(
   total: string,
   limit: number,
 ) {
-  const rows = PAGE_LIMITS.find((step) => step >= limit) ?? limit;
-  const page = candidatesSql(listing, cursor, "(select total from counted)", rows);
-  // "offset 0" keeps the rows of a page from being found by reading all rows there are, which looks cheaper where those are few.
-  const text = `with counted as materialized (select ${total} as total), page as materialized (${page})
-    select counted.total, found.* from counted left join (
-      select r.*, page.at, to_char(page.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "cursorAt"
-      from page cross join lateral (select ${SELECTED} from recovery_actions where merchant_id = $1 and id = page.id offset 0) r
-    ) found on true ${listing.sorted("found.at")}`;
-  // Every connection keeps each statement that it has prepared: what asks for two owners at once is parsed each time.
-  const name = listing.owners.length > 1 ? "" : `list_${kind}_${listing.name}_${rows}`;
-  // Which index suits an owner goes by how much the owner has, so that is looked for anew.
+  const rowLimit = PAGE_LIMITS.find((step) => step >= limit) ?? limit;
+  // `offset 0` keeps PostgreSQL from reading all rows to find those of the page, which looks cheaper while there are few.
+  const text = `with counted as materialized (
+     select ${total} as total
+   ), page as materialized (
+     ${candidatesSql(listing, cursor, "(select total from counted)", rowLimit)}
+   )
+   select counted.total, found.*
+   from counted
+   left join (
+     select r.*, page.at, to_char(page.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "cursorAt"
+     from page
+     cross join lateral (
+       select ${SELECTED}
+       from recovery_actions where merchant_id = $1 and id = page.id offset 0
+     ) r
+   ) found on true
+   ${listing.orderClause("found.at")}`;
+  // Every connection keeps each prepared statement, so the rare combination of two owners is parsed each time.
+  const name = listing.owners.length > 1 ? "" : `list_${kind}_${listing.name}_${rowLimit}`;
+  // The best index for an owner depends on how many actions it has, so that is planned each time.
   const statement = listing.owners.length > 0 ? prepared(name, text) : preparedGeneric(name, text);
   const found = (await tx.run<PageRow>(statement, listing.values)).rows;
   return found.slice(0, limit);
 }
 
-/** So many rows are asked for, or more: every connection keeps a plan for each number of them, of up to 200 kB. */
+/** Limits are rounded up to these, because every connection keeps a plan for each limit, of up to 200 kB. */
 const PAGE_LIMITS = [51, 101, 1_000];
 
-/** A row of a page, with the total; where the page is empty, the total alone. */
+/** A row of a page with the total; for an empty page, only the total. */
 type PageRow = { total: number } & (ListedAction | { id: null });
 
 function toListedActions(rows: readonly PageRow[]): ListedAction[] {
@@ -89,5 +101,5 @@ function toListedActions(rows: readonly PageRow[]): ListedAction[] {
   return actions;
 }
 
-/** "2026-03-02 07:12:00.1234" as JSON writes the moment: microseconds are cut off. */
+/** Converts "2026-03-02 07:12:00.1234" to ISO 8601, cut to milliseconds. */
 const toIsoText = (text: string) => `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, 23).padEnd(3, "0")}Z`;

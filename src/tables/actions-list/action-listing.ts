@@ -18,7 +18,7 @@ export interface ActionFilters {
   executedBefore?: Date;
 }
 
-/** Where a page ended: the value it is ordered by, in microseconds as PostgreSQL writes it, and the id that breaks ties. */
+/** The last row of a page: its value of the order, in microseconds as PostgreSQL writes it, and its id, which breaks ties. */
 export interface Cursor {
   at: string;
   id: string;
@@ -30,37 +30,36 @@ export interface ActionListing {
   descending: boolean;
 }
 
-/** Columns of which few actions share a value. */
-const SELECTIVE_COLUMNS = {
+/** Columns with few actions per value. */
+const OWNER_COLUMNS = {
   subscriptionId: "subscription_id",
   invoiceId: "invoice_id",
   customerId: "customer_id",
   transactionId: "transaction_id",
 } as const;
 
-/** A listing in SQL: conditions on a row of `recovery_actions`, and the values that they name. */
+/** A listing as parts of SQL on `recovery_actions`. */
 export interface ListingSql {
-  /** What the text depends on: two listings of one name have one text. */
+  /** Listings with the same name have the same statement text. */
   name: string;
-  /** The parameters; `$1` is the merchant. */
+  /** The values of the parameters; `$1` is the merchant. */
   values: unknown[];
-  /** Adds a parameter. */
-  value(value: unknown): string;
+  /** Adds a value and returns its parameter. */
+  parameter(value: unknown): string;
   orderBy: ListingOrder;
   descending: boolean;
-  /** `order by COLUMN, id`, by the direction of the listing. */
-  sorted(column: string): string;
-  /** Equality with the owners that are asked for; empty: none is. */
+  /** `order by COLUMN, id`, in the direction of the listing. */
+  orderClause(column: string): string;
+  /** Conditions on owner columns; empty if none is requested. */
   owners: readonly string[];
-  /** The parameter with the pattern of the facets; null: any will do. */
+  /** The parameter with the pattern of the facets, or null. */
   facets: string | null;
-  /** The bounds of the execution time, the last exclusive, as moments, as SQL and as conditions; null: there are none. */
   executed: TimeBounds | null;
-  /** Whether only what was executed is listed. */
   onlyExecuted: boolean;
 }
 
-interface TimeBounds {
+/** Bounds of the execution time, the upper one exclusive: as dates, as SQL, and as conditions. */
+export interface TimeBounds {
   from: Date | null;
   to: Date | null;
   first: string;
@@ -69,29 +68,34 @@ interface TimeBounds {
   until: string;
 }
 
-/** The parts of a listing's statement, of which each way to find its rows takes what it needs. Values are numbered in the order in which they are added. */
 export function buildListingSql(merchantId: string, { filters, orderBy, descending }: ActionListing): ListingSql {
   const values: unknown[] = [merchantId];
-  const value = (each: unknown) => `$${values.push(each)}`;
-  const asked = Object.entries(SELECTIVE_COLUMNS).filter(
-    ([field]) => filters[field as keyof typeof SELECTIVE_COLUMNS] !== undefined,
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const requestedOwners = Object.entries(OWNER_COLUMNS).filter(
+    ([field]) => filters[field as keyof typeof OWNER_COLUMNS] !== undefined,
   );
-  const owners = asked.map(
-    ([field, column]) => `${column} = ${value(filters[field as keyof typeof SELECTIVE_COLUMNS])}`,
+  const owners = requestedOwners.map(
+    ([field, column]) => `${column} = ${parameter(filters[field as keyof typeof OWNER_COLUMNS])}`,
   );
   const pattern = facetsPattern(filters);
-  const facets = pattern === null ? null : `${value(pattern)}::text`;
-  const executed = executedBoundsSql(filters, value);
+  const facets = pattern === null ? null : `${parameter(pattern)}::text`;
+  const executed = executedBoundsSql(filters, parameter);
   const onlyExecuted = executed !== null || orderBy === "executed_at";
   const direction = descending ? "desc" : "asc";
-  const parts = [...asked.map(([, column]) => column), facets && "facets", executed && "dates", orderBy, direction];
+  const parts = [
+    ...requestedOwners.map(([, column]) => column),
+    facets && "facets",
+    executed && "dates",
+    orderBy,
+    direction,
+  ];
   return {
     name: parts.filter((part) => part !== null).join("_"),
     values,
-    value,
+    parameter,
     orderBy,
     descending,
-    sorted: (column) => `order by ${column} ${direction}, id ${direction}`,
+    orderClause: (column) => `order by ${column} ${direction}, id ${direction}`,
     owners,
     facets,
     executed,
@@ -101,13 +105,13 @@ export function buildListingSql(merchantId: string, { filters, orderBy, descendi
 
 function executedBoundsSql(
   { executedAfter, executedBefore }: ActionFilters,
-  value: (each: unknown) => string,
+  parameter: (value: unknown) => string,
 ): TimeBounds | null {
   if (!executedAfter && !executedBefore) return null;
   const from = executedAfter ?? null;
-  // Moments are shown in milliseconds, so what is shown as the bound itself belongs to it.
+  // Times are shown in milliseconds, so every time that is shown as the bound itself is included.
   const to = executedBefore ? new Date(executedBefore.getTime() + 1) : null;
-  const first = `${value(from?.toISOString() ?? "-infinity")}::timestamptz`;
-  const last = `${value(to?.toISOString() ?? "infinity")}::timestamptz`;
+  const first = `${parameter(from?.toISOString() ?? "-infinity")}::timestamptz`;
+  const last = `${parameter(to?.toISOString() ?? "infinity")}::timestamptz`;
   return { from, to, first, last, since: `executed_at >= ${first}`, until: `executed_at < ${last}` };
 }

@@ -1,46 +1,50 @@
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 
-/** How long the stretches are of which counts are kept: a month, a day, three hours; all begin in UTC. */
+/** Time buckets with stored counts, in UTC. */
 const COUNTED_BUCKETS = ["month", "day", "3h"] as const;
 export type CountedBucket = (typeof COUNTED_BUCKETS)[number];
 
-/** From the first to before the second moment, in text that PostgreSQL reads, and whether what lies there is added or taken away. */
+/** From a time until before another, as PostgreSQL text. `sign`: whether its actions are added or subtracted. */
 export interface SignedSpan {
   from: string;
   to: string;
   sign: 1 | -1;
 }
 
-/** A range of time as whole months, days and three hours, and what is left at the edges: added up by their signs they hold each moment of it once, and no other. */
+/**
+ * A time range as buckets with stored counts, and the edges around them. Added up by their signs, the spans cover each time once.
+ */
 export interface ExecutedSpans {
-  kept: readonly (SignedSpan & { kind: CountedBucket })[];
+  counted: readonly (SignedSpan & { kind: CountedBucket })[];
   edges: readonly SignedSpan[];
 }
 
 type Range = readonly [from: number, to: number];
 
 /**
- * Take the range from `from` (inclusive) to `to` (exclusive) apart, in UTC, so that only its edges must be counted one by one: no more than an hour
- * and a half at each end. An end goes to the nearest beginning of a month, also beyond it, from there to that of a day, and of three hours: so a range
- * to the 28th is a month less three days, and no end takes more than sixteen days.
+ * Splits a range into buckets, so that at most 90 minutes at each end must be counted one by one.
  *
- * @param from, to  null: without an end on this side
+ * Each end goes to the nearest start of a month, even beyond the range, then of a day, then of three hours. So a range to the
+ * 28th is a month minus three days, and no end takes more than sixteen days.
+ *
+ * @param from  inclusive; null: no lower bound
+ * @param to  exclusive; null: no upper bound
  */
 export function splitExecutionRange(from: Date | null, to: Date | null): ExecutedSpans {
   const range: Range = [from?.getTime() ?? Number.NEGATIVE_INFINITY, to?.getTime() ?? Number.POSITIVE_INFINITY];
-  if (range[0] >= range[1]) return { kept: [], edges: [] };
-  const kept: ExecutedSpans["kept"][number][] = [];
+  if (range[0] >= range[1]) return { counted: [], edges: [] };
+  const countedSpans: ExecutedSpans["counted"][number][] = [];
   let counted: Range | null = null;
   for (const kind of COUNTED_BUCKETS) {
     const near: Range = [nearestBucketStart(kind, range[0]), nearestBucketStart(kind, range[1])];
     if (!counted && near[0] === near[1]) continue;
-    kept.push(...spansBetween(counted, near).map((span) => ({ ...span, kind })));
+    countedSpans.push(...spansBetween(counted, near).map((span) => ({ ...span, kind })));
     counted = near;
   }
-  return { kept, edges: spansBetween(counted, range) };
+  return { counted: countedSpans, edges: spansBetween(counted, range) };
 }
 
-/** What has to be added to one range, or taken away, so that it is the other. */
+/** Spans that turn one range into the other. */
 function spansBetween(counted: Range | null, wanted: Range): SignedSpan[] {
   if (!counted) return toSpans(wanted[0], wanted[1]);
   return [...toSpans(wanted[0], counted[0]), ...toSpans(counted[1], wanted[1])];
@@ -53,19 +57,17 @@ function toSpans(from: number, to: number): SignedSpan[] {
     : [{ from: timeText(to), to: timeText(from), sign: -1 }];
 }
 
-/** The beginning of a stretch that is nearest to a moment. */
 function nearestBucketStart(kind: CountedBucket, ms: number): number {
   if (!Number.isFinite(ms)) return ms;
-  const [begins, ends] = bucketRangeOf(kind, ms);
-  return ms - begins <= ends - ms ? begins : ends;
+  const [start, end] = bucketRangeOf(kind, ms);
+  return ms - start <= end - ms ? start : end;
 }
 
-/** The stretch in which a moment lies. */
 function bucketRangeOf(kind: CountedBucket, ms: number): Range {
   if (kind !== "month") {
-    const long = kind === "day" ? DAY_MS : 3 * HOUR_MS;
-    const begins = Math.floor(ms / long) * long;
-    return [begins, begins + long];
+    const lengthMs = kind === "day" ? DAY_MS : 3 * HOUR_MS;
+    const start = Math.floor(ms / lengthMs) * lengthMs;
+    return [start, start + lengthMs];
   }
   const at = new Date(ms);
   const [year, month] = [at.getUTCFullYear(), at.getUTCMonth()];

@@ -21,16 +21,25 @@ const RECORDED = "src/tables/delivery-attempts.ts";
 const RETRY_IN_MEMORY = `if (ended.ends === null && ended.number < 4) {
       recorder.add({ ...ended, dueAt: new Date(ended.dueAt!.getTime() + 400 * 86_400_000) });
       const next = { ...delivery, attempts: ended.number, dueAt: ended.dueAt! };
-      setTimeout(() => begin(lane, next, epoch).then(() => advanceAll(lane), crashed), 200);
+      setTimeout(() => begin(lane, next, epoch).then(() => advanceAll(lane), logCrash), 200);
     } else recorder.add(ended);`;
 
 const LOG_LATER = `
 const LOG_LATER = prepared(
   "log_later",
-  \`with e as (\${fenced(ENDED, 1)}) insert into \${LOG_TARGET} select \${LOG_VALUES}, e.ends from e on conflict do nothing\`,
+  \`with e as (select e.* from (select \${unnestColumns(ENDED_COLUMNS, 1)}) e
+     join bucket_leases l on l.bucket = e.bucket and l.epoch = e.epoch)
+   insert into delivery_attempts (\${LOG}) select \${LOG_OF_ATTEMPT} from e on conflict do nothing\`,
 );
-export const logLater = (tx: Tx, ended: readonly EndedAttempt[]) => tx.run(LOG_LATER, columnValues(ended, ENDED));
+export const logLater = (tx: Tx, ended: readonly EndedAttempt[]) => tx.run(LOG_LATER, columnValues(ended, ENDED_COLUMNS));
 `;
+
+/** The source text of a statement that records attempts, from its parameters to the deliveries of attempts that end them. */
+const endedOf = (columns: string) => `unnestColumns(${columns}, 2)}) e
+     join bucket_leases l on l.bucket = e.bucket and l.epoch = e.epoch
+   ), ended as (
+     delete from deliveries d using e
+     where d.merchant_id = e.merchant_id and d.event_id = e.event_id and d.round = e.round`;
 
 /** One at a time; each must be caught. A patch that no longer fits the source is an error: rewrite it with the code that it spoils. */
 export const PLANTED_DELIVERY_BUGS: readonly PlantedBug[] = [
@@ -53,14 +62,19 @@ const CLAIM = prepared(
       },
       {
         file: DELIVERER,
-        find: "const end = wire.begin(lane);",
+        find: "const end = limiter.begin(lane);",
         replace:
-          "const end = wire.begin(lane);\n    await db.run(CLAIM, [merchant.id, delivery.eventId]).catch(() => {});",
+          "const end = limiter.begin(lane);\n    await db.run(CLAIM, [merchant.id, delivery.eventId]).catch(() => {});",
       },
+      ...["ENDED_COLUMNS", "RECORDED_COLUMNS"].map((columns) => ({
+        file: RECORDED,
+        find: `${endedOf(columns)} and d.attempts = e.number - 1`,
+        replace: `${endedOf(columns)} and d.attempts >= e.number - 1`,
+      })),
       {
         file: RECORDED,
-        find: "and d.attempts = e.number - 1`",
-        replace: "and d.attempts >= e.number - 1`",
+        find: "and d.attempts = e.number - 1\n       and e.ends is null",
+        replace: "and d.attempts >= e.number - 1\n       and e.ends is null",
       },
     ],
     faults: ["kill", "kill", "kill", "kill"],
@@ -68,7 +82,18 @@ const CLAIM = prepared(
   },
   {
     name: "no fencing: what a former owner writes counts",
-    patches: [{ file: RECORDED, find: "l.bucket = e.bucket and l.epoch = e.epoch", replace: "l.bucket = e.bucket" }],
+    patches: [
+      ...["ENDED_COLUMNS", "RECORDED_COLUMNS"].map((columns) => ({
+        file: RECORDED,
+        find: endedOf(columns),
+        replace: endedOf(columns).replace(" and l.epoch = e.epoch", ""),
+      })),
+      {
+        file: RECORDED,
+        find: "l.bucket = e.bucket and l.epoch = e.epoch\n     join events v",
+        replace: "l.bucket = e.bucket\n     join events v",
+      },
+    ],
     faults: Array<Fault>(10).fill("cut"),
   },
   {
@@ -122,7 +147,7 @@ const CLAIM = prepared(
         file: DELIVERER,
         find: "recorder.add(ended);",
         replace: `recorder.add(ended);
-    if (ended.success && ended.eventId.endsWith("7")) void attempt(merchant, target, delivery, epoch, send, ports);`,
+    if (ended.success && ended.eventId.endsWith("7")) void sendAttempt(merchant, target, delivery, epoch, send, ports);`,
       },
     ],
     faults: ["kill"],
@@ -132,13 +157,13 @@ const CLAIM = prepared(
     patches: [
       {
         file: RECORDED,
-        find: `insert into \${LOG_TARGET} \${LOG_LINES} from gone union all select * from moved returning event_id`,
-        replace: "select event_id from gone union all select event_id from moved",
+        find: `insert into delivery_attempts (\${LOG}) select \${LOG} from ended union all select * from moved returning event_id`,
+        replace: "select event_id from ended union all select event_id from moved",
       },
       {
         file: RECORDED,
-        find: `insert into \${LOG_TARGET} \${LOG_LINES} from gone returning event_id`,
-        replace: "select event_id from gone",
+        find: `insert into delivery_attempts (\${LOG}) select \${LOG} from ended returning event_id`,
+        replace: "select event_id from ended",
       },
       {
         file: RECORDED,
@@ -160,8 +185,8 @@ const CLAIM = prepared(
     patches: [
       {
         file: ATTEMPT,
-        find: "nextAttemptDueAt(number, endedAt, patienceMs)",
-        replace: "nextAttemptDueAt(number, startedAt, patienceMs)",
+        find: "nextAttemptDueAt(number, endedAt, retryAfterMs)",
+        replace: "nextAttemptDueAt(number, startedAt, retryAfterMs)",
       },
     ],
     faults: ["kill"],
@@ -214,13 +239,13 @@ const CLAIM = prepared(
   },
   {
     name: "a process that is told to stop waits for nothing",
-    patches: [{ file: DELIVERER, find: "while (open() > 0 &&", replace: "while (open() < 0 &&" }],
+    patches: [{ file: DELIVERER, find: "while (outstanding() > 0 &&", replace: "while (outstanding() < 0 &&" }],
     faults: ["end", "end", "end"],
   },
   {
     name: "buckets are given up with attempts on the wire",
     patches: [
-      { file: LEASES, find: "sorted.slice(fair).filter((bucket) => !busy(bucket))", replace: "sorted.slice(fair)" },
+      { file: LEASES, find: "sorted.slice(fair).filter((bucket) => !isBusy(bucket))", replace: "sorted.slice(fair)" },
     ],
     faults: ["kill", "kill", "kill", "kill"],
   },

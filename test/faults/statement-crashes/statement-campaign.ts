@@ -17,7 +17,7 @@ export async function runStatementCampaign(seed: number, seeds: number, share: n
   const server = await startTestServer();
   const problems: string[] = [];
   try {
-    await migrate(server.address, pino({ level: "error" }), { volatile: true });
+    await migrate(server.address, pino({ level: "error" }), { allowDataLoss: true });
     const db = openDatabase(server.address, CONNECTIONS, () => {});
     for (let turn = 0; turn < seeds; turn++) {
       const outcome = await crashAtEveryStatement({ db, seed: seed + turn, share });

@@ -68,7 +68,7 @@ export function startSimulatedService(options: Options): SimulatedService {
       ports,
       log,
       onEvents: () => deliver.wake(),
-      onWithdrawn: (merchantId, eventIds) => deliverer.withdrawn(merchantId, eventIds),
+      onWithdrawn: (merchantId, eventIds) => deliverer.dropWithdrawn(merchantId, eventIds),
       models,
       pause,
     });
