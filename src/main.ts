@@ -101,7 +101,7 @@ function parse(command: Command, words: readonly string[]) {
   })();
   const missing = command.positionals[positionals.length];
   if (missing !== undefined) throw new UsageError(`${missing} is missing.`);
-  if (positionals.length > command.positionals.length && !command.more)
+  if (positionals.length > command.positionals.length && !command.allowsMorePositionals)
     throw new UsageError(`"${positionals[command.positionals.length]}" is one word too many.`);
   return { values, positionals };
 }
@@ -117,21 +117,23 @@ function createContext(command: Command, settings: Settings, lines: LogOutput): 
     isTerminal: process.stdout.isTTY === true,
     output: process.stdout,
     input: () => process.stdin,
-    aside: { print: printError, isTerminal: process.stderr.isTTY === true },
+    stderr: { print: printError, isTerminal: process.stderr.isTTY === true },
     async open() {
-      const missing = command.begins ? null : findMissingInstallation(settings);
+      const missing = command.createsDatabase ? null : findMissingInstallation(settings);
       if (missing) throw new CommandFailure(missing);
       return openStore(settings, "borrow", 2, log, () => {});
     },
     async server() {
-      const missing = command.begins ? null : findMissingDatabase(settings);
+      const missing = command.createsDatabase ? null : findMissingDatabase(settings);
       if (missing) throw new CommandFailure(missing);
       return openServer(settings, log);
     },
     realNow: () => new Date(),
     monotonicMs: () => performance.now(),
     randomBytes,
-    stopped: command.computes ? new Promise(() => {}) : waitForStopSignal().then(() => void exitEarly(log, lines)),
+    stopped: command.blocksEventLoop
+      ? new Promise(() => {})
+      : waitForStopSignal().then(() => void exitEarly(log, lines)),
   };
 }
 

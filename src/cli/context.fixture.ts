@@ -8,7 +8,7 @@ import type { TenantDatabase } from "../postgres/tenant-database.ts";
 import { createMachineClock } from "../process/clock.ts";
 import type { Command, CommandContext, OptionValues } from "./command.ts";
 
-/** Returns the context of a command that uses this database, the lines that it prints, and its own writes to standard output. */
+/** Returns a command context on this database, the lines that the command prints, and its writes to standard output. */
 export function createTestContext(
   db: Database,
   settings: Partial<Settings> = {},
@@ -24,7 +24,7 @@ export function createTestContext(
     isTerminal: false,
     output,
     input: () => Readable.from([]),
-    aside: { print: (line) => void lines.push(line), isTerminal: false },
+    stderr: { print: (line) => void lines.push(line), isTerminal: false },
     open: async () => ({
       db,
       walled,
@@ -34,7 +34,7 @@ export function createTestContext(
       secretKeys: SECRET_KEYS,
       close: async () => {},
     }),
-    server: () => Promise.reject(new Error("there is no server of its own")),
+    server: () => Promise.reject(new Error("this context has no server")),
     realNow: realPorts.realNow,
     monotonicMs: realPorts.monotonicMs,
     randomBytes: realPorts.randomBytes,
@@ -43,9 +43,14 @@ export function createTestContext(
   return { context, lines, output };
 }
 
-/** Returns the lines of a command that uses this database. */
-export async function runAndCapture(db: Database, command: Command, values: OptionValues, words: readonly string[]) {
+/** Runs a command on this database, and returns what it printed. */
+export async function runAndCapture(
+  db: Database,
+  command: Command,
+  values: OptionValues,
+  positionals: readonly string[],
+) {
   const { context, lines } = createTestContext(db);
-  await command.run(context, values, [...words]);
+  await command.run(context, values, [...positionals]);
   return lines.join("\n");
 }

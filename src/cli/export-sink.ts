@@ -3,61 +3,63 @@ import { open, rename, rm } from "node:fs/promises";
 import type { Writable } from "node:stream";
 import { CommandFailure } from "./command.ts";
 
-/** Where an export goes, piece by piece. All of it throws Failure, which names the place. */
+/** The destination of an export. Every method throws a CommandFailure that names the destination. */
 export interface ExportSink {
-  /** As people know it. */
+  /** As shown to people. */
   name: string;
-  /** Resolves when the piece is taken. */
+  /** Resolves when the text is written, for backpressure. */
   write(text: string): Promise<void>;
-  /** All was written. */
+  /** Called when all records are written. */
   finish(): Promise<void>;
-  /** Not all will be. */
+  /** Called when the export failed. */
   abandon(): Promise<void>;
 }
 
 /**
- * A file that only its owner may read, and that is there when it is whole: until then it has another name beside its own.
+ * Opens a file that only its owner can read. It has a temporary name until it is complete.
  *
- * @param replaces  whether one that is there already is replaced; else it stays, and nothing is written
+ * @param replaces  whether to replace an existing file; without it an existing file is an error
  */
 export async function openFileSink(
   path: string,
   replaces: boolean,
   randomBytes: (size: number) => Buffer,
 ): Promise<ExportSink> {
-  const spare = () => {
-    if (!replaces && existsSync(path)) throw new CommandFailure(`${path} is there already; --force replaces it`);
+  const assertReplaceable = () => {
+    if (!replaces && existsSync(path)) throw new CommandFailure(`${path} already exists. To replace it, add --force.`);
   };
-  const placed = <T>(work: Promise<T>) =>
+  const withPath = <T>(work: Promise<T>) =>
     work.catch((error: Error) => {
-      throw new CommandFailure(`cannot write ${path}: ${error.message}`);
+      throw new CommandFailure(`Cannot write ${path}: ${error.message}`);
     });
-  spare();
-  const unfinished = `${path}.${randomBytes(4).toString("hex")}.new`;
-  const file = await placed(open(unfinished, "wx", 0o600));
+  assertReplaceable();
+  const temporaryPath = `${path}.${randomBytes(4).toString("hex")}.new`;
+  const file = await withPath(open(temporaryPath, "wx", 0o600));
   return {
     name: path,
-    write: (text) => placed(file.writeFile(text)),
+    write: (text) => withPath(file.writeFile(text)),
     async finish() {
-      await placed(file.sync());
-      await placed(file.close());
-      spare();
-      await placed(rename(unfinished, path));
+      await withPath(file.sync());
+      await withPath(file.close());
+      assertReplaceable();
+      await withPath(rename(temporaryPath, path));
     },
     async abandon() {
-      await placed(file.close());
-      await placed(rm(unfinished, { force: true }));
+      await withPath(file.close());
+      await withPath(rm(temporaryPath, { force: true }));
     },
   };
 }
 
-/** @param output  which stays open */
+/** Writes to a stream, and leaves it open. */
 export const createOutputSink = (output: Writable): ExportSink => ({
   name: "standard output",
   write: (text) =>
     new Promise((resolve, reject) =>
       output.write(text, (error) =>
-        error ? reject(new CommandFailure(`standard output was closed before the end: ${error.message}`)) : resolve(),
+        error
+          ? reject(new CommandFailure(`Standard output closed before the export was complete: ${error.message}`))
+          : resolve(),
       ),
     ),
   finish: async () => {},

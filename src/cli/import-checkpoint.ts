@@ -2,27 +2,29 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** How far an import has come, in a file of the data folder: so that one that was killed goes on where it stopped. */
+/** The progress of an import, kept in a file of the data folder. An interrupted import resumes from it. */
 export interface ImportCheckpoint {
-  /** Rows that are stored; undefined before all were found right. */
+  /** Returns the number of stored rows, or undefined before all rows were checked. */
   stored(): number | undefined;
   set(stored: number): void;
   remove(): void;
 }
 
 /**
- * @param what  whatever makes it another import: merchant, kind, columns
- * @param newId  names what is written, since an import that seemed dead may still be at the same file
+ * Opens the checkpoint of an import.
+ *
+ * @param identity  everything that makes it a different import: merchant, kind, columns
+ * @param newId  names temporary files, because two processes may run the same import
  */
 export function openImportCheckpoint(
   dataDir: string,
   file: string,
-  what: readonly string[],
+  identity: readonly string[],
   newId: () => string,
 ): ImportCheckpoint {
   const { size, mtimeMs } = statSync(file);
   const name = createHash("sha256")
-    .update(JSON.stringify([resolve(file), size, mtimeMs, ...what]))
+    .update(JSON.stringify([resolve(file), size, mtimeMs, ...identity]))
     .digest("hex");
   const folder = join(dataDir, "imports");
   const path = join(folder, `${name.slice(0, 32)}.json`);
@@ -37,10 +39,10 @@ export function openImportCheckpoint(
     },
     set(stored) {
       mkdirSync(folder, { recursive: true });
-      // Whole or not at all, whenever the process ends.
-      const written = `${path}.${newId()}`;
-      writeFileSync(written, JSON.stringify({ stored }));
-      renameSync(written, path);
+      // Renamed into place, so that a crash never leaves half a file.
+      const temporaryPath = `${path}.${newId()}`;
+      writeFileSync(temporaryPath, JSON.stringify({ stored }));
+      renameSync(temporaryPath, path);
     },
     remove: () => rmSync(path, { force: true }),
   };

@@ -13,11 +13,10 @@ import { type Command, type CommandContext, durationOption, EXIT_CODES, textOpti
 import { createKey } from "./key-commands.ts";
 import { setupInstructions } from "./setup-link.ts";
 
-/** `dunlin serve`: the API, the console and the loops in one process. */
 export const serve: Command = {
   name: "serve",
   usage: `[--roles ${ROLES.join(",")}] [--wait 60s]
-  --wait D                 how long to wait at the start for the database (for ever) and for a taken port (40s)`,
+  --wait D                 how long to wait at startup for the database (forever) and for a port in use (40s)`,
   summary: "Run the service: API, console and loops in one process, or only some of them",
   options: { roles: { type: "string" }, wait: { type: "string" } },
   positionals: [],
@@ -52,14 +51,14 @@ function parseRoles(list: string | undefined): ReadonlySet<Role> {
   if (list === undefined) return new Set(ROLES);
   return new Set(
     list.split(",").map((name) => {
-      const role = ROLES.find((known) => known === name.trim());
-      if (!role) throw new UsageError(`"${name}" is not a role. Write some of ${ROLES.join(",")}.`);
+      const role = ROLES.find((each) => each === name.trim());
+      if (!role) throw new UsageError(`Unknown role "${name}". Available: ${ROLES.join(",")}`);
       return role;
     }),
   );
 }
 
-/** Say how to call it; the first time there is a first merchant with a key. */
+/** Prints the addresses and files that an operator needs. The first start also creates a merchant with a key. */
 async function printWelcome(context: CommandContext, running: RunningService, roles: ReadonlySet<Role>) {
   const { settings, print } = context;
   const keyPath = join(settings.dataDir, "api-key");
@@ -70,7 +69,7 @@ async function printWelcome(context: CommandContext, running: RunningService, ro
   if (running.caPath) line("CA file", running.caPath);
   if (roles.has("console")) {
     if (running.caPath)
-      line("Browser", 'warns of the certificate until it trusts the CA file: "npx dunlin trust" says how');
+      line("Browser", 'shows a certificate warning until it trusts the CA file: see "npx dunlin trust"');
     line("Console", settings.authUrl);
     const setup = await setupInstructions(context, running, settings);
     if (setup) line("Set up", setup);
@@ -86,7 +85,12 @@ async function printWelcome(context: CommandContext, running: RunningService, ro
   }
 }
 
-/** On an empty database: a merchant and a key with every permission, kept in a file that only its owner reads. */
+/**
+ * On an empty database, creates a merchant and a key with all permissions. Writes the key to a file that only its owner
+ * can read.
+ *
+ * @returns the key, or null if a merchant exists
+ */
 export async function createFirstApiKey(
   { db, ports, secretKeys }: Pick<Store, "db" | "ports" | "secretKeys">,
   keyPath: string,

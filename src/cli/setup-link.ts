@@ -10,8 +10,8 @@ import { hasPeople } from "../tables/people.ts";
 import type { CommandContext } from "./command.ts";
 
 /**
- * As long as nobody can sign in to the console: how its first user becomes an owner, in words. The link itself is said on a
- * terminal only; elsewhere it lies in a file that only its owner reads.
+ * Returns how the first user becomes an owner, or null if a person exists. Shows the link only on a terminal; elsewhere
+ * it goes to a file that only its owner can read.
  */
 export async function setupInstructions(
   { isTerminal }: CommandContext,
@@ -24,7 +24,7 @@ export async function setupInstructions(
   const token = await db.transaction(async (tx) => {
     const [first] = await listMerchants(tx);
     if (!first || (await hasPeople(tx))) return null;
-    // One link at a time: what an earlier start printed may lie in some log.
+    // Only one link is valid at a time, because a log may contain the link of an earlier start.
     await forgetSetupInvites(tx, first.id);
     return (
       await createInvite(

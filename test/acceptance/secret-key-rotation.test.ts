@@ -111,7 +111,8 @@ test("a secret key is rotated while webhooks go out, killed and run again, and e
 
   const again = await rotate([NEW, OLD]);
   assert.equal(again.code, 0, again.err);
-  const [, changed] = new RegExp(`^(\\d+) encrypted again; all ${before.size} open with`).exec(again.out) ?? [];
+  const [, changed] =
+    new RegExp(`^Re-encrypted (\\d+)\\. The first key alone decrypts all ${before.size}\\.`).exec(again.out) ?? [];
   // The last statement of the killed command may have run since.
   assert.ok(Number(changed) > 0 && Number(changed) <= before.size - halfway, again.out);
   assert.deepEqual(await decryptSecrets([NEW]), before);
