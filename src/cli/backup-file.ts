@@ -6,8 +6,7 @@ import { createZstdCompress, createZstdDecompress } from "node:zlib";
 import { type DumpHeader, type DumpPiece, RestoreRefused, type TableChecksum } from "../postgres/database-dump.ts";
 import { CommandFailure } from "./command.ts";
 
-// A backup is a zstd stream of frames: one letter for the type, four bytes for the length, then the content. The first
-// frame identifies the format.
+// A zstd stream of frames: a letter for the type, four bytes for the length, the content. The first frame is MAGIC.
 const MAGIC = "backup of Dunlin, form 1";
 const FRAME_TYPES = { file: "F", whole: "W", table: "T", rows: "R", end: "E", over: "Z" } as const;
 const FRAME_BYTES_MAX = 64 * 1024 * 1024;
@@ -17,10 +16,7 @@ export interface BackupTotals {
   rows: number;
 }
 
-/**
- * Writes a backup that only its owner can read. The file appears under `path` only when it is complete; until then it
- * is `temporaryPath`.
- */
+/** Writes a backup that only its owner can read. It is renamed from `temporaryPath` to `path` when it is complete. */
 export async function writeBackup(
   path: string,
   pieces: AsyncIterable<DumpPiece>,
@@ -68,7 +64,6 @@ function encodeFrame(kind: keyof typeof FRAME_TYPES, content: string | Buffer): 
   return Buffer.concat([head, bytes]);
 }
 
-/** Yields the pieces of a backup in the order they were written. */
 export async function* readBackup(path: string): AsyncGenerator<DumpPiece> {
   const bytes = createReadStream(path).on("error", (error) => unpacked.destroy(error));
   const unpacked = bytes.pipe(createZstdDecompress());
@@ -108,7 +103,7 @@ async function* decodeFrames(stream: AsyncIterable<Buffer>) {
   }
 }
 
-/** Reads a whole backup, and checks the row count of each table. */
+/** Reads a whole backup, and verifies the row count of each table. */
 export async function checkBackup(path: string): Promise<BackupTotals> {
   const totals = { tables: 0, rows: 0 };
   let lines = 0;
@@ -126,7 +121,7 @@ export async function checkBackup(path: string): Promise<BackupTotals> {
 
 const NEWLINE = 0x0a;
 
-/** Adds the path to errors of the file or its content. Database errors stay as they are. */
+/** Adds the path to file errors, and keeps database errors as they are. */
 function withFilePath(error: unknown, problem: string): unknown {
   const { code, message } = error as { code?: unknown; message: string };
   const isFileError = error instanceof RestoreRefused || /^(E[A-Z]+|Z_|ZSTD)/.test(String(code ?? ""));

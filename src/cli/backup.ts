@@ -92,7 +92,6 @@ export const move: Command = {
   },
 };
 
-/** Runs a copy, and prints the totals. */
 async function runCopy(
   context: CommandContext,
   copy: (onTable: (table: string, rows: number) => void) => Promise<void>,

@@ -17,15 +17,15 @@ export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, unreachable: 69, config:
 
 /** The database of the running service, or one started for this command. */
 export interface OpenedDatabase {
-  /** Sees all merchants. */
+  /** All merchants. */
   db: Database;
-  /** Sees one merchant at a time. */
+  /** One merchant at a time. */
   walled: TenantDatabase;
-  /** The login that owns the tables. Needed for operations that no role may do, and to see its sessions. */
+  /** The owner of the tables, for what no role may do, and to see its sessions. */
   owner: Database;
   ports: Ports;
   clock: WallClock;
-  /** Decrypt stored credentials. 32 bytes each. */
+  /** 32 bytes each; they decrypt stored credentials. */
   secretKeys: SecretKeys;
   close(): Promise<void>;
 }
@@ -35,22 +35,20 @@ export interface LineOutput {
   isTerminal: boolean;
 }
 
-/** Everything that a command can reach outside its arguments. `print` writes to standard output. */
+/** All access to the outside world. `print` writes to standard output. */
 export interface CommandContext extends LineOutput {
   settings: Settings;
   log: Log;
-  /** Warnings and errors that this process logged. */
   troubles?: LoggedProblems | undefined;
-  /** Standard output as a stream, for commands that write a lot and need backpressure. */
+  /** Standard output with backpressure, for long outputs. */
   output: Writable;
   input(): Readable & { isTTY?: boolean };
   /** For messages that must not mix with the output. */
   stderr: LineOutput;
   open(): Promise<OpenedDatabase>;
-  /** The database server without the tables. */
   server(): Promise<DatabaseServer>;
   realNow(): Date;
-  /** Real milliseconds from an arbitrary start, unaffected by clock changes. */
+  /** Milliseconds from an arbitrary start; clock changes have no effect. */
   monotonicMs(): number;
   randomBytes(size: number): Buffer;
   /** Resolves when the process is asked to stop. */
@@ -74,9 +72,9 @@ export interface Command {
   examples: readonly string[];
   /** Whether the command creates a missing database. Other commands fail instead. */
   createsDatabase?: true;
-  /** Where the log goes. Without it, only errors are shown, on standard error. */
+  /** By default only errors are shown, on standard error. */
   logsTo?: "stderr" | "file";
-  /** Whether the command never yields to the event loop. A signal then ends the process at once. */
+  /** Whether it never yields to the event loop, so that a signal must end the process at once. */
   blocksEventLoop?: boolean;
   /** @returns the exit code */
   run(context: CommandContext, values: OptionValues, positionals: readonly string[]): Promise<number>;
@@ -88,13 +86,11 @@ export class UsageError extends Error {}
 /** An expected failure. Printed without a stack; exit code 1. */
 export class CommandFailure extends Error {}
 
-/** Returns the text of an option, or undefined without the option. */
 export const textOption = (values: OptionValues, name: string): string | undefined => {
   const value = values[name];
   return typeof value === "string" ? value : undefined;
 };
 
-/** Returns the whole number of an option. */
 export function integerOption(values: OptionValues, name: string, min: number, max: number): number | undefined {
   const value = textOption(values, name);
   if (value === undefined) return undefined;
@@ -104,7 +100,7 @@ export function integerOption(values: OptionValues, name: string, min: number, m
   return number;
 }
 
-/** Returns the time of an option. A date means its start in UTC. */
+/** A date means its start in UTC. */
 export function timeOption(values: OptionValues, name: string): Date | undefined {
   const value = textOption(values, name);
   if (value === undefined) return undefined;
@@ -134,7 +130,6 @@ export function durationOption(values: OptionValues, name: string): number | und
 
 export const isUuid = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 
-/** Runs `work` with the database open, and always closes it. */
 export async function withDatabase<T>(
   context: CommandContext,
   work: (opened: OpenedDatabase) => Promise<T>,
@@ -147,7 +142,6 @@ export async function withDatabase<T>(
   }
 }
 
-/** Returns the lines of a table with aligned columns. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map((row) => row[i]!.length)));
   const line = (cells: readonly string[]) =>

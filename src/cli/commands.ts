@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 
-/** In the order of the help. Each module is loaded on demand, because some load the whole service. */
+/** In the order of the help. Loaded on demand, because some load the whole service. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serve,
   demo: async () => (await import("./demo.ts")).demo,
@@ -47,7 +47,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 
 export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS);
 
-/** Returns the command with this name, or undefined. */
 export const findCommand = async (name: string): Promise<Command | undefined> =>
   Object.hasOwn(COMMANDS, name) ? COMMANDS[name]!() : undefined;
 

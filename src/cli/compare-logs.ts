@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JournalEntry } from "../../simulator/demo/journal.ts";
 
 /**
- * Compares the merchant's journal of webhooks with Dunlin's delivery log, and returns the result as text. Ignores test
- * events, which Dunlin does not log. Retries for two seconds, because webhooks may be in flight.
+ * Compares both logs of webhooks, except test events, which Dunlin does not log. Retries for two seconds, because
+ * webhooks may be in flight.
  *
- * @param journal  the merchant's journal
- * @param loadLoggedCounts  returns the number of logged attempts by event
+ * @param journal  the merchant's log
+ * @param loadLoggedCounts  returns Dunlin's number of attempts by event
  */
 export async function compareLogs(
   journal: readonly Pick<JournalEntry, "eventId" | "test">[],
@@ -30,7 +30,7 @@ export async function compareLogs(
   }
 }
 
-/** A long demo may differ in thousands of events, whose log entries have expired. */
+/** Log entries expire in a long demo, so thousands of events may differ. */
 const LISTED_IDS_MAX = 5;
 const formatIds = (ids: readonly string[]) =>
   ids.length <= LISTED_IDS_MAX

@@ -8,7 +8,6 @@ import type { TenantDatabase } from "../postgres/tenant-database.ts";
 import { createMachineClock } from "../process/clock.ts";
 import type { Command, CommandContext, OptionValues } from "./command.ts";
 
-/** Returns a command context on this database, the lines that the command prints, and its writes to standard output. */
 export function createTestContext(
   db: Database,
   settings: Partial<Settings> = {},
@@ -43,7 +42,7 @@ export function createTestContext(
   return { context, lines, output };
 }
 
-/** Runs a command on this database, and returns what it printed. */
+/** Returns what the command printed. */
 export async function runAndCapture(
   db: Database,
   command: Command,

@@ -2,7 +2,6 @@ import { type CsvFormat, type FieldNames, parseCsvFormat } from "../domain/csv-f
 import { FileRefusedError } from "../domain/file-refused-error.ts";
 import { type CommandOptions, type OptionValues, textOption, UsageError } from "./command.ts";
 
-/** Options of `import` and `backtest` for reading CSV files. */
 export const CSV_FORMAT_OPTIONS: CommandOptions = {
   map: { type: "string" },
   states: { type: "string" },
@@ -10,7 +9,7 @@ export const CSV_FORMAT_OPTIONS: CommandOptions = {
   decimals: { type: "string" },
 };
 
-/** Aligned with usages whose option column is 27 characters wide. */
+/** For usages whose option column has 27 characters. */
 export const CSV_FORMAT_USAGE = `
   --map FIELD=COLUMN,…     CSV columns whose names differ from the fields; Invoice ID, invoice_id and invoiceId are the same name
   --states WORD=STATE,…    meaning of other words for a state, in any spelling: Authorised=PAID,Refused=FAILED

@@ -133,7 +133,7 @@ const eventLines = ({ type, createdAt, invoiceId }: Event, merchant: string, del
   `state     ${describeState(delivery)}`,
 ];
 
-/** Returns the body, then each attempt. Request headers are repeated only when they changed. */
+/** Repeats request headers only if they changed. */
 function attemptLines(event: Event, attempts: readonly LoggedAttempt[]): string[] {
   const lines = ["body", ...indentLines(event.body)];
   if (attempts.length === 0) lines.push("No attempt has ended yet.");

@@ -25,7 +25,6 @@ const DAY_S = 86_400;
 /** By then every loop has seen that deliveries are paused. */
 const PAUSE_WAIT_MS = 1_500;
 
-/** The service, and a merchant that uses only the public API and its own HTTPS endpoint. */
 export const demo: Command = {
   name: "demo",
   usage: `[--day-seconds 10] [--customers 200] [--seed 1] [--seconds N]
@@ -89,7 +88,7 @@ export const demo: Command = {
       await Promise.race([context.stopped, died.promise, ...(seconds ? [sleep(seconds * 1000)] : [])]);
       await printSummary(context, running, shop, merchantId);
     } finally {
-      // Needed after a failed start too: the process stays alive while the shop listens.
+      // Needed after a failed start too: a listening shop keeps the process alive.
       await shop.stop();
       await running?.stop();
     }
@@ -98,7 +97,7 @@ export const demo: Command = {
   },
 };
 
-/** Gives the demo a new folder and its own database, so that it never touches real data. */
+/** Gives the demo its own folder and database, so that it never touches real data. */
 async function createDemoSettings({ settings, print, log }: CommandContext, rate: number): Promise<Settings> {
   const dataDir = demoFolderOf(settings.dataDir);
   const markerPath = join(dataDir, "made-by-demo");
@@ -114,11 +113,9 @@ async function createDemoSettings({ settings, print, log }: CommandContext, rate
   return { ...settings, dataDir, databaseUrl: null, clockRate: rate };
 }
 
-/** Returns the start of a command line that uses the demo's data and settings. */
 const commandPrefixOf = ({ databaseUrl, dataDir }: Settings) =>
   `${databaseUrl ? "DATABASE_URL= " : ""}DUNLIN_DATA="${demoFolderOf(dataDir)}" npx dunlin`;
 
-/** Creates the merchant in Dunlin, and starts its billing. */
 async function startMerchant(
   context: CommandContext,
   running: RunningService,
@@ -152,7 +149,7 @@ async function startMerchant(
   return merchant.id;
 }
 
-/** Pauses deliveries so that both logs stand still, then compares them and prints the summary. */
+/** Pauses deliveries, so that both logs stand still. */
 async function printSummary(
   { print, settings }: CommandContext,
   { store }: RunningService,

@@ -4,13 +4,13 @@ import https from "node:https";
 import { rootCertificates } from "node:tls";
 import { type OptionValues, textOption, UsageError } from "./command.ts";
 
-/** Default port of `dunlin listen`, and of the URL that `dunlin trigger` posts to. */
+/** Used by `dunlin listen` and `dunlin trigger`. */
 export const LISTEN_PORT = 8444;
 
 const TIMEOUT_MS = 30_000;
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** Returns the URL of an endpoint under development. Accepts http only for this machine. */
+/** Accepts http only for this machine. */
 export function developmentUrlOption(values: OptionValues, name: string): URL | undefined {
   const value = textOption(values, name);
   if (value === undefined) return undefined;
@@ -26,10 +26,10 @@ export interface EndpointAnswer {
 }
 
 /**
- * Posts once, as Dunlin would, but without the address guard.
+ * Posts as Dunlin would, once and without the address guard.
  *
  * @param ca  PEM of an extra trusted authority
- * @returns the answer, or the reason why there is none
+ * @returns the answer, or why there is none
  */
 export function postOnce(
   url: URL,

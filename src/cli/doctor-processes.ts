@@ -10,7 +10,6 @@ interface ProcessFinding {
 
 const LISTED_TROUBLES_MAX = 3;
 
-/** Returns the state of each process of the installation. */
 export async function checkProcesses(tx: Tx, realNow: Date): Promise<ProcessFinding[]> {
   const rows = await listProcesses(tx);
   const findings = rows.map((row) => findingOf(row, realNow));

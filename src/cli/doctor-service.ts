@@ -15,7 +15,7 @@ const ANSWER_MS = 5_000;
 const EMBEDDED_ADVICE =
   "The embedded server is meant for evaluation and small installations. To move to your own server, run: npx dunlin move";
 
-/** Checks due cases, learning and locks, and returns the totals of actions and money. */
+/** Checks due cases, learning and locks, and sums up actions and money. */
 export async function checkService(figures: ServiceFigures): Promise<Finding[]> {
   const [dueS, postponed, lagS, { waiting, longestS }, actions, money] = await Promise.all([
     figures.oldestDueCaseS(),
@@ -77,13 +77,12 @@ const UNITS = [
   ["minutes", 60],
 ] as const;
 
-/** Returns text such as "3 minutes", in the largest unit that fits at least twice. */
+/** "3 minutes": the largest unit that fits at least twice. */
 function formatSpan(seconds: number): string {
   const [unit, size] = UNITS.find(([, each]) => seconds >= 2 * each) ?? ["s", 1];
   return `${Math.round(seconds / size)} ${unit}`;
 }
 
-/** Returns the age of the embedded server, and nothing for another database. */
 export function checkEmbeddedServer({ settings, realNow }: CommandContext): Finding[] {
   if (settings.databaseUrl !== null) return [];
   const days = Math.floor((realNow().getTime() - new Date(EMBEDDED_RELEASE.on).getTime()) / DAY_MS);
@@ -92,7 +91,7 @@ export function checkEmbeddedServer({ settings, realNow }: CommandContext): Find
   return [createFinding(NEWER_RELEASE === null ? "ok" : "warn", "embedded", `${age}${behind}. ${EMBEDDED_ADVICE}`)];
 }
 
-/** Returns the connection use of the running service from its metrics port, and nothing if that port is off. */
+/** Reads the connection use from the metrics port of the running service. */
 export async function checkConnectionPool({
   settings: { metricsHost, metricsPort },
 }: CommandContext): Promise<Finding[]> {

@@ -151,7 +151,7 @@ async function checkDatabase(context: CommandContext): Promise<Finding[]> {
   }
 }
 
-/** Checks that row-level security isolates merchants even if a statement forgets its merchant. */
+/** Checks that merchants stay isolated even if a statement forgets its merchant. */
 async function checkTenantIsolation({ db }: OpenedDatabase): Promise<Finding> {
   const { login, isAbove, open } = await readTenantIsolation(db);
   const what = "tenant isolation";
@@ -170,13 +170,12 @@ async function checkTenantIsolation({ db }: OpenedDatabase): Promise<Finding> {
 }
 
 /**
- * Whether a status means that the endpoint is not working. The probe has no credential and no valid event, so other
- * refusals are expected.
+ * Whether the endpoint seems broken. The probe has no credential and no valid event, so any other refusal is expected.
  */
 const isRefusal = (status: number) =>
   status >= 500 || (status >= 300 && status < 400) || [404, 405, 410].includes(status);
 
-/** Checks the state and the response of each merchant's endpoint. */
+/** Trusts Dunlin's own authority if Dunlin made the certificate. */
 async function checkEndpoints(
   { settings }: CommandContext,
   { db, ports, secretKeys }: OpenedDatabase,
@@ -244,7 +243,6 @@ async function checkEndpoints(
   return findings;
 }
 
-/** Checks that the API answers at its base URL. Trusts Dunlin's own authority if Dunlin made the certificate. */
 function checkApi({ settings }: CommandContext): Promise<Finding> {
   const caPath = join(settings.dataDir, "tls", "ca.pem");
   const ca = settings.certificate === null && existsSync(caPath) ? readFileSync(caPath, "utf8") : undefined;

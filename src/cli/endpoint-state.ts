@@ -7,7 +7,6 @@ type EndpointState = Pick<
 
 const formatSince = (at: Date | null) => (at === null ? "" : ` since ${at.toISOString().slice(0, 16)}Z`);
 
-/** Returns the delivery state of a merchant's endpoint in a few words. */
 export function describeEndpointState({
   webhookPaused,
   webhookPausedAt,
@@ -20,7 +19,7 @@ export function describeEndpointState({
   return `paused${formatSince(webhookPausedAt)}`;
 }
 
-/** Returns what to do if deliveries to the endpoint fail or are paused, or null. */
+/** Returns what to do if deliveries fail or are paused, else null. */
 export function describeEndpointAdvice(merchant: EndpointState & Pick<Merchant, "id" | "name">): string | null {
   const { id, name, webhookPaused, webhookPausedBy, webhookFailingSince } = merchant;
   if (!webhookPaused && webhookFailingSince === null) return null;

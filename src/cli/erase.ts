@@ -33,7 +33,6 @@ export const eraseCustomer: Command = {
   },
 };
 
-/** Prints each count with its name on a line. */
 export function printCounts(context: CommandContext, counts: object) {
   for (const [name, count] of Object.entries(counts))
     context.print(`${String(count).padStart(9)}  ${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`);

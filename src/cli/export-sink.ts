@@ -3,23 +3,18 @@ import { open, rename, rm } from "node:fs/promises";
 import type { Writable } from "node:stream";
 import { CommandFailure } from "./command.ts";
 
-/** The destination of an export. Every method throws a CommandFailure that names the destination. */
+/** The target of an export. Its methods throw a CommandFailure with the name. */
 export interface ExportSink {
-  /** As shown to people. */
   name: string;
-  /** Resolves when the text is written, for backpressure. */
+  /** Resolves when the target can take more. */
   write(text: string): Promise<void>;
-  /** Called when all records are written. */
+  /** Ends a complete export. */
   finish(): Promise<void>;
-  /** Called when the export failed. */
+  /** Discards an incomplete one. */
   abandon(): Promise<void>;
 }
 
-/**
- * Opens a file that only its owner can read. It has a temporary name until it is complete.
- *
- * @param replaces  whether to replace an existing file; without it an existing file is an error
- */
+/** Opens a file that only its owner can read. It has a temporary name until it is complete. */
 export async function openFileSink(
   path: string,
   replaces: boolean,
@@ -51,7 +46,6 @@ export async function openFileSink(
   };
 }
 
-/** Writes to a stream, and leaves it open. */
 export const createOutputSink = (output: Writable): ExportSink => ({
   name: "standard output",
   write: (text) =>

@@ -1,6 +1,5 @@
 import type { Command } from "./command.ts";
 
-/** The groups of the help, with the commands in each. */
 export const COMMAND_GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor|trust)$/],
   ["Database", /^(backup|restore|move)$|^(secret-key|erase) /],
@@ -10,7 +9,6 @@ export const COMMAND_GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Decisions", /^((experiment|recovery) |(explain|shadow|backtest|simulate)$)/],
 ];
 
-/** Returns the text of `dunlin --help`. */
 export function formatHelp(commands: readonly Command[]): string {
   const lines = ["dunlin: recovers failed subscription payments", "", "Usage: npx dunlin COMMAND [options]"];
   for (const [title, prefix] of COMMAND_GROUPS) {
@@ -26,7 +24,6 @@ export function formatHelp(commands: readonly Command[]): string {
   return lines.join("\n");
 }
 
-/** Returns the text of `dunlin COMMAND --help`. */
 export const formatCommandHelp = ({ name, usage, summary, examples }: Command): string =>
   [
     summary,

@@ -2,18 +2,16 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** The progress of an import, kept in a file of the data folder. An interrupted import resumes from it. */
+/** The progress of an import, in a file of the data folder. An interrupted import resumes there. */
 export interface ImportCheckpoint {
-  /** Returns the number of stored rows, or undefined before all rows were checked. */
+  /** Undefined before all rows were checked. */
   stored(): number | undefined;
   set(stored: number): void;
   remove(): void;
 }
 
 /**
- * Opens the checkpoint of an import.
- *
- * @param identity  everything that makes it a different import: merchant, kind, columns
+ * @param identity  what makes it another import: merchant, kind, columns
  * @param newId  names temporary files, because two processes may run the same import
  */
 export function openImportCheckpoint(
@@ -39,7 +37,7 @@ export function openImportCheckpoint(
     },
     set(stored) {
       mkdirSync(folder, { recursive: true });
-      // Renamed into place, so that a crash never leaves half a file.
+      // Renamed, so that a crash leaves no half-written file.
       const temporaryPath = `${path}.${newId()}`;
       writeFileSync(temporaryPath, JSON.stringify({ stored }));
       renameSync(temporaryPath, path);

@@ -126,7 +126,6 @@ export const importHistory: Command = {
   },
 };
 
-/** Prints what a person should verify before the rows are stored. */
 function printChecked(context: CommandContext, checked: FileImportResult) {
   const { header, rows, first } = checked;
   if (rows === 0) {
@@ -135,7 +134,7 @@ function printChecked(context: CommandContext, checked: FileImportResult) {
   }
   const valid = rows === 1 ? "It is valid:" : "All are valid. The first is";
   context.print(`Checked ${formatRowCount(rows)}. ${valid} ${describeRow(first[0]!)}.`);
-  // Printed because nobody would notice that a renamed column, such as the decline code, was not read.
+  // A renamed column, such as the decline code, would otherwise go unnoticed.
   const ignored = formatColumnList(ignoredColumns(header ?? []));
   if (ignored !== "") context.print(`Ignored columns (no matching field): ${ignored}`);
   printStateWords(context, checked);
@@ -143,14 +142,12 @@ function printChecked(context: CommandContext, checked: FileImportResult) {
   if (duplicates !== null) context.print(`${duplicates}; the newest version counts.`);
 }
 
-/** Returns the merchant id of --merchant. */
 export function merchantOption(values: OptionValues): string {
   const merchantId = textOption(values, "merchant");
   if (merchantId === undefined || !isUuid(merchantId)) throw new UsageError("--merchant takes the id of a merchant.");
   return merchantId;
 }
 
-/** Returns the record kind of --as. */
 export function recordKindOption<Name extends string>(values: OptionValues, names: readonly Name[]): Name {
   const name = names.find((each) => each === textOption(values, "as"));
   if (!name) throw new UsageError(`--as takes one of ${names.join(", ")}.`);
@@ -159,14 +156,10 @@ export function recordKindOption<Name extends string>(values: OptionValues, name
 
 export const formatRowCount = (n: number) => `${n.toLocaleString("en")} ${n === 1 ? "row" : "rows"}`;
 
-/**
- * Returns text such as "EUR 49.00 at 2026-01-31T12:00:00.000Z". It shows whether whole numbers were read as minor or
- * major units.
- */
+/** "EUR 49.00 at 2026-01-31T12:00:00.000Z". Shows whether whole numbers were read as minor or major units. */
 const describeRow = ({ amount, currency, createdAt }: Record<string, unknown>) =>
   `${formatMoneyText(amount as number, currency as string)} at ${(createdAt as Date).toISOString()}`;
 
-/** Opens the file, and updates the progress bar as it is read. */
 function openHistoryFile(path: string, verb: string, showProgress: ProgressBar): HistoryFile {
   async function* bytes(): AsyncGenerator<Buffer> {
     let read = 0;
@@ -184,7 +177,7 @@ const SHOWN_ERRORS_MAX = 10;
 type ProgressBar = (verb: string, bytes: number) => void;
 
 function printStateWords(context: CommandContext, checked: FileImportResult) {
-  // Printed because a misspelled word would silently have no effect.
+  // A misspelled word would otherwise go unnoticed.
   if (checked.unmet.length > 0) {
     const words = checked.unmet.map((word) => `"${word}"`).join(" or ");
     context.print(`Unused in --states: no row has the state ${words}.`);

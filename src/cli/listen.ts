@@ -8,10 +8,8 @@ import { ensureLocalCertificate } from "../http/local-certificate.ts";
 import { type Command, type CommandContext, CommandFailure, EXIT_CODES, integerOption, UsageError } from "./command.ts";
 import { developmentUrlOption, LISTEN_PORT, postOnce } from "./development-endpoint.ts";
 
-/** The headers of a webhook that an endpoint needs. */
 const FORWARDED_HEADERS = ["content-type", "authorization", "webhook-id", "webhook-timestamp", "webhook-signature"];
 
-/** An HTTPS endpoint on this machine for a program under development that has no certificate yet. */
 export const listen: Command = {
   name: "listen",
   usage: `--forward-to URL [--port ${LISTEN_PORT}]
@@ -49,10 +47,7 @@ export const listen: Command = {
   },
 };
 
-/**
- * Forwards a request and its answer. Answers 502 if the target does not answer, which Dunlin counts as a failed
- * attempt.
- */
+/** Answers 502 without an answer of the target, so that Dunlin counts a failed attempt. */
 async function relayRequest(
   context: CommandContext,
   target: URL,
@@ -89,14 +84,14 @@ async function relayRequest(
   }
 }
 
-/** Appends the path, because a merchant with sub-paths posts below the endpoint's URL. */
+/** With sub-paths, Dunlin posts below the endpoint's URL. */
 function joinPath(target: URL, path: string): URL {
   const url = new URL(target);
   if (path !== "/") url.pathname = url.pathname.replace(/\/$/, "") + path;
   return url;
 }
 
-/** Returns a one-line summary, without characters that could move a terminal's cursor. */
+/** Leaves out characters that could move a terminal's cursor. */
 function summarizeBody(body: Buffer): string {
   try {
     const { id, requestId, type = "recovery_action", data, invoiceId = data?.invoiceId } = JSON.parse(body.toString());

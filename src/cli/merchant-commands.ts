@@ -122,7 +122,7 @@ export const merchantList: Command = {
   },
 };
 
-/** Refuses a URL whose host resolves to a forbidden address, and prints a note if it does not resolve. */
+/** Refuses a host that resolves to a forbidden address, and warns if it does not resolve. */
 async function checkHostName({ settings, print }: CommandContext, url: string | null | undefined, json: boolean) {
   if (!url) return;
   const finding = await checkWebhookHost(url, parseAllowList(settings.webhookAllow));

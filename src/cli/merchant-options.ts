@@ -57,7 +57,6 @@ export const MERCHANT_USAGE = `
   --paused yes|no          pause deliveries (no)
   --resume                 same as --paused no; also after Dunlin paused a failing endpoint`;
 
-/** Returns the settings that the options name. */
 export async function parseMerchantSettings(context: CommandContext, values: OptionValues): Promise<MerchantSettings> {
   const settings: MerchantSettings = {};
   const name = textOption(values, "name");
@@ -120,7 +119,6 @@ function parseChoice<Meaning>(name: string, value: string, meanings: Record<stri
   return meaning;
 }
 
-/** Returns the credential of --bearer, --basic or a file with either. */
 export async function parseCredential(
   context: CommandContext,
   values: OptionValues,

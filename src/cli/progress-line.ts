@@ -1,7 +1,7 @@
 import type { LineOutput } from "./command.ts";
 import { CLEAR_PREVIOUS_LINE } from "./terminal-text.ts";
 
-/** Returns a function that replaces its line on a terminal, and prints nothing elsewhere. */
+/** On a terminal, each line replaces the previous one. Elsewhere nothing is printed. */
 export function createProgressLine({ isTerminal, print }: LineOutput): (line: string) => void {
   let shown = "";
   return (line) => {

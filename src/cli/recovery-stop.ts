@@ -19,7 +19,7 @@ export const recoveryStop: Command = {
       const messages: ChannelMessage[] = [];
       const stopping = {
         ...{ db, ports, log: context.log },
-        // The service may already have read these events, or poll for new ones only later.
+        // The service may already have read these events, and polls for new ones only now and then.
         onWithdrawn: (...withdrawn: Parameters<typeof withdrawnMessages>) =>
           void messages.push(...withdrawnMessages(...withdrawn)),
         onEvents: () => void messages.push({ channel: "events", payload: merchantId }),

@@ -81,7 +81,6 @@ const requestCells = (request: LoggedRequest) => [
 
 const formatMilliseconds = ({ durationUs }: LoggedRequest) => (durationUs / 1000).toFixed(1);
 
-/** Returns the request with the id that its caller knows. The merchant is null without a valid key. */
 const toRequestJson = ({ id, merchantId, durationUs, ...request }: LoggedRequest) => ({
   requestId: `req_${id}`,
   merchantId: merchantId === UNAUTHENTICATED_MERCHANT_ID ? null : merchantId,
@@ -101,7 +100,7 @@ const requestLines = (request: LoggedRequest): [string, string][] => [
   ["error", request.error ?? "-"],
 ];
 
-/** Returns text such as "12: 9 stored, 2 unchanged, 1 ignored as older". */
+/** "12: 9 stored, 2 unchanged, 1 ignored as older" */
 export function describeRecords({
   records,
   stored,

@@ -11,7 +11,7 @@ import {
 /** Far more than any secret needs. */
 const SECRET_BYTES_MAX = 16 * 1024;
 
-/** Returns the options `--NAME`, which the process list shows to other users, and `--NAME-file`. */
+/** The process list shows `--NAME T` to other users, so `--NAME-file F` exists too. */
 export const secretOptions = (...names: string[]): CommandOptions =>
   Object.fromEntries(
     names.flatMap((name) => [name, fileOptionName(name)].map((option) => [option, { type: "string" }])),
@@ -20,10 +20,9 @@ export const secretOptions = (...names: string[]): CommandOptions =>
 const fileOptionName = (name: string) => `${name}-file`;
 
 /**
- * Returns the secret of `--NAME` or `--NAME-file`, or undefined without either. The file `-` is standard input; a line
- * break at its end is dropped. Prints a hint if the secret stands on the command line.
+ * Returns the secret of `--NAME` or `--NAME-file`. The file `-` is standard input; a final line break is dropped.
  *
- * @param isSecret  whether a value of `--NAME` deserves the hint
+ * @param isSecret  whether a value of `--NAME` deserves a warning
  */
 export async function readSecretOption(
   context: CommandContext,

@@ -58,7 +58,7 @@ function parseRoles(list: string | undefined): ReadonlySet<Role> {
   );
 }
 
-/** Prints the addresses and files that an operator needs. The first start also creates a merchant with a key. */
+/** The first start also creates a merchant with a key. */
 async function printWelcome(context: CommandContext, running: RunningService, roles: ReadonlySet<Role>) {
   const { settings, print } = context;
   const keyPath = join(settings.dataDir, "api-key");
@@ -86,10 +86,7 @@ async function printWelcome(context: CommandContext, running: RunningService, ro
 }
 
 /**
- * On an empty database, creates a merchant and a key with all permissions. Writes the key to a file that only its owner
- * can read.
- *
- * @returns the key, or null if a merchant exists
+ * Creates a merchant and a key with all permissions, if there is no merchant yet. Only the owner can read the key file.
  */
 export async function createFirstApiKey(
   { db, ports, secretKeys }: Pick<Store, "db" | "ports" | "secretKeys">,

@@ -10,8 +10,7 @@ import { hasPeople } from "../tables/people.ts";
 import type { CommandContext } from "./command.ts";
 
 /**
- * Returns how the first user becomes an owner, or null if a person exists. Shows the link only on a terminal; elsewhere
- * it goes to a file that only its owner can read.
+ * Returns how the first user becomes an owner, or null if a person exists. Without a terminal the link goes to a file.
  */
 export async function setupInstructions(
   { isTerminal }: CommandContext,
@@ -24,7 +23,7 @@ export async function setupInstructions(
   const token = await db.transaction(async (tx) => {
     const [first] = await listMerchants(tx);
     if (!first || (await hasPeople(tx))) return null;
-    // Only one link is valid at a time, because a log may contain the link of an earlier start.
+    // A log may contain the link of an earlier start.
     await forgetSetupInvites(tx, first.id);
     return (
       await createInvite(

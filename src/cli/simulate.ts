@@ -94,7 +94,7 @@ export const simulate: Command = {
   },
 };
 
-/** Returns the error and its place in the module, without stack frames of Node. */
+/** Keeps the place in the module, and drops stack frames of Node. */
 function describeModuleError(error: unknown, module: string): string {
   if (!(error instanceof Error)) return String(error);
   const [message = "", ...frames] = error.stack?.split("\n    at ") ?? [];
@@ -103,13 +103,13 @@ function describeModuleError(error: unknown, module: string): string {
   return place === undefined ? error.message : `${error.message}, at ${place}`;
 }
 
-/** Prints the policy that is running, because a year of 20,000 customers takes minutes. */
+/** A year of 20,000 customers takes minutes. */
 const createProgress =
   ({ stderr }: CommandContext) =>
   (name: string, number: number, of: number) =>
     stderr.isTerminal && stderr.print(`${name}, ${number} of ${of} …`);
 
-/** Turns a fault of the world into a failure without a stack, because only the world's author can fix it. */
+/** Drops the stack of a fault that only the world's author can fix. */
 function runComparison(compare: () => Comparison): Comparison {
   try {
     return compare();

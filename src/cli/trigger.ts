@@ -20,7 +20,6 @@ import { developmentUrlOption, LISTEN_PORT, postOnce } from "./development-endpo
 import { parseCredential } from "./merchant-options.ts";
 import { readSecretOption, secretOptions } from "./secret-options.ts";
 
-/** Needs no running service. */
 export const trigger: Command = {
   name: "trigger",
   usage: `EVENT [options]

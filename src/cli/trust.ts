@@ -23,7 +23,7 @@ export const trust: Command = {
   },
 };
 
-/** Quotes for the shells of Linux and macOS, and for PowerShell unless the path contains a single quote. */
+/** For Linux, macOS, and PowerShell if the path contains no single quote. */
 const quoteForShell = (path: string) => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 function trustSteps(path: string, consoleUrl: string): string[] {

@@ -3,12 +3,11 @@ import { COMMAND_NAMES } from "./commands.ts";
 
 const ONE_WORD_COMMANDS = COMMAND_NAMES.filter((name) => !name.includes(" "));
 
-/** Returns the error for an unknown command, with a suggestion or the subcommands. */
 export function describeUnknownCommand(words: readonly string[]): string {
   const typed = words.filter((word) => !word.startsWith("-")).slice(0, 2);
   const [group = words[0]!] = typed;
   const inGroup = COMMAND_NAMES.filter((name) => name.startsWith(`${group} `));
-  // After a one-word command come its arguments, as in "expain inv_1".
+  // The arguments of a one-word command are not part of its name: "expain inv_1".
   const suggestion =
     suggestName(typed.join(" "), COMMAND_NAMES) || (inGroup.length > 0 ? "" : suggestName(group, ONE_WORD_COMMANDS));
   if (suggestion === "" && inGroup.length > 0) return `"${group}" needs a subcommand: ${inGroup.join(", ")}.`;

@@ -1,7 +1,7 @@
 import type { Settings } from "../config/config.ts";
 import { isOutage, sqlState } from "../postgres/database-errors.ts";
 
-/** Returns why the database of `DATABASE_URL` cannot be reached and what to do, or null for another error. */
+/** Returns why `DATABASE_URL` cannot be reached and what to do, or null for another error. */
 export function describeUnreachableDatabase(
   error: unknown,
   { databaseUrl }: Pick<Settings, "databaseUrl">,
@@ -14,7 +14,6 @@ export function describeUnreachableDatabase(
   return `cannot connect to ${host}: ${why}. Start PostgreSQL there, or set DATABASE_URL to where it runs.`;
 }
 
-/** Returns the host of the database, without the password. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "its server";
 }
