@@ -233,7 +233,7 @@ test("a file with unknown states is refused until --states explains them", async
   const withStates = await run(path, { report, states: "Authorised=PAID" });
   writeFileSync(path, known);
   assert.equal(withStates.out, (await run(path, { report })).out);
-  await assert.rejects(run(path, { states: "Authorised=YES" }), /which is no state\. States: PAID FAILED PENDING/);
+  await assert.rejects(run(path, { states: "Authorised=YES" }), /which is not a state\. States: PAID FAILED PENDING/);
 });
 
 test("a file that is not a history is refused with the missing fields", async () => {

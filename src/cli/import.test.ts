@@ -89,7 +89,7 @@ test("invalid rows are listed by line and column, and nothing is stored", async 
   assert.match(report[1]!, /^4,total,"must be a whole number of minor units from 0, such as 4900 for EUR 49\.00; /);
   assert.match(report[2]!, /^4,createdAt,"must be an RFC 3339 timestamp /);
   assert.deepEqual(report.slice(3, 5), ["6,currency,must be three capital letters", "8,customerId,is required"]);
-  assert.match(report[5]!, /^10,state,"must be one of PAID, .*; --states LOST=STATE says/);
+  assert.match(report[5]!, /^10,state,"must be one of PAID, .*; --states LOST=STATE maps/);
   const one = await run(file("one.csv", HEADER + row(1) + row(2).replace("cus_2", "")), {
     merchant: id,
     as: "invoices",
@@ -119,10 +119,7 @@ test("a fault shared by many rows is printed once with the first lines", async (
   const content = HEADER + rows(0, 300).replaceAll("4900", "49.00");
   const { lines } = await run(file("decimals.csv", content), { merchant: id, as: "invoices", map: MAP });
   assert.equal(lines.length, 3, lines.join("\n"));
-  assert.match(
-    lines[1]!,
-    /^2,total,"must be .* with --decimals point or comma \(300 rows: lines 2, 4, 6 and so on\)"$/,
-  );
+  assert.match(lines[1]!, /^2,total,"must be .* use --decimals point or comma \(300 rows: lines 2, 4, 6 and so on\)"$/);
   assert.equal(lines[2], "300 rows are invalid. Nothing was stored.");
 });
 

@@ -118,7 +118,7 @@ test("a field that no column holds is told with the option that says which one d
   };
   assert.deepEqual(await of(""), ["state is required: --map state=COLUMN says which column holds it"]);
   assert.deepEqual(await of("state=Status"), [
-    "Status must be one of PAID, FAILED, PENDING, VOIDED, REFUNDED, DISPUTED, or a word that can only mean one of them, such as Succeeded or Declined; --states AUTHORISED=STATE says which of them the word means",
+    "Status must be one of PAID, FAILED, PENDING, VOIDED, REFUNDED, DISPUTED, or a word that can only mean one of them, such as Succeeded or Declined; --states AUTHORISED=STATE maps the word to one of them",
   ]);
 });
 
@@ -143,7 +143,7 @@ test("a word for a state means what somebody says it does, and each word that no
   const partly = await of("Authorised=PAID,Error=VOIDED");
   assert.deepEqual(
     groupFaults(partly.wrong).map((fault) => groupedFaultText(fault).replace(/^.*; /, "")),
-    ["--states SENTFORSETTLE=STATE says which of them the word means (2 rows: lines 4, 6)"],
+    ["--states SENTFORSETTLE=STATE maps the word to one of them (2 rows: lines 4, 6)"],
   );
   const { first, wrong } = await of("Authorised=PAID,Error=VOIDED,SentForSettle=PENDING");
   assert.deepEqual(wrong, []);
@@ -160,7 +160,7 @@ test("a year of two digits is told of as that", async () => {
     HISTORY_KIND_BY_NAME.invoices.kind,
     DEFAULT_CSV_FORMAT,
   );
-  assert.match(wrong[0]!.faults[0]!.says, /^has a year of two digits, .* write all four/);
+  assert.match(wrong[0]!.faults[0]!.says, /^has a two-digit year, .* write four digits/);
 });
 
 test("a state is told of by its own word where other fields of the row are wrong, too", async () => {
