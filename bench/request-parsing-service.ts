@@ -28,7 +28,7 @@ const countBatch = async (_merchant: unknown, batch: readonly unknown[]) => {
 };
 const api = await createApi({
   everyone: db,
-  walled: store.walled,
+  walled: store.tenantDb,
   owner,
   ports,
   log,

@@ -20,7 +20,7 @@ export interface OpenedDatabase {
   /** All merchants. */
   db: Database;
   /** One merchant at a time. */
-  walled: TenantDatabase;
+  tenantDb: TenantDatabase;
   /** The owner of the tables, for what no role may do, and to see its sessions. */
   owner: Database;
   ports: Ports;
@@ -39,7 +39,7 @@ export interface LineOutput {
 export interface CommandContext extends LineOutput {
   settings: Settings;
   log: Log;
-  troubles?: LoggedProblems | undefined;
+  loggedProblems?: LoggedProblems | undefined;
   /** Standard output with backpressure, for long outputs. */
   output: Writable;
   input(): Readable & { isTTY?: boolean };

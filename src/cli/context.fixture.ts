@@ -12,7 +12,7 @@ export function createTestContext(
   db: Database,
   settings: Partial<Settings> = {},
   ports: Ports = realPorts,
-  walled: TenantDatabase = { of: () => db, close: async () => {} },
+  tenantDb: TenantDatabase = { of: () => db, close: async () => {} },
 ) {
   const lines: string[] = [];
   const output = new PassThrough();
@@ -26,7 +26,7 @@ export function createTestContext(
     stderr: { print: (line) => void lines.push(line), isTerminal: false },
     open: async () => ({
       db,
-      walled,
+      tenantDb,
       owner: db,
       ports,
       clock: createMachineClock(),

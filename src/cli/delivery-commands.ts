@@ -59,9 +59,9 @@ export const deliveryList: Command = {
       invoiceId: textOption(values, "invoice"),
       limit: integerOption(values, "limit", 1, 10_000) ?? 50,
     };
-    return withDatabase(context, async ({ db, walled }) => {
+    return withDatabase(context, async ({ db, tenantDb }) => {
       const merchantId = await resolveListedMerchant(db, values, filter.invoiceId);
-      const deliveries = await listDeliveries(walled.of(merchantId), merchantId, filter);
+      const deliveries = await listDeliveries(tenantDb.of(merchantId), merchantId, filter);
       const merchant = await findMerchant(db, merchantId);
       const advice = merchant === null ? null : describeEndpointAdvice(merchant);
       if (advice !== null && !values.json) context.print(advice);

@@ -73,7 +73,7 @@ export const demo: Command = {
         settings,
         roles: new Set(ROLES),
         log: context.log,
-        troubles: context.troubles,
+        loggedProblems: context.loggedProblems,
         onFatal(error) {
           fatal = error;
           died.resolve();

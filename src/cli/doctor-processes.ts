@@ -8,7 +8,7 @@ interface ProcessFinding {
   says: string;
 }
 
-const LISTED_TROUBLES_MAX = 3;
+const LISTED_PROBLEMS_MAX = 3;
 
 export async function checkProcesses(tx: Tx, realNow: Date): Promise<ProcessFinding[]> {
   const rows = await listProcesses(tx);
@@ -32,11 +32,11 @@ function findingOf(row: ProcessRow, realNow: Date): ProcessFinding {
   }
   if (troubles.length === 0) return { verdict: "ok", what, says: `${who} started ${ago(startedAt)} ago` };
   const listed = troubles
-    .slice(0, LISTED_TROUBLES_MAX)
+    .slice(0, LISTED_PROBLEMS_MAX)
     .map(
       ({ name, count, last, why }) => `${name} (${count} times, last ${ago(new Date(last))} ago)${why && `: ${why}`}`,
     );
-  const more = troubles.length > LISTED_TROUBLES_MAX ? `; ${troubles.length - LISTED_TROUBLES_MAX} more` : "";
+  const more = troubles.length > LISTED_PROBLEMS_MAX ? `; ${troubles.length - LISTED_PROBLEMS_MAX} more` : "";
   return {
     verdict: "warn",
     what,

@@ -19,7 +19,7 @@ const EMBEDDED_ADVICE =
 export async function checkService(figures: ServiceFigures): Promise<Finding[]> {
   const [dueS, postponed, lagS, { waiting, longestS }, actions, money] = await Promise.all([
     figures.oldestDueCaseS(),
-    figures.casesAside(),
+    figures.postponedCases(),
     figures.learnerLagS(),
     figures.sessions(),
     figures.actions(),

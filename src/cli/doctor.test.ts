@@ -69,11 +69,11 @@ test("`doctor` warns of an overdue and a postponed case, and shows the outcomes 
   t.after(() => stage.drop());
   const { id } = await stage.enter();
   const { db, ports } = stage;
-  const clock = { nowMs: Date.now, agree: () => 0, onJump() {}, figures: () => ({ offsetMs: 0, jumps: 0 }) };
-  const walled = { of: () => db, close: async () => {} };
+  const clock = { nowMs: Date.now, syncTo: () => 0, onJump() {}, figures: () => ({ offsetMs: 0, jumps: 0 }) };
+  const tenantDb = { of: () => db, close: async () => {} };
   const verdicts = async () => {
     const settings = { webhookClientCertificate: null, dataDir: "." };
-    const findings = await checkService(addStoreMetrics({ db, owner: db, walled, ports, clock }, settings, null));
+    const findings = await checkService(addStoreMetrics({ db, owner: db, tenantDb, ports, clock }, settings, null));
     return Object.fromEntries(findings.map(({ what, verdict, says }) => [what, `${verdict} ${says}`]));
   };
   const before = await verdicts();

@@ -175,7 +175,6 @@ async function checkTenantIsolation({ db }: OpenedDatabase): Promise<Finding> {
 const isRefusal = (status: number) =>
   status >= 500 || (status >= 300 && status < 400) || [404, 405, 410].includes(status);
 
-/** Trusts Dunlin's own authority if Dunlin made the certificate. */
 async function checkEndpoints(
   { settings }: CommandContext,
   { db, ports, secretKeys }: OpenedDatabase,
@@ -243,6 +242,7 @@ async function checkEndpoints(
   return findings;
 }
 
+/** Trusts Dunlin's own authority if Dunlin made the certificate. */
 function checkApi({ settings }: CommandContext): Promise<Finding> {
   const caPath = join(settings.dataDir, "tls", "ca.pem");
   const ca = settings.certificate === null && existsSync(caPath) ? readFileSync(caPath, "utf8") : undefined;

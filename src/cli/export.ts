@@ -34,7 +34,7 @@ export const exportHistory: Command = {
     context.stopped.then(() => {
       isStopped = true;
     });
-    return withDatabase(context, async ({ db, walled, ports }) => {
+    return withDatabase(context, async ({ db, tenantDb, ports }) => {
       if (!(await findMerchant(db, merchantId)))
         throw new CommandFailure(`There is no merchant ${merchantId}. "npx dunlin merchant list" shows them.`);
       const sink =
@@ -47,7 +47,7 @@ export const exportHistory: Command = {
         // Written first, so that the audit log also has exports that fail.
         const exported = { deed: "export.made", object: name, details: { file: basename(sink.name) } };
         await writeAuditEntry(db, merchantId, COMMAND_LINE_ACTOR, exported, ports);
-        for await (const page of PAGES_BY_EXPORT[name](walled.of(merchantId), merchantId)) {
+        for await (const page of PAGES_BY_EXPORT[name](tenantDb.of(merchantId), merchantId)) {
           if (isStopped)
             throw new CommandFailure(`Stopped after ${formatRowCount(rows)}, before ${sink.name} was complete.`);
           await sink.write(page.map((row) => `${JSON.stringify(row)}\n`).join(""));

@@ -5,8 +5,8 @@ import { join, resolve } from "node:path";
 /** The progress of an import, in a file of the data folder. An interrupted import resumes there. */
 export interface ImportCheckpoint {
   /** Undefined before all rows were checked. */
-  stored(): number | undefined;
-  set(stored: number): void;
+  storedRows(): number | undefined;
+  setStoredRows(stored: number): void;
   remove(): void;
 }
 
@@ -27,7 +27,7 @@ export function openImportCheckpoint(
   const folder = join(dataDir, "imports");
   const path = join(folder, `${name.slice(0, 32)}.json`);
   return {
-    stored() {
+    storedRows() {
       try {
         return (JSON.parse(readFileSync(path, "utf8")) as { stored: number }).stored;
       } catch (error) {
@@ -35,7 +35,7 @@ export function openImportCheckpoint(
         throw error;
       }
     },
-    set(stored) {
+    setStoredRows(stored) {
       mkdirSync(folder, { recursive: true });
       // Renamed, so that a crash leaves no half-written file.
       const temporaryPath = `${path}.${newId()}`;

@@ -64,7 +64,7 @@ export const importHistory: Command = {
     const { kind, store } = HISTORY_KIND_BY_NAME[name];
     const csvFormat = parseCsvFormatOptions(values, kind.fields, kind.fields.get("state")!.words!);
     if (!existsSync(file!)) throw new CommandFailure(`There is no file ${file}.`);
-    return withDatabase(context, async ({ db, walled, ports }) => {
+    return withDatabase(context, async ({ db, tenantDb, ports }) => {
       const merchant = await findMerchant(db, merchantId);
       if (!merchant)
         throw new CommandFailure(`There is no merchant ${merchantId}. "npx dunlin merchant list" shows them.`);
@@ -75,7 +75,7 @@ export const importHistory: Command = {
       ];
       const checkpoint = openImportCheckpoint(context.settings.dataDir, file!, identity, ports.newId);
       const showProgress = createProgressBar(context, statSync(file!).size);
-      if (checkpoint.stored() === undefined || values["dry-run"]) {
+      if (checkpoint.storedRows() === undefined || values["dry-run"]) {
         const checked = await importFile(openHistoryFile(file!, "checked", showProgress), kind, csvFormat, undefined, {
           now: ports.now(),
           skewMs: context.settings.clockSkewMs,
@@ -84,9 +84,9 @@ export const importHistory: Command = {
         if (checked.wrong.length > 0) return printErrors(context, checked, textOption(values, "errors"));
         printChecked(context, checked);
         if (checked.rows === 0 || values["dry-run"]) return EXIT_CODES.ok;
-        checkpoint.set(0);
+        checkpoint.setStoredRows(0);
       }
-      const skippedRows = checkpoint.stored()!;
+      const skippedRows = checkpoint.storedRows()!;
       if (skippedRows > 0)
         context.print(
           `Resuming after ${formatRowCount(skippedRows)} that ${skippedRows === 1 ? "is" : "are"} already stored.`,
@@ -105,10 +105,10 @@ export const importHistory: Command = {
           const onWithdrawn: OnWithdrawn = (...withdrawn) => {
             notified = notify(db, withdrawnMessages(...withdrawn));
           };
-          const { stored } = await store(walled.of(merchantId), merchant, records, ports, onWithdrawn);
+          const { stored } = await store(tenantDb.of(merchantId), merchant, records, ports, onWithdrawn);
           known += records.length - stored;
           await notified;
-          checkpoint.set(rows);
+          checkpoint.setStoredRows(rows);
         },
       );
       if (broken !== null) throw new CommandFailure(broken);

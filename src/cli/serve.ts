@@ -23,7 +23,7 @@ export const serve: Command = {
   logsTo: "stderr",
   examples: ["npx dunlin serve", "npx dunlin serve --roles api,decide"],
   async run(context, values) {
-    const { settings, log, troubles } = context;
+    const { settings, log, loggedProblems } = context;
     const roles = parseRoles(textOption(values, "roles"));
     let fatal: Error | null = null;
     const died = Promise.withResolvers<void>();
@@ -32,7 +32,7 @@ export const serve: Command = {
       died.resolve();
     };
     const waitMs = durationOption(values, "wait") ?? null;
-    const running = await startWhenReady({ settings, roles, log, troubles, onFatal }, { ...context, waitMs });
+    const running = await startWhenReady({ settings, roles, log, loggedProblems, onFatal }, { ...context, waitMs });
     if (!running) return EXIT_CODES.ok;
     await printWelcome(context, running, roles);
     await Promise.race([context.stopped, died.promise]);

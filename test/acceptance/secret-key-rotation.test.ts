@@ -107,7 +107,7 @@ test("a secret key is rotated while webhooks go out, killed and run again, and e
   assert.deepEqual(await decryptSecrets([NEW, OLD]), before);
   const alone = await rotate([OLD]);
   assert.equal(alone.code, 78, "credentials of the other key would be out of reach");
-  assert.match(alone.err, /DUNLIN_SECRET_KEY .*lacks a key of this database, whose rotation is not complete/);
+  assert.match(alone.err, /DUNLIN_SECRET_KEY .*lacks a key of this database, because its rotation is not complete/);
 
   const again = await rotate([NEW, OLD]);
   assert.equal(again.code, 0, again.err);
