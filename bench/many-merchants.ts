@@ -89,9 +89,9 @@ async function runRound(db: Database, merchants: Merchant[]): Promise<number[]> 
 }
 
 async function createFailedInvoice(merchant: Merchant) {
-  const { ports, walled } = store;
+  const { ports, tenantDb } = store;
   const now = ports.now();
   const of = { customerId: "cus_1", amount: 1_900, currency: "EUR", createdAt: now, updatedAt: now };
   const invoice = { id: "inv_1", state: "UNPAID", ...of } as const;
-  await ingestInvoices(walled.of(merchant.id), merchant, [[invoice]], ports, () => {});
+  await ingestInvoices(tenantDb.of(merchant.id), merchant, [[invoice]], ports, () => {});
 }

@@ -28,7 +28,7 @@ const countBatch = async (_merchant: unknown, batch: readonly unknown[]) => {
 };
 const api = await createApi({
   allTenantsDb: db,
-  tenantDb: store.walled,
+  tenantDb: store.tenantDb,
   owner,
   ports,
   log,

@@ -10,7 +10,8 @@ import { formatCommandHelp, formatHelp } from "./cli/help.ts";
 import { escapeTerminalText } from "./cli/terminal-text.ts";
 import { describeUnknownCommand } from "./cli/unknown-command.ts";
 import { describeUnreachableDatabase } from "./cli/unreachable-database.ts";
-import { ConfigError, readSettings, type SettingProblem, type Settings } from "./config/config.ts";
+import { ConfigError, readSettings, type Settings } from "./config/config.ts";
+import type { SettingProblem } from "./config/setting-reader.ts";
 import { suggestName } from "./config/suggest-name.ts";
 import { parseAllowList } from "./delivery/https/address-guard.ts";
 import { applyRules } from "./engine/rules/rule-overrides.ts";
@@ -24,12 +25,13 @@ import { FORCED_EXIT_MS, waitForStopSignal } from "./process/stop-signal.ts";
 import { readVersion } from "./process/version.ts";
 import { UnreadableSecret } from "./tables/secret-box.ts";
 
-// The only place of environment and standard streams and, with process/clock.ts and process/open-store.ts, of clock and chance: everything else gets them as arguments.
+// Only this file uses the environment and standard streams. Time and randomness also enter in process/clock.ts and
+// process/open-store.ts. Everything else gets them as arguments.
 
 const print = (line: string) => process.stdout.write(`${escapeTerminalText(line)}\n`);
 const printError = (line: string) => process.stderr.write(`${escapeTerminalText(line)}\n`);
 
-// A reader such as `head` can stop before the end. Then the command drops its output and finishes its work.
+// If a reader such as `head` stops early, the command drops its output and finishes its work.
 for (const stream of [process.stdout, process.stderr])
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
@@ -53,7 +55,7 @@ async function run(words: readonly string[]): Promise<number> {
     const { values, positionals } = parse(command, rest);
     return await command.run(createContext(command, settings, lines), values, positionals);
   } catch (error) {
-    lines.flush(); // what was logged comes first
+    lines.flush(); // log lines come before the error
     return reportError(error, command, settings);
   } finally {
     await lines.end();
@@ -91,51 +93,52 @@ function parse(command: Command, words: readonly string[]) {
     } catch (error) {
       const problem = (error as Error).message.split(/\.?\s+(?:To specify|Did you forget)/)[0]!;
       const [, dashed] = /^Option '(?:-., )?(--[^']+)' argument is ambiguous$/.exec(problem) ?? [];
-      if (dashed)
-        throw new UsageError(`${dashed} needs a value; one that begins with a dash is written ${dashed}=VALUE.`);
+      if (dashed) throw new UsageError(`${dashed} needs a value. If it begins with a dash, write ${dashed}=VALUE.`);
       const [, typed] = /^Unknown option '--([^']+)'$/.exec(problem) ?? [];
       const names = [...Object.keys(command.options), "help"].map((name) => `--${name}`);
-      const meant = typed === undefined ? "" : suggestName(`--${typed}`, names);
-      throw new UsageError(`${problem}.${meant}`);
+      const suggestion = typed === undefined ? "" : suggestName(`--${typed}`, names);
+      throw new UsageError(`${problem}.${suggestion}`);
     }
   })();
   const missing = command.positionals[positionals.length];
   if (missing !== undefined) throw new UsageError(`${missing} is missing.`);
-  if (positionals.length > command.positionals.length && !command.more)
-    throw new UsageError(`"${positionals[command.positionals.length]}" is one word too many.`);
+  if (positionals.length > command.positionals.length && !command.allowsMorePositionals)
+    throw new UsageError(`"${positionals[command.positionals.length]}" is an unexpected argument.`);
   return { values, positionals };
 }
 
 function createContext(command: Command, settings: Settings, lines: LogOutput): CommandContext {
-  const troubles = createLoggedProblems(() => new Date());
-  const log = openLog(command, settings, lines, troubles);
+  const loggedProblems = createLoggedProblems(() => new Date());
+  const log = openLog(command, settings, lines, loggedProblems);
   return {
     settings,
     log,
-    troubles,
+    loggedProblems: loggedProblems,
     print,
     isTerminal: process.stdout.isTTY === true,
     output: process.stdout,
     input: () => process.stdin,
-    aside: { print: printError, isTerminal: process.stderr.isTTY === true },
+    stderr: { print: printError, isTerminal: process.stderr.isTTY === true },
     async open() {
-      const missing = command.begins ? null : findMissingInstallation(settings);
+      const missing = command.createsDatabase ? null : findMissingInstallation(settings);
       if (missing) throw new CommandFailure(missing);
       return openStore(settings, "borrow", 2, log, () => {});
     },
     async server() {
-      const missing = command.begins ? null : findMissingDatabase(settings);
+      const missing = command.createsDatabase ? null : findMissingDatabase(settings);
       if (missing) throw new CommandFailure(missing);
       return openServer(settings, log);
     },
     realNow: () => new Date(),
     monotonicMs: () => performance.now(),
     randomBytes,
-    stopped: command.computes ? new Promise(() => {}) : waitForStopSignal().then(() => void exitEarly(log, lines)),
+    stopped: command.blocksEventLoop
+      ? new Promise(() => {})
+      : waitForStopSignal().then(() => void exitEarly(log, lines)),
   };
 }
 
-/** The next process repeats work that is not over in time. */
+/** A stop that takes too long ends here. The next process repeats unfinished work. */
 function exitEarly(log: Log, lines: LogOutput) {
   const end = async () => {
     log.error({ afterMs: FORCED_EXIT_MS }, "service.stop_cut_short");
@@ -145,11 +148,11 @@ function exitEarly(log: Log, lines: LogOutput) {
   setTimeout(end, FORCED_EXIT_MS).unref();
 }
 
-/** The service logs to standard error; the demo, whose lines are for people, to a file; other commands only trouble. */
+/** The service logs to standard error, the demo to a file, and other commands show only errors. */
 function openLogOutput({ logsTo }: Command, { dataDir }: Settings): LogOutput {
   if (logsTo === "stderr" && isPipe(2)) return createLogOutput(new Socket({ fd: 2, readable: false, writable: true }));
   if (logsTo === "file") mkdirSync(dataDir, { recursive: true });
-  // At once: pino writes what it keeps back before the last lines come, when the process ends.
+  // Synchronous: pino would write its buffer at exit, before the last lines arrive.
   const lines = pino.destination({ dest: logsTo === "file" ? join(dataDir, "dunlin.log") : 2, sync: true });
   return { write: (line) => lines.write(line), end: async () => {} };
 }
@@ -159,13 +162,13 @@ function isPipe(fd: number) {
   return stat.isFIFO() || stat.isSocket();
 }
 
-function openLog(command: Command, { logLevel }: Settings, lines: LogOutput, troubles: LoggedProblems): Log {
+function openLog(command: Command, { logLevel }: Settings, lines: LogOutput, loggedProblems: LoggedProblems): Log {
   const options = {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (level: string) => ({ level }) },
     level: command.logsTo ? logLevel : "error",
-    hooks: { logMethod: loggedProblemsHook(troubles) },
+    hooks: { logMethod: loggedProblemsHook(loggedProblems) },
   };
   return pino(options, lines);
 }
@@ -189,7 +192,7 @@ function reportError(error: unknown, command: Command, settings: Settings): numb
   if (error instanceof UsageError) {
     printError(`dunlin ${command.name}: ${error.message}`);
     printError(`Usage: npx dunlin ${command.name} ${command.usage.split("\n")[0]}`);
-    printError(`"npx dunlin ${command.name} --help" says more.`);
+    printError(`"npx dunlin ${command.name} --help" shows more.`);
     return EXIT_CODES.usage;
   }
   if (error instanceof CommandFailure || error instanceof FolderInUse || error instanceof UnreadableSecret) {
@@ -206,9 +209,9 @@ function reportError(error: unknown, command: Command, settings: Settings): numb
     port === settings.metricsPort ? ["DUNLIN_METRICS_PORT", settings.metricsHost] : ["DUNLIN_PORT", settings.host];
   if (syscall === "listen") {
     const isTaken = code === "EADDRINUSE";
-    printError(isTaken ? `dunlin ${command.name}: a port is taken` : "config: 1 problem");
+    printError(isTaken ? `dunlin ${command.name}: a port is in use` : "config: 1 problem");
     printError(
-      `  ${name} (${host}:${port})  ${isTaken ? "is in use by another process. Stop it, or write another port." : message}`,
+      `  ${name} (${host}:${port})  ${isTaken ? "is in use by another process. Stop that process, or set another port." : message}`,
     );
     return isTaken ? EXIT_CODES.unreachable : EXIT_CODES.config;
   }

@@ -8,45 +8,48 @@ import { findDatabaseProblem } from "./postgres/reachability.ts";
 import { startUnavailableServer } from "./process/unavailable-server.ts";
 import { type RunningService, type StartOptions, start } from "./start.ts";
 
-/** A stop takes up to 35 seconds, and the next version may be started before it is over. */
+/** A process may take 35 seconds to stop, and the next version may start before that. */
 const PORT_WAIT_MS = 40_000;
 const PORT_POLL_MS = 500;
 const DATABASE_POLL_MS = 250;
 const DATABASE_POLL_MAX_MS = 5_000;
 
 export interface WaitOptions {
-  /** How long the database and a taken port are waited for, in real milliseconds; null: a port for 40 s, the database for ever. */
+  /**
+   * How long to wait for the database and for a port in use, in real milliseconds. Null waits 40 s for a port, and
+   * forever for the database.
+   */
   waitMs: number | null;
-  /** Resolves when nobody wants the service any more. */
+  /** Resolves when the process is asked to stop. */
   stopped: Promise<void>;
   monotonicMs(): number;
   realNow(): Date;
 }
 
 /**
- * Starts the service as soon as its ports are free and its database takes writes.
+ * Starts the service when its ports are free and its database accepts writes.
  *
  * @returns null if it was asked to stop meanwhile
- * @throws what waiting does not mend, and what kept it waiting when its patience is at its end
+ * @throws an error that waiting does not fix, or the last one when the time is over
  */
-export async function startWhenReady(options: StartOptions, patience: WaitOptions): Promise<RunningService | null> {
+export async function startWhenReady(options: StartOptions, waiting: WaitOptions): Promise<RunningService | null> {
   const { settings, roles, log } = options;
-  const begunAt = patience.monotonicMs();
-  const answers = roles.has("api") || roles.has("console");
+  const startedMs = waiting.monotonicMs();
+  const servesHttp = roles.has("api") || roles.has("console");
   let isStopped = false;
-  const stopped = patience.stopped.then(() => {
+  const stopped = waiting.stopped.then(() => {
     isStopped = true;
   });
   const ports = [
     [settings.metricsHost, settings.metricsPort],
-    [settings.host, answers ? settings.port : null],
+    [settings.host, servesHttp ? settings.port : null],
   ] as const;
-  // On a folder that another service has, the folder says more than the port.
+  // Not for an embedded database: the lock of its folder gives a better error.
   for (const [host, port] of ports)
     if (
       settings.databaseUrl &&
       port !== null &&
-      !(await waitForPort(host, port, log, patience, stopped, () => isStopped))
+      !(await waitForPort(host, port, log, waiting, stopped, () => isStopped))
     )
       return null;
   for (;;) {
@@ -54,15 +57,15 @@ export async function startWhenReady(options: StartOptions, patience: WaitOption
       return await start(options);
     } catch (error) {
       if (!settings.databaseUrl || !isOutage(error)) throw error;
-      const isLate = () => patience.waitMs !== null && patience.monotonicMs() - begunAt >= patience.waitMs;
+      const isLate = () => waiting.waitMs !== null && waiting.monotonicMs() - startedMs >= waiting.waitMs;
       if (isLate()) throw error;
-      await waitForDatabase(settings, answers, log, error as Error, patience, stopped, () => isStopped || isLate());
+      await waitForDatabase(settings, servesHttp, log, error as Error, waiting, stopped, () => isStopped || isLate());
       if (isStopped) return null;
     }
   }
 }
 
-/** Waits while another process has the port, which may be the version before on its way out. */
+/** Waits while another process, such as the previous version, uses the port. */
 async function waitForPort(
   host: string,
   port: number,
@@ -72,50 +75,53 @@ async function waitForPort(
   isStopped: () => boolean,
 ) {
   const portWaitMs = Math.min(PORT_WAIT_MS, waitMs ?? PORT_WAIT_MS);
-  const begunAt = monotonicMs();
-  for (let looks = 0; !isStopped(); looks++)
+  const startedMs = monotonicMs();
+  for (let checks = 0; !isStopped(); checks++)
     try {
       await checkPortIsFree(host, port);
-      if (looks > 0) log.info({ host, port, waitedMs: Math.round(monotonicMs() - begunAt) }, "port.free");
+      if (checks > 0) log.info({ host, port, waitedMs: Math.round(monotonicMs() - startedMs) }, "port.free");
       return true;
     } catch (error) {
       const isTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
-      if (!isTaken || monotonicMs() - begunAt >= portWaitMs) throw error;
-      if (looks === 0) log.warn({ host, port, waitMs: portWaitMs }, "port.taken");
+      if (!isTaken || monotonicMs() - startedMs >= portWaitMs) throw error;
+      if (checks === 0) log.warn({ host, port, waitMs: portWaitMs }, "port.taken");
       await Promise.race([stopped, sleep(PORT_POLL_MS)]);
     }
   return false;
 }
 
-/** Waits until the database takes writes. Meanwhile the port says that it is out of reach; only the log says why, for callers need no address of ours. */
+/**
+ * Waits until the database accepts writes. Meanwhile the port answers that it is unreachable. Only the log says why,
+ * because the reason may contain an address.
+ */
 async function waitForDatabase(
   settings: Settings,
-  answers: boolean,
+  servesHttp: boolean,
   log: Log,
   error: Error,
-  patience: WaitOptions,
+  waiting: WaitOptions,
   stopped: Promise<void>,
-  givesUp: () => boolean,
+  isOver: () => boolean,
 ) {
-  const { monotonicMs, realNow } = patience;
-  const begunAt = monotonicMs();
-  let why: string | null = error.message;
-  log.warn({ why }, "database.unreachable");
-  const room = answers
+  const { monotonicMs, realNow } = waiting;
+  const startedMs = monotonicMs();
+  let reason = error.message;
+  log.warn({ why: reason }, "database.unreachable");
+  const unavailable = servesHttp
     ? await startUnavailableServer((await loadTlsIdentity(settings, realNow())).tls, settings.host, settings.port, log)
     : null;
   try {
-    for (let pauseMs = DATABASE_POLL_MS; !givesUp(); pauseMs = Math.min(2 * pauseMs, DATABASE_POLL_MAX_MS)) {
+    for (let pauseMs = DATABASE_POLL_MS; !isOver(); pauseMs = Math.min(2 * pauseMs, DATABASE_POLL_MAX_MS)) {
       await Promise.race([stopped, sleep(pauseMs)]);
-      const now = await findDatabaseProblem({ url: settings.databaseUrl! });
-      if (now === null) {
-        log.info({ waitedMs: Math.round(monotonicMs() - begunAt) }, "database.reached");
+      const problem = await findDatabaseProblem({ url: settings.databaseUrl! });
+      if (problem === null) {
+        log.info({ waitedMs: Math.round(monotonicMs() - startedMs) }, "database.reached");
         return;
       }
-      if (now !== why) log.warn({ why: now }, "database.unreachable");
-      why = now;
+      if (problem !== reason) log.warn({ why: problem }, "database.unreachable");
+      reason = problem;
     }
   } finally {
-    await room?.close();
+    await unavailable?.close();
   }
 }

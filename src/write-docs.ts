@@ -1,4 +1,4 @@
-// `npm run docs`: write the site that the service serves under /docs/ to a folder, for any web server. `npm run docs -- FOLDER --base-url URL`.
+// `npm run docs -- FOLDER --base-url URL`: writes the site of /docs/ to a folder for any web server.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";

@@ -1,4 +1,4 @@
-// `npm run generate`: write openapi.json anew; with --check: say whether it is as the code has it.
+// `npm run generate`: writes openapi.json. With --check, fails if the file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { buildOpenApiText } from "./api/openapi/openapi-document.ts";
 
@@ -7,6 +7,6 @@ const text = buildOpenApiText(null);
 
 if (!process.argv.includes("--check")) writeFileSync(FILE, text);
 else if (readFileSync(FILE, "utf8") !== text) {
-  console.error('openapi.json is not what the code says. Run "npm run generate" and commit the difference.');
+  console.error('openapi.json is out of date. Run "npm run generate" and commit the difference.');
   process.exitCode = 1;
 }

@@ -1,4 +1,4 @@
-// `npm run generate`: write what is read by people and editors anew from the code; with --check: say whether it is as the code has it.
+// `npm run generate`: writes the references that come from the code. With --check, fails if a file is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { buildHttpFile } from "./api/docs/http-file.ts";
 import { buildLlmsText } from "./api/docs/llms.ts";
@@ -17,7 +17,7 @@ for (const [name, text] of Object.entries(pageByPath)) {
   const file = new URL(`../${name}`, import.meta.url);
   if (!process.argv.includes("--check")) writeFileSync(file, text);
   else if (readFileSync(file, "utf8") !== text) {
-    console.error(`${name} is not what the code says. Run "npm run generate" and commit the difference.`);
+    console.error(`${name} is out of date. Run "npm run generate" and commit the difference.`);
     process.exitCode = 1;
   }
 }

@@ -258,7 +258,7 @@ test("a row with a different number of columns is left out", () => {
   const cut = ["a,2026-01-05,FAILED,EUR,12,30", "b,2026-01-05,FAILED,EUR", "c,2026-01-05,FAILED,EUR,4900,,", ","];
   const { attempts, problems } = parseHistory([heading, ...rows, ...cut].join("\n"));
   assert.equal(attempts.length, 61);
-  assert.deepEqual(problems, ["it has not as many columns as the first line (2 records, the first in line 62)"]);
+  assert.deepEqual(problems, ["its columns do not match the first line (2 records, the first in line 62)"]);
 });
 
 test("an invalid record is reported with its line, after any empty rows and quoted line breaks", () => {

@@ -132,7 +132,7 @@ test("an amount with the sign of its currency is read, and so is a first line th
     parseCsvFormat({ decimals: "comma" }, HISTORY_FIELDS, []),
   );
   assert.deepEqual([attempts.length, attempts[0]!.amount], [40, 124900]);
-  assert.deepEqual(problems, ['amount "49,00 $" has the sign $, and its currency is EUR (line 43)']);
+  assert.deepEqual(problems, ['amount "49,00 $" has the sign $, but its currency is EUR (line 43)']);
 });
 
 test("an error explains that a year has only two digits", () => {
@@ -140,7 +140,7 @@ test("an error explains that a year has only two digits", () => {
   const rows = Array.from({ length: 40 }, (_, n) => row(`${(n % 28) + 1}.01.2026`));
   const text = ["invoiceId,createdAt,state,amount,currency", ...rows, row("25.11.26")].join("\n");
   const { problems } = parseHistory(text, parseCsvFormat({ dates: "dmy" }, HISTORY_FIELDS, []));
-  assert.match(problems[0]!, /^createdAt "25\.11\.26" has a year of two digits, .*31\.01\.2026.*--dates dmy/);
+  assert.match(problems[0]!, /^createdAt "25\.11\.26" has a two-digit year, .*31\.01\.2026.*--dates dmy/);
 });
 
 test("an error in JSON names no option for CSV", () => {

@@ -13,22 +13,22 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 async function run(path: string, values: Record<string, string | boolean> = {}) {
   const lines: string[] = [];
-  const beside: string[] = [];
-  const aside = { print: (line: string) => void beside.push(line) };
+  const messages: string[] = [];
+  const stderr = { print: (line: string) => void messages.push(line) };
   const realNow = () => new Date("2026-12-01");
-  const context = { print: (line: string) => void lines.push(line), aside, realNow } as CommandContext;
+  const context = { print: (line: string) => void lines.push(line), stderr, realNow } as CommandContext;
   const code = await backtestCommand.run(context, values, [path]);
-  return { code, out: lines.join("\n"), aside: beside.join("\n") };
+  return { code, out: lines.join("\n"), messages: messages.join("\n") };
 }
 
-/** @param lost  one in so many invoices fails because its card was lost, and is tried again all the same unless `givesUp` */
+/** @param lost  makes every nth invoice fail with a lost card; it is retried anyway, unless `givesUp` */
 function history(invoices: number, days?: readonly number[], lost = 0, givesUp = false): string {
   const wasLost = (invoiceId: string) => lost > 0 && Number(invoiceId.slice(4)) % lost === 0;
-  const tried = new Set<string>();
+  const failedIds = new Set<string>();
   const rows = createVariedHistory(invoices, Date.UTC(2026, 0, 1), days).flatMap(
     ({ invoiceId, customerId, at, isPaid, amount }) => {
-      if (givesUp && tried.has(invoiceId) && wasLost(invoiceId)) return [];
-      tried.add(invoiceId);
+      if (givesUp && failedIds.has(invoiceId) && wasLost(invoiceId)) return [];
+      failedIds.add(invoiceId);
       const code = wasLost(invoiceId) ? "41" : "51";
       return `${invoiceId},${customerId},${at.toISOString()},${isPaid ? "PAID" : "FAILED"},${amount},EUR,${isPaid ? "" : code},card,visa,DE`;
     },
@@ -36,7 +36,7 @@ function history(invoices: number, days?: readonly number[], lost = 0, givesUp =
   return `invoiceId,customerId,createdAt,state,amount,currency,networkDeclineCode,paymentMethodType,cardBrand,cardCountry\n${rows.join("\n")}\n`;
 }
 
-test("a history in which tries varied is judged, as JSON and in a report that needs nothing else", async () => {
+test("a history with varied retries is judged as JSON and in a self-contained report", async () => {
   const path = join(folder, "varied.csv");
   const report = join(folder, "report.html");
   writeFileSync(path, history(3000));
@@ -59,7 +59,7 @@ test("a history in which tries varied is judged, as JSON and in a report that ne
   assert.ok(json.tooYoung > 0);
 });
 
-test("from a fixed schedule nothing can be learned of another one, and the answer says so", async () => {
+test("the result says that a fixed schedule teaches nothing about other schedules", async () => {
   const path = join(folder, "fixed.csv");
   writeFileSync(path, history(1000, [1, 2, 2]));
   const { out } = await run(path, { report: join(folder, "fixed.html") });
@@ -71,7 +71,7 @@ test("from a fixed schedule nothing can be learned of another one, and the answe
   assert.match(out, /An experiment answers the same question without these assumptions/);
 });
 
-test("of a currency in which too few failed one sentence is said, and no table has nothing but what cannot be said", async () => {
+test("a currency with too few failed invoices gets one sentence and no table", async () => {
   const path = join(folder, "few.csv");
   const report = join(folder, "few.html");
   writeFileSync(path, history(150));
@@ -82,7 +82,7 @@ test("of a currency in which too few failed one sentence is said, and no table h
   assert.doesNotMatch(html, /no estimate/);
 });
 
-test("a schedule of days goes on after any decline, as a system that keeps to it does, and gives up where the system gives up", async () => {
+test("a schedule of days continues after any decline, and gives up where the merchant's system gives up", async () => {
   const path = join(folder, "lost.csv");
   const report = join(folder, "lost.html");
   writeFileSync(path, history(1500, [1, 2, 2], 4));
@@ -98,7 +98,7 @@ test("a schedule of days goes on after any decline, as a system that keeps to it
   );
 });
 
-test("what a way would ask another card for counts as not recovered, and the report says how much money that is", async () => {
+test("invoices whose strategy requests another card count as not recovered, and the report shows their amount", async () => {
   const path = join(folder, "cards.csv");
   const report = join(folder, "cards.html");
   writeFileSync(path, history(3000, undefined, 10));
@@ -109,7 +109,7 @@ test("what a way would ask another card for counts as not recovered, and the rep
   );
 });
 
-test("where a card expired it is tried as well, so that nothing is left out for a card that would be asked for", async () => {
+test("expired cards are retried, so no invoice is left out for a requested card", async () => {
   const path = join(folder, "expired.csv");
   const report = join(folder, "expired.html");
   writeFileSync(path, history(3000, undefined, 10).replaceAll(",41,", ",54,"));
@@ -117,7 +117,7 @@ test("where a card expired it is tried as well, so that nothing is left out for 
   assert.doesNotMatch(readFileSync(report, "utf8"), /requests another card/);
 });
 
-test("chances in the file that cannot be those of what was done are refused in words, and are not gone by where only some retries have one", async () => {
+test("propensities that contradict the history are reported, and incomplete ones are ignored", async () => {
   const path = join(folder, "chances.csv");
   const report = join(folder, "chances.html");
   const [heading, ...rows] = history(3000).trimEnd().split("\n");
@@ -147,7 +147,7 @@ test("chances in the file that cannot be those of what was done are refused in w
   );
 });
 
-test("what is left out of a file is said before what it says, there and in the report", async () => {
+test("records that cannot be read are reported before the result, in the output and the report", async () => {
   const path = join(folder, "left-out.csv");
   const report = join(folder, "left-out.html");
   writeFileSync(
@@ -166,11 +166,11 @@ test("what is left out of a file is said before what it says, there and in the r
     /^ {2}currency "€" is not a currency, such as EUR \(line 2\)\n {2}state "HELD" is unknown/,
   );
   const html = readFileSync(report, "utf8");
-  for (const said of [out, html]) assert.match(said, /Ignored columns \(no matching field\): brand\./);
+  for (const text of [out, html]) assert.match(text, /Ignored columns \(no matching field\): brand\./);
   assert.ok(html.indexOf("Skipped 2 records") < html.indexOf("<h2>"));
 });
 
-test("records that repeat others and attempts of the future change no number, and are told of before what is said", async () => {
+test("duplicates and future attempts are reported and change no figure", async () => {
   const path = join(folder, "again.csv");
   const report = join(folder, "again.html");
   const [heading, ...rows] = history(1500).trimEnd().split("\n");
@@ -192,7 +192,7 @@ test("records that repeat others and attempts of the future change no number, an
   assert.equal(html.replace(/<p>Skipped[^<]*<\/p>\n/g, ""), plain.html);
 });
 
-test("a file in UTF-16, as spreadsheets write it, is the same history as one in UTF-8", async () => {
+test("a file in UTF-16 gives the same result as one in UTF-8", async () => {
   const path = join(folder, "utf16.csv");
   const report = join(folder, "utf16.html");
   const csv = history(300);
@@ -205,7 +205,7 @@ test("a file in UTF-16, as spreadsheets write it, is the same history as one in 
   }
 });
 
-test("a file that is neither UTF-8 nor UTF-16 is refused: names that differ in one letter would be one", async () => {
+test("a file that is neither UTF-8 nor UTF-16 is refused, because names could become equal", async () => {
   const path = join(folder, "latin1.csv");
   writeFileSync(path, Buffer.from(`${history(300)}in_Müller,2026-01-02T08:00:00Z,PAID,4900,EUR,\n`, "latin1"));
   await assert.rejects(
@@ -214,7 +214,7 @@ test("a file that is neither UTF-8 nor UTF-16 is refused: names that differ in o
   );
 });
 
-test("a file that speaks another way of states than is known is refused, not judged without them", async () => {
+test("a file with unknown states is refused until --states explains them", async () => {
   const path = join(folder, "states.csv");
   const known = history(300);
   writeFileSync(path, known.replaceAll(",PAID,", ",AUTHORISED,"));
@@ -227,31 +227,31 @@ test("a file that speaks another way of states than is known is refused, not jud
     return true;
   });
   const report = join(folder, "states.html");
-  const said = await run(path, { report, states: "Authorised=PAID" });
+  const withStates = await run(path, { report, states: "Authorised=PAID" });
   writeFileSync(path, known);
-  assert.equal(said.out, (await run(path, { report })).out);
-  await assert.rejects(run(path, { states: "Authorised=YES" }), /which is no state\. States: PAID FAILED PENDING/);
+  assert.equal(withStates.out, (await run(path, { report })).out);
+  await assert.rejects(run(path, { states: "Authorised=YES" }), /which is not a state\. States: PAID FAILED PENDING/);
 });
 
-test("a file that is no history is refused with what is missing", async () => {
+test("a file that is not a history is refused with the missing fields", async () => {
   const path = join(folder, "wrong.csv");
   writeFileSync(path, "a,b\n1,2\n");
-  await assert.rejects(run(path), /no history of attempts\. The header lacks invoiceId/);
+  await assert.rejects(run(path), /not a history of payment attempts\. The header lacks invoiceId/);
   const nothing = join(folder, "nothing.csv");
-  await assert.rejects(run(nothing), new CommandFailure(`${nothing} can't be read: the file is not there.`));
-  await assert.rejects(run(folder), /can't be read: EISDIR/);
+  await assert.rejects(run(nothing), new CommandFailure(`Cannot read ${nothing}: the file does not exist.`));
+  await assert.rejects(run(folder), /Cannot read .*: EISDIR/);
 });
 
-test("a report that can't be written is refused in words, before anything is judged", async () => {
+test("an unwritable report path is refused before the history is judged", async () => {
   const report = join(folder, "no", "report.html");
-  const refused = new CommandFailure(`The report can't be written to ${report}: the folder is not there.`);
+  const refused = new CommandFailure(`Cannot write the report to ${report}: the folder does not exist.`);
   await assert.rejects(run(join(folder, "nothing.csv"), { report }), refused);
   const path = join(folder, "few.csv");
   writeFileSync(path, history(300));
-  await assert.rejects(run(path, { report: folder }), /^Error: The report can't be written to .*: EISDIR/);
+  await assert.rejects(run(path, { report: folder }), /^Error: Cannot write the report to .*: EISDIR/);
 });
 
-test("a file that is too young says from when on its invoices count, and leaves no empty report", async () => {
+test("a history that is too young says when its invoices count, and leaves no report", async () => {
   const path = join(folder, "young.csv");
   const report = join(folder, "young.html");
   const heading = "invoiceId,createdAt,state,amount,currency";
@@ -260,20 +260,20 @@ test("a file that is too young says from when on its invoices count, and leaves 
   const young = await run(path, { report });
   assert.equal(
     young.out,
-    "No strategy can be evaluated yet: 2 invoices failed at first, and each counts 28 days later. The history ends on 2026-01-20; the first invoice counts once it reaches 2026-01-31. No report is written.",
+    "No strategy can be evaluated yet: 2 invoices failed at first, and each counts 28 days later. The history ends on 2026-01-20; the first invoice counts once it reaches 2026-01-31. No report was written.",
   );
   assert.ok(!existsSync(report));
   const asJson = await run(path, { report, json: true });
   assert.equal((JSON.parse(asJson.out) as BacktestResult).tooYoung, 2);
-  assert.equal(asJson.aside, "No report is written: there is nothing to judge.");
+  assert.equal(asJson.messages, "No report was written, because no invoice can be judged.");
   assert.ok(!existsSync(report));
   writeFileSync(path, `${heading}\nin_1,2026-01-20T08:00:00Z,PAID,4900,EUR\n`);
   assert.match((await run(path, { report })).out, /^No strategy can be evaluated: no invoice failed at first\./);
   writeFileSync(path, `${heading}\nin_1,2026-01-20T08:00:00Z,PENDING,4900,EUR\n`);
-  await assert.rejects(run(path, { report }), /No record in it is paid or failed\.$/);
+  await assert.rejects(run(path, { report }), /No record is paid or failed\.$/);
 });
 
-test("a file of other columns, dates and amounts is judged by what is said of it, and a map of an import is right here", async () => {
+test("--map, --dates and --decimals apply to a backtest as to an import", async () => {
   const path = join(folder, "german.csv");
   const report = join(folder, "german.html");
   const rows = [
@@ -283,13 +283,13 @@ test("a file of other columns, dates and amounts is judged by what is said of it
   ];
   writeFileSync(path, ["Number;Day;Status;Amount;Currency;Last four", ...rows].join("\r\n"));
   const map = "invoiceId=Number,createdAt=Day,cardLast4=Last four";
-  const said = { report, map, dates: "dmy", decimals: "comma" };
-  assert.match((await run(path, said)).out, /^1 invoice failed \(EUR 49\.00\), and your system recovered it/);
-  await assert.rejects(run(path, { ...said, dates: "mdy" }), /createdAt "05\.01\.2026" must be .* \(--dates mdy\)/);
+  const options = { report, map, dates: "dmy", decimals: "comma" };
+  assert.match((await run(path, options)).out, /^1 invoice failed \(EUR 49\.00\), and your system recovered it/);
+  await assert.rejects(run(path, { ...options, dates: "mdy" }), /createdAt "05\.01\.2026" must be .* \(--dates mdy\)/);
   await assert.rejects(
-    run(path, { ...said, map: "invoiceId=No" }),
+    run(path, { ...options, map: "invoiceId=No" }),
     /german\.csv: the file has no column No; it has: .*\.$/,
   );
-  await assert.rejects(run(path, { ...said, map: "invoice=Number" }), /--map names invoice, which is no field/);
-  await assert.rejects(run(path, { ...said, decimals: "," }), /--decimals takes one of point, comma\.$/);
+  await assert.rejects(run(path, { ...options, map: "invoice=Number" }), /--map names invoice, which is not a field/);
+  await assert.rejects(run(path, { ...options, decimals: "," }), /--decimals takes one of point, comma\.$/);
 });

@@ -24,30 +24,33 @@ import { ensureWritable, writeReport } from "./report-file.ts";
 const stateSynonymsOf = (...states: TransactionState[]) =>
   states.flatMap((state) => [state, ...TRANSACTION_STATE_SYNONYMS[state]]).join(" ");
 
-/** What the map of a transaction may name: a map of `dunlin import` is right here, too. */
+/** A map written for `dunlin import` is accepted too, so every field of a transaction can be mapped. */
 const MAPPABLE_FIELDS = new Set([...HISTORY_FIELDS, ...TRANSACTION_KIND.fields.keys()]);
 
-/** `dunlin backtest`: what other ways would have recovered, from a merchant's own history. */
 export const backtestCommand: Command = {
   name: "backtest",
   usage: `FILE [options]
-  --report R               where the report goes (backtest.html)
-  --json                   print everything as JSON, and write no report unless --report is given${CSV_FORMAT_USAGE}
+  --report R               file for the HTML report (backtest.html)
+  --json                   print the result as JSON; a report is written only with --report${CSV_FORMAT_USAGE}
 
-  FILE has an attempt on each line, CSV with a heading or JSON, or is a JSON list of them: invoiceId, createdAt (2026-01-02T08:00:00Z, or 2026-01-02), state,
-  amount (minor units) and currency; and what else is known: id (or transactionId) updatedAt customerId initiator networkDeclineCode networkAdviceCode
-  paymentGatewayErrorCode paymentGatewayName paymentGatewayType declineCategory paymentMethodType cardBrand cardCountry cardFunding cardIssuer cardFingerprint
-  customerTimezone; and propensity, the chance with which your system chose to try when it did, where you know it.
+  FILE holds payment attempts: CSV with a header line, one JSON object per line, or a JSON list. Text is UTF-8 or UTF-16.
+  Required fields: invoiceId, createdAt (2026-01-02T08:00:00Z or 2026-01-02), state, amount (minor units) and currency.
+  Optional fields: id (or transactionId) updatedAt customerId initiator networkDeclineCode networkAdviceCode paymentGatewayErrorCode paymentGatewayName
+  paymentGatewayType declineCategory paymentMethodType cardBrand cardCountry cardFunding cardIssuer cardFingerprint customerTimezone; and propensity, the
+  probability with which your system chose the time of this attempt.
 
-  Words for state, in any spelling (--states adds others, or gives one of these another meaning):
+  Words for state, in any spelling (--states adds words or changes their meaning):
     paid                   ${stateSynonymsOf("PAID", "REFUNDED", "DISPUTED")}
     failed                 ${stateSynonymsOf("FAILED")}
-    neither, passed over   ${stateSynonymsOf("PENDING", "VOIDED")}
-  Checks of a card, whose amount is 0, are passed over, too.
-  Records with another word, or that can't be read, are left out and told of, as are invoices whose id several customers or currencies have; a file of
-  which more than 5% are such is refused. Records that repeat another one (the same id, or without ids the same in all that is read), and attempts that are
-  dated in the future, are left out and told of, too. The text is UTF-8 or UTF-16.`,
-  summary: "Judge ways of trying again by a merchant's own history of attempts",
+    ignored                ${stateSynonymsOf("PENDING", "VOIDED")}
+  Card checks, whose amount is 0, are ignored too.
+
+  These records are left out and reported:
+  - records that cannot be read, or whose state is unknown, and invoices whose id belongs to several customers or currencies; if they are more than 5% of the
+    file, it is refused
+  - duplicates: records with the same id, or without ids the same value in every field that is read
+  - attempts dated in the future`,
+  summary: "Compare retry strategies on a merchant's own history of attempts",
   options: { report: { type: "string" }, json: { type: "boolean" }, ...CSV_FORMAT_OPTIONS },
   positionals: ["FILE"],
   examples: [
@@ -56,10 +59,10 @@ export const backtestCommand: Command = {
   ],
   async run(context, values, [path]) {
     const report = textOption(values, "report") ?? (values.json ? undefined : "backtest.html");
-    const reading = parseCsvFormatOptions(values, MAPPABLE_FIELDS, TRANSACTION_STATES);
+    const csvFormat = parseCsvFormatOptions(values, MAPPABLE_FIELDS, TRANSACTION_STATES);
     if (report !== undefined) await ensureWritable(report);
     const result = runBacktest(
-      await loadHistory(path!, reading),
+      await loadHistory(path!, csvFormat),
       fromPretrained(await readPretrainedModel()),
       context.realNow(),
     );
@@ -67,7 +70,8 @@ export const backtestCommand: Command = {
     if (report !== undefined && isJudged) await writeReport(report, buildReportHtml(result));
     if (values.json) {
       context.print(JSON.stringify(result));
-      if (report !== undefined && !isJudged) context.aside.print("No report is written: there is nothing to judge.");
+      if (report !== undefined && !isJudged)
+        context.stderr.print("No report was written, because no invoice can be judged.");
     } else {
       for (const line of formatBacktest(result)) context.print(line);
       if (isJudged) context.print(`\nReport: ${report}`);
@@ -76,18 +80,18 @@ export const backtestCommand: Command = {
   },
 };
 
-async function loadHistory(path: string, reading: CsvFormat): Promise<PaymentHistory> {
+async function loadHistory(path: string, csvFormat: CsvFormat): Promise<PaymentHistory> {
   const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    const why = error.code === "ENOENT" ? "the file is not there." : error.message;
-    throw new CommandFailure(`${path} can't be read: ${why}`);
+    const why = error.code === "ENOENT" ? "the file does not exist." : error.message;
+    throw new CommandFailure(`Cannot read ${path}: ${why}`);
   });
   try {
-    const history = parseHistory(decodeText(bytes), reading);
+    const history = parseHistory(decodeText(bytes), csvFormat);
     if (history.attempts.length > 0) return history;
-    throw new TypeError("No record in it is paid or failed.");
+    throw new TypeError("No record is paid or failed.");
   } catch (error) {
     if (error instanceof FileRefusedError) throw new CommandFailure(`${path}: ${error.message}.`);
-    throw new CommandFailure(`${path} is no history of attempts. ${(error as Error).message}`);
+    throw new CommandFailure(`${path} is not a history of payment attempts. ${(error as Error).message}`);
   }
 }
 
@@ -95,12 +99,12 @@ const readPretrainedModel = async () =>
   JSON.parse(await readFile(join(import.meta.dirname, "../engine/learned/prior.json"), "utf8")) as PretrainedModel;
 
 function formatBacktest(result: BacktestResult): string[] {
-  const told = leftOutText(result).flatMap(({ words, problems }) => [
+  const lines = leftOutText(result).flatMap(({ words, problems }) => [
     words,
     ...problems.map((problem) => `  ${problem}`),
   ]);
-  const leftOut = told.length > 0 ? [...told, ""] : [];
-  if (result.books.length === 0) return [...leftOut, `${noResultText(result)} No report is written.`];
+  const leftOut = lines.length > 0 ? [...lines, ""] : [];
+  if (result.books.length === 0) return [...leftOut, `${noResultText(result)} No report was written.`];
   return [
     ...leftOut,
     ...result.books.flatMap((book) => [

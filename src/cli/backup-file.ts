@@ -6,39 +6,34 @@ import { createZstdCompress, createZstdDecompress } from "node:zlib";
 import { type DumpHeader, type DumpPiece, RestoreRefused, type TableChecksum } from "../postgres/database-dump.ts";
 import { CommandFailure } from "./command.ts";
 
-// A backup is a sequence of frames, compressed by zstd: a letter, the length of what follows in four bytes, and that. The first one says what the file is.
+// A zstd stream of frames: a letter for the type, four bytes for the length, the content. The first frame is MAGIC.
 const MAGIC = "backup of Dunlin, form 1";
 const FRAME_TYPES = { file: "F", whole: "W", table: "T", rows: "R", end: "E", over: "Z" } as const;
 const FRAME_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Tables and rows of a backup. */
 export interface BackupTotals {
   tables: number;
   rows: number;
 }
 
-/**
- * Writes a backup that only its owner may read, and that is there when it is whole.
- *
- * @returns what it holds
- */
+/** Writes a backup that only its owner can read. It is renamed from `temporaryPath` to `path` when it is complete. */
 export async function writeBackup(
   path: string,
   pieces: AsyncIterable<DumpPiece>,
-  unfinished: string,
+  temporaryPath: string,
 ): Promise<BackupTotals> {
   const totals = { tables: 0, rows: 0 };
   try {
-    const file = await open(unfinished, "wx", 0o600);
+    const file = await open(temporaryPath, "wx", 0o600);
     await pipeline(
       Readable.from(encodeFrames(pieces, totals)),
       createZstdCompress(),
       file.createWriteStream({ flush: true }),
     );
-    await rename(unfinished, path);
+    await rename(temporaryPath, path);
   } catch (error) {
-    await rm(unfinished, { force: true });
-    throw withFilePath(error, `cannot write ${path}`);
+    await rm(temporaryPath, { force: true });
+    throw withFilePath(error, `Cannot write ${path}`);
   }
   return totals;
 }
@@ -69,16 +64,15 @@ function encodeFrame(kind: keyof typeof FRAME_TYPES, content: string | Buffer): 
   return Buffer.concat([head, bytes]);
 }
 
-/** The pieces of a backup, each as it was written. */
 export async function* readBackup(path: string): AsyncGenerator<DumpPiece> {
   const bytes = createReadStream(path).on("error", (error) => unpacked.destroy(error));
   const unpacked = bytes.pipe(createZstdDecompress());
-  let isBegun = false;
+  let hasHeader = false;
   try {
     for await (const { kind, content } of decodeFrames(unpacked)) {
-      if (!isBegun && (kind !== "F" || content.toString() !== MAGIC))
-        throw new RestoreRefused("it is no backup of Dunlin's, or of a newer version");
-      isBegun = true;
+      if (!hasHeader && (kind !== "F" || content.toString() !== MAGIC))
+        throw new RestoreRefused("it is not a Dunlin backup, or a newer version wrote it");
+      hasHeader = true;
       if (kind === FRAME_TYPES.over) return;
       if (kind === FRAME_TYPES.whole) yield { kind: "whole", whole: JSON.parse(content.toString()) as DumpHeader };
       else if (kind === FRAME_TYPES.table) yield { kind: "table", table: content.toString() };
@@ -87,29 +81,29 @@ export async function* readBackup(path: string): AsyncGenerator<DumpPiece> {
     }
     throw new RestoreRefused("it is incomplete");
   } catch (error) {
-    throw withFilePath(error, `cannot read ${path}`);
+    throw withFilePath(error, `Cannot read ${path}`);
   } finally {
     bytes.destroy();
   }
 }
 
 async function* decodeFrames(stream: AsyncIterable<Buffer>) {
-  let waiting: Buffer = Buffer.alloc(0);
+  let buffered: Buffer = Buffer.alloc(0);
   for await (const bytes of stream) {
-    waiting = waiting.length === 0 ? bytes : Buffer.concat([waiting, bytes]);
+    buffered = buffered.length === 0 ? bytes : Buffer.concat([buffered, bytes]);
     let at = 0;
-    while (waiting.length - at >= 5) {
-      const length = waiting.readUInt32BE(at + 1);
-      if (length > FRAME_BYTES_MAX) throw new RestoreRefused("it is no backup of Dunlin's");
-      if (waiting.length - at < 5 + length) break;
-      yield { kind: waiting.toString("latin1", at, at + 1), content: waiting.subarray(at + 5, at + 5 + length) };
+    while (buffered.length - at >= 5) {
+      const length = buffered.readUInt32BE(at + 1);
+      if (length > FRAME_BYTES_MAX) throw new RestoreRefused("it is not a Dunlin backup");
+      if (buffered.length - at < 5 + length) break;
+      yield { kind: buffered.toString("latin1", at, at + 1), content: buffered.subarray(at + 5, at + 5 + length) };
       at += 5 + length;
     }
-    waiting = waiting.subarray(at);
+    buffered = buffered.subarray(at);
   }
 }
 
-/** Reads a backup to its end. @returns what it holds by what is in it */
+/** Reads a whole backup, and verifies the row count of each table. */
 export async function checkBackup(path: string): Promise<BackupTotals> {
   const totals = { tables: 0, rows: 0 };
   let lines = 0;
@@ -117,7 +111,7 @@ export async function checkBackup(path: string): Promise<BackupTotals> {
     if (piece.kind === "rows") for (const byte of piece.bytes) lines += Number(byte === NEWLINE);
     if (piece.kind !== "end") continue;
     if (piece.check.rows !== lines)
-      throw new CommandFailure(`${path} holds ${lines} rows where it says ${piece.check.rows}`);
+      throw new CommandFailure(`${path} is damaged: a table has ${lines} rows instead of ${piece.check.rows}.`);
     totals.tables++;
     totals.rows += lines;
     lines = 0;
@@ -127,9 +121,9 @@ export async function checkBackup(path: string): Promise<BackupTotals> {
 
 const NEWLINE = 0x0a;
 
-/** Of a file and its content; what a database says stays as it is. */
-function withFilePath(error: unknown, where: string): unknown {
+/** Adds the path to file errors, and keeps database errors as they are. */
+function withFilePath(error: unknown, problem: string): unknown {
   const { code, message } = error as { code?: unknown; message: string };
-  const isOfFile = error instanceof RestoreRefused || /^(E[A-Z]+|Z_|ZSTD)/.test(String(code ?? ""));
-  return isOfFile ? new CommandFailure(`${where}: ${message}`) : error;
+  const isFileError = error instanceof RestoreRefused || /^(E[A-Z]+|Z_|ZSTD)/.test(String(code ?? ""));
+  return isFileError ? new CommandFailure(`${problem}: ${message}`) : error;
 }

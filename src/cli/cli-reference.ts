@@ -1,7 +1,7 @@
 import { type Command, EXIT_CODES } from "./command.ts";
 import { COMMAND_GROUPS } from "./help.ts";
 
-/** The page of every command, as markdown: `docs/reference/cli.md`. */
+/** Returns the Markdown of `docs/reference/cli.md`. */
 export function buildCliReference(commands: readonly Command[]): string {
   const groups = COMMAND_GROUPS.map(([title, prefix]) => {
     const sections = commands.filter(({ name }) => prefix.test(name)).map(sectionOf);
@@ -9,8 +9,8 @@ export function buildCliReference(commands: readonly Command[]): string {
   });
   return `# Commands
 
-\`npx dunlin COMMAND\` in the folder of the project, or \`npm run dunlin -- COMMAND\`. \`npx dunlin COMMAND --help\` says the same as this page. Commands work on
-the database that the [settings](settings.md) name, also while the service runs. Exit codes: ${EXIT_CODES.ok} ok, ${EXIT_CODES.failed} failed,
+\`npx dunlin COMMAND\` in the folder of the project, or \`npm run dunlin -- COMMAND\`. \`npx dunlin COMMAND --help\` shows the same text. Commands use the database
+of the [settings](settings.md), also while the service runs. Exit codes: ${EXIT_CODES.ok} ok, ${EXIT_CODES.failed} failed,
 ${EXIT_CODES.usage} usage, ${EXIT_CODES.unreachable} unreachable, ${EXIT_CODES.config} wrong settings. This page is written by \`npm run generate\`.
 
 ${groups.join("\n\n")}

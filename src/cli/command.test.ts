@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { timeOption } from "./command.ts";
 
-test("an option takes a real date, of UTC, or a moment with its offset, and nothing that could be read in another way", () => {
+test("a time option takes a date in UTC or a time with its offset, and nothing ambiguous", () => {
   const read = (from: string) => timeOption({ from }, "from")!.toISOString();
   assert.equal(read("2027-01-31"), "2027-01-31T00:00:00.000Z");
   assert.equal(read("2027-01-31T12:00:00+02:00"), "2027-01-31T10:00:00.000Z");

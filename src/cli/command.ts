@@ -12,51 +12,46 @@ import type { DatabaseServer } from "../process/open-store.ts";
 import type { WallClock } from "../process/wall-clock.ts";
 import type { SecretKeys } from "../tables/secret-box.ts";
 
-/** As sysexits.h has them, but for 1 and 2. A unit of systemd starts the service again after 69, and not after 78. */
+/** From sysexits.h, except 1 and 2. The systemd unit restarts the service after 69, but not after 78. */
 export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, unreachable: 69, config: 78 } as const;
 
-/** The database that a running service uses, or one started for this command alone. */
+/** The database of the running service, or one started for this command. */
 export interface OpenedDatabase {
-  /** For all merchants. */
+  /** All merchants. */
   db: Database;
-  /** For one merchant at a time. */
-  walled: TenantDatabase;
-  /** The login, which owns the tables: for the few things that no role may do, and to see what its sessions do. */
+  /** One merchant at a time. */
+  tenantDb: TenantDatabase;
+  /** The owner of the tables, for what no role may do, and to see its sessions. */
   owner: Database;
   ports: Ports;
   clock: WallClock;
-  /** 32 bytes: opens the credentials at rest. */
+  /** 32 bytes each; they decrypt stored credentials. */
   secretKeys: SecretKeys;
   close(): Promise<void>;
 }
 
-/** The target of printed lines. */
 export interface LineOutput {
-  /** Prints a line for people, or for the next program. */
   print(line: string): void;
   isTerminal: boolean;
 }
 
-/** The only ways in which a command reaches the outside, given by main.ts. Its own lines go to standard output. */
+/** All access to the outside world. `print` writes to standard output. */
 export interface CommandContext extends LineOutput {
   settings: Settings;
   log: Log;
-  /** Warnings and errors of this process's log. */
-  troubles?: LoggedProblems | undefined;
-  /** Standard output, for whom lines are too little: whoever writes much waits until it is taken. */
+  loggedProblems?: LoggedProblems | undefined;
+  /** Standard output with backpressure, for long outputs. */
   output: Writable;
-  /** Standard input. */
   input(): Readable & { isTTY?: boolean };
-  /** Standard error: for people, beside what is written to the output. */
-  aside: LineOutput;
+  /** For messages that must not mix with the output. */
+  stderr: LineOutput;
   open(): Promise<OpenedDatabase>;
-  /** The server of the database alone. The command `begins` where there need not be one. */
   server(): Promise<DatabaseServer>;
   realNow(): Date;
-  /** Real milliseconds since some moment, which no setting of the clock changes. */
+  /** Milliseconds from an arbitrary start; clock changes have no effect. */
   monotonicMs(): number;
   randomBytes(size: number): Buffer;
-  /** Resolves when somebody asks the process to stop. */
+  /** Resolves when the process is asked to stop. */
   stopped: Promise<void>;
 }
 
@@ -64,40 +59,38 @@ export type CommandOptions = NonNullable<ParseArgsConfig["options"]>;
 export type OptionValues = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
 
 export interface Command {
-  /** As typed: `merchant create`. */
+  /** As typed, such as `merchant create`. */
   name: string;
-  /** The text after the name: `MERCHANT [--paused]`. */
+  /** The text after the name, such as `MERCHANT [--paused]`. */
   usage: string;
   summary: string;
   options: CommandOptions;
-  /** Names of the words that must follow, in order. */
+  /** Names of the required arguments, in order. */
   positionals: readonly string[];
-  /** Any number of further words may follow. */
-  more?: boolean;
+  /** Whether more arguments may follow. */
+  allowsMorePositionals?: boolean;
   examples: readonly string[];
-  /** Makes the database where there is none; without it such a command says so, and makes nothing. */
-  begins?: true;
-  /** Where its log goes; without it only trouble is shown. */
+  /** Whether the command creates a missing database. Other commands fail instead. */
+  createsDatabase?: true;
+  /** By default only errors are shown, on standard error. */
   logsTo?: "stderr" | "file";
-  /** It computes all the while and could not hear a signal, so a signal ends it at once. */
-  computes?: boolean;
+  /** Whether it never yields to the event loop, so that a signal must end the process at once. */
+  blocksEventLoop?: boolean;
   /** @returns the exit code */
   run(context: CommandContext, values: OptionValues, positionals: readonly string[]): Promise<number>;
 }
 
-/** A wrong call of a command: printed with its usage, exit code 2. */
+/** A wrong invocation. Printed with the usage; exit code 2. */
 export class UsageError extends Error {}
 
-/** A failure that is no bug: printed as it is, exit code 1. */
+/** An expected failure. Printed without a stack; exit code 1. */
 export class CommandFailure extends Error {}
 
-/** The value of an option that takes text; undefined when it was not given. */
 export const textOption = (values: OptionValues, name: string): string | undefined => {
   const value = values[name];
   return typeof value === "string" ? value : undefined;
 };
 
-/** The value of an option that takes a whole number. */
 export function integerOption(values: OptionValues, name: string, min: number, max: number): number | undefined {
   const value = textOption(values, name);
   if (value === undefined) return undefined;
@@ -107,7 +100,7 @@ export function integerOption(values: OptionValues, name: string, min: number, m
   return number;
 }
 
-/** The value of an option that takes a moment. */
+/** A date means its start in UTC. */
 export function timeOption(values: OptionValues, name: string): Date | undefined {
   const value = textOption(values, name);
   if (value === undefined) return undefined;
@@ -124,7 +117,7 @@ export function timeOption(values: OptionValues, name: string): Date | undefined
 const UNITS_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS, d: DAY_MS };
 const DURATION_MAX_MS = 366 * DAY_MS;
 
-/** Milliseconds of an option such as `24h`. */
+/** Returns the milliseconds of an option such as `24h`. */
 export function durationOption(values: OptionValues, name: string): number | undefined {
   const value = textOption(values, name);
   if (value === undefined) return undefined;
@@ -137,7 +130,6 @@ export function durationOption(values: OptionValues, name: string): number | und
 
 export const isUuid = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 
-/** Runs `work` with the database open, and closes it whatever happens. */
 export async function withDatabase<T>(
   context: CommandContext,
   work: (opened: OpenedDatabase) => Promise<T>,
@@ -150,7 +142,6 @@ export async function withDatabase<T>(
   }
 }
 
-/** Rows under their headings, columns aligned. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map((row) => row[i]!.length)));
   const line = (cells: readonly string[]) =>

@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 
-/** Every command by its name, in the order in which the help lists them. One is read when it is called: some bring the whole service. */
+/** In the order of the help. Loaded on demand, because some load the whole service. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serve,
   demo: async () => (await import("./demo.ts")).demo,
@@ -47,8 +47,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 
 export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS);
 
-/** The command of this name; undefined when there is none. */
 export const findCommand = async (name: string): Promise<Command | undefined> =>
   Object.hasOwn(COMMANDS, name) ? COMMANDS[name]!() : undefined;
 
-export const loadAllCommands = (): Promise<Command[]> => Promise.all(Object.values(COMMANDS).map((read) => read()));
+export const loadAllCommands = (): Promise<Command[]> => Promise.all(Object.values(COMMANDS).map((load) => load()));

@@ -2,35 +2,35 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JournalEntry } from "../../simulator/demo/journal.ts";
 
 /**
- * Both sides kept a log of the webhooks: they must tell the same, but for test events, which Dunlin logs nothing of. What is on the wire
- * right now may take a moment.
+ * Compares both logs of webhooks, except test events, which Dunlin does not log. Retries for two seconds, because
+ * webhooks may be in flight.
  *
- * @param journal  the merchant's
- * @param read  how many attempts Dunlin logged of each event
+ * @param journal  the merchant's log
+ * @param loadLoggedCounts  returns Dunlin's number of attempts by event
  */
 export async function compareLogs(
   journal: readonly Pick<JournalEntry, "eventId" | "test">[],
-  read: () => Promise<ReadonlyMap<string, number>>,
+  loadLoggedCounts: () => Promise<ReadonlyMap<string, number>>,
 ): Promise<string[]> {
-  for (let tries = 1; ; tries++) {
+  for (let attempt = 1; ; attempt++) {
     const received = new Map<string, number>();
     for (const { eventId, test } of journal)
       if (eventId !== null && !test) received.set(eventId, (received.get(eventId) ?? 0) + 1);
-    const logged = await read();
+    const logged = await loadLoggedCounts();
     const differing = [...received.keys()].filter((id) => (logged.get(id) ?? 0) < received.get(id)!);
     const unseen = [...logged.keys()].filter((id) => !received.has(id));
-    if (differing.length + unseen.length === 0 || tries === 10)
+    if (differing.length + unseen.length === 0 || attempt === 10)
       return [
         `Webhooks: the merchant received ${sumCounts(received)}; Dunlin's delivery log has ${sumCounts(logged)} attempts.`,
         differing.length + unseen.length === 0
-          ? "Every webhook in the merchant's log is in the delivery log, and the other way round."
-          : `They differ on ${formatIds([...differing, ...unseen])}. The delivery log goes back DUNLIN_DELIVERY_LOG_DAYS, 180 if nothing is set.`,
+          ? "Both logs contain the same webhooks."
+          : `The logs differ for ${formatIds([...differing, ...unseen])}. The delivery log keeps entries for DUNLIN_DELIVERY_LOG_DAYS (180 by default).`,
       ];
     await sleep(200);
   }
 }
 
-/** After a long demo the log has dropped months of them. */
+/** Log entries expire in a long demo, so thousands of events may differ. */
 const LISTED_IDS_MAX = 5;
 const formatIds = (ids: readonly string[]) =>
   ids.length <= LISTED_IDS_MAX

@@ -8,12 +8,11 @@ import type { TenantDatabase } from "../postgres/tenant-database.ts";
 import { createMachineClock } from "../process/clock.ts";
 import type { Command, CommandContext, OptionValues } from "./command.ts";
 
-/** Returns the context of a command that uses this database, the lines that it prints, and its own writes to standard output. */
 export function createTestContext(
   db: Database,
   settings: Partial<Settings> = {},
   ports: Ports = realPorts,
-  walled: TenantDatabase = { of: () => db, close: async () => {} },
+  tenantDb: TenantDatabase = { of: () => db, close: async () => {} },
 ) {
   const lines: string[] = [];
   const output = new PassThrough();
@@ -24,17 +23,17 @@ export function createTestContext(
     isTerminal: false,
     output,
     input: () => Readable.from([]),
-    aside: { print: (line) => void lines.push(line), isTerminal: false },
+    stderr: { print: (line) => void lines.push(line), isTerminal: false },
     open: async () => ({
       db,
-      walled,
+      tenantDb,
       owner: db,
       ports,
       clock: createMachineClock(),
       secretKeys: SECRET_KEYS,
       close: async () => {},
     }),
-    server: () => Promise.reject(new Error("there is no server of its own")),
+    server: () => Promise.reject(new Error("this context has no server")),
     realNow: realPorts.realNow,
     monotonicMs: realPorts.monotonicMs,
     randomBytes: realPorts.randomBytes,
@@ -43,9 +42,14 @@ export function createTestContext(
   return { context, lines, output };
 }
 
-/** Returns the lines of a command that uses this database. */
-export async function runAndCapture(db: Database, command: Command, values: OptionValues, words: readonly string[]) {
+/** Returns what the command printed. */
+export async function runAndCapture(
+  db: Database,
+  command: Command,
+  values: OptionValues,
+  positionals: readonly string[],
+) {
   const { context, lines } = createTestContext(db);
-  await command.run(context, values, [...words]);
+  await command.run(context, values, [...positionals]);
   return lines.join("\n");
 }

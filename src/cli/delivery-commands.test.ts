@@ -12,7 +12,7 @@ import { deliveryList, deliveryReplay, deliveryShow } from "./delivery-commands.
 
 const CREATED = prepared("test_created", "update events set created_at = $1 where id = $2");
 
-test("of each event delivery list says when its plan was made and when it was created, in UTC, the latest plan first", async (t) => {
+test("`delivery list` shows when each plan and event was created, in UTC, latest plan first", async (t) => {
   const { db, drop } = await createTestDatabase();
   t.after(drop);
   const merchant = await makeMerchant(db);
@@ -30,7 +30,7 @@ test("of each event delivery list says when its plan was made and when it was cr
   );
 });
 
-test("of an event delivery show says of which invoice it is, whose, and how its delivery stands", async (t) => {
+test("`delivery show` prints the event's invoice, merchant and delivery state", async (t) => {
   const { db, drop } = await createTestDatabase();
   t.after(drop);
   const merchant = await makeMerchant(db);
@@ -49,7 +49,7 @@ test("of an event delivery show says of which invoice it is, whose, and how its 
   assert.equal((await head())[3], "state     withdrawn");
 });
 
-test("an event is shown and sent again without saying whose it is, and so are those of an invoice listed", async (t) => {
+test("an event or invoice identifies its merchant when --merchant is missing", async (t) => {
   const { db, drop } = await createTestDatabase();
   t.after(drop);
   const [first, second] = [await makeMerchant(db), await makeMerchant(db)];
@@ -63,11 +63,11 @@ test("an event is shown and sent again without saying whose it is, and so are th
   await assert.rejects(runAndCapture(db, deliveryShow, { merchant: first.id }, [id]), /The merchant has no event/);
   const unknown = "01a22279-7136-7002-ba46-64c872600e9a";
   for (const command of [deliveryShow, deliveryReplay])
-    for (const stranger of [unknown, "inv_1"])
-      await assert.rejects(runAndCapture(db, command, {}, [stranger]), new RegExp(`There is no event ${stranger}`));
+    for (const unknownId of [unknown, "inv_1"])
+      await assert.rejects(runAndCapture(db, command, {}, [unknownId]), new RegExp(`There is no event ${unknownId}`));
   await assert.rejects(
     runAndCapture(db, deliveryReplay, {}, [id, other!.id]),
-    /These events are of 2 merchants: say which by --merchant/,
+    /These events belong to 2 merchants\. Choose one with --merchant/,
   );
   await assert.rejects(runAndCapture(db, deliveryReplay, { all: true }, []), /There are several merchants/);
   await assert.rejects(runAndCapture(db, deliveryList, {}, []), /There are several merchants/);

@@ -30,19 +30,18 @@ import {
 import { describeEndpointAdvice } from "./endpoint-state.ts";
 import { resolveMerchant, resolveMerchantByEvents } from "./resolve-merchant.ts";
 
-const filterUsage = (whose: string) => `
-  --merchant M             ${whose}
+const filterUsage = (merchantHelp: string) => `
+  --merchant M             ${merchantHelp}
   --type T                 ${EVENT_TYPES.join(" | ")}`;
 
-/** `dunlin delivery list`: how the delivery of each event stands, the latest plan first. */
 export const deliveryList: Command = {
   name: "delivery list",
-  usage: `[options]${filterUsage("whose; not needed when there is only one, or only one with the invoice")}
+  usage: `[options]${filterUsage("the events' merchant; not needed if there is only one, or only one has the invoice")}
   --state S                ${DELIVERY_STATES.join(" | ")}
   --invoice I              events of one invoice
   --limit N                (50)
   --json`,
-  summary: "Show events and how their delivery stands, the latest plan first",
+  summary: "List events and the state of their delivery, latest plan first",
   options: {
     merchant: { type: "string" },
     state: { type: "string" },
@@ -60,9 +59,9 @@ export const deliveryList: Command = {
       invoiceId: textOption(values, "invoice"),
       limit: integerOption(values, "limit", 1, 10_000) ?? 50,
     };
-    return withDatabase(context, async ({ db, walled }) => {
+    return withDatabase(context, async ({ db, tenantDb }) => {
       const merchantId = await resolveListedMerchant(db, values, filter.invoiceId);
-      const deliveries = await listDeliveries(walled.of(merchantId), merchantId, filter);
+      const deliveries = await listDeliveries(tenantDb.of(merchantId), merchantId, filter);
       const merchant = await findMerchant(db, merchantId);
       const advice = merchant === null ? null : describeEndpointAdvice(merchant);
       if (advice !== null && !values.json) context.print(advice);
@@ -79,10 +78,10 @@ export const deliveryList: Command = {
   },
 };
 
-/** The merchant that is named, or the only one with the invoice, or the only one. */
+/** Returns the merchant of --merchant, else the only one with the invoice, else the only one. */
 async function resolveListedMerchant(tx: Tx, values: OptionValues, invoiceId: string | undefined): Promise<string> {
-  const named = values.merchant !== undefined || invoiceId === undefined;
-  const [only, ...others] = named ? [] : await merchantsWithInvoice(tx, invoiceId);
+  const ignoresInvoice = values.merchant !== undefined || invoiceId === undefined;
+  const [only, ...others] = ignoresInvoice ? [] : await merchantsWithInvoice(tx, invoiceId);
   return only !== undefined && others.length === 0 ? only : resolveMerchant(tx, values);
 }
 
@@ -100,12 +99,11 @@ const deliveryCells = (delivery: ListedDelivery) => [
 const describeState = ({ state, dueAt }: ListedDelivery) =>
   dueAt === null ? state : `${state}, next ${dueAt.toISOString()}`;
 
-/** `dunlin delivery show`: every attempt of one event. */
 export const deliveryShow: Command = {
   name: "delivery show",
   usage: `EVENT [--merchant M] [--json]
-  --merchant M   whose; not needed, as an event is of one merchant`,
-  summary: "Show what is sent for one event, whose it is, how its delivery stands, and every attempt",
+  --merchant M   the event's merchant; not needed, because the event id identifies it`,
+  summary: "Show an event: its merchant, delivery state, body and every attempt",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
   positionals: ["EVENT"],
   examples: ["npx dunlin delivery show 0198c0de-…"],
@@ -135,7 +133,7 @@ const eventLines = ({ type, createdAt, invoiceId }: Event, merchant: string, del
   `state     ${describeState(delivery)}`,
 ];
 
-/** The body, which is the same each time, then each attempt: what it sent beside the body where that changed, and what came of it. */
+/** Repeats request headers only if they changed. */
 function attemptLines(event: Event, attempts: readonly LoggedAttempt[]): string[] {
   const lines = ["body", ...indentLines(event.body)];
   if (attempts.length === 0) lines.push("No attempt has ended yet.");
@@ -159,20 +157,19 @@ function attemptLines(event: Event, attempts: readonly LoggedAttempt[]): string[
 const indentLines = (text: string) => text.split("\n").map((line) => `    ${line}`.trimEnd());
 
 const TIMING_STEPS = [
-  ["name looked up", "lookUpMs"],
-  ["connected", "connectMs"],
+  ["DNS", "lookUpMs"],
+  ["connect", "connectMs"],
   ["TLS", "tlsMs"],
   ["first byte", "firstByteMs"],
 ] as const;
 
-/** `dunlin delivery replay`: send exhausted events again. */
 export const deliveryReplay: Command = {
   name: "delivery replay",
-  usage: `EVENT… | --all [options]${filterUsage("whose; with --all, not needed when there is only one")}
-  --all                    every exhausted event that the filters pick
-  --from D, --to D         created in this time
+  usage: `EVENT… | --all [options]${filterUsage("the events' merchant; with --all, not needed if there is only one")}
+  --all                    all exhausted events that match the filters
+  --from D, --to D         only events created in this period
   --json`,
-  summary: "Send exhausted events again: same id, same bytes, a new round of the schedule",
+  summary: "Send exhausted events again, with the same id and body, on the full retry schedule",
   options: {
     merchant: { type: "string" },
     all: { type: "boolean" },
@@ -182,17 +179,17 @@ export const deliveryReplay: Command = {
     json: { type: "boolean" },
   },
   positionals: [],
-  more: true,
+  allowsMorePositionals: true,
   examples: [
     "npx dunlin delivery replay 0198c0de-…",
     "npx dunlin delivery replay --all --type complete_dunning --from 2027-01-01",
   ],
   async run(context, values, eventIds) {
-    if (eventIds.length > 0 === (values.all === true)) throw new UsageError("Name events, or say --all.");
+    if (eventIds.length > 0 === (values.all === true)) throw new UsageError("Pass either event ids or --all.");
     const unknown = eventIds.find((id) => !isUuid(id));
     if (unknown !== undefined)
       throw new CommandFailure(`There is no event ${unknown}. "npx dunlin delivery list" shows them.`);
-    const which =
+    const selection =
       eventIds.length > 0
         ? { eventIds }
         : {
@@ -207,14 +204,14 @@ export const deliveryReplay: Command = {
       const { replayed, skipped } = await replayExhausted(
         db,
         merchantId,
-        which,
+        selection,
         ports,
         auditReplay(COMMAND_LINE_ACTOR, ports, merchantId),
       );
       if (values.json) context.print(JSON.stringify({ replayed, skipped }));
       else {
         context.print(`${replayed.length} sent again, ${skipped.length} skipped.`);
-        for (const [reason, count] of countByWord(skipped.map(({ skip }) => skip!)))
+        for (const [reason, count] of countByReason(skipped.map(({ skip }) => skip!)))
           context.print(`  ${count} skipped: ${reason}`);
       }
       return EXIT_CODES.ok;
@@ -222,17 +219,17 @@ export const deliveryReplay: Command = {
   },
 };
 
-function countByWord(words: readonly string[]): Map<string, number> {
+function countByReason(reasons: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   return counts;
 }
 
-function enumOption<T extends string>(values: OptionValues, name: string, known: readonly T[]): T | undefined {
+function enumOption<T extends string>(values: OptionValues, name: string, choices: readonly T[]): T | undefined {
   const value = textOption(values, name);
   if (value === undefined) return undefined;
-  const found = known.find((each) => each === value);
-  if (!found) throw new UsageError(`--${name} takes one of ${known.join(", ")}, not "${value}".`);
+  const found = choices.find((each) => each === value);
+  if (!found) throw new UsageError(`--${name} takes one of ${choices.join(", ")}, not "${value}".`);
   return found;
 }
 

@@ -22,15 +22,14 @@ import { createKey } from "./key-commands.ts";
 import { setupInstructions } from "./setup-link.ts";
 
 const DAY_S = 86_400;
-/** After so long every loop has seen that the merchant is paused. */
+/** By then every loop has seen that deliveries are paused. */
 const PAUSE_WAIT_MS = 1_500;
 
-/** `dunlin demo`: the service, and a merchant that uses only its public API and an HTTPS endpoint of its own. */
 export const demo: Command = {
   name: "demo",
   usage: `[--day-seconds 10] [--customers 200] [--seed 1] [--seconds N]
   --day-seconds S   real seconds for one day of service time (10)
-  --seconds N       stop by itself after so long; otherwise Ctrl-C stops it`,
+  --seconds N       stop after N seconds (on Ctrl-C)`,
   summary: "Watch failed payments being recovered: the service and a demo merchant on a fast clock",
   options: {
     "day-seconds": { type: "string" },
@@ -46,11 +45,11 @@ export const demo: Command = {
     const customers = integerOption(values, "customers", 1, 100_000) ?? 200;
     const seed = integerOption(values, "seed", 0, 2 ** 31) ?? 1;
     const seconds = integerOption(values, "seconds", 1, 1_000_000);
-    const own = await createDemoSettings(context, rate);
-    const tlsDir = join(own.dataDir, "tls");
-    const tls = await ensureLocalCertificate(tlsDir, new URL(own.baseUrl).hostname, context.realNow());
+    const demoSettings = await createDemoSettings(context, rate);
+    const tlsDir = join(demoSettings.dataDir, "tls");
+    const tls = await ensureLocalCertificate(tlsDir, new URL(demoSettings.baseUrl).hostname, context.realNow());
     const webhookToken = context.randomBytes(24).toString("base64url");
-    // The endpoint has to listen before the service can be told its address.
+    // The endpoint must listen first, because the service needs its address.
     let now = context.realNow;
     const shop = await startDemoMerchant({
       rate,
@@ -62,7 +61,7 @@ export const demo: Command = {
       print: context.print,
     });
     const settings = {
-      ...own,
+      ...demoSettings,
       webhookAllow: `127.0.0.1/32:${new URL(shop.webhookUrl).port}`,
       webhookCa: readFileSync(join(tlsDir, "ca.pem"), "utf8"),
     };
@@ -74,7 +73,7 @@ export const demo: Command = {
         settings,
         roles: new Set(ROLES),
         log: context.log,
-        troubles: context.troubles,
+        loggedProblems: context.loggedProblems,
         onFatal(error) {
           fatal = error;
           died.resolve();
@@ -82,41 +81,41 @@ export const demo: Command = {
       });
       now = running.store.ports.now;
       const merchantId = await startMerchant(context, running, settings, shop, webhookToken);
-      context.print(`Clock        one day takes ${Math.round((DAY_S / rate) * 10) / 10} s   Stop and sum up: Ctrl-C`);
+      context.print(
+        `Clock        one day takes ${Math.round((DAY_S / rate) * 10) / 10} s   Ctrl-C stops and prints a summary`,
+      );
       context.print("");
       await Promise.race([context.stopped, died.promise, ...(seconds ? [sleep(seconds * 1000)] : [])]);
       await printSummary(context, running, shop, merchantId);
     } finally {
-      // Also when the service could not start: the process lives as long as something listens.
+      // Needed after a failed start too: a listening shop keeps the process alive.
       await shop.stop();
       await running?.stop();
     }
-    if (fatal) throw new CommandFailure(`the service stopped: ${(fatal as Error).message}`);
+    if (fatal) throw new CommandFailure(`The service stopped: ${(fatal as Error).message}`);
     return EXIT_CODES.ok;
   },
 };
 
-/** The demo has a folder of its own, new each time, and a database of its own: it never touches real data. */
+/** Gives the demo its own folder and database, so that it never touches real data. */
 async function createDemoSettings({ settings, print, log }: CommandContext, rate: number): Promise<Settings> {
   const dataDir = demoFolderOf(settings.dataDir);
-  const mark = join(dataDir, "made-by-demo");
+  const markerPath = join(dataDir, "made-by-demo");
   if (existsSync(dataDir)) {
-    if (!existsSync(mark))
-      throw new CommandFailure(`${dataDir} was not made by the demo, which would empty it. Move it away.`);
+    if (!existsSync(markerPath))
+      throw new CommandFailure(`The demo would empty ${dataDir}, but did not create it. Move or rename that folder.`);
     await stopEmbedded(join(dataDir, "postgres"), log);
     rmSync(dataDir, { recursive: true });
-    print(`Discarded    what the demo before left in ${dataDir}`);
+    print(`Deleted      data of the previous demo in ${dataDir}`);
   }
   mkdirSync(dataDir, { recursive: true });
-  writeFileSync(mark, "This folder is emptied by each start of the demo.\n");
+  writeFileSync(markerPath, "Each start of the demo empties this folder.\n");
   return { ...settings, dataDir, databaseUrl: null, clockRate: rate };
 }
 
-/** How commands are called that are to work on the demo's data, with the settings that the demo was started with. */
 const commandPrefixOf = ({ databaseUrl, dataDir }: Settings) =>
   `${databaseUrl ? "DATABASE_URL= " : ""}DUNLIN_DATA="${demoFolderOf(dataDir)}" npx dunlin`;
 
-/** Make the merchant in Dunlin, and let it begin to bill. */
 async function startMerchant(
   context: CommandContext,
   running: RunningService,
@@ -142,7 +141,7 @@ async function startMerchant(
   context.print(`Key file     ${keyPath}`);
   const setup = await setupInstructions(context, running, settings);
   if (setup && caPath)
-    context.print(`Browser      warns of the certificate; how to trust it: ${commandPrefixOf(context.settings)} trust`);
+    context.print(`Browser      shows a certificate warning; to remove it: ${commandPrefixOf(context.settings)} trust`);
   if (setup) context.print(`Console      ${setup}`);
   context.print(`Merchant     ${merchant.name}, webhooks to ${shop.webhookUrl}`);
   const ca = caPath ? readFileSync(caPath, "utf8") : undefined;
@@ -150,7 +149,7 @@ async function startMerchant(
   return merchant.id;
 }
 
-/** Deliveries pause, so that both logs stand still; then they are compared and the summary is printed. */
+/** Pauses deliveries, so that both logs stand still. */
 async function printSummary(
   { print, settings }: CommandContext,
   { store }: RunningService,
@@ -169,23 +168,22 @@ async function printSummary(
 
 const EXPLAINED_QUESTIONS = ["What happened so far?", "What would six even tries have done?", "How was it chosen?"];
 
-/** How many outcomes were learned, and what is kept of one of the decisions. */
 async function learningLines(shop: DemoMerchantRun, { db, ports }: Store, merchantId: string, settings: Settings) {
   const learned = await findMerchantTrainingState(db, merchantId);
-  const lines = [`Learning: ${learned?.lessons ?? 0} outcomes have been learned so far.`];
+  const lines = [`Learning: the model has trained on ${learned?.lessons ?? 0} outcomes so far.`];
   const invoiceId = shop.executed().actions.findLast(({ type }) => type === "RECOVERY_ACTION_TYPE_RETRY")?.invoiceId;
   const explained = invoiceId === undefined ? null : await loadExplainedCase(db, merchantId, invoiceId, ports.now());
   if (!explained) return lines;
-  // The demo leaves its data, so the whole of it can be asked for.
-  lines.push("From what this says:", `  ${commandPrefixOf(settings)} explain ${invoiceId}`);
+  lines.push("Part of the explanation of one invoice. To see all of it, run:");
+  lines.push(`  ${commandPrefixOf(settings)} explain ${invoiceId}`);
   for (const { question, answer } of buildExplanation(explained))
     if (EXPLAINED_QUESTIONS.includes(question)) lines.push(`  ${question}`, ...answer.map((line) => `    ${line}`));
   return lines;
 }
 
-/** Both sides know of what was executed. */
 function executedLine(shop: DemoMerchantRun): string {
   const { actions, unknown } = shop.executed();
-  if (unknown.length > 0) return `The merchant's books lack the attempts of ${unknown.map(({ id }) => id).join(", ")}.`;
-  return `Actions: ${actions.length} were executed, and the merchant's books have the attempt of each.`;
+  if (unknown.length > 0)
+    return `The merchant has no attempt for these actions: ${unknown.map(({ id }) => id).join(", ")}.`;
+  return `Actions: ${actions.length} were executed, and the merchant has an attempt for each.`;
 }

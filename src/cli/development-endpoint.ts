@@ -4,13 +4,13 @@ import https from "node:https";
 import { rootCertificates } from "node:tls";
 import { type OptionValues, textOption, UsageError } from "./command.ts";
 
-/** Where `dunlin listen` listens and `dunlin trigger` posts to, unless told otherwise. */
+/** Used by `dunlin listen` and `dunlin trigger`. */
 export const LISTEN_PORT = 8444;
 
 const TIMEOUT_MS = 30_000;
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** The URL of a program under development: https, or http where nothing leaves this machine. Undefined when it was not given. */
+/** Accepts http only for this machine. */
 export function developmentUrlOption(values: OptionValues, name: string): URL | undefined {
   const value = textOption(values, name);
   if (value === undefined) return undefined;
@@ -26,10 +26,10 @@ export interface EndpointAnswer {
 }
 
 /**
- * Posts as Dunlin would, once, without the guard on addresses.
+ * Posts as Dunlin would, once and without the address guard.
  *
- * @param ca  PEM of an authority to trust beside the usual ones
- * @returns the answer, or the sentence that says why there is none
+ * @param ca  PEM of an extra trusted authority
+ * @returns the answer, or why there is none
  */
 export function postOnce(
   url: URL,

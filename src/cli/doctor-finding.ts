@@ -1,6 +1,5 @@
 type FindingVerdict = "ok" | "warn" | "fail";
 
-/** The result of one check of `doctor`. */
 export interface Finding {
   verdict: FindingVerdict;
   what: string;

@@ -2,23 +2,20 @@ import type { Tx } from "../postgres/database.ts";
 import { SILENT_AFTER_MS } from "../process/silent-processes.ts";
 import { listProcesses, type ProcessRow } from "../tables/processes.ts";
 
-/** A line of `dunlin doctor`. */
 interface ProcessFinding {
   verdict: "ok" | "warn";
   what: "processes";
   says: string;
 }
 
-/** So many troubles of one process are named; its log has the others. */
-const LISTED_TROUBLES_MAX = 3;
+const LISTED_PROBLEMS_MAX = 3;
 
-/** Returns what each process of the installation says of itself, and which ones are silent. */
 export async function checkProcesses(tx: Tx, realNow: Date): Promise<ProcessFinding[]> {
   const rows = await listProcesses(tx);
   const findings = rows.map((row) => findingOf(row, realNow));
   const versions = new Set(rows.filter((row) => !isSilent(row, realNow)).map(({ version }) => version));
   if (versions.size < 2) return findings;
-  const says = `${[...versions].join(" and ")} run at once. Replace the older ones soon.`;
+  const says = `versions ${[...versions].join(" and ")} are running at the same time. Upgrade the older processes soon.`;
   return [...findings, { verdict: "warn", what: "processes", says }];
 }
 
@@ -30,17 +27,21 @@ function findingOf(row: ProcessRow, realNow: Date): ProcessFinding {
   const who = `${host}/${pid} (version ${version}: ${roles.join(", ")})`;
   const ago = (at: Date) => formatSpan(realNow.getTime() - at.getTime());
   if (isSilent(row, realNow)) {
-    const says = `${who} was last seen ${ago(seenAt)} ago: it was killed, hangs, or does not reach the database.`;
+    const says = `${who} was last seen ${ago(seenAt)} ago: it was killed, hangs, or cannot reach the database.`;
     return { verdict: "warn", what, says };
   }
   if (troubles.length === 0) return { verdict: "ok", what, says: `${who} started ${ago(startedAt)} ago` };
-  const named = troubles
-    .slice(0, LISTED_TROUBLES_MAX)
+  const listed = troubles
+    .slice(0, LISTED_PROBLEMS_MAX)
     .map(
       ({ name, count, last, why }) => `${name} (${count} times, last ${ago(new Date(last))} ago)${why && `: ${why}`}`,
     );
-  const more = troubles.length > LISTED_TROUBLES_MAX ? `; ${troubles.length - LISTED_TROUBLES_MAX} more` : "";
-  return { verdict: "warn", what, says: `${who} logged in the last ten minutes: ${named.join("; ")}${more}` };
+  const more = troubles.length > LISTED_PROBLEMS_MAX ? `; ${troubles.length - LISTED_PROBLEMS_MAX} more` : "";
+  return {
+    verdict: "warn",
+    what,
+    says: `${who} has logged problems in the last 10 minutes: ${listed.join("; ")}${more}`,
+  };
 }
 
 function formatSpan(ms: number): string {

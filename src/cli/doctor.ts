@@ -21,7 +21,6 @@ import { describeUnreachableDatabase } from "./unreachable-database.ts";
 
 const GIB = 2 ** 30;
 
-/** `dunlin doctor`: looks at everything the service needs, and says how to mend what is wrong. */
 export const doctor: Command = {
   name: "doctor",
   usage: "[--json]",
@@ -44,7 +43,7 @@ export const doctor: Command = {
     );
     if (values.json) context.print(JSON.stringify(findings));
     else
-      for (const { verdict, what, says } of findings) context.print(`${verdict.padEnd(5)} ${what.padEnd(12)} ${says}`);
+      for (const { verdict, what, says } of findings) context.print(`${verdict.padEnd(5)} ${what.padEnd(16)} ${says}`);
     return findings.some(({ verdict }) => verdict === "fail") ? EXIT_CODES.failed : EXIT_CODES.ok;
   },
 };
@@ -55,7 +54,7 @@ async function checkSignIn({ settings: { oidc, authUrl } }: CommandContext): Pro
   if ("url" in to) return [createFinding("ok", "provider", `${oidc.name} answers`)];
   const { cause, message } = to.error as Error;
   const why = cause instanceof Error ? cause.message : message;
-  return [createFinding("warn", "provider", `${oidc.issuer} is ${to.trouble}: ${why}. Nobody can sign in with it.`)];
+  return [createFinding("warn", "provider", `${oidc.issuer} is ${to.trouble}: ${why}. People cannot sign in with it.`)];
 }
 
 async function checkMail({ settings }: CommandContext): Promise<Finding[]> {
@@ -63,18 +62,18 @@ async function checkMail({ settings }: CommandContext): Promise<Finding[]> {
   const problem = await createMailer(settings.mail).check();
   return [
     problem === null
-      ? createFinding("ok", "mail", "the server takes mail")
-      : createFinding("warn", "mail", `${problem}. Invites are handed on as links.`),
+      ? createFinding("ok", "mail", "the mail server accepts mail")
+      : createFinding("warn", "mail", `${problem}. Until then, invites must be shared as links.`),
   ];
 }
 
 function checkDataFolder({ settings: { dataDir } }: CommandContext): Finding[] {
   if (!existsSync(dataDir))
-    return [createFinding("warn", "data", `${dataDir} does not exist yet; the first start makes it.`)];
+    return [createFinding("warn", "data", `${dataDir} does not exist yet; the first start creates it.`)];
   try {
     accessSync(dataDir, constants.W_OK);
   } catch {
-    return [createFinding("fail", "data", `${dataDir} can't be written. Give it to the user that runs dunlin.`)];
+    return [createFinding("fail", "data", `${dataDir} is not writable. Give it to the user that runs Dunlin.`)];
   }
   const free = readFreeBytes(dataDir) / GIB;
   const space = `${free.toFixed(1)} GiB free in ${dataDir}`;
@@ -82,15 +81,15 @@ function checkDataFolder({ settings: { dataDir } }: CommandContext): Finding[] {
   const open = existsSync(key) && (statSync(key).mode & 0o077) !== 0;
   return [
     createFinding(free < 0.2 ? "fail" : free < 2 ? "warn" : "ok", "disk", space),
-    ...(open ? [createFinding("fail", "secret.key", `others can read it. Run: chmod 600 ${key}`)] : []),
+    ...(open ? [createFinding("fail", "secret.key", `other users can read it. Run: chmod 600 ${key}`)] : []),
   ];
 }
 
 function checkCertificate({ settings, realNow }: CommandContext): Finding[] {
-  if (settings.tls === "proxy") return [createFinding("ok", "certificate", "a proxy in front ends TLS")];
+  if (settings.tls === "proxy") return [createFinding("ok", "certificate", "a proxy terminates TLS")];
   const path = join(settings.dataDir, "tls", "cert.pem");
   const pem = settings.certificate?.cert ?? (existsSync(path) ? readFileSync(path, "utf8") : null);
-  if (pem === null) return [createFinding("warn", "certificate", "none yet; the first start makes one")];
+  if (pem === null) return [createFinding("warn", "certificate", "none yet; the first start creates one")];
   const certificate = new X509Certificate(pem);
   const host = new URL(settings.baseUrl).hostname.replace(/^\[|\]$/g, "");
   const days = Math.floor(daysUntilExpiry(pem, realNow()));
@@ -102,11 +101,11 @@ function checkCertificate({ settings, realNow }: CommandContext): Finding[] {
   ];
 }
 
-/** Endpoints that ask for a certificate refuse one that has expired. */
+/** Checked because endpoints that require a client certificate refuse an expired one. */
 function checkClientCertificate({ settings, realNow }: CommandContext): Finding[] {
   if (settings.webhookClientCertificate === null) return [];
   const days = Math.floor(daysUntilExpiry(settings.webhookClientCertificate.cert, realNow()));
-  return [createFinding(days < 14 ? "warn" : "ok", "client cert", `of webhooks, ${days} days left`)];
+  return [createFinding(days < 14 ? "warn" : "ok", "client cert", `for webhooks, ${days} days left`)];
 }
 
 async function checkDatabase(context: CommandContext): Promise<Finding[]> {
@@ -132,15 +131,15 @@ async function checkDatabase(context: CommandContext): Promise<Finding[]> {
       createFinding(ms > 50 ? "warn" : "ok", "database", `PostgreSQL ${facts.version}, answers in ${ms.toFixed(1)} ms`),
       ...checkEmbeddedServer(context),
       skewS === 0
-        ? createFinding("ok", "clock", "agrees with the database's")
+        ? createFinding("ok", "clock", "matches the database clock")
         : createFinding(
             skewS > 30 ? "fail" : "warn",
             "clock",
-            `${skewS.toFixed(1)} s apart from the database's, which is used. Let both machines take their time from one source.`,
+            `differs from the database clock by ${skewS.toFixed(1)} s. Dunlin uses the database clock. Synchronize both machines with the same time source.`,
           ),
       ...(ports.clockRate === 1
         ? []
-        : [createFinding("warn", "clock rate", `service time runs ${ports.clockRate} times as fast`)]),
+        : [createFinding("warn", "clock rate", `service time runs ${ports.clockRate} times as fast as real time`)]),
       ...(await checkService(addStoreMetrics(opened, context.settings, null))),
       ...(await checkConnectionPool(context)),
       await checkTenantIsolation(opened),
@@ -152,28 +151,30 @@ async function checkDatabase(context: CommandContext): Promise<Finding[]> {
   }
 }
 
-/** Checks the row-level security that isolates merchants if a statement forgets its merchant. */
+/** Checks that merchants stay isolated even if a statement forgets its merchant. */
 async function checkTenantIsolation({ db }: OpenedDatabase): Promise<Finding> {
   const { login, bypassesRowSecurity: isAbove, unprotectedTables: open } = await readTenantIsolation(db);
-  if (open.length > 0) return createFinding("fail", "wall", `row-level security is off on ${open.join(", ")}`);
+  const what = "tenant isolation";
+  if (open.length > 0) return createFinding("fail", what, `off. Row-level security is off on ${open.join(", ")}`);
   const statements = await listRoleStatements(db);
   if (statements.length === 0)
-    return createFinding("ok", "wall", `between merchants: row-level security, as ${DATABASE_ROLES.join(" and ")}`);
-  const mend = `Let a superuser run: ${statements.join("; ")}; then restart the service.`;
+    return createFinding("ok", what, `row-level security, as ${DATABASE_ROLES.join(" and ")}`);
+  const fix = `As a superuser, run: ${statements.join("; ")}; then restart the service.`;
   return isAbove
-    ? createFinding("fail", "wall", `none between merchants: row-level security does not hold for ${login}. ${mend}`)
+    ? createFinding("fail", what, `off. Row-level security does not apply to the login "${login}". ${fix}`)
     : createFinding(
         "warn",
-        "wall",
-        `${login} owns the tables and works as their owner, behind row-level security. ${mend}`,
+        what,
+        `reduced. Dunlin runs as "${login}", which owns the tables, so isolation depends on a session setting. ${fix}`,
       );
 }
 
-/** Sent without a credential and with a body that is no event: one that is there refuses it, and may do so by any status but these. */
+/**
+ * Whether the endpoint seems broken. The probe has no credential and no valid event, so any other refusal is expected.
+ */
 const isRefusal = (status: number) =>
   status >= 500 || (status >= 300 && status < 400) || [404, 405, 410].includes(status);
 
-/** Checks the state and the answer of each merchant's endpoint. */
 async function checkEndpoints(
   { settings }: CommandContext,
   { db, ports, secretKeys }: OpenedDatabase,
@@ -192,12 +193,23 @@ async function checkEndpoints(
     const name = isOnly ? merchant.name : `${merchant.name} (${id})`;
     const what = "endpoint";
     const advice = describeEndpointAdvice({ ...merchant, name });
-    if (merchant.shadow) findings.push(createFinding("warn", "shadow mode", `${name}: decides, and asks for nothing`));
+    if (merchant.shadow)
+      findings.push(
+        createFinding(
+          "warn",
+          "shadow mode",
+          `${name}: on. Dunlin logs decisions and sends no webhooks. To turn it off: npx dunlin merchant set ${id} --shadow no`,
+        ),
+      );
     if (advice !== null)
       findings.push(createFinding(merchant.webhookPausedBy === "dunlin" ? "fail" : "warn", what, advice));
     if (webhookUrl === null) {
       findings.push(
-        createFinding("warn", what, `${name} has none. Set it: npx dunlin merchant set ${id} --webhook-url …`),
+        createFinding(
+          "warn",
+          what,
+          `${name} has no endpoint. To set one: npx dunlin merchant set ${id} --webhook-url …`,
+        ),
       );
       continue;
     }
@@ -208,7 +220,7 @@ async function checkEndpoints(
         createFinding(
           "fail",
           what,
-          `${name}: the secret key changed, so its credential or secret can't be read. Set it again.`,
+          `${name}: the secret key changed, so its credential or signing secret cannot be decrypted. Set it again.`,
         ),
       );
       continue;
@@ -222,7 +234,7 @@ async function checkEndpoints(
     const answers = `${name}: ${webhookUrl} answers (status ${reply.status} without a credential)`;
     findings.push(
       isRefusal(reply.status)
-        ? createFinding("warn", what, `${answers}. Would it take an event? See: npx dunlin webhook test ${id}`)
+        ? createFinding("warn", what, `${answers}. To see whether it accepts events: npx dunlin webhook test ${id}`)
         : createFinding("ok", what, answers),
     );
   }
@@ -230,24 +242,24 @@ async function checkEndpoints(
   return findings;
 }
 
-/** Whether the API answers where DUNLIN_PORT says, by our own certificate authority if it is ours. */
+/** Trusts Dunlin's own authority if Dunlin made the certificate. */
 function checkApi({ settings }: CommandContext): Promise<Finding> {
   const caPath = join(settings.dataDir, "tls", "ca.pem");
   const ca = settings.certificate === null && existsSync(caPath) ? readFileSync(caPath, "utf8") : undefined;
   const url = `${settings.baseUrl}/readyz`;
   return new Promise((resolve) => {
-    const asked = request(url, { timeout: 5_000, ...(ca ? { ca } : {}) }, (reply) => {
+    const call = request(url, { timeout: 5_000, ...(ca ? { ca } : {}) }, (reply) => {
       reply.resume();
       resolve(createFinding(reply.statusCode === 200 ? "ok" : "fail", "api", `${url} answers ${reply.statusCode}`));
     });
-    asked.on("timeout", () => asked.destroy(new Error("no answer within 5 s")));
-    asked.on("error", (error: NodeJS.ErrnoException) => {
-      const isUnknown = /^(DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_)/.test(error.code ?? "");
-      const says = isUnknown
-        ? "its certificate is of an authority that doctor does not know. To check it, run doctor with NODE_EXTRA_CA_CERTS=FILE, the authority's PEM file."
+    call.on("timeout", () => call.destroy(new Error("no answer within 5 s")));
+    call.on("error", (error: NodeJS.ErrnoException) => {
+      const isUnknownAuthority = /^(DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_)/.test(error.code ?? "");
+      const says = isUnknownAuthority
+        ? "an unknown authority signed its certificate. To check it, run doctor with NODE_EXTRA_CA_CERTS=FILE, the authority's PEM file."
         : `${error.message}. Is "npx dunlin serve" running?`;
       resolve(createFinding("warn", "api", `${url}: ${says}`));
     });
-    asked.end();
+    call.end();
   });
 }

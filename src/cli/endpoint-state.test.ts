@@ -15,7 +15,7 @@ const running = {
 };
 const failing = { ...running, webhookFailingSince: since };
 
-test("the state of an endpoint says since when it fails, and who paused it", () => {
+test("the state of an endpoint shows since when it fails and who paused it", () => {
   assert.equal(describeEndpointState(running), "active");
   assert.equal(describeEndpointState(failing), "failing: every attempt has failed since 2026-05-01T08:00Z");
   assert.equal(
@@ -26,7 +26,7 @@ test("the state of an endpoint says since when it fails, and who paused it", () 
   assert.equal(describeEndpointState(byPerson), "paused since 2026-05-04T08:00Z");
 });
 
-test("there is advice for an endpoint that fails or is paused, and none for one that works", () => {
+test("only an endpoint that fails or is paused gets advice", () => {
   assert.equal(describeEndpointAdvice(running), null);
   assert.match(describeEndpointAdvice(failing)!, /^Shop is failing.*dunlin webhook test m$/);
   const paused = { ...failing, webhookPaused: true, webhookPausedAt: at, webhookPausedBy: "dunlin" } as const;

@@ -7,7 +7,6 @@ type EndpointState = Pick<
 
 const formatSince = (at: Date | null) => (at === null ? "" : ` since ${at.toISOString().slice(0, 16)}Z`);
 
-/** How deliveries to a merchant's endpoint stand, in a few words. */
 export function describeEndpointState({
   webhookPaused,
   webhookPausedAt,
@@ -20,12 +19,14 @@ export function describeEndpointState({
   return `paused${formatSince(webhookPausedAt)}`;
 }
 
-/** What to do about an endpoint whose deliveries do not go out, or null when there is nothing to do. */
+/** Returns what to do if deliveries fail or are paused, else null. */
 export function describeEndpointAdvice(merchant: EndpointState & Pick<Merchant, "id" | "name">): string | null {
   const { id, name, webhookPaused, webhookPausedBy, webhookFailingSince } = merchant;
   if (!webhookPaused && webhookFailingSince === null) return null;
   const state = `${name} is ${describeEndpointState(merchant)}.`;
   if (!webhookPaused) return `${state} See: npx dunlin webhook test ${id}`;
   const how = `Its deliveries wait. To resume: npx dunlin merchant set ${id} --resume`;
-  return webhookPausedBy === "dunlin" ? `${state} ${how} (first: npx dunlin webhook test ${id})` : `${state} ${how}`;
+  return webhookPausedBy === "dunlin"
+    ? `${state} ${how} (test it first: npx dunlin webhook test ${id})`
+    : `${state} ${how}`;
 }

@@ -5,7 +5,6 @@ import { countCustomerRecords } from "../tables/erasure.ts";
 import { type Command, type CommandContext, CommandFailure, EXIT_CODES, withDatabase } from "./command.ts";
 import { resolveMerchant } from "./resolve-merchant.ts";
 
-/** `dunlin erase customer`: erases all data of one customer of a merchant. */
 export const eraseCustomer: Command = {
   name: "erase customer",
   usage: `CUSTOMER [--merchant M] [--yes]
@@ -34,7 +33,6 @@ export const eraseCustomer: Command = {
   },
 };
 
-/** Prints how many there are of what, each on a line. */
 export function printCounts(context: CommandContext, counts: object) {
   for (const [name, count] of Object.entries(counts))
     context.print(`${String(count).padStart(9)}  ${name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`);

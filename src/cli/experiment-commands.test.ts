@@ -26,16 +26,16 @@ async function run(command: Command, values: Record<string, string | boolean> = 
   return { code, out: lines.join("\n") };
 }
 
-test("an experiment is started, shown, shown again when its invoices are old enough, and stopped", async () => {
+test("an experiment can be started, shown before and after its invoices mature, and stopped", async () => {
   const { db } = database;
   const merchant = await makeMerchant(db);
-  await assert.rejects(run(experimentShow), /No experiment was ever started/);
+  await assert.rejects(run(experimentShow), /^Error: No experiments yet/);
   const started = JSON.parse(
     (await run(experimentStart, { name: "holdout", share: "80", margin: "2.5", primary: "EUR", json: true })).out,
   );
   assert.deepEqual([started.share, started.margin, started.primary, started.salt], [0.8, 0.025, "EUR", undefined]);
-  await assert.rejects(run(experimentStart, { name: "second" }), /running already/);
-  assert.match((await run(experimentShow)).out, /Not looked at yet/);
+  await assert.rejects(run(experimentStart, { name: "second" }), /already running/);
+  assert.match((await run(experimentShow)).out, /No results yet/);
 
   const invoices = Array.from({ length: 2000 }, (_, n) => ({
     id: `inv_${String(n).padStart(5, "0")}`,
@@ -49,7 +49,7 @@ test("an experiment is started, shown, shown again when its invoices are old eno
   await ingestInvoices(db, merchant, [[...invoices]], ports, () => {});
   await countMatureInvoices({ db, ports, log });
   assert.match((await run(experimentShow)).out, /Too early: an invoice counts 35 days after it failed.*2026-04-06/);
-  assert.match((await run(experimentShow)).out, /LEFT TO +CUSTOMERS +COUNTED.*\nDunlin +0 +0 +0 +1\d{3}\n/);
+  assert.match((await run(experimentShow)).out, /ARM +CUSTOMERS +COUNTED.*\nDunlin +0 +0 +0 +1\d{3}\n/);
   now = new Date(now.getTime() + DAY_MS);
   const paid = invoices
     .filter((_, n) => n % 2 === 0)
@@ -62,7 +62,7 @@ test("an experiment is started, shown, shown again when its invoices are old eno
     out,
     /Cannot tell yet: Dunlin recovers between .* more per 100 EUR of failed invoices\. A verdict is expected in about \d+ weeks?\./,
   );
-  assert.match(out, /2000 failed invoices are counted and 0 are too young/);
+  assert.match(out, /2000 failed invoices were counted and 0 were too young/);
   assert.match(out, /^2026-04-12 +2000 +[+-]\d/m);
   assert.match(out, /^Dunlin +1\d{3} +1\d{3} +\d{3} +0\nyour own system +\d{3} +\d{3} +\d{3} +0$/m);
   const shown = JSON.parse((await run(experimentShow, { json: true })).out);
@@ -72,14 +72,14 @@ test("an experiment is started, shown, shown again when its invoices are old eno
   await assert.rejects(run(experimentStop), /No experiment is running/);
   assert.match((await run(experimentList)).out, /holdout +2026-03-02 +stopped 2026-04-12/);
   const audited = await listAuditEntries(db, merchant.id, {}, 10);
-  const deeds = audited.map(({ deed, actor, object }) => `${deed} by ${actor}: ${object}`).sort();
+  const entries = audited.map(({ deed, actor, object }) => `${deed} by ${actor}: ${object}`).sort();
   const both = ["experiment.started by command line: holdout", "experiment.stopped by command line: holdout"];
-  assert.deepEqual(deeds, both, "what was refused is not there");
+  assert.deepEqual(entries, both, "refused commands are not logged");
   const { details } = audited.find(({ deed }) => deed === "experiment.started")!;
   assert.deepEqual([details.share, details.matters], ["80%", "2.5 points"]);
 });
 
-test("what makes no sense is refused with what to write instead", async () => {
+test("wrong options are refused with the values they take", async () => {
   await assert.rejects(run(experimentStart), /--name is missing/);
   await assert.rejects(run(experimentStart, { name: "x", share: "100" }), /--share takes a whole number from 1 to 99/);
   await assert.rejects(run(experimentStart, { name: "x", primary: "euros" }), /--primary takes count or a currency/);

@@ -21,18 +21,18 @@ import {
 } from "./command.ts";
 import { resolveMerchant } from "./resolve-merchant.ts";
 
-const MERCHANT_USAGE = "  --merchant M             whose; not needed when there is only one";
+const NO_EXPERIMENTS_MESSAGE = "No experiments yet. To start one: npx dunlin experiment start --name NAME";
+const MERCHANT_USAGE = "  --merchant M             the merchant; not needed if there is only one";
 
-/** `dunlin experiment start`: split a merchant's customers. */
 export const experimentStart: Command = {
   name: "experiment start",
   usage: `--name N [options]
 ${MERCHANT_USAGE}
-  --share P                percent of the customers that Dunlin looks after (50)
-  --calibration-days N     both arms are left to the merchant's own system at first, to see that they are alike (0)
-  --primary M              what the verdict rests on: count, or a currency for its money (count)
-  --margin P               smallest difference that matters, in points (3)
-  --maturity-days N        an invoice counts this long after it failed (the window and 7 days)
+  --share P                percentage of customers in Dunlin's arm (50)
+  --calibration-days N     days at the start when the merchant's own system handles both arms, to check that they are alike (0)
+  --primary M              measure for the verdict: count, or a currency for recovered money (count)
+  --margin P               smallest difference that matters, in percentage points (3)
+  --maturity-days N        an invoice is counted this many days after it failed (the window plus 7)
   --json`,
   summary: "Split the customers between Dunlin and the merchant's own system",
   options: {
@@ -56,9 +56,9 @@ ${MERCHANT_USAGE}
       const merchantId = await resolveMerchant(db, values);
       const experiment = await db.transaction((tx) => startExperiment(tx, merchantId, plan, COMMAND_LINE_ACTOR, ports));
       if (typeof experiment === "string")
-        throw new CommandFailure(`${experiment} "npx dunlin merchant set ${merchantId} --shadow no" ends it.`);
+        throw new CommandFailure(`${experiment} To end it: npx dunlin merchant set ${merchantId} --shadow no`);
       if (!experiment)
-        throw new CommandFailure('An experiment is running already. "npx dunlin experiment stop" ends it.');
+        throw new CommandFailure("An experiment is already running. To stop it: npx dunlin experiment stop");
       if (values.json) context.print(JSON.stringify(withoutSalt(experiment)));
       else for (const line of experimentLines(experiment, ports.now())) context.print(line);
       return EXIT_CODES.ok;
@@ -66,14 +66,12 @@ ${MERCHANT_USAGE}
   },
 };
 
-/** `dunlin experiment create`: another word for the same. */
 export const experimentCreate: Command = { ...experimentStart, name: "experiment create", summary: "Same as start" };
 
-/** `dunlin experiment stop`: no new invoices. */
 export const experimentStop: Command = {
   name: "experiment stop",
   usage: `[--merchant M] [--json]`,
-  summary: "End the experiment that runs; cases keep their arms to their end, new ones are Dunlin's",
+  summary: "Stop the running experiment; open cases keep their arm, and Dunlin handles all new ones",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
   positionals: [],
   examples: ["npx dunlin experiment stop"],
@@ -89,7 +87,6 @@ export const experimentStop: Command = {
   },
 };
 
-/** `dunlin experiment list`: a merchant's experiments, newest first. */
 export const experimentList: Command = {
   name: "experiment list",
   usage: "[--merchant M] [--json]",
@@ -101,7 +98,7 @@ export const experimentList: Command = {
     return withDatabase(context, async ({ db, ports }) => {
       const experiments = await listExperiments(db, await resolveMerchant(db, values));
       if (values.json) context.print(JSON.stringify(experiments.map(withoutSalt)));
-      else if (experiments.length === 0) context.print("No experiment was ever started.");
+      else if (experiments.length === 0) context.print(NO_EXPERIMENTS_MESSAGE);
       else
         for (const line of formatTable(
           ["EXPERIMENT", "NAME", "STARTED", "STATE"],
@@ -113,15 +110,14 @@ export const experimentList: Command = {
   },
 };
 
-/** `dunlin experiment show`: what the results say by now. */
 export const experimentShow: Command = {
   name: "experiment show",
   usage: `[options]
 ${MERCHANT_USAGE}
-  --experiment E           which; the newest one
-  --days N                 also the last N days
+  --experiment E           id of the experiment (the newest one)
+  --days N                 also show the results of the last N days
   --json`,
-  summary: "Show the verdict of an experiment and what it rests on, as often as you like",
+  summary: "Show the results and the verdict of an experiment, as often as you like",
   options: {
     merchant: { type: "string" },
     experiment: { type: "string" },
@@ -135,18 +131,20 @@ ${MERCHANT_USAGE}
     return withDatabase(context, async ({ db, ports }) => {
       const merchantId = await resolveMerchant(db, values);
       const experiment = await findExperiment(db, merchantId, textOption(values, "experiment"));
-      const looks = await listInterimAnalyses<InterimAnalysis>(db, merchantId, experiment.id, days ?? 1);
+      const analyses = await listInterimAnalyses<InterimAnalysis>(db, merchantId, experiment.id, days ?? 1);
       const arms = await loadArmTotals(db, merchantId, experiment.id);
       const now = ports.now();
       const print = (lines: readonly string[]) => lines.forEach(context.print);
       if (values.json) {
-        const [look = null] = looks;
-        context.print(JSON.stringify({ ...withoutSalt(experiment), look, arms, ...(days && { days: looks }) }));
+        const [look = null] = analyses;
+        context.print(JSON.stringify({ ...withoutSalt(experiment), look, arms, ...(days && { days: analyses }) }));
       } else {
         print(experimentLines(experiment, now));
-        print(looks[0] ? lookLines(looks[0]) : ["", "Not looked at yet: the service does so within a minute."]);
+        print(
+          analyses[0] ? analysisLines(analyses[0]) : ["", "No results yet. The service computes them within a minute."],
+        );
         print(armLines(arms));
-        if (days && looks.length > 0) print(["", ...dayLines(looks)]);
+        if (days && analyses.length > 0) print(["", ...dayLines(analyses)]);
       }
       return EXIT_CODES.ok;
     });
@@ -181,12 +179,11 @@ function parseMargin(points: string | undefined): number | undefined {
 async function findExperiment(tx: Tx, merchantId: string, id: string | undefined): Promise<Experiment> {
   const experiments = await listExperiments(tx, merchantId);
   const found = id === undefined ? experiments[0] : experiments.find((each) => each.id === id);
-  if (!found)
-    throw new CommandFailure(id === undefined ? "No experiment was ever started." : `There is no experiment ${id}.`);
+  if (!found) throw new CommandFailure(id === undefined ? NO_EXPERIMENTS_MESSAGE : `There is no experiment ${id}.`);
   return found;
 }
 
-/** The salt would let somebody choose customers by their arm. */
+/** Left out because someone who knows it could choose customers by their arm. */
 const withoutSalt = ({ salt: _, ...experiment }: Experiment) => experiment;
 
 const formatDay = (at: Date) => at.toISOString().slice(0, 10);
@@ -201,11 +198,11 @@ const experimentLines = (experiment: Experiment, now: Date): string[] => [
   `experiment   ${experiment.id}`,
   `name         ${experiment.name}`,
   `state        ${describeState(experiment, now)}, started ${formatDay(experiment.startedAt)}`,
-  `split        ${formatTenths(experiment.share)} of the customers are Dunlin's`,
+  `split        ${formatTenths(experiment.share)} of customers are in Dunlin's arm`,
   `verdict on   ${experiment.primary === COUNT_MEASURE ? "recovered invoices" : `recovered ${experiment.primary}`}, ${experiment.maturityDays} days after they failed; a difference of ${formatMarginPoints(experiment.margin)} points or more matters`,
 ];
 
-function lookLines({ at, invoices, comparisons, verdict }: InterimAnalysis): string[] {
+function analysisLines({ at, invoices, comparisons, verdict }: InterimAnalysis): string[] {
   const rows = comparisons
     .filter(({ dunlin, merchant }) => dunlin && merchant)
     .map(({ measure, dunlin, merchant, difference, lower, upper }) => [
@@ -221,21 +218,20 @@ function lookLines({ at, invoices, comparisons, verdict }: InterimAnalysis): str
     "",
     verdict.words,
     "",
-    `By ${at.toISOString().slice(0, 16)}Z ${invoices.counted} failed invoices are counted and ${invoices.waiting} are too young to count.`,
+    `At ${at.toISOString().slice(0, 16)}Z, ${invoices.counted} failed invoices were counted and ${invoices.waiting} were too young to count.`,
     ...(rows.length === 0
       ? []
-      : ["", ...formatTable(["RECOVERED", "DUNLIN", "CUSTOMERS", "MERCHANT", "CUSTOMERS", "POINTS", "BETWEEN"], rows)]),
+      : ["", ...formatTable(["RECOVERED", "DUNLIN", "CUSTOMERS", "MERCHANT", "CUSTOMERS", "POINTS", "RANGE"], rows)]),
   ];
 }
 
 const ARM_LABELS: Readonly<Record<Arm, string>> = { dunlin: "Dunlin", merchant: "your own system" };
 
-/** What there is in each arm, in invoices. */
-const armLines = (sums: readonly ArmTotals[]) => [
+const armLines = (arms: readonly ArmTotals[]) => [
   "",
   ...formatTable(
-    ["LEFT TO", "CUSTOMERS", "COUNTED", "RECOVERED", "TOO YOUNG"],
-    sums
+    ["ARM", "CUSTOMERS", "COUNTED", "RECOVERED", "TOO YOUNG"],
+    arms
       .filter(isArmShown)
       .map(({ phase, arm, customers, counted, recovered, young }) => [
         `${ARM_LABELS[arm]}${phase === "calibration" ? " (calibration)" : ""}`,
@@ -245,12 +241,12 @@ const armLines = (sums: readonly ArmTotals[]) => [
 ];
 
 const formatRange = ({ lower, upper }: Pick<Comparison, "lower" | "upper">) =>
-  lower > upper ? "moving" : `${formatPoints(lower)} and ${formatPoints(upper)}`;
+  lower > upper ? "moving" : `${formatPoints(lower)} to ${formatPoints(upper)}`;
 
-const dayLines = (looks: readonly InterimAnalysis[]) =>
+const dayLines = (analyses: readonly InterimAnalysis[]) =>
   formatTable(
-    ["DAY", "COUNTED", "POINTS", "BETWEEN", "VERDICT"],
-    looks.map(({ at, invoices, comparisons: [primary], verdict }) => [
+    ["DAY", "COUNTED", "POINTS", "RANGE", "VERDICT"],
+    analyses.map(({ at, invoices, comparisons: [primary], verdict }) => [
       formatDay(at),
       String(invoices.counted),
       primary!.difference === null ? "" : formatPoints(primary!.difference),

@@ -15,7 +15,7 @@ after(() => database.drop());
 
 const run = (invoiceId: string, values: OptionValues = {}) => runAndCapture(database.db, explain, values, [invoiceId]);
 
-test("an invoice is explained without saying whose it is, unless several merchants have one of that name", async () => {
+test("`explain` finds the merchant of an invoice unless several merchants have the same id", async () => {
   const { db } = database;
   const now = realPorts.now();
   const invoice = { customerId: "cus_1", currency: "EUR", state: "UNPAID" as const, createdAt: now, updatedAt: now };
@@ -38,7 +38,7 @@ test("an invoice is explained without saying whose it is, unless several merchan
   assert.match(await run("inv_1"), /inv_1: EUR 2\.00, UNPAID/);
   assert.match(await run("inv_1"), /^Times are those of .*\nLast done .*\nWhy .*not looked at yet.*\n\nWhat happened/);
   assert.doesNotMatch(await run("inv_1"), /It has not stopped/);
-  await assert.rejects(run("inv_both"), /2 merchants have an invoice inv_both: say which by --merchant/);
+  await assert.rejects(run("inv_both"), /2 merchants have an invoice inv_both\. Choose one with --merchant/);
   assert.match(await run("inv_both", { merchant: second.id }), /inv_both: EUR 3\.00, UNPAID/);
   await assert.rejects(run("inv_2"), /There is no invoice inv_2/);
   await assert.rejects(run("inv_1", { merchant: second.id }), /There is no invoice inv_1/);

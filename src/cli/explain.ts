@@ -4,14 +4,12 @@ import { loadExplainedCase as explainInvoice } from "../explain/load-explained-c
 import { type Command, CommandFailure, EXIT_CODES, withDatabase } from "./command.ts";
 import { resolveMerchantByInvoice } from "./resolve-merchant.ts";
 
-/** `dunlin explain`: why an invoice is treated as it is. */
 export const explain: Command = {
   name: "explain",
   usage: `INVOICE [--merchant M] [--json]
   --merchant M   the invoice's merchant; not needed if only one merchant has such an invoice
   --json         the summary, all answers, and the decisions with their facts`,
-  summary:
-    "Say in three lines where an invoice stands, then what was decided and why: rules, alternatives, what changed",
+  summary: "Explain an invoice: its state in three lines, then each decision with rules, alternatives and changes",
   options: { merchant: { type: "string" }, json: { type: "boolean" } },
   positionals: ["INVOICE"],
   examples: ["npx dunlin explain inv_1", "npx dunlin explain inv_1 --json"],

@@ -3,61 +3,57 @@ import { open, rename, rm } from "node:fs/promises";
 import type { Writable } from "node:stream";
 import { CommandFailure } from "./command.ts";
 
-/** Where an export goes, piece by piece. All of it throws Failure, which names the place. */
+/** The target of an export. Its methods throw a CommandFailure with the name. */
 export interface ExportSink {
-  /** As people know it. */
   name: string;
-  /** Resolves when the piece is taken. */
+  /** Resolves when the target can take more. */
   write(text: string): Promise<void>;
-  /** All was written. */
+  /** Ends a complete export. */
   finish(): Promise<void>;
-  /** Not all will be. */
+  /** Discards an incomplete one. */
   abandon(): Promise<void>;
 }
 
-/**
- * A file that only its owner may read, and that is there when it is whole: until then it has another name beside its own.
- *
- * @param replaces  whether one that is there already is replaced; else it stays, and nothing is written
- */
+/** Opens a file that only its owner can read. It has a temporary name until it is complete. */
 export async function openFileSink(
   path: string,
   replaces: boolean,
   randomBytes: (size: number) => Buffer,
 ): Promise<ExportSink> {
-  const spare = () => {
-    if (!replaces && existsSync(path)) throw new CommandFailure(`${path} is there already; --force replaces it`);
+  const assertReplaceable = () => {
+    if (!replaces && existsSync(path)) throw new CommandFailure(`${path} already exists. To replace it, add --force.`);
   };
-  const placed = <T>(work: Promise<T>) =>
+  const withPath = <T>(work: Promise<T>) =>
     work.catch((error: Error) => {
-      throw new CommandFailure(`cannot write ${path}: ${error.message}`);
+      throw new CommandFailure(`Cannot write ${path}: ${error.message}`);
     });
-  spare();
-  const unfinished = `${path}.${randomBytes(4).toString("hex")}.new`;
-  const file = await placed(open(unfinished, "wx", 0o600));
+  assertReplaceable();
+  const temporaryPath = `${path}.${randomBytes(4).toString("hex")}.new`;
+  const file = await withPath(open(temporaryPath, "wx", 0o600));
   return {
     name: path,
-    write: (text) => placed(file.writeFile(text)),
+    write: (text) => withPath(file.writeFile(text)),
     async finish() {
-      await placed(file.sync());
-      await placed(file.close());
-      spare();
-      await placed(rename(unfinished, path));
+      await withPath(file.sync());
+      await withPath(file.close());
+      assertReplaceable();
+      await withPath(rename(temporaryPath, path));
     },
     async abandon() {
-      await placed(file.close());
-      await placed(rm(unfinished, { force: true }));
+      await withPath(file.close());
+      await withPath(rm(temporaryPath, { force: true }));
     },
   };
 }
 
-/** @param output  which stays open */
 export const createOutputSink = (output: Writable): ExportSink => ({
   name: "standard output",
   write: (text) =>
     new Promise((resolve, reject) =>
       output.write(text, (error) =>
-        error ? reject(new CommandFailure(`standard output was closed before the end: ${error.message}`)) : resolve(),
+        error
+          ? reject(new CommandFailure(`Standard output closed before the export was complete: ${error.message}`))
+          : resolve(),
       ),
     ),
   finish: async () => {},

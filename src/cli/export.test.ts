@@ -37,7 +37,7 @@ after(async () => {
   await database.drop();
 });
 
-/** The lines that are printed. */
+/** Runs a command, and returns the lines it printed. */
 async function run(
   command: typeof exportHistory,
   file: string,
@@ -70,7 +70,7 @@ const stored = async (kind: KindName, merchantId: string) =>
 
 const lines = (records: readonly object[]) => `${records.map((record) => JSON.stringify(record)).join("\n")}\n`;
 
-test("what is exported is imported again as it was, every field of it, for another merchant beside one with the same ids", async () => {
+test("every field of an export survives an import into another merchant, beside a merchant with the same ids", async () => {
   const [first, other, next] = [await createShop(db, ports), await createShop(db, ports), await createShop(db, ports)];
   for (const kind of KIND_NAMES) {
     const [given, foreign, out, again] = ["given", "foreign", "out", "again"].map((name) =>
@@ -80,21 +80,21 @@ test("what is exported is imported again as it was, every field of it, for anoth
     writeFileSync(foreign, lines(makeRecords(kind, 10).map((record) => ({ ...record, amount: 1 }))));
     await run(importHistory, given, { merchant: first.id, as: kind });
     await run(importHistory, foreign, { merchant: other.id, as: kind });
-    assert.deepEqual(await run(exportHistory, out, { merchant: first.id, as: kind }), ["1,235 rows exported"]);
+    assert.deepEqual(await run(exportHistory, out, { merchant: first.id, as: kind }), ["Exported 1,235 rows."]);
     await run(importHistory, out, { merchant: next.id, as: kind });
     const rows = await stored(kind, first.id);
     assert.equal(rows.length, 1_235);
     assert.deepEqual(await stored(kind, next.id), rows);
     await run(exportHistory, again, { merchant: next.id, as: kind });
     assert.ok(readFileSync(again).equals(readFileSync(out)));
-    // In the order of ids; what was not said is not said, but for the moment that stood in for another.
+    // Rows are sorted by id, and missing fields stay missing. Only `updatedAt` is set, from `createdAt`.
     const [full, least] = readFileSync(out, "utf8").split("\n");
     assert.deepEqual(JSON.parse(full!), FULL_RECORD_BY_KIND[kind]);
     assert.equal(JSON.parse(least!).updatedAt, TIMES.createdAt);
   }
 });
 
-test("what is pushed while an export runs doubles no row and hides none that was there", async () => {
+test("records pushed during an export cause no duplicate or missing row", async () => {
   const { id } = await createShop(db, ports);
   const [given, meanwhile, out] = ["given", "meanwhile", "moving"].map((name) => join(folder, `${name}.jsonl`)) as [
     string,
@@ -111,9 +111,9 @@ test("what is pushed while an export runs doubles no row and hides none that was
     ...tenantPool,
     of: (merchantId) => ({
       ...tenantPool.of(merchantId),
-      async run(...asked) {
+      async run(...args) {
         if (++pages === 2) await run(importHistory, meanwhile, { merchant: id, as: "invoices" });
-        return tenantPool.of(merchantId).run(...asked);
+        return tenantPool.of(merchantId).run(...args);
       },
     }),
   };
@@ -128,7 +128,7 @@ test("what is pushed while an export runs doubles no row and hides none that was
   assert.deepEqual([written.get("a").amount, written.get("z").amount], [there[0]!.amount, 1]);
 });
 
-test("recovery actions are written exactly as the API lists them, oldest first", async () => {
+test("recovery actions are exported exactly as the API lists them, oldest first", async () => {
   const fixture = await createListFixture();
   try {
     const { merchant, list } = await newMerchant(fixture);
@@ -150,7 +150,7 @@ test("recovery actions are written exactly as the API lists them, oldest first",
   }
 });
 
-test("decisions are written as explain shows them, each with its invoice", async () => {
+test("decisions are exported as `explain` shows them, each with its invoice", async () => {
   const stage = await openStage();
   try {
     const { id } = await stage.enter();
@@ -175,19 +175,19 @@ test("decisions are written as explain shows them, each with its invoice", async
   }
 });
 
-test("a file that is there stays as it is unless --force says so, and only its owner may read the new one", async () => {
+test("an export replaces an existing file only with --force, and makes it readable for its owner alone", async () => {
   const { id } = await createShop(db, ports);
   const path = join(folder, "there.jsonl");
   writeFileSync(path, "mine");
   const values = { merchant: id, as: "invoices" };
-  await assert.rejects(run(exportHistory, path, values), /there\.jsonl is there already; --force replaces it/);
+  await assert.rejects(run(exportHistory, path, values), /there\.jsonl already exists\. To replace it, add --force/);
   assert.equal(readFileSync(path, "utf8"), "mine");
-  assert.deepEqual(await run(exportHistory, path, { ...values, force: true }), ["0 rows exported"]);
+  assert.deepEqual(await run(exportHistory, path, { ...values, force: true }), ["Exported 0 rows."]);
   assert.equal(readFileSync(path, "utf8"), "");
   assert.equal(statSync(path).mode & 0o777, 0o600);
 });
 
-test("an export that breaks, or is stopped, leaves no file and takes nothing from the one that it was to replace", async () => {
+test("a failed or stopped export leaves no file and keeps the one it was to replace", async () => {
   const { id } = await createShop(db, ports);
   const given = join(folder, "given.jsonl");
   writeFileSync(given, lines(makeRecords("invoices", 1_500)));
@@ -201,20 +201,20 @@ test("an export that breaks, or is stopped, leaves no file and takes nothing fro
     ...tenantPool,
     of: (merchantId) => ({
       ...tenantPool.of(merchantId),
-      run: (...asked) => (++pages > 1 ? Promise.reject(new Error("killed")) : tenantPool.of(merchantId).run(...asked)),
+      run: (...args) => (++pages > 1 ? Promise.reject(new Error("killed")) : tenantPool.of(merchantId).run(...args)),
     }),
   };
   await assert.rejects(run(exportHistory, path, values, {}, dying), /killed/);
-  await assert.rejects(run(exportHistory, path, values, { stopped: Promise.resolve() }), /stopped after 0 rows/);
+  await assert.rejects(run(exportHistory, path, values, { stopped: Promise.resolve() }), /Stopped after 0 rows/);
   assert.deepEqual(readdirSync(folder), names);
   assert.equal(readFileSync(path, "utf8"), "mine");
   await assert.rejects(
     run(exportHistory, join(folder, "no", "x.jsonl"), values),
-    /cannot write .*no\/x\.jsonl: ENOENT/,
+    /Cannot write .*no\/x\.jsonl: ENOENT/,
   );
 });
 
-test("who exported what is written down before anything leaves", async () => {
+test("an export is in the audit log before any record is read", async () => {
   const { id } = await createShop(db, ports);
   const dying: TenantDatabase = { ...tenantPool, of: () => assert.fail("killed") };
   const path = join(folder, "written-down.jsonl");
@@ -230,7 +230,7 @@ test("who exported what is written down before anything leaves", async () => {
   );
 });
 
-test("no export holds a secret or another merchant's record, though both lived with the same ids", async () => {
+test("an export contains no secret and no record of another merchant with the same ids", async () => {
   const secrets = ["hush-hush", "tell-nobody"] as const;
   const lives = await Promise.all(
     secrets.map(async (secret, n) => {
@@ -251,13 +251,13 @@ test("no export holds a secret or another merchant's record, though both lived w
     }
 });
 
-test("a wrong call says what it takes", async () => {
+test("a wrong option is refused with the values it takes", async () => {
   const { id } = await createShop(db, ports);
   const wrong: [string, OptionValues, RegExp][] = [
     ["x.jsonl", { as: "invoices" }, /--merchant takes the id/],
     ["x.jsonl", { merchant: id, as: "keys" }, /--as takes one of subscriptions, .*, actions, decisions\./],
-    ["x.csv", { merchant: id, as: "invoices" }, /a name that ends in \.jsonl, or "-"/],
-    ["x.jsonl", { merchant: id.replace(/.$/, "f"), as: "invoices" }, /there is no merchant/],
+    ["x.csv", { merchant: id, as: "invoices" }, /FILE must end in \.jsonl or \.ndjson, or be "-"/],
+    ["x.jsonl", { merchant: id.replace(/.$/, "f"), as: "invoices" }, /There is no merchant/],
   ];
   for (const [file, values, says] of wrong) await assert.rejects(run(exportHistory, file, values), says);
 });

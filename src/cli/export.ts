@@ -10,14 +10,13 @@ import { createProgressLine } from "./progress-line.ts";
 
 const STDOUT_PATH = "-";
 
-/** `dunlin export`: what is stored of a merchant, into a file that `dunlin import` takes, or that other programs read. */
 export const exportHistory: Command = {
   name: "export",
   usage: `FILE --merchant M --as ${EXPORT_NAMES.join("|")} [--force]
-  FILE          JSONL (.jsonl, .ndjson) with a record in each line; - is standard output
-  --as          subscriptions, invoices and transactions as the API and "npx dunlin import" take them, actions as the API
-                lists them, decisions as "npx dunlin explain --json" shows them, each with its invoiceId
-  --force       replaces a file that is there already`,
+  FILE          JSONL file (.jsonl, .ndjson), one record per line; - is standard output
+  --as          subscriptions, invoices and transactions: as the API and "npx dunlin import" accept them; actions: as the API
+                lists them; decisions: as "npx dunlin explain --json" shows them, each with its invoiceId
+  --force       replace an existing file`,
   summary: "Export subscriptions, invoices, transactions, recovery actions or decisions to a file",
   options: { merchant: { type: "string" }, as: { type: "string" }, force: { type: "boolean" } },
   positionals: ["FILE"],
@@ -29,27 +28,28 @@ export const exportHistory: Command = {
     const merchantId = merchantOption(values);
     const name = recordKindOption(values, EXPORT_NAMES);
     if (file !== STDOUT_PATH && !/\.(jsonl|ndjson)$/i.test(file!))
-      throw new UsageError(`FILE is JSONL, with a name that ends in .jsonl, or "${STDOUT_PATH}" for standard output.`);
-    const lines = file === STDOUT_PATH ? context.aside : context;
+      throw new UsageError(`FILE must end in .jsonl or .ndjson, or be "${STDOUT_PATH}" for standard output.`);
+    const messages = file === STDOUT_PATH ? context.stderr : context;
     let isStopped = false;
     context.stopped.then(() => {
       isStopped = true;
     });
-    return withDatabase(context, async ({ db, walled, ports }) => {
-      if (!(await findMerchant(db, merchantId))) throw new CommandFailure(`there is no merchant ${merchantId}`);
+    return withDatabase(context, async ({ db, tenantDb, ports }) => {
+      if (!(await findMerchant(db, merchantId)))
+        throw new CommandFailure(`There is no merchant ${merchantId}. "npx dunlin merchant list" shows them.`);
       const sink =
         file === STDOUT_PATH
           ? createOutputSink(context.output)
           : await openFileSink(file!, values.force === true, context.randomBytes);
-      const show = createProgressLine(lines);
+      const show = createProgressLine(messages);
       let rows = 0;
       try {
-        // Before anything leaves: one that is broken off is in the log, too.
+        // Written first, so that the audit log also has exports that fail.
         const exported = { deed: "export.made", object: name, details: { file: basename(sink.name) } };
         await writeAuditEntry(db, merchantId, COMMAND_LINE_ACTOR, exported, ports);
-        for await (const page of PAGES_BY_EXPORT[name](walled.of(merchantId), merchantId)) {
+        for await (const page of PAGES_BY_EXPORT[name](tenantDb.of(merchantId), merchantId)) {
           if (isStopped)
-            throw new CommandFailure(`stopped after ${formatRowCount(rows)}, before ${sink.name} was whole`);
+            throw new CommandFailure(`Stopped after ${formatRowCount(rows)}, before ${sink.name} was complete.`);
           await sink.write(page.map((row) => `${JSON.stringify(row)}\n`).join(""));
           rows += page.length;
           show(`${formatRowCount(rows)} so far`);
@@ -59,7 +59,7 @@ export const exportHistory: Command = {
         await sink.abandon();
         throw error;
       }
-      lines.print(`${formatRowCount(rows)} exported`);
+      messages.print(`Exported ${formatRowCount(rows)}.`);
       return EXIT_CODES.ok;
     });
   },

@@ -1,16 +1,14 @@
 import type { Command } from "./command.ts";
 
-/** The chapters of the help, and which commands are in each. */
 export const COMMAND_GROUPS: readonly [title: string, prefix: RegExp][] = [
   ["Run", /^(serve|demo|doctor|trust)$/],
-  ["The database", /^(backup|restore|move)$|^(secret-key|erase) /],
+  ["Database", /^(backup|restore|move)$|^(secret-key|erase) /],
   ["Merchants, people and keys", /^(merchant|key) |^invite$/],
-  ["What came in", /^request |^(import|export)$/],
+  ["Requests, import and export", /^request |^(import|export)$/],
   ["Webhooks", /^(delivery|webhook) |^(listen|trigger)$/],
   ["Decisions", /^((experiment|recovery) |(explain|shadow|backtest|simulate)$)/],
 ];
 
-/** `dunlin --help`. */
 export function formatHelp(commands: readonly Command[]): string {
   const lines = ["dunlin: recovers failed subscription payments", "", "Usage: npx dunlin COMMAND [options]"];
   for (const [title, prefix] of COMMAND_GROUPS) {
@@ -26,7 +24,6 @@ export function formatHelp(commands: readonly Command[]): string {
   return lines.join("\n");
 }
 
-/** `dunlin COMMAND --help`: examples first. */
 export const formatCommandHelp = ({ name, usage, summary, examples }: Command): string =>
   [
     summary,

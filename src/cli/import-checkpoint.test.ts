@@ -8,17 +8,17 @@ import { test } from "node:test";
 
 const TIMES = 2000;
 
-test("two processes may be at one import, and neither takes the other's bookmark away half written", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "dunlin-bookmark-"));
+test("two processes that run the same import never read a half-written checkpoint", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "dunlin-checkpoint-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "x.csv");
   writeFileSync(file, "id\n");
   const program = `import { randomUUID } from "node:crypto";
     import { openImportCheckpoint } from ${JSON.stringify(join(import.meta.dirname, "import-checkpoint.ts"))};
-    const bookmark = openImportCheckpoint(${JSON.stringify(folder)}, ${JSON.stringify(file)}, [], randomUUID);
+    const checkpoint = openImportCheckpoint(${JSON.stringify(folder)}, ${JSON.stringify(file)}, [], randomUUID);
     for (let n = 0; n < ${TIMES}; n++) {
-      bookmark.set(n);
-      bookmark.stored();
+      checkpoint.setStoredRows(n);
+      checkpoint.storedRows();
     }`;
   const ends = [1, 2].map(() =>
     once(spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: "inherit" }), "exit"),

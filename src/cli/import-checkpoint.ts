@@ -2,32 +2,32 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** How far an import has come, in a file of the data folder: so that one that was killed goes on where it stopped. */
+/** The progress of an import, in a file of the data folder. An interrupted import resumes there. */
 export interface ImportCheckpoint {
-  /** Rows that are stored; undefined before all were found right. */
-  stored(): number | undefined;
-  set(stored: number): void;
+  /** Undefined before all rows were checked. */
+  storedRows(): number | undefined;
+  setStoredRows(stored: number): void;
   remove(): void;
 }
 
 /**
- * @param what  whatever makes it another import: merchant, kind, columns
- * @param newId  names what is written, since an import that seemed dead may still be at the same file
+ * @param identity  what makes it another import: merchant, kind, columns
+ * @param newId  names temporary files, because two processes may run the same import
  */
 export function openImportCheckpoint(
   dataDir: string,
   file: string,
-  what: readonly string[],
+  identity: readonly string[],
   newId: () => string,
 ): ImportCheckpoint {
   const { size, mtimeMs } = statSync(file);
   const name = createHash("sha256")
-    .update(JSON.stringify([resolve(file), size, mtimeMs, ...what]))
+    .update(JSON.stringify([resolve(file), size, mtimeMs, ...identity]))
     .digest("hex");
   const folder = join(dataDir, "imports");
   const path = join(folder, `${name.slice(0, 32)}.json`);
   return {
-    stored() {
+    storedRows() {
       try {
         return (JSON.parse(readFileSync(path, "utf8")) as { stored: number }).stored;
       } catch (error) {
@@ -35,12 +35,12 @@ export function openImportCheckpoint(
         throw error;
       }
     },
-    set(stored) {
+    setStoredRows(stored) {
       mkdirSync(folder, { recursive: true });
-      // Whole or not at all, whenever the process ends.
-      const written = `${path}.${newId()}`;
-      writeFileSync(written, JSON.stringify({ stored }));
-      renameSync(written, path);
+      // Renamed, so that a crash leaves no half-written file.
+      const temporaryPath = `${path}.${newId()}`;
+      writeFileSync(temporaryPath, JSON.stringify({ stored }));
+      renameSync(temporaryPath, path);
     },
     remove: () => rmSync(path, { force: true }),
   };

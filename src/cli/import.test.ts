@@ -44,30 +44,30 @@ const HEADER = "number,state,customerId,total,currency,createdAt,updatedAt,note\
 const MAP = "id=number,amount=total";
 const row = (id: number, state = "UNPAID", updatedAt = "2026-02-01T00:00:00Z") =>
   `inv_${id},INVOICE_STATE_${state},cus_${id},4900,EUR,2026-01-01T00:00:00Z,${updatedAt},"two\nlines, and ""quotes"""\n`;
-const IGNORED_COLUMNS_MESSAGE = "columns that hold no field, and are passed over: note";
+const IGNORED_COLUMNS_MESSAGE = "Ignored columns (no matching field): note";
 const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => row(from + index)).join("");
 
-test("a CSV with columns of other names is stored, and nothing unpaid in it opens a case", async () => {
+test("a CSV with renamed columns is stored, and its unpaid invoices open no case", async () => {
   const { id } = await createShop(db, ports);
   const path = file("invoices.csv", `\ufeff${HEADER}${rows(0, 450)}`);
   const { code, lines } = await run(path, { merchant: id, as: "invoices", map: MAP });
   assert.equal(code, 0, lines.join("\n"));
   assert.deepEqual(lines, [
-    "450 rows are right; the first is EUR 49.00 at 2026-01-01T00:00:00.000Z",
+    "Checked 450 rows. All are valid. The first is EUR 49.00 at 2026-01-01T00:00:00.000Z.",
     IGNORED_COLUMNS_MESSAGE,
-    "450 rows stored",
+    "Stored 450 rows.",
   ]);
   assert.equal(await count("invoices", id), 450);
   assert.equal(await count("cases", id), 0);
   assert.deepEqual(readdirSync(join(folder, "imports")), []);
 });
 
-test("an older copy steals nothing from what is known", async () => {
+test("an older version in a file does not replace a newer stored one", async () => {
   const { id } = await createShop(db, ports);
   const values = { merchant: id, as: "invoices", map: MAP };
   await run(file("new.csv", HEADER + row(1, "PAID", "2026-03-01T00:00:00Z")), values);
   const { lines } = await run(file("old.csv", HEADER + row(1) + row(2)), values);
-  assert.match(lines.at(-1)!, /^1 row stored; of 1 row the same or a newer copy/);
+  assert.match(lines.at(-1)!, /^Stored 1 row\. Skipped 1: the same or a newer version is already stored\.$/);
   const { rows } = await db.run(text("select id, state from invoices where merchant_id = $1 order by id"), [id]);
   assert.deepEqual(rows, [
     { id: "inv_1", state: "PAID" },
@@ -75,27 +75,31 @@ test("an older copy steals nothing from what is known", async () => {
   ]);
 });
 
-test("wrong rows are named by line and column, and nothing of the file is stored", async () => {
+test("invalid rows are listed by line and column, and nothing is stored", async () => {
   const { id } = await createShop(db, ports);
   const wrong = `${row(1)}${row(2).replace("4900", "49.00").replace("2026-01-01", "2026-02-30")}${row(3).replace("EUR", "euro")}${row(4).replace("cus_4", "")}`;
   const path = file("wrong.csv", HEADER + wrong + row(5, "LOST"));
   const errors = join(folder, "errors.csv");
   const { code, lines } = await run(path, { merchant: id, as: "invoices", map: MAP, errors });
   assert.equal(code, 1);
-  assert.match(lines.join(), /4 rows are wrong, see .*; nothing was stored/);
-  const said = readFileSync(errors, "utf8").trim().split("\n");
-  assert.equal(said[0], "line,column,error");
-  // Each row has two lines, and the header one.
-  assert.match(said[1]!, /^4,total,"must be a whole number of minor units from 0, such as 4900 for EUR 49\.00; /);
-  assert.match(said[2]!, /^4,createdAt,"must be an RFC 3339 timestamp /);
-  assert.deepEqual(said.slice(3, 5), ["6,currency,must be three capital letters", "8,customerId,is required"]);
-  assert.match(said[5]!, /^10,state,"must be one of PAID, .*; --states LOST=STATE says/);
+  assert.match(lines.join(), /4 rows are invalid \(see .*\)\. Nothing was stored\./);
+  const report = readFileSync(errors, "utf8").trim().split("\n");
+  assert.equal(report[0], "line,column,error");
+  // Each row has two lines, and so has the header with row 1.
+  assert.match(report[1]!, /^4,total,"must be a whole number of minor units from 0, such as 4900 for EUR 49\.00; /);
+  assert.match(report[2]!, /^4,createdAt,"must be an RFC 3339 timestamp /);
+  assert.deepEqual(report.slice(3, 5), ["6,currency,must be three capital letters", "8,customerId,is required"]);
+  assert.match(report[5]!, /^10,state,"must be one of PAID, .*; --states LOST=STATE maps/);
   const one = await run(file("one.csv", HEADER + row(1) + row(2).replace("cus_2", "")), {
     merchant: id,
     as: "invoices",
     map: MAP,
   });
-  assert.deepEqual(one.lines, ["line,column,error", "4,customerId,is required", "1 row is wrong; nothing was stored"]);
+  assert.deepEqual(one.lines, [
+    "line,column,error",
+    "4,customerId,is required",
+    "1 row is invalid. Nothing was stored.",
+  ]);
   const card = row(1).replace("cus_1", "4111 1111 1111 1111").replace("EUR", "euro");
   const both = await run(file("card.csv", HEADER + card), { merchant: id, as: "invoices", map: MAP });
   assert.deepEqual(both.lines.slice(1, 3), [
@@ -106,23 +110,20 @@ test("wrong rows are named by line and column, and nothing of the file is stored
   const dry = await run(file("dry.csv", HEADER + row(1)), { merchant: id, as: "invoices", map: MAP, "dry-run": true });
   assert.deepEqual(
     [dry.code, dry.lines, await count("invoices", id)],
-    [0, ["1 row is right; the first is EUR 49.00 at 2026-01-01T00:00:00.000Z", IGNORED_COLUMNS_MESSAGE], 0],
+    [0, ["Checked 1 row. It is valid: EUR 49.00 at 2026-01-01T00:00:00.000Z.", IGNORED_COLUMNS_MESSAGE], 0],
   );
 });
 
-test("what is wrong in every row is said once, with the first lines", async () => {
+test("a fault shared by many rows is printed once with the first lines", async () => {
   const { id } = await createShop(db, ports);
   const content = HEADER + rows(0, 300).replaceAll("4900", "49.00");
   const { lines } = await run(file("decimals.csv", content), { merchant: id, as: "invoices", map: MAP });
   assert.equal(lines.length, 3, lines.join("\n"));
-  assert.match(
-    lines[1]!,
-    /^2,total,"must be .* with --decimals point or comma \(300 rows: lines 2, 4, 6 and so on\)"$/,
-  );
-  assert.equal(lines[2], "300 rows are wrong; nothing was stored");
+  assert.match(lines[1]!, /^2,total,"must be .* use --decimals point or comma \(300 rows: lines 2, 4, 6 and so on\)"$/);
+  assert.equal(lines[2], "300 rows are invalid. Nothing was stored.");
 });
 
-test("an export of payments goes in as it is, with a word for each thing that can be read in several ways", async () => {
+test("a payment export is imported as it is when options settle what is ambiguous", async () => {
   const { id } = await createShop(db, ports);
   const heading =
     "id,Created date (UTC),Amount,Amount Refunded,Currency,Decline Reason,Payment Source Type,Status,Card Brand,Card Funding,Card Issue Country,Customer ID,Customer Description,Invoice ID";
@@ -133,17 +134,17 @@ test("an export of payments goes in as it is, with a word for each thing that ca
   ];
   const map =
     "state=Status,createdAt=Created date (UTC),paymentGatewayErrorCode=Decline Reason,paymentMethodType=Payment Source Type,cardCountry=Card Issue Country";
-  const said = { merchant: id, as: "transactions", map, dates: "ymd", decimals: "point", states: "payed=PAID" };
-  const { code, lines } = await run(file("payments.csv", [heading, ...payments].join("\r\n")), said);
+  const options = { merchant: id, as: "transactions", map, dates: "ymd", decimals: "point", states: "payed=PAID" };
+  const { code, lines } = await run(file("payments.csv", [heading, ...payments].join("\r\n")), options);
   assert.deepEqual(
     [code, lines],
     [
       0,
       [
-        "3 rows are right; the first is EUR 12.30 at 2026-01-02T08:30:00.000Z",
-        "columns that hold no field, and are passed over: Amount Refunded, Customer Description",
-        "words of --states that no row has: PAYED",
-        "3 rows stored",
+        "Checked 3 rows. All are valid. The first is EUR 12.30 at 2026-01-02T08:30:00.000Z.",
+        "Ignored columns (no matching field): Amount Refunded, Customer Description",
+        'Unused in --states: no row has the state "PAYED".',
+        "Stored 3 rows.",
       ],
     ],
   );
@@ -157,7 +158,7 @@ test("an export of payments goes in as it is, with a word for each thing that ca
   ]);
 });
 
-test("what is said of CSV is refused for JSONL, whose whole numbers would be another amount", async () => {
+test("CSV options are refused for JSONL", async () => {
   const { id } = await createShop(db, ports);
   const path = file("decimals.jsonl", '{"amount":12}');
   await assert.rejects(
@@ -168,7 +169,7 @@ test("what is said of CSV is refused for JSONL, whose whole numbers would be ano
   await assert.rejects(run(path, { merchant: id, as: "invoices", dates: "german" }), /--dates takes one of ymd, dmy/);
 });
 
-test("of a file without rows it is said that there are none", async () => {
+test("a file without rows is reported", async () => {
   const { id } = await createShop(db, ports);
   for (const content of ["", HEADER])
     for (const values of [{ "dry-run": true }, {}]) {
@@ -178,12 +179,12 @@ test("of a file without rows it is said that there are none", async () => {
         map: MAP,
         ...values,
       });
-      assert.deepEqual([code, lines], [0, ["there are no rows in the file"]]);
+      assert.deepEqual([code, lines], [0, ["The file has no rows."]]);
     }
   assert.deepEqual(readdirSync(join(folder, "imports")), []);
 });
 
-test("JSONL holds records as the API takes them, with the same rules", async () => {
+test("JSONL takes records of the API and follows the same rules", async () => {
   const { id } = await createShop(db, ports);
   const attempt = {
     id: "tx_1",
@@ -218,7 +219,7 @@ test("JSONL holds records as the API takes them, with the same rules", async () 
   assert.match(all.lines[4]!, /^2,id,"must be a string/);
 });
 
-test("an import that is killed goes on where it stopped", async () => {
+test("an interrupted import resumes where it stopped", async () => {
   const { id } = await createShop(db, ports);
   const path = file("long.csv", HEADER + rows(0, 1_000));
   const values = { merchant: id, as: "invoices", map: MAP };
@@ -233,11 +234,11 @@ test("an import that is killed goes on where it stopped", async () => {
   await assert.rejects(run(path, values, dying), /killed/);
   assert.equal(await count("invoices", id), 600);
   const { lines } = await run(path, values);
-  assert.deepEqual(lines, ["goes on after 600 rows stored already", "400 rows stored"]);
+  assert.deepEqual(lines, ["Resuming after 600 rows that are already stored.", "Stored 400 rows."]);
   assert.equal(await count("invoices", id), 1_000);
 });
 
-test("whole numbers that are read otherwise are another import, which says so, and does not go on behind rows that were not stored by it", async () => {
+test("an import with other --decimals starts from the first row", async () => {
   const { id } = await createShop(db, ports);
   const path = file("whole.csv", HEADER + rows(0, 400));
   const values = { merchant: id, as: "invoices", map: MAP };
@@ -249,15 +250,15 @@ test("whole numbers that are read otherwise are another import, which says so, a
   await assert.rejects(run(path, values, { ...tenantPool, of }), /killed/);
   const { lines } = await run(path, { ...values, decimals: "point" });
   assert.deepEqual(lines, [
-    "400 rows are right; the first is EUR 4,900.00 at 2026-01-01T00:00:00.000Z",
+    "Checked 400 rows. All are valid. The first is EUR 4,900.00 at 2026-01-01T00:00:00.000Z.",
     IGNORED_COLUMNS_MESSAGE,
-    "400 rows stored",
+    "Stored 400 rows.",
   ]);
   const sums = "select amount, count(*)::int as n from invoices where merchant_id = $1 group by 1 order by 1";
   assert.deepEqual((await db.run<Record<string, unknown>>(text(sums), [id])).rows.map(Object.values), [[490000, 400]]);
 });
 
-test("words for states that mean something else are another import", async () => {
+test("an import with other --states starts from the first row", async () => {
   const { id } = await createShop(db, ports);
   const path = file("meant.csv", HEADER + rows(0, 400).replaceAll("INVOICE_STATE_", ""));
   const values = { merchant: id, as: "invoices", map: MAP };
@@ -268,14 +269,14 @@ test("words for states that mean something else are another import", async () =>
   };
   await assert.rejects(run(path, { ...values, states: "unpaid=DRAFT" }, { ...tenantPool, of }), /killed/);
   const { lines } = await run(path, { ...values, states: "unpaid=VOIDED" });
-  assert.match(lines[0]!, /^400 rows are right/);
+  assert.match(lines[0]!, /^Checked 400 rows\. All are valid/);
   const states = "select state, count(*)::int as n from invoices where merchant_id = $1 group by 1 order by 1";
   assert.deepEqual((await db.run<Record<string, unknown>>(text(states), [id])).rows.map(Object.values), [
     ["VOIDED", 400],
   ]);
 });
 
-test("what an imported payment takes back is told to whoever sends, so that not even what was read ahead goes out", async () => {
+test("other processes are notified of the events that an imported payment withdraws", async () => {
   const merchant = await createShop(db, ports);
   const event = await createWaitingEvent(db, merchant, ports);
   const heard: unknown[] = [];
@@ -285,7 +286,7 @@ test("what an imported payment takes back is told to whoever sends, so that not 
   const paid = HEADER + row(1, "PAID", "2026-03-03T00:00:00Z");
   const { code } = await run(file("paid.csv", paid), { merchant: merchant.id, as: "invoices", map: MAP });
   assert.equal(code, 0);
-  // An answer comes behind what was told before it.
+  // PostgreSQL delivers notifications before this answer.
   await connection.run(text("select 1"));
   await connection.close();
   assert.deepEqual(heard, [["withdrawn", `${merchant.id} ${event}`]]);

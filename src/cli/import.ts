@@ -36,17 +36,15 @@ import { CSV_FORMAT_OPTIONS, CSV_FORMAT_USAGE, parseCsvFormatOptions } from "./c
 import { openImportCheckpoint } from "./import-checkpoint.ts";
 import { createProgressLine } from "./progress-line.ts";
 
-/** `dunlin import`: a merchant's history from a file. It teaches, and opens no case. */
 export const importHistory: Command = {
   name: "import",
   usage: `FILE --merchant M --as subscriptions|invoices|transactions [options]
-  --dry-run                checks every row and stores nothing
-  --errors FILE            where the wrong rows go, as CSV: line, column, error; a line for each field that is wrong${CSV_FORMAT_USAGE}
+  --dry-run                check every row and store nothing
+  --errors FILE            write invalid fields to this CSV file, one per line: line, column, error${CSV_FORMAT_USAGE}
 
-  FILE is CSV with a first line of column names, JSONL (.jsonl, .ndjson) with a record of the API in each line, or
-  JSON with a list of them (.json).
-  Cells that say NULL, \\N, N/A, #N/A, None, NaN, nil or undefined are read as empty.`,
-  summary: "Import subscriptions, invoices or transactions from a file; no case is opened by them",
+  FILE is CSV with a header line, JSONL (.jsonl, .ndjson) with one API record per line, or a JSON list of records (.json).
+  Cells with NULL, \\N, N/A, #N/A, None, NaN, nil or undefined are read as empty.`,
+  summary: "Import subscriptions, invoices or transactions from a file, without opening cases",
   options: {
     merchant: { type: "string" },
     as: { type: "string" },
@@ -64,84 +62,92 @@ export const importHistory: Command = {
     const merchantId = merchantOption(values);
     const name = recordKindOption(values, KIND_NAMES);
     const { kind, store } = HISTORY_KIND_BY_NAME[name];
-    const reading = parseCsvFormatOptions(values, kind.fields, kind.fields.get("state")!.values!);
-    if (!existsSync(file!)) throw new CommandFailure(`there is no file ${file}`);
-    return withDatabase(context, async ({ db, walled, ports }) => {
+    const csvFormat = parseCsvFormatOptions(values, kind.fields, kind.fields.get("state")!.values!);
+    if (!existsSync(file!)) throw new CommandFailure(`There is no file ${file}.`);
+    return withDatabase(context, async ({ db, tenantDb, ports }) => {
       const merchant = await findMerchant(db, merchantId);
-      if (!merchant) throw new CommandFailure(`there is no merchant ${merchantId}`);
-      const what = [
+      if (!merchant)
+        throw new CommandFailure(`There is no merchant ${merchantId}. "npx dunlin merchant list" shows them.`);
+      const identity = [
         merchantId,
         name,
-        JSON.stringify({ ...reading, columns: [...reading.columns], states: [...reading.states] }),
+        JSON.stringify({ ...csvFormat, columns: [...csvFormat.columns], states: [...csvFormat.states] }),
       ];
-      const bookmark = openImportCheckpoint(context.settings.dataDir, file!, what, ports.newId);
-      const bar = createProgressBar(context, statSync(file!).size);
-      if (bookmark.stored() === undefined || values["dry-run"]) {
-        const taken = await importFile(openHistoryFile(file!, "checked", bar), kind, reading, undefined, {
+      const checkpoint = openImportCheckpoint(context.settings.dataDir, file!, identity, ports.newId);
+      const showProgress = createProgressBar(context, statSync(file!).size);
+      if (checkpoint.storedRows() === undefined || values["dry-run"]) {
+        const checked = await importFile(openHistoryFile(file!, "checked", showProgress), kind, csvFormat, undefined, {
           now: ports.now(),
           skewMs: context.settings.clockSkewMs,
         });
-        const { header, rows, first, broken } = taken;
-        if (broken !== null) throw new CommandFailure(broken);
-        if (taken.wrong.length > 0) return printErrors(context, taken, textOption(values, "errors"));
-        if (rows === 0) {
-          context.print("there are no rows in the file");
-          return EXIT_CODES.ok;
-        }
-        context.print(
-          `${formatRowCount(rows)} ${rows === 1 ? "is" : "are"} right; the first is ${describeRow(first[0]!)}`,
-        );
-        // A decline code in a column of another name would be missed by nobody.
-        const over = formatColumnList(ignoredColumns(header ?? []));
-        if (over !== "") context.print(`columns that hold no field, and are passed over: ${over}`);
-        printStateWords(context, taken);
-        const copies = duplicatesText(taken);
-        if (copies !== null) context.print(`${copies}; the newest copy of a record counts`);
-        if (values["dry-run"]) return EXIT_CODES.ok;
-        bookmark.set(0);
+        if (checked.broken !== null) throw new CommandFailure(checked.broken);
+        if (checked.wrong.length > 0) return printErrors(context, checked, textOption(values, "errors"));
+        printChecked(context, checked);
+        if (checked.rows === 0 || values["dry-run"]) return EXIT_CODES.ok;
+        checkpoint.setStoredRows(0);
       }
-      const skip = bookmark.stored()!;
-      if (skip > 0) context.print(`goes on after ${formatRowCount(skip)} stored already`);
+      const skippedRows = checkpoint.storedRows()!;
+      if (skippedRows > 0)
+        context.print(
+          `Resuming after ${formatRowCount(skippedRows)} that ${skippedRows === 1 ? "is" : "are"} already stored.`,
+        );
       let rows = 0;
       let known = 0;
       const { wrong, broken } = await importFile(
-        openHistoryFile(file!, "stored", bar),
+        openHistoryFile(file!, "stored", showProgress),
         kind,
-        reading,
+        csvFormat,
         async (records) => {
           rows += records.length;
-          if (rows <= skip) return;
-          let told: Promise<unknown> = Promise.resolve();
-          // The service may have read them ahead.
-          const tell: OnWithdrawn = (...withdrawn) => {
-            told = notify(db, withdrawnMessages(...withdrawn));
+          if (rows <= skippedRows) return;
+          let notified: Promise<unknown> = Promise.resolve();
+          // The service may already have read the withdrawn events for sending.
+          const onWithdrawn: OnWithdrawn = (...withdrawn) => {
+            notified = notify(db, withdrawnMessages(...withdrawn));
           };
-          known += records.length - (await store(walled.of(merchantId), merchant, records, ports, tell)).stored;
-          await told;
-          bookmark.set(rows);
+          const { stored } = await store(tenantDb.of(merchantId), merchant, records, ports, onWithdrawn);
+          known += records.length - stored;
+          await notified;
+          checkpoint.setStoredRows(rows);
         },
       );
       if (broken !== null) throw new CommandFailure(broken);
       if (wrong.length > 0)
-        throw new CommandFailure(`the file was changed: line ${wrong[0]!.line} is not right any more`);
-      const done = { kind: name, file: basename(file!), rows, known, whole: true };
-      await auditImport(db, merchantId, COMMAND_LINE_ACTOR, done, ports);
-      bookmark.remove();
-      const there = `; of ${formatRowCount(known)} the same or a newer copy was there, and stays`;
-      context.print(`${formatRowCount(rows - skip - known)} stored${known > 0 ? there : ""}`);
+        throw new CommandFailure(
+          `The file changed during the import: line ${wrong[0]!.line} is now invalid. Run the import again.`,
+        );
+      const imported = { kind: name, file: basename(file!), rows, known, whole: true };
+      await auditImport(db, merchantId, COMMAND_LINE_ACTOR, imported, ports);
+      checkpoint.remove();
+      const skipped = ` Skipped ${known.toLocaleString("en")}: the same or a newer version is already stored.`;
+      context.print(`Stored ${formatRowCount(rows - skippedRows - known)}.${known > 0 ? skipped : ""}`);
       return EXIT_CODES.ok;
     });
   },
 };
 
-/** Whose the rows of a file are. */
+function printChecked(context: CommandContext, checked: FileImportResult) {
+  const { header, rows, first } = checked;
+  if (rows === 0) {
+    context.print("The file has no rows.");
+    return;
+  }
+  const valid = rows === 1 ? "It is valid:" : "All are valid. The first is";
+  context.print(`Checked ${formatRowCount(rows)}. ${valid} ${describeRow(first[0]!)}.`);
+  // A renamed column, such as the decline code, would otherwise go unnoticed.
+  const ignored = formatColumnList(ignoredColumns(header ?? []));
+  if (ignored !== "") context.print(`Ignored columns (no matching field): ${ignored}`);
+  printStateWords(context, checked);
+  const duplicates = duplicatesText(checked);
+  if (duplicates !== null) context.print(`${duplicates}; the newest version counts.`);
+}
+
 export function merchantOption(values: OptionValues): string {
   const merchantId = textOption(values, "merchant");
   if (merchantId === undefined || !isUuid(merchantId)) throw new UsageError("--merchant takes the id of a merchant.");
   return merchantId;
 }
 
-/** What the rows of a file are. */
 export function recordKindOption<Name extends string>(values: OptionValues, names: readonly Name[]): Name {
   const name = names.find((each) => each === textOption(values, "as"));
   if (!name) throw new UsageError(`--as takes one of ${names.join(", ")}.`);
@@ -150,17 +156,16 @@ export function recordKindOption<Name extends string>(values: OptionValues, name
 
 export const formatRowCount = (n: number) => `${n.toLocaleString("en")} ${n === 1 ? "row" : "rows"}`;
 
-/** "EUR 49.00 at 2026-01-31T12:00:00.000Z": whole numbers are amounts with and without --decimals, and a person sees here which they were taken for. */
+/** "EUR 49.00 at 2026-01-31T12:00:00.000Z". Shows whether whole numbers were read as minor or major units. */
 const describeRow = ({ amount, currency, createdAt }: Record<string, unknown>) =>
   `${formatMoneyText(amount as number, currency as string)} at ${(createdAt as Date).toISOString()}`;
 
-/** The file, with a line that grows as it is read. */
-function openHistoryFile(path: string, doing: string, bar: ProgressBar): HistoryFile {
+function openHistoryFile(path: string, verb: string, showProgress: ProgressBar): HistoryFile {
   async function* bytes(): AsyncGenerator<Buffer> {
     let read = 0;
     for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
       read += piece.length;
-      bar(doing, read);
+      showProgress(verb, read);
       yield piece;
     }
   }
@@ -169,17 +174,20 @@ function openHistoryFile(path: string, doing: string, bar: ProgressBar): History
 
 const SHOWN_ERRORS_MAX = 10;
 
-type ProgressBar = (doing: string, bytes: number) => void;
+type ProgressBar = (verb: string, bytes: number) => void;
 
-function printStateWords(context: CommandContext, taken: FileImportResult) {
-  // A misspelled word would leave its rows what they are without it.
-  if (taken.unmet.length > 0) context.print(`words of --states that no row has: ${taken.unmet.join(", ")}`);
-  const absent = absentCellsText(taken);
-  if (absent !== null) context.print(`read as empty: ${absent}`);
+function printStateWords(context: CommandContext, checked: FileImportResult) {
+  // A misspelled word would otherwise go unnoticed.
+  if (checked.unmet.length > 0) {
+    const words = checked.unmet.map((word) => `"${word}"`).join(" or ");
+    context.print(`Unused in --states: no row has the state ${words}.`);
+  }
+  const absent = absentCellsText(checked);
+  if (absent !== null) context.print(`Read as empty: ${absent}`);
 }
 
-function printErrors(context: CommandContext, taken: FileImportResult, errors: string | undefined): number {
-  const { wrong, place } = taken;
+function printErrors(context: CommandContext, checked: FileImportResult, errors: string | undefined): number {
+  const { wrong, place } = checked;
   const cell = (value: string) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
   const row = (line: number, column: string, says: string) => [String(line), column, says].map(cell).join(",");
   const heading = `${place},column,error`;
@@ -187,16 +195,16 @@ function printErrors(context: CommandContext, taken: FileImportResult, errors: s
     const all = listFaults(wrong).map(({ line, column, says }) => row(line, column, says));
     writeFileSync(errors, `${[heading, ...all].join("\n")}\n`);
   } else {
-    const alike = groupFaults(wrong).slice(0, SHOWN_ERRORS_MAX);
-    const shown = alike.map((fault) => row(fault.lines[0]!, fault.column, groupedFaultText(fault, place)));
+    const groups = groupFaults(wrong).slice(0, SHOWN_ERRORS_MAX);
+    const shown = groups.map((fault) => row(fault.lines[0]!, fault.column, groupedFaultText(fault, place)));
     for (const line of [heading, ...shown]) context.print(line);
   }
-  printStateWords(context, taken);
-  const many =
+  printStateWords(context, checked);
+  const invalidRows =
     wrong.length >= INVALID_ROWS_MAX ? `${formatRowCount(INVALID_ROWS_MAX)} or more` : formatRowCount(wrong.length);
-  context.print(
-    `${many} ${wrong.length === 1 ? "is" : "are"} wrong${errors === undefined ? "" : `, see ${errors}`}; nothing was stored`,
-  );
+  const verb = wrong.length === 1 ? "is" : "are";
+  const where = errors === undefined ? "" : ` (see ${errors})`;
+  context.print(`${invalidRows} ${verb} invalid${where}. Nothing was stored.`);
   return EXIT_CODES.failed;
 }
 
@@ -204,10 +212,10 @@ const PROGRESS_BAR_CHARS = 40;
 
 function createProgressBar(lines: LineOutput, size: number): ProgressBar {
   const show = createProgressLine(lines);
-  return (doing, bytes) => {
+  return (verb, bytes) => {
     const share = Math.min(1, bytes / Math.max(1, size));
     show(
-      `${"█".repeat(Math.floor(share * PROGRESS_BAR_CHARS)).padEnd(PROGRESS_BAR_CHARS, "░")} ${Math.floor(share * 100)}% ${doing}`,
+      `${"█".repeat(Math.floor(share * PROGRESS_BAR_CHARS)).padEnd(PROGRESS_BAR_CHARS, "░")} ${Math.floor(share * 100)}% ${verb}`,
     );
   };
 }

@@ -6,14 +6,13 @@ import { writeAuditEntry } from "../tables/audit-log.ts";
 import { type Command, EXIT_CODES, textOption, UsageError, withDatabase } from "./command.ts";
 import { resolveMerchant } from "./resolve-merchant.ts";
 
-/** `dunlin invite`: a link that makes whoever follows it a member of a merchant. */
 export const invite: Command = {
   name: "invite",
   usage: `[--merchant M] [--role R] [--email E] [--json]
-  --merchant M             which; not needed when there is only one
+  --merchant M             the merchant; not needed if there is only one
   --role R                 ${ROLES.join(" | ")} (owner)
-  --email E                only for this address`,
-  summary: "Print a link to join a merchant's console: it works once, for 7 days",
+  --email E                only this address can use the link`,
+  summary: "Print a one-time link to join a merchant's console, valid for 7 days",
   options: {
     merchant: { type: "string" },
     role: { type: "string" },
@@ -32,13 +31,13 @@ export const invite: Command = {
     return withDatabase(context, async ({ db, ports }) => {
       const merchantId = await resolveMerchant(db, values);
       const token = await db.transaction(async (tx) => {
-        const made = await createInvite(
+        const created = await createInvite(
           tx,
           merchantId,
           { role, email, lifeMs: INVITE_LIFETIME_MS, madeBy: null },
           ports,
         );
-        const details = { role, invite: made.id };
+        const details = { role, invite: created.id };
         await writeAuditEntry(
           tx,
           merchantId,
@@ -46,7 +45,7 @@ export const invite: Command = {
           { deed: "member.invited", object: email ?? "a link", details },
           ports,
         );
-        return made.token;
+        return created.token;
       });
       const link = `${context.settings.authUrl}/join?t=${token}`;
       context.print(values.json ? JSON.stringify({ merchantId, role, link }) : link);

@@ -25,8 +25,8 @@ export const keyCreate: Command = {
   name: "key create",
   usage: `--merchant M --permissions P,… [--expires D] [--note N] [--json]
   permissions: ${PERMISSIONS.join(" ")}
-  --expires D              when it stops working, a date up to 2199 (never)`,
-  summary: "Make an API key; it is shown once",
+  --expires D              when the key expires, a date up to 2199 (never)`,
+  summary: "Create an API key; it is shown once",
   options: {
     merchant: { type: "string" },
     permissions: { type: "string" },
@@ -43,7 +43,7 @@ export const keyCreate: Command = {
     const permissions = parsePermissions(textOption(values, "permissions"));
     return withDatabase(context, async ({ db, ports }) => {
       await assertMerchantExists(db, merchantId);
-      if (expiresAt && expiresAt <= ports.now()) throw new UsageError("--expires lies in the past.");
+      if (expiresAt && expiresAt <= ports.now()) throw new UsageError("--expires must be in the future.");
       const key = await db.transaction((tx) => createKey(tx, { merchantId, permissions, expiresAt, note }, ports));
       if (values.json) context.print(JSON.stringify({ keyId: key.keyId, apiKey: key.apiKey }));
       else {
@@ -77,7 +77,7 @@ export const keyList: Command = {
 export const keyRevoke: Command = {
   name: "key revoke",
   usage: "KEY --merchant M",
-  summary: "Refuse an API key from now on, for good, on every replica within a second",
+  summary: "Revoke an API key for good; every replica refuses it within a second",
   options: { merchant: { type: "string" } },
   positionals: ["KEY"],
   examples: ["npx dunlin key revoke 0198… --merchant 0198…"],
@@ -87,12 +87,10 @@ export const keyRevoke: Command = {
       await assertMerchantExists(db, merchantId);
       await db.transaction(async (tx) => {
         if (!isUuid(keyId!) || !(await revokeApiKey(tx, merchantId, keyId!, ports.now())))
-          throw new CommandFailure(
-            `The merchant has no key ${keyId} that is in force. "npx dunlin key list" shows its keys.`,
-          );
+          throw new CommandFailure(`The merchant has no active key ${keyId}. "npx dunlin key list" shows its keys.`);
         await writeAuditEntry(tx, merchantId, COMMAND_LINE_ACTOR, { deed: "key.revoked", object: keyId! }, ports);
       });
-      context.print(`key ${keyId} is revoked`);
+      context.print(`Revoked key ${keyId}.`);
       return EXIT_CODES.ok;
     });
   },
@@ -101,8 +99,8 @@ export const keyRevoke: Command = {
 export const keyRotate: Command = {
   name: "key rotate",
   usage: `KEY --merchant M [--overlap 24h] [--json]
-  --overlap D              how long the former key still works too: 30m, 24h, 7d or 0 (24h)`,
-  summary: "Make an API key in place of another; it is shown once",
+  --overlap D              how long the old key keeps working: 30m, 24h, 7d or 0 (24h)`,
+  summary: "Replace an API key with a new one; it is shown once",
   options: { merchant: { type: "string" }, overlap: { type: "string" }, json: { type: "boolean" } },
   positionals: ["KEY"],
   examples: [
@@ -118,32 +116,32 @@ export const keyRotate: Command = {
         const former = isUuid(formerId!) ? await lockApiKey(tx, merchantId, formerId!) : null;
         if (!former)
           throw new CommandFailure(`The merchant has no key ${formerId}. "npx dunlin key list" shows its keys.`);
-        const made = await rotateApiKey(tx, former, overlapMs, {}, ports);
-        if (typeof made === "string") throw new CommandFailure(made);
-        const details = { former: `…${former.lastFour}`, "former works until": made.formerEndsAt };
-        const object = `…${made.apiKey.slice(-4)}`;
+        const created = await rotateApiKey(tx, former, overlapMs, {}, ports);
+        if (typeof created === "string") throw new CommandFailure(created);
+        const details = { former: `…${former.lastFour}`, "former works until": created.formerEndsAt };
+        const object = `…${created.apiKey.slice(-4)}`;
         await writeAuditEntry(tx, merchantId, COMMAND_LINE_ACTOR, { deed: "key.rotated", object, details }, ports);
-        return made;
+        return created;
       });
       if (values.json) context.print(JSON.stringify(rotated));
       else {
         context.print(`key      ${rotated.keyId}`);
         context.print(`API key  ${rotated.apiKey}   (shown once)`);
-        context.print(`The former key works until ${rotated.formerEndsAt.toISOString()}.`);
+        context.print(`The old key works until ${rotated.formerEndsAt.toISOString()}.`);
       }
       return EXIT_CODES.ok;
     });
   },
 };
 
-/** Makes a key, and writes down that a command did. */
+/** Creates a key, and audits it as the act of a command. */
 export async function createKey(tx: Tx, key: NewApiKey, ports: Ports) {
-  const made = await createApiKey(tx, key, ports);
+  const created = await createApiKey(tx, key, ports);
   const { permissions, expiresAt, note } = key;
   const details = { permissions, expires: expiresAt?.toISOString() ?? "never", note };
-  const object = `…${made.apiKey.slice(-4)}`;
+  const object = `…${created.apiKey.slice(-4)}`;
   await writeAuditEntry(tx, key.merchantId, COMMAND_LINE_ACTOR, { deed: "key.created", object, details }, ports);
-  return made;
+  return created;
 }
 
 const HEADINGS = ["KEY", "TEXT", "PERMISSIONS", "CREATED", "LAST USED", "STATE", "NOTE"] as const;
@@ -160,8 +158,8 @@ const keyRow = (now: Date) => (key: ApiKey) => [
 
 function describeKeyState({ revokedAt, expiresAt }: ApiKey, now: Date): string {
   if (revokedAt) return `revoked ${revokedAt.toISOString()}`;
-  if (!expiresAt) return "in force";
-  return `${expiresAt <= now ? "expired" : "in force until"} ${expiresAt.toISOString()}`;
+  if (!expiresAt) return "active";
+  return `${expiresAt <= now ? "expired" : "active until"} ${expiresAt.toISOString()}`;
 }
 
 function merchantOption(values: OptionValues): string {
@@ -176,10 +174,10 @@ async function assertMerchantExists(tx: Tx, merchantId: string) {
 }
 
 function parsePermissions(list: string | undefined): Permission[] {
-  if (list === undefined) throw new UsageError(`--permissions is missing: ${PERMISSIONS.join(",")}`);
+  if (list === undefined) throw new UsageError(`--permissions is missing. Available: ${PERMISSIONS.join(",")}`);
   return list.split(",").map((name) => {
-    const permission = PERMISSIONS.find((known) => known === name.trim());
-    if (!permission) throw new UsageError(`"${name}" is not a permission. Write some of ${PERMISSIONS.join(",")}.`);
+    const permission = PERMISSIONS.find((each) => each === name.trim());
+    if (!permission) throw new UsageError(`Unknown permission "${name}". Available: ${PERMISSIONS.join(",")}`);
     return permission;
   });
 }

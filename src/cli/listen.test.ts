@@ -19,7 +19,7 @@ import { trigger } from "./trigger.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 
-/** The endpoint of a merchant who develops: plain HTTP on this machine. */
+/** A merchant's endpoint under development: plain HTTP on this machine. */
 async function merchantApp(t: TestContext) {
   const handled: WebhookEvent[] = [];
   const receiver = createWebhookReceiver({
@@ -38,7 +38,7 @@ async function merchantApp(t: TestContext) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`, handled, stop };
 }
 
-/** Runs commands in this process, in a data folder of their own; the lines they printed. */
+/** Returns a function that runs a command in its own data folder, and returns the lines it printed. */
 function shell(t: TestContext) {
   const dataDir = mkdtempSync(join(tmpdir(), "dunlin-listen-"));
   t.after(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -51,7 +51,7 @@ function shell(t: TestContext) {
       isTerminal: false,
       output: new PassThrough(),
       input: () => Readable.from([]),
-      aside: { print: (line) => void lines.push(line), isTerminal: false },
+      stderr: { print: (line) => void lines.push(line), isTerminal: false },
       open: () => assert.fail("it needs no database"),
       server: () => assert.fail("it needs no database"),
       realNow: () => new Date(),
@@ -60,17 +60,17 @@ function shell(t: TestContext) {
       stopped: stopped ?? new Promise(() => {}),
     };
     const code = command.run(context, values, words);
-    // A command that goes on is looked at when it has said how to call it.
+    // A command that keeps running is checked once it has printed its instructions.
     if (stopped) while (lines.length < 4) await Promise.race([sleep(10), code]);
     return { lines, code, ca: () => readFileSync(join(dataDir, "tls", "ca.pem"), "utf8") };
   };
 }
 
-test("an event that is triggered reaches the endpoint through the listener, signed and as it was sent, and its answer comes back", async (t) => {
+test("a triggered event reaches the endpoint through `listen`, signed and unchanged, and its answer comes back", async (t) => {
   const app = await merchantApp(t);
   const run = shell(t);
   let stop = () => {};
-  t.after(() => stop()); // a test that fails ends, too
+  t.after(() => stop()); // ends the test even if it fails
   const listening = await run(
     listen,
     { "forward-to": app.url, port: "0" },
@@ -79,7 +79,7 @@ test("an event that is triggered reaches the endpoint through the listener, sign
   );
   const to = /https:\/\/127\.0\.0\.1:\d+/.exec(listening.lines[0]!)![0];
   const credentials = { to, bearer: "dev-token", secret: SECRET };
-  const said: string[] = [];
+  const answers: string[] = [];
   for (const [words, values] of [
     [["pause_collection"], { id: "e1" }],
     [["pause_collection"], { id: "e1" }],
@@ -88,9 +88,9 @@ test("an event that is triggered reaches the endpoint through the listener, sign
   ] as const) {
     const { lines, code } = await run(trigger, { ...credentials, ...values }, [...words]);
     assert.equal(await code, EXIT_CODES.ok, lines.join("\n"));
-    said.push(lines.at(-1)!);
+    answers.push(lines.at(-1)!);
   }
-  assert.deepEqual(said, [
+  assert.deepEqual(answers, [
     '200 {"success":true}',
     '200 {"success":true,"message":"already accepted"}',
     '200 {"success":true}',
@@ -114,14 +114,14 @@ test("an event that is triggered reaches the endpoint through the listener, sign
   const down = await run(trigger, credentials, ["complete_dunning"]);
   assert.equal(await down.code, EXIT_CODES.failed);
   assert.equal(down.lines.at(-1), "502");
-  assert.match(listening.lines.at(-1)!, /→ nothing: .*ECONNREFUSED/);
+  assert.match(listening.lines.at(-1)!, /→ no answer: .*ECONNREFUSED/);
   stop();
   assert.equal(await listening.code, EXIT_CODES.ok);
-  const nobody = await run(trigger, credentials, ["complete_dunning"]);
-  assert.equal(await nobody.code, EXIT_CODES.unreachable);
+  const unreachable = await run(trigger, credentials, ["complete_dunning"]);
+  assert.equal(await unreachable.code, EXIT_CODES.unreachable);
 });
 
-test("a merchant's sub-paths come out below the endpoint's path", async (t) => {
+test("`listen` appends a merchant's sub-paths to the endpoint's path", async (t) => {
   const paths: string[] = [];
   const server = createServer((request, response) => {
     paths.push(request.url!);
@@ -131,7 +131,7 @@ test("a merchant's sub-paths come out below the endpoint's path", async (t) => {
   t.after(() => server.close());
   const run = shell(t);
   let stop = () => {};
-  t.after(() => stop()); // a test that fails ends, too
+  t.after(() => stop()); // ends the test even if it fails
   const app = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks/`;
   const listening = await run(listen, { "forward-to": app, port: "0" }, [], new Promise((resolve) => (stop = resolve)));
   const to = /https:\/\/127\.0\.0\.1:\d+/.exec(listening.lines[0]!)![0];
@@ -144,16 +144,19 @@ test("a merchant's sub-paths come out below the endpoint's path", async (t) => {
   await listening.code;
 });
 
-test("a body that is no event is forwarded, too, and called what it is", async (t) => {
+test("a body that is not an event is forwarded too, and labeled as such", async (t) => {
   const app = await merchantApp(t);
   const run = shell(t);
   let stop = () => {};
-  t.after(() => stop()); // a test that fails ends, too
+  t.after(() => stop()); // ends the test even if it fails
   const forward = { "forward-to": app.url, port: "0" };
   const listening = await run(listen, forward, [], new Promise((resolve) => (stop = resolve)));
   const to = new URL(/https:\/\/127\.0\.0\.1:\d+/.exec(listening.lines[0]!)![0]);
-  const ofNothing = ['{"id":"e1","type":"pause_collection","data":{}}', '{"requestId":"e1","type":"pause_collection"}'];
-  const bodies = ["ping", "null", "{}", ...ofNothing, '{"id":"e1","type":"pause_collection","invoiceId":"i"}'];
+  const withoutInvoice = [
+    '{"id":"e1","type":"pause_collection","data":{}}',
+    '{"requestId":"e1","type":"pause_collection"}',
+  ];
+  const bodies = ["ping", "null", "{}", ...withoutInvoice, '{"id":"e1","type":"pause_collection","invoiceId":"i"}'];
   for (const body of bodies) await postOnce(to, {}, Buffer.from(body), listening.ca());
   assert.deepEqual(
     listening.lines.slice(4).map((line) => line.replace(/^[\d:]+ +/, "").replace(/\d+ ms/, "")),
@@ -165,7 +168,7 @@ test("a body that is no event is forwarded, too, and called what it is", async (
   await listening.code;
 });
 
-test("listen and trigger refuse options that make no sense", async (t) => {
+test("`listen` and `trigger` refuse wrong options", async (t) => {
   const run = shell(t);
   const refused = async (command: Command, values: Record<string, string>, words: string[], says: RegExp) =>
     assert.rejects((await run(command, values, words)).code, (error: Error) => {
@@ -178,6 +181,6 @@ test("listen and trigger refuse options that make no sense", async (t) => {
   await refused(trigger, {}, ["refund"], /EVENT is one of/);
   await refused(trigger, { shape: "flat" }, ["pause_collection"], /--shape takes/);
   await refused(trigger, { suggestion: "PRAY" }, ["recovery_action"], /--suggestion takes/);
-  await refused(trigger, { secret: "whsec_short" }, ["recovery_action"], /--secret: a webhook secret is/);
+  await refused(trigger, { secret: "whsec_short" }, ["recovery_action"], /--secret: a webhook secret must be/);
   await refused(trigger, { to: "ftp://localhost" }, ["recovery_action"], /--to takes a URL/);
 });

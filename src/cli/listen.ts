@@ -8,10 +8,8 @@ import { ensureLocalCertificate } from "../http/local-certificate.ts";
 import { type Command, type CommandContext, CommandFailure, EXIT_CODES, integerOption, UsageError } from "./command.ts";
 import { developmentUrlOption, LISTEN_PORT, postOnce } from "./development-endpoint.ts";
 
-/** What an endpoint needs of a request of ours. */
 const FORWARDED_HEADERS = ["content-type", "authorization", "webhook-id", "webhook-timestamp", "webhook-signature"];
 
-/** `dunlin listen`: an HTTPS endpoint on this machine that hands webhooks to a program which has no certificate yet. */
 export const listen: Command = {
   name: "listen",
   usage: `--forward-to URL [--port ${LISTEN_PORT}]
@@ -41,7 +39,7 @@ export const listen: Command = {
     context.print(
       `  a merchant:   npx dunlin merchant set MERCHANT --webhook-url https://127.0.0.1:${port} --bearer-file webhook-token`,
     );
-    context.print("  a try:        npx dunlin trigger recovery_action --bearer-file webhook-token");
+    context.print("  test event:   npx dunlin trigger recovery_action --bearer-file webhook-token");
     await context.stopped;
     server.closeAllConnections();
     server.close();
@@ -49,7 +47,7 @@ export const listen: Command = {
   },
 };
 
-/** One request there and back. Whoever does not answer is a 502, which Dunlin takes for a failed attempt. */
+/** Answers 502 without an answer of the target, so that Dunlin counts a failed attempt. */
 async function relayRequest(
   context: CommandContext,
   target: URL,
@@ -70,8 +68,8 @@ async function relayRequest(
     const at = context.realNow();
     const answer = await postOnce(joinPath(target, request.url ?? "/"), headers, body, ca);
     const tookMs = context.realNow().getTime() - at.getTime();
-    const said = typeof answer === "string" ? `nothing: ${answer}` : `${answer.status}, ${tookMs} ms`;
-    context.print(`${at.toISOString().slice(11, 19)}  ${summarizeBody(body)} → ${said}`);
+    const result = typeof answer === "string" ? `no answer: ${answer}` : `${answer.status}, ${tookMs} ms`;
+    context.print(`${at.toISOString().slice(11, 19)}  ${summarizeBody(body)} → ${result}`);
     if (typeof answer === "string") return response.writeHead(502).end();
     const type = answer.headers["content-type"];
     const retryAfter = answer.headers["retry-after"];
@@ -81,26 +79,26 @@ async function relayRequest(
     });
     response.end(answer.body);
   } catch {
-    // The caller went away, and will come again.
+    // The caller disconnected. Dunlin will retry.
     response.destroy();
   }
 }
 
-/** A merchant that has chosen sub-paths posts below the endpoint's own. */
+/** With sub-paths, Dunlin posts below the endpoint's URL. */
 function joinPath(target: URL, path: string): URL {
   const url = new URL(target);
   if (path !== "/") url.pathname = url.pathname.replace(/\/$/, "") + path;
   return url;
 }
 
-/** Returns a summary of a body in a few words, without a character that could move a terminal's cursor. */
+/** Leaves out characters that could move a terminal's cursor. */
 function summarizeBody(body: Buffer): string {
   try {
     const { id, requestId, type = "recovery_action", data, invoiceId = data?.invoiceId } = JSON.parse(body.toString());
     const words = [type, id ?? requestId, invoiceId];
     if (words.every((word) => word !== undefined)) return words.join(" ").replace(/[\p{Cc}\p{Cf}]/gu, "·");
   } catch {
-    // It is said below.
+    // Not JSON: summarized below.
   }
   return `${body.length} bytes that are not an event`;
 }

@@ -21,16 +21,16 @@ async function created(values: Record<string, string>): Promise<string> {
   return JSON.parse((await run(merchantCreate, { ...values, json: true }))[0]!).merchantId;
 }
 
-test("a merchant that a command makes is in the audit log, with its key and what is not as for all", async () => {
+test("`merchant create` logs the merchant, its key and its non-default settings in the audit log", async () => {
   const id = await created({ name: "Shop", budget: "4", shape: "flat" });
-  const [made] = await listAuditEntries(database.db, id, { noun: "merchant" }, 10);
-  assert.deepEqual([made!.deed, made!.actor, made!.object], ["merchant.created", "command line", "Shop"]);
-  assert.deepEqual(made!.details, { shape: "envelope → flat", budget: "8 → 4" });
+  const [entry] = await listAuditEntries(database.db, id, { noun: "merchant" }, 10);
+  assert.deepEqual([entry!.deed, entry!.actor, entry!.object], ["merchant.created", "command line", "Shop"]);
+  assert.deepEqual(entry!.details, { shape: "envelope → flat", budget: "8 → 4" });
   const [key] = await listAuditEntries(database.db, id, { noun: "key" }, 10);
   assert.equal(key!.deed, "key.created");
 });
 
-test("what a command changes is shown, and written to the audit log, by the names and in the units of its options", async () => {
+test("`merchant set` prints and logs each change with the name and unit of its option", async () => {
   const id = await created({ name: "Shop" });
   const lines = await run(merchantSet, { "lead-minutes": "30", engine: "static", paused: "yes" }, [id]);
   for (const line of lines) assert.match(line, /^[a-z -]{16} \S/);
@@ -42,7 +42,7 @@ test("what a command changes is shown, and written to the audit log, by the name
   assert.deepEqual([changed!.object, changed!.details], ["Shop", details]);
 });
 
-test("a URL that is none is refused in words that are said once", async () => {
+test("`merchant set` refuses an invalid URL with one message", async () => {
   const id = await created({ name: "Shop" });
   await assert.rejects(run(merchantSet, { "webhook-url": "http://shop.example" }, [id]), {
     message: "--webhook-url: the URL must begin with https:// and a host name.",

@@ -27,8 +27,8 @@ export const merchantCreate: Command = {
   name: "merchant create",
   usage: `--name N [options]${MERCHANT_USAGE}
   --json                   print {merchantId, apiKey}`,
-  summary: "Add a merchant and a key with every permission",
-  begins: true,
+  summary: "Create a merchant and an API key with all permissions",
+  createsDatabase: true,
   options: MERCHANT_OPTIONS,
   positionals: [],
   examples: [
@@ -74,17 +74,18 @@ export const merchantSet: Command = {
   ],
   async run(context, values, [id]) {
     const settings = await parseMerchantSettings(context, values);
-    if (Object.keys(settings).length === 0) throw new UsageError("Say what to change.");
+    if (Object.keys(settings).length === 0)
+      throw new UsageError("Nothing to change. Pass at least one setting, such as --webhook-url (see --help).");
     if (!isUuid(id!)) throw new CommandFailure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
     await checkHostName(context, settings.webhookUrl, values.json === true);
     return withDatabase(context, async ({ db, ports, secretKeys }) => {
       const audited = auditSettings(COMMAND_LINE_ACTOR, "merchant.changed", ports);
-      const also: ExtraWrite = async (tx, before, after) => {
-        // Asked while the merchant is held: no experiment can begin meanwhile.
+      const checkAndAudit: ExtraWrite = async (tx, before, after) => {
+        // Checked under the merchant's lock, so that no experiment can start meanwhile.
         if (settings.shadow && (await runningExperiment(tx, id!))) throw new CommandFailure(EXPERIMENT_RUNNING_MESSAGE);
         await audited(tx, before, after);
       };
-      const merchant = await changeMerchant(db, id!, settings, secretKeys, ports, also);
+      const merchant = await changeMerchant(db, id!, settings, secretKeys, ports, checkAndAudit);
       if (!merchant) throw new CommandFailure(`There is no merchant ${id}. "npx dunlin merchant list" shows them.`);
       if (merchant.webhookUrl && !merchant.webhookAuth)
         context.print(
@@ -97,7 +98,7 @@ export const merchantSet: Command = {
 };
 
 const EXPERIMENT_RUNNING_MESSAGE =
-  'An experiment is running. "npx dunlin experiment stop" ends it; then shadow mode can begin.';
+  "An experiment is running. Before you turn on shadow mode, stop it: npx dunlin experiment stop";
 
 export const merchantList: Command = {
   name: "merchant list",
@@ -121,7 +122,7 @@ export const merchantList: Command = {
   },
 };
 
-/** Refuses a URL whose name leads to addresses that no attempt may dial, and notes one that leads nowhere. */
+/** Refuses a host that resolves to a forbidden address, and warns if it does not resolve. */
 async function checkHostName({ settings, print }: CommandContext, url: string | null | undefined, json: boolean) {
   if (!url) return;
   const finding = await checkWebhookHost(url, parseAllowList(settings.webhookAllow));
@@ -130,7 +131,6 @@ async function checkHostName({ settings, print }: CommandContext, url: string | 
     print(`Note: ${finding.reason} from here; attempts will fail until it has one.`);
 }
 
-/** A merchant without what is secret. */
 const withoutSecrets = ({
   webhookCredential: _,
   webhookSecret,

@@ -6,10 +6,9 @@ import { findMerchant } from "../tables/merchants.ts";
 import { type Command, CommandFailure, EXIT_CODES, isUuid, textOption, withDatabase } from "./command.ts";
 import { createProgressLine } from "./progress-line.ts";
 
-/** A request may take 20 s, its key is believed for a second, and the log of requests is written a second later. */
+/** A request may take 20 s, its key is cached for 1 s, and the request log is written 1 s later. */
 const OPEN_REQUESTS_WAIT_MS = 25_000;
 
-/** `dunlin merchant delete`: deletes a merchant with all its data. */
 export const merchantDelete: Command = {
   name: "merchant delete",
   usage: `MERCHANT (--name N | --yes)
@@ -26,23 +25,23 @@ export const merchantDelete: Command = {
       const merchant = await findMerchant(owner, id!);
       if (merchant && values.yes !== true && textOption(values, "name") !== merchant.name)
         throw new CommandFailure(
-          `Nothing was deleted. To delete ${merchant.name} for good, with all that it pushed and all that was decided for it, add --name "${merchant.name}" or --yes.`,
+          `Nothing was deleted. To delete ${merchant.name} and all its data for good, add --name "${merchant.name}" or --yes.`,
         );
       if (!merchant && values.yes !== true) throw unknown();
-      const begunMs = context.monotonicMs();
+      const startedMs = context.monotonicMs();
       const show = createProgressLine(context);
-      let shown = 0;
+      let deletedRows = 0;
       const rows = await deleteMerchant(
         {
           ...{ owner, ports, actor: COMMAND_LINE_ACTOR },
           onWithdrawn: (...withdrawn) => notify(owner, withdrawnMessages(...withdrawn)),
           onRows(count) {
-            shown += count;
-            show(`${shown.toLocaleString("en-US")} rows so far`);
+            deletedRows += count;
+            show(`${deletedRows.toLocaleString("en-US")} rows so far`);
           },
           async requestsEnded() {
-            const leftMs = OPEN_REQUESTS_WAIT_MS - (context.monotonicMs() - begunMs);
-            if (leftMs > 0 && (await findOtherListeners(owner)).size > 0) await sleepFor(leftMs);
+            const remainingMs = OPEN_REQUESTS_WAIT_MS - (context.monotonicMs() - startedMs);
+            if (remainingMs > 0 && (await findOtherListeners(owner)).size > 0) await sleepFor(remainingMs);
           },
         },
         id!,

@@ -11,7 +11,6 @@ import {
 } from "./command.ts";
 import { readSecretOption, secretOptions } from "./secret-options.ts";
 
-/** Options that `merchant create` and `merchant set` share. */
 export const MERCHANT_OPTIONS: CommandOptions = {
   name: { type: "string" },
   "webhook-url": { type: "string" },
@@ -36,11 +35,11 @@ export const MERCHANT_OPTIONS: CommandOptions = {
 };
 
 export const MERCHANT_USAGE = `
-  --name N                 its name here
+  --name N                 name of the merchant
   --webhook-url U          the endpoint that gets the webhooks: HTTPS only
-  --bearer-file F          the credential for the endpoint: a file with a token; - is standard input
-  --basic-file F           or one with user:password
-  --bearer T, --basic U:P  the same, where nobody else can read the process list
+  --bearer-file F          credential that Dunlin sends to the endpoint: file with a token; - is standard input
+  --basic-file F           or file with user:password
+  --bearer T, --basic U:P  credential as text; other users of this machine can read it in the process list
   --shape envelope|flat    body of a recovery_action (envelope)
   --sub-paths yes|no       post to U/recovery_action and so on (no)
   --cap N                  webhook requests in flight at once (5)
@@ -48,17 +47,16 @@ export const MERCHANT_USAGE = `
   --lead-minutes N         how long before the ideal time the instruction is sent (49)
   --window-days N          length of a case (28)
   --budget N               retries per case (8)
-  --smallest-amount N      no retry for less than this, in minor units (0)
+  --smallest-amount N      smallest amount to retry, in minor units (0)
   --engine learned|static  decide by the learned model, or by fixed rules (learned)
   --shadow yes|no          decide and log, but send nothing, in cases that begin while yes (no)
   --explore yes|no|auto    sample a share of retries to learn from them; auto: after ${EXPLORATION_MIN_OUTCOMES} outcomes (auto)
   --share-learning yes|no  train one model with all merchants that share, or its own (yes)
   --rate-per-second N      API requests per second and key (100)
   --rate-burst N           API requests at once (100)
-  --paused yes|no          deliveries wait while yes (no)
-  --resume                 as --paused no, also when Dunlin paused an endpoint that failed for days`;
+  --paused yes|no          pause deliveries (no)
+  --resume                 same as --paused no; also after Dunlin paused a failing endpoint`;
 
-/** Returns the settings in the options. */
 export async function parseMerchantSettings(context: CommandContext, values: OptionValues): Promise<MerchantSettings> {
   const settings: MerchantSettings = {};
   const name = textOption(values, "name");
@@ -121,7 +119,6 @@ function parseChoice<Meaning>(name: string, value: string, meanings: Record<stri
   return meaning;
 }
 
-/** The credential that was given by `--bearer`, `--basic` or a file with either. */
 export async function parseCredential(
   context: CommandContext,
   values: OptionValues,
@@ -131,7 +128,8 @@ export async function parseCredential(
   if (bearer !== undefined && basic !== undefined)
     throw new UsageError("Give a bearer token or user and password, not both.");
   if (bearer !== undefined) {
-    if (!/^[\x21-\x7e]+$/.test(bearer)) throw new UsageError("A bearer token has visible ASCII characters.");
+    if (!/^[\x21-\x7e]+$/.test(bearer))
+      throw new UsageError("A bearer token can contain only visible ASCII characters.");
     return { auth: "bearer", secret: bearer };
   }
   if (basic === undefined) return undefined;

@@ -18,7 +18,7 @@ after(() => database.drop());
 const run = (invoiceId: string, values: OptionValues = {}) =>
   runAndCapture(database.db, recoveryStop, values, [invoiceId]);
 
-test("recovery of an invoice is stopped by a command, once, and other processes are told what was taken back and what is to be sent", async () => {
+test("`recovery stop` ends a case once, and notifies other processes of withdrawn and new events", async () => {
   const { db } = database;
   const now = realPorts.now();
   const invoice = { customerId: "cus_1", amount: 100, currency: "EUR", createdAt: now, updatedAt: now };
@@ -38,9 +38,12 @@ test("recovery of an invoice is stopped by a command, once, and other processes 
   listener.onNotified((channel, payload) => heard.push(`${channel} ${payload}`));
   await listener.run({ name: "test_listen", text: "listen dunlin_events" });
 
-  assert.match(await run("inv_1"), /^The recovery of inv_1 is stopped\. complete_dunning goes out as [0-9a-f-]{36}\.$/);
+  assert.match(
+    await run("inv_1"),
+    /^Stopped the recovery of inv_1\. Event [0-9a-f-]{36} \(complete_dunning\) is being sent\.$/,
+  );
   await assert.rejects(run("inv_1"), /There is nothing to stop\. The case ended already: a person stopped/);
-  await assert.rejects(run("inv_both"), /2 merchants have an invoice inv_both: say which by --merchant/);
+  await assert.rejects(run("inv_both"), /2 merchants have an invoice inv_both\. Choose one with --merchant/);
   await assert.rejects(run("inv_2"), /There is no invoice inv_2/);
   await assert.rejects(run("inv_1", { merchant: second.id }), /There is no invoice inv_1/);
   const done: StopResult = JSON.parse(await run("inv_both", { merchant: second.id, json: true }));

@@ -4,36 +4,35 @@ import { type ChannelMessage, notify, withdrawnMessages } from "../postgres/noti
 import { type Command, CommandFailure, EXIT_CODES, textOption, withDatabase } from "./command.ts";
 import { resolveMerchantByInvoice } from "./resolve-merchant.ts";
 
-/** `dunlin recovery stop`: no more of one invoice. */
 export const recoveryStop: Command = {
   name: "recovery stop",
   usage: `INVOICE [--merchant M] [--reason R] [--json]
-  --merchant M   whose; not needed when only one merchant has such an invoice
+  --merchant M   the invoice's merchant; not needed if only one merchant has such an invoice
   --reason R     for the audit log`,
-  summary: "End the recovery of an invoice for good: complete_dunning goes out, and what was not delivered goes back",
+  summary: "Stop the recovery of an invoice for good: send complete_dunning, and withdraw undelivered events",
   options: { merchant: { type: "string" }, reason: { type: "string" }, json: { type: "boolean" } },
   positionals: ["INVOICE"],
   examples: ['npx dunlin recovery stop inv_1 --reason "the customer complained"'],
   async run(context, values, [invoiceId]) {
     return withDatabase(context, async ({ db, ports }) => {
       const merchantId = await resolveMerchantByInvoice(db, values, invoiceId!);
-      const notes: ChannelMessage[] = [];
+      const messages: ChannelMessage[] = [];
       const stopping = {
         ...{ db, ports, log: context.log },
-        // The service may have read them ahead, or look for more only in a while.
+        // The service may already have read these events, and polls for new ones only now and then.
         onWithdrawn: (...withdrawn: Parameters<typeof withdrawnMessages>) =>
-          void notes.push(...withdrawnMessages(...withdrawn)),
-        onEvents: () => void notes.push({ channel: "events", payload: merchantId }),
+          void messages.push(...withdrawnMessages(...withdrawn)),
+        onEvents: () => void messages.push({ channel: "events", payload: merchantId }),
       };
-      const wish = { invoiceId: invoiceId!, actor: COMMAND_LINE_ACTOR, reason: textOption(values, "reason") };
-      const done = await stopRecovery(stopping, merchantId, wish);
-      if (notes.length > 0) await notify(db, notes);
-      if (done === null) throw new CommandFailure(`There is no invoice ${invoiceId}.`);
-      if (typeof done === "string") throw new CommandFailure(done);
-      if (values.json) context.print(JSON.stringify(done));
+      const request = { invoiceId: invoiceId!, actor: COMMAND_LINE_ACTOR, reason: textOption(values, "reason") };
+      const result = await stopRecovery(stopping, merchantId, request);
+      if (messages.length > 0) await notify(db, messages);
+      if (result === null) throw new CommandFailure(`There is no invoice ${invoiceId}.`);
+      if (typeof result === "string") throw new CommandFailure(result);
+      if (values.json) context.print(JSON.stringify(result));
       else
         context.print(
-          `The recovery of ${invoiceId} is stopped. ${done.eventId === null ? "No endpoint is set, so nobody is told." : `complete_dunning goes out as ${done.eventId}.`}`,
+          `Stopped the recovery of ${invoiceId}. ${result.eventId === null ? "No webhook was sent, because the merchant has no endpoint." : `Event ${result.eventId} (complete_dunning) is being sent.`}`,
         );
       return EXIT_CODES.ok;
     });

@@ -13,11 +13,10 @@ import {
 } from "./command.ts";
 import { resolveMerchant } from "./resolve-merchant.ts";
 
-/** `dunlin request show`: one request by the id that its caller was told. */
 export const requestShow: Command = {
   name: "request show",
   usage: "REQUEST_ID [--json]",
-  summary: "Show the request that a requestId names, for 30 days",
+  summary: "Show a request by its requestId, for 30 days",
   options: { json: { type: "boolean" } },
   positionals: ["REQUEST_ID"],
   examples: ["npx dunlin request show req_0198…"],
@@ -34,15 +33,14 @@ export const requestShow: Command = {
   },
 };
 
-/** `dunlin request list`: the requests of a merchant, newest first. */
 export const requestList: Command = {
   name: "request list",
   usage: `[options]
-  --merchant M             whose; not needed when there is only one. "none": of callers without a valid key
+  --merchant M             the merchant; not needed if there is only one. "none" for callers without a valid key
   --status S               400, or 4xx for 400 to 499
   --limit N                (50)
   --json`,
-  summary: "Show the requests of a merchant and what was answered",
+  summary: "List the requests of a merchant and their responses",
   options: {
     merchant: { type: "string" },
     status: { type: "string" },
@@ -83,7 +81,6 @@ const requestCells = (request: LoggedRequest) => [
 
 const formatMilliseconds = ({ durationUs }: LoggedRequest) => (durationUs / 1000).toFixed(1);
 
-/** As JSON: with the requestId as its caller knows it, and no merchant where there was none. */
 const toRequestJson = ({ id, merchantId, durationUs, ...request }: LoggedRequest) => ({
   requestId: `req_${id}`,
   merchantId: merchantId === UNAUTHENTICATED_MERCHANT_ID ? null : merchantId,
@@ -92,13 +89,13 @@ const toRequestJson = ({ id, merchantId, durationUs, ...request }: LoggedRequest
 });
 
 const requestLines = (request: LoggedRequest): [string, string][] => [
-  ["request", `req_${request.id}`],
+  ["requestId", `req_${request.id}`],
   ["caller's id", request.callerRequestId ?? "-"],
   ["time", request.at.toISOString()],
   ["merchant", request.merchantId === UNAUTHENTICATED_MERCHANT_ID ? "- (no valid key)" : request.merchantId],
   ["key", request.keyId ?? "-"],
-  ["asked", `${request.method ?? "what can't be read"} ${request.route}`],
-  ["answered", `${request.status} after ${formatMilliseconds(request)} ms`],
+  ["request", `${request.method ?? "(unreadable method)"} ${request.route}`],
+  ["response", `${request.status} after ${formatMilliseconds(request)} ms`],
   ["records", describeRecords(request)],
   ["error", request.error ?? "-"],
 ];

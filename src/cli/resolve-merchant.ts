@@ -4,35 +4,36 @@ import { merchantsWithInvoice } from "../tables/invoices.ts";
 import { findMerchant, listMerchants } from "../tables/merchants.ts";
 import { CommandFailure, isUuid, type OptionValues, textOption, UsageError } from "./command.ts";
 
-/** The merchant that is named, or the only one. */
+/** Returns the merchant of --merchant, else the only one. */
 export async function resolveMerchant(tx: Tx, values: OptionValues): Promise<string> {
-  const named = textOption(values, "merchant");
-  if (named !== undefined) {
-    if (isUuid(named) && (await findMerchant(tx, named))) return named;
-    throw new CommandFailure(`There is no merchant ${named}. "npx dunlin merchant list" shows them.`);
+  const merchantId = textOption(values, "merchant");
+  if (merchantId !== undefined) {
+    if (isUuid(merchantId) && (await findMerchant(tx, merchantId))) return merchantId;
+    throw new CommandFailure(`There is no merchant ${merchantId}. "npx dunlin merchant list" shows them.`);
   }
   const [only, ...others] = await listMerchants(tx);
-  if (!only) throw new CommandFailure("There is no merchant yet.");
+  if (!only)
+    throw new CommandFailure("There are no merchants yet. To create one: npx dunlin merchant create --name NAME");
   if (others.length > 0)
     throw new UsageError(
-      'There are several merchants: say which by --merchant. "npx dunlin merchant list" shows them.',
+      'There are several merchants. Choose one with --merchant. "npx dunlin merchant list" shows them.',
     );
   return only.id;
 }
 
-/** The merchant that is named, or the only one with this invoice. */
+/** Returns the merchant of --merchant, else the only one with this invoice. */
 export async function resolveMerchantByInvoice(tx: Tx, values: OptionValues, invoiceId: string): Promise<string> {
   if (values.merchant !== undefined) return resolveMerchant(tx, values);
   const [only, ...others] = await merchantsWithInvoice(tx, invoiceId);
   if (only === undefined) throw new CommandFailure(`There is no invoice ${invoiceId}.`);
   if (others.length > 0)
     throw new UsageError(
-      `${others.length + 1} merchants have an invoice ${invoiceId}: say which by --merchant. "npx dunlin merchant list" shows them.`,
+      `${others.length + 1} merchants have an invoice ${invoiceId}. Choose one with --merchant. "npx dunlin merchant list" shows them.`,
     );
   return only;
 }
 
-/** The merchant that is named, or the one whose events these are. */
+/** Returns the merchant of --merchant, else the owner of these events. */
 export async function resolveMerchantByEvents(
   tx: Tx,
   values: OptionValues,
@@ -49,7 +50,7 @@ export async function resolveMerchantByEvents(
   const [only, ...others] = owners;
   if (others.length > 0)
     throw new UsageError(
-      `These events are of ${others.length + 1} merchants: say which by --merchant, and name no event of another one.`,
+      `These events belong to ${others.length + 1} merchants. Choose one with --merchant, and pass only its events.`,
     );
   return only!;
 }

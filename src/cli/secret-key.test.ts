@@ -12,7 +12,7 @@ import type { OptionValues } from "./command.ts";
 import { createTestContext, runAndCapture } from "./context.fixture.ts";
 import { secretKeyReset, secretKeyRotate } from "./secret-key.ts";
 
-test("a rotation names the merchants whose credential no key opens, and every key stays in use until it is set again", async (t) => {
+test("a rotation names merchants whose credential no key decrypts, and keeps every key until it is set again", async (t) => {
   const { db, drop } = await createTestDatabase();
   t.after(drop);
   const former = keyCheck(randomBytes(32));
@@ -20,12 +20,12 @@ test("a rotation names the merchants whose credential no key opens, and every ke
   await makeMerchant(db);
   const webhookCredential = seal([randomBytes(32)], randomBytes(12), "t");
   const lost = await makeMerchant(db, { name: "Lost Shop", webhookCredential });
-  const words = `no key opens the credential or signing secret of Lost Shop \\(${lost.id}\\)\\. Set it again`;
+  const words = `No key can decrypt the credential or signing secret of Lost Shop \\(${lost.id}\\)\\. Set it again`;
   await assert.rejects(runAndCapture(db, secretKeyRotate, {}, []), new RegExp(words));
   assert.deepEqual(await claimInstallation(db, former), [former, keyCheck(SECRET_KEYS[0]!)]);
 });
 
-test("a database whose key is lost takes another after a reset, which names what to set again and is refused beside a service", async (t) => {
+test("a reset replaces a lost key, lists what to set again, and is refused while the service runs", async (t) => {
   const { db, address, drop } = await createTestDatabase();
   t.after(drop);
   const [lost, next] = [keyCheck(randomBytes(32)), keyCheck(randomBytes(32))];
@@ -38,7 +38,7 @@ test("a database whose key is lost takes another after a reset, which names what
     return lines.join("\n");
   };
   const sessions = await countOtherSessions(address);
-  await assert.rejects(reset(sessions - 1, { yes: true }), /the service is running/);
+  await assert.rejects(reset(sessions - 1, { yes: true }), /The service is running/);
   await assert.rejects(reset(sessions, {}), /Nothing was changed/);
   assert.deepEqual(await claimInstallation(db, next), [lost]);
   assert.match(
@@ -48,7 +48,7 @@ test("a database whose key is lost takes another after a reset, which names what
   assert.deepEqual(await claimInstallation(db, next), [next]);
 });
 
-test("a credential that was set by the former key while a rotation runs is encrypted again before it ends", async (t) => {
+test("a credential set with the old key during a rotation is re-encrypted before the rotation ends", async (t) => {
   const { db, drop } = await createTestDatabase();
   t.after(drop);
   const [former] = SECRET_KEYS;

@@ -31,7 +31,7 @@ function fileWith(t: TestContext, text: string): string {
   return path;
 }
 
-test("a secret comes from a file or from standard input, without the line break at its end", async (t) => {
+test("a secret is read from a file or standard input without its final line break", async (t) => {
   for (const text of ["tø ken", "tø ken\n", "tø ken\r\n"]) {
     const { secret, lines } = readOption({ "bearer-file": fileWith(t, text) }, "bearer");
     assert.deepEqual([await secret, lines], ["tø ken", []]);
@@ -40,7 +40,7 @@ test("a secret comes from a file or from standard input, without the line break 
   assert.equal(await readOption({}, "bearer").secret, undefined);
 });
 
-test("a secret in an option works, and one line names the safe option", async () => {
+test("a secret on the command line works and prints a hint to the safe option", async () => {
   const { secret, lines } = readOption({ bearer: "T" }, "bearer");
   assert.equal(await secret, "T");
   assert.equal(lines.length, 1);
@@ -49,14 +49,14 @@ test("a secret in an option works, and one line names the safe option", async ()
   assert.deepEqual([await open.secret, open.lines], ["postgres://host/db", []]);
 });
 
-test("secret options refuse two sources at once, one standard input for two secrets, an empty or huge file, and none", async (t) => {
+test("a secret is refused when it has two sources, shares standard input, or its file is empty, huge or missing", async (t) => {
   const empty = fileWith(t, "\n");
   const cases: [OptionValues, typeof UsageError | typeof CommandFailure, RegExp][] = [
     [{ bearer: "T", "bearer-file": "f" }, UsageError, /^Give --bearer or --bearer-file, not both/],
     [{ "bearer-file": "-", "secret-file": "-" }, UsageError, /^Only one option can read standard input/],
     [{ "bearer-file": empty }, CommandFailure, /is empty; --bearer-file/],
     [{ "bearer-file": fileWith(t, "x".repeat(20_000)) }, CommandFailure, /more than 16384 bytes/],
-    [{ "bearer-file": `${empty}.none` }, CommandFailure, /^cannot read --bearer-file: ENOENT/],
+    [{ "bearer-file": `${empty}.none` }, CommandFailure, /^Cannot read --bearer-file: ENOENT/],
   ];
   for (const [values, kind, says] of cases)
     await assert.rejects(readOption(values, "bearer").secret, (error: Error) => {

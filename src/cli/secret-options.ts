@@ -8,10 +8,10 @@ import {
   UsageError,
 } from "./command.ts";
 
-/** Far more than a secret has. */
+/** Far more than any secret needs. */
 const SECRET_BYTES_MAX = 16 * 1024;
 
-/** Options that take secrets: `--NAME`, which the process list shows to others, and `--NAME-file`. */
+/** The process list shows `--NAME T` to other users, so `--NAME-file F` exists too. */
 export const secretOptions = (...names: string[]): CommandOptions =>
   Object.fromEntries(
     names.flatMap((name) => [name, fileOptionName(name)].map((option) => [option, { type: "string" }])),
@@ -20,10 +20,9 @@ export const secretOptions = (...names: string[]): CommandOptions =>
 const fileOptionName = (name: string) => `${name}-file`;
 
 /**
- * Returns the secret from `--NAME T`, with a hint that others can read it, or from the file in `--NAME-file F`, where `-` is standard input; undefined without either. A line break at the end of the file is dropped.
+ * Returns the secret of `--NAME` or `--NAME-file`. The file `-` is standard input; a final line break is dropped.
  *
- * @param isSecret  whether a text deserves the hint
- * @throws Failure when the file can't be read
+ * @param isSecret  whether a value of `--NAME` deserves a warning
  */
 export async function readSecretOption(
   context: CommandContext,
@@ -35,7 +34,7 @@ export async function readSecretOption(
   const path = textOption(values, fileOptionName(name));
   if (path === undefined) {
     if (value !== undefined && isSecret(value))
-      context.aside.print(
+      context.stderr.print(
         `Note: the process list shows --${name} to other users of this machine. --${name}-file FILE does not; FILE "-" is standard input.`,
       );
     return value;
@@ -52,8 +51,8 @@ export async function readSecretOption(
   return secret;
 }
 
-async function readSecretFile({ aside, input }: CommandContext, path: string, name: string): Promise<string> {
-  if (path === "-" && input().isTTY) aside.print(`Type the value of --${name}-file, then Enter and Ctrl-D.`);
+async function readSecretFile({ stderr, input }: CommandContext, path: string, name: string): Promise<string> {
+  if (path === "-" && input().isTTY) stderr.print(`Type the value of --${name}-file, then Enter and Ctrl-D.`);
   const pieces: Buffer[] = [];
   let bytes = 0;
   try {
@@ -63,7 +62,7 @@ async function readSecretFile({ aside, input }: CommandContext, path: string, na
       if (bytes > SECRET_BYTES_MAX) throw new Error(`it has more than ${SECRET_BYTES_MAX} bytes`);
     }
   } catch (error) {
-    throw new CommandFailure(`cannot read --${name}-file: ${(error as Error).message}`);
+    throw new CommandFailure(`Cannot read --${name}-file: ${(error as Error).message}`);
   }
   return Buffer.concat(pieces).toString();
 }

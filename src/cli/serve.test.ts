@@ -9,7 +9,7 @@ import { listAuditEntries } from "../tables/audit-log.ts";
 import { listMerchants } from "../tables/merchants.ts";
 import { createFirstApiKey } from "./serve.ts";
 
-test("the first merchant and its key stand in the audit log, and a second start makes neither", async () => {
+test("the first start logs its merchant and key in the audit log, and a second start creates neither", async () => {
   const { db, drop } = await createTestDatabase();
   const folder = mkdtempSync(join(tmpdir(), "dunlin-serve-"));
   const keyPath = join(folder, "api-key");
@@ -20,7 +20,7 @@ test("the first merchant and its key stand in the audit log, and a second start 
     assert.equal(await createFirstApiKey(store, keyPath), null);
     const [merchant] = await listMerchants(db);
     const lines = await listAuditEntries(db, merchant!.id, {}, 10);
-    // Both may be of one millisecond, so their order is not told.
+    // Both entries may have the same millisecond, so their order is undefined.
     assert.deepEqual(lines.map(({ actor, deed, object }) => [actor, deed, object]).sort(), [
       ["command line", "key.created", `…${apiKey!.slice(-4)}`],
       ["command line", "merchant.created", "My company"],

@@ -13,18 +13,17 @@ import { type Command, type CommandContext, durationOption, EXIT_CODES, textOpti
 import { createKey } from "./key-commands.ts";
 import { setupInstructions } from "./setup-link.ts";
 
-/** `dunlin serve`: the API, the console and the loops in one process. */
 export const serve: Command = {
   name: "serve",
   usage: `[--roles ${ROLES.join(",")}] [--wait 60s]
-  --wait D                 how long to wait at the start for the database (for ever) and for a taken port (40s)`,
+  --wait D                 how long to wait at startup for the database (forever) and for a port in use (40s)`,
   summary: "Run the service: API, console and loops in one process, or only some of them",
   options: { roles: { type: "string" }, wait: { type: "string" } },
   positionals: [],
   logsTo: "stderr",
   examples: ["npx dunlin serve", "npx dunlin serve --roles api,decide"],
   async run(context, values) {
-    const { settings, log, troubles } = context;
+    const { settings, log, loggedProblems } = context;
     const roles = parseRoles(textOption(values, "roles"));
     let fatal: Error | null = null;
     const died = Promise.withResolvers<void>();
@@ -33,7 +32,7 @@ export const serve: Command = {
       died.resolve();
     };
     const waitMs = durationOption(values, "wait") ?? null;
-    const running = await startWhenReady({ settings, roles, log, troubles, onFatal }, { ...context, waitMs });
+    const running = await startWhenReady({ settings, roles, log, loggedProblems, onFatal }, { ...context, waitMs });
     if (!running) return EXIT_CODES.ok;
     await printWelcome(context, running, roles);
     await Promise.race([context.stopped, died.promise]);
@@ -52,14 +51,14 @@ function parseRoles(list: string | undefined): ReadonlySet<Role> {
   if (list === undefined) return new Set(ROLES);
   return new Set(
     list.split(",").map((name) => {
-      const role = ROLES.find((known) => known === name.trim());
-      if (!role) throw new UsageError(`"${name}" is not a role. Write some of ${ROLES.join(",")}.`);
+      const role = ROLES.find((each) => each === name.trim());
+      if (!role) throw new UsageError(`Unknown role "${name}". Available: ${ROLES.join(",")}`);
       return role;
     }),
   );
 }
 
-/** Say how to call it; the first time there is a first merchant with a key. */
+/** The first start also creates a merchant with a key. */
 async function printWelcome(context: CommandContext, running: RunningService, roles: ReadonlySet<Role>) {
   const { settings, print } = context;
   const keyPath = join(settings.dataDir, "api-key");
@@ -70,7 +69,7 @@ async function printWelcome(context: CommandContext, running: RunningService, ro
   if (running.caPath) line("CA file", running.caPath);
   if (roles.has("console")) {
     if (running.caPath)
-      line("Browser", 'warns of the certificate until it trusts the CA file: "npx dunlin trust" says how');
+      line("Browser", 'shows a certificate warning until it trusts the CA file: see "npx dunlin trust"');
     line("Console", settings.authUrl);
     const setup = await setupInstructions(context, running, settings);
     if (setup) line("Set up", setup);
@@ -86,7 +85,9 @@ async function printWelcome(context: CommandContext, running: RunningService, ro
   }
 }
 
-/** On an empty database: a merchant and a key with every permission, kept in a file that only its owner reads. */
+/**
+ * Creates a merchant and a key with all permissions, if there is no merchant yet. Only the owner can read the key file.
+ */
 export async function createFirstApiKey(
   { db, ports, secretKeys }: Pick<Store, "db" | "ports" | "secretKeys">,
   keyPath: string,

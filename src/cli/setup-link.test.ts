@@ -33,7 +33,7 @@ const start = (isTerminal: boolean) =>
 const isOpen = async (link: string) =>
   (await findValidInvite(database.db, /t=(\S+)/.exec(link)![1]!, ports))?.role === "owner";
 
-test("each start has a set-up link of its own, and the one before it is worthless", async () => {
+test("each start creates a new set-up link and invalidates the previous one", async () => {
   const first = (await start(true))!;
   assert.match(first, /^https:\/\/dunlin\.example\/setup\?t=\S+ {3}\(once, within an hour\)$/);
   assert.ok(await isOpen(first));
@@ -42,7 +42,7 @@ test("each start has a set-up link of its own, and the one before it is worthles
   assert.ok(!(await isOpen(first)));
 });
 
-test("away from a terminal the link is said in a file that only its owner reads", async () => {
+test("the link goes to a file that only its owner can read when output is not a terminal", async () => {
   const words = (await start(false))!;
   const path = join(dataDir, "setup-link");
   assert.equal(words, `follow the link in ${path} within an hour`);

@@ -10,8 +10,7 @@ import { hasPeople } from "../tables/people.ts";
 import type { CommandContext } from "./command.ts";
 
 /**
- * As long as nobody can sign in to the console: how its first user becomes an owner, in words. The link itself is said on a
- * terminal only; elsewhere it lies in a file that only its owner reads.
+ * Returns how the first user becomes an owner, or null if a person exists. Without a terminal the link goes to a file.
  */
 export async function setupInstructions(
   { isTerminal }: CommandContext,
@@ -24,7 +23,7 @@ export async function setupInstructions(
   const token = await db.transaction(async (tx) => {
     const [first] = await listMerchants(tx);
     if (!first || (await hasPeople(tx))) return null;
-    // One link at a time: what an earlier start printed may lie in some log.
+    // A log may contain the link of an earlier start.
     await forgetSetupInvites(tx, first.id);
     return (
       await createInvite(

@@ -20,7 +20,7 @@ async function run(merchant: string, values: OptionValues = {}) {
   return lines.join("\n");
 }
 
-test("what the merchant's own system did is shown beside what Dunlin would have done", async () => {
+test("`shadow` shows the merchant's retries beside Dunlin's decisions", async () => {
   const { id } = await stage.enter(true, { shadow: true });
   assert.match(await run(id), /is on\.\nNo invoice has become unpaid in shadow mode/);
   await stage.invoice();
@@ -38,13 +38,13 @@ test("what the merchant's own system did is shown beside what Dunlin would have 
   assert.match(early, /1 is too young, and counts on 2026-04-06: paid or not, each counts 7 days after its window/);
   assert.doesNotMatch(early, /Without Dunlin|By its own model/);
   stage.wait(5 * DAY);
-  const said = await run(id);
-  assert.match(said, /1 invoice became unpaid from \d{4}-\d\d-\d\d on; 1 is old enough to count, voided/);
-  assert.match(said, /Without Dunlin 0 of 1 of those that count were paid:\n {2}EUR 0\.00 of EUR 49\.00\n/);
-  assert.match(said, /By its own model the plans recover \d\.\d of these; 0 were paid\.\nA model flatters/);
-  assert.match(said, /try too, within 12 hours +1 +0\n/);
-  assert.match(said, /of 1 retry Dunlin had foreseen \d\.\d to be approved, and 0 were\./);
-  assert.doesNotMatch(said, /%/, "of one invoice no share in percent is said");
+  const output = await run(id);
+  assert.match(output, /1 invoice became unpaid from \d{4}-\d\d-\d\d on; 1 is old enough to count, voided/);
+  assert.match(output, /Without Dunlin, 0 of 1 counted invoices were paid:\n {2}EUR 0\.00 of EUR 49\.00\n/);
+  assert.match(output, /By its own model the plans recover \d\.\d of these; 0 were paid\.\nA model flatters/);
+  assert.match(output, /try too, within 12 hours +1 +0\n/);
+  assert.match(output, /of 1 retry Dunlin had foreseen \d\.\d to be approved, and 0 were\./);
+  assert.doesNotMatch(output, /%/, "one invoice has no percentage");
   const numbers = JSON.parse(await run(id, { json: true }));
   assert.deepEqual(
     [numbers.shadow, numbers.cases, numbers.money],
@@ -53,12 +53,12 @@ test("what the merchant's own system did is shown beside what Dunlin would have 
   assert.match(await run(id, { from: "2099-01-01" }), /No invoice has become unpaid/);
 });
 
-test("how far the model's words are off is said of cards where there are cards, of bank debits where there are debits, and of others that nothing is known", async () => {
+test("`shadow` describes the model's calibration by payment method: cards, bank debits, others unknown", async () => {
   const CARD = {};
   const DEBIT = { paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AM04" };
   const PAYPAL = { paymentMethodType: "paypal", cardBrand: undefined, networkDeclineCode: undefined };
-  /** Whether cards are spoken of, whether debits are, and whether others. */
-  const spokenOf = async (...invoices: (typeof CARD | typeof DEBIT | typeof PAYPAL)[]) => {
+  /** Whether the output mentions cards, bank debits, and other payment methods. */
+  const mentionedBy = async (...invoices: (typeof CARD | typeof DEBIT | typeof PAYPAL)[]) => {
     const { id } = await stage.enter(true, { shadow: true });
     stage.at(START.getTime());
     for (const [n, kind] of invoices.entries()) {
@@ -68,22 +68,22 @@ test("how far the model's words are off is said of cards where there are cards, 
     await stage.decide();
     stage.at(START.getTime() + 40 * DAY);
     await stage.decide();
-    const said = await run(id);
-    assert.match(said, new RegExp(`For ${invoices.length} of them Dunlin had made a plan`));
+    const output = await run(id);
+    assert.match(output, new RegExp(`For ${invoices.length} of them Dunlin had made a plan`));
     return [
       /in simulated worlds of cards/,
       /world of bank debits plans recovered what the model said of them\./,
       /in no world of such payments/,
-    ].map((words) => words.test(said));
+    ].map((words) => words.test(output));
   };
-  assert.deepEqual(await spokenOf(CARD), [true, false, false]);
-  assert.deepEqual(await spokenOf(DEBIT), [false, true, false]);
-  assert.deepEqual(await spokenOf(CARD, DEBIT), [true, true, false]);
-  assert.deepEqual(await spokenOf(PAYPAL), [false, false, true]);
-  assert.deepEqual(await spokenOf(CARD, PAYPAL), [true, false, true]);
+  assert.deepEqual(await mentionedBy(CARD), [true, false, false]);
+  assert.deepEqual(await mentionedBy(DEBIT), [false, true, false]);
+  assert.deepEqual(await mentionedBy(CARD, DEBIT), [true, true, false]);
+  assert.deepEqual(await mentionedBy(PAYPAL), [false, false, true]);
+  assert.deepEqual(await mentionedBy(CARD, PAYPAL), [true, false, true]);
 });
 
-test("shares are said in percent of thirty invoices and retries on, beside their counts", async () => {
+test("`shadow` shows percentages from thirty invoices or retries on", async () => {
   const { id } = await stage.enter(true, { shadow: true });
   const invoices = Array.from({ length: 30 }, (_, n) => ({ id: `inv_${n}`, customerId: `cus_${n}` }));
   const tried = ({ id, customerId }: { id: string; customerId: string }, state: "FAILED" | "PAID") =>
@@ -100,13 +100,13 @@ test("shares are said in percent of thirty invoices and retries on, beside their
   }
   stage.at(START.getTime() + 40 * DAY);
   await stage.decide();
-  const said = await run(id);
+  const output = await run(id);
   assert.match(
-    said,
-    /Without Dunlin 6 of 30 \(20\.0%\) of those that count were paid:\n.*294\.00 of EUR 1,470\.00 \(20\.0%\)/,
+    output,
+    /Without Dunlin, 6 of 30 counted invoices \(20\.0%\) were paid:\n.*294\.00 of EUR 1,470\.00 \(20\.0%\)/,
   );
-  assert.match(said, /the plans recover \d+\.\d of these \(\d+\.\d%\); 6 \(20\.0%\) were paid/);
-  assert.match(said, /of 30 retries Dunlin had foreseen \d+\.\d \(\d+\.\d%\) to be approved, and 6 \(20\.0%\) were/);
+  assert.match(output, /the plans recover \d+\.\d of these \(\d+\.\d%\); 6 \(20\.0%\) were paid/);
+  assert.match(output, /of 30 retries Dunlin had foreseen \d+\.\d \(\d+\.\d%\) to be approved, and 6 \(20\.0%\) were/);
 });
 
 test("an experiment and shadow mode exclude each other", async () => {
@@ -120,7 +120,7 @@ test("an experiment and shadow mode exclude each other", async () => {
   await merchantSet.run(context, { shadow: "no" }, [id]);
 });
 
-test("of an experiment and shadow mode that are asked for at once one is refused", async () => {
+test("one of them is refused when an experiment and shadow mode are started at the same time", async () => {
   const { context } = createTestContext(stage.db);
   for (let n = 0; n < 5; n++) {
     const { id } = await stage.enter();

@@ -15,14 +15,13 @@ import { findMerchant } from "../tables/merchants.ts";
 import { type Command, EXIT_CODES, formatTable, timeOption, withDatabase } from "./command.ts";
 import { resolveMerchant } from "./resolve-merchant.ts";
 
-/** `dunlin shadow`: what Dunlin would have done beside what the merchant's own system did. */
 export const shadow: Command = {
   name: "shadow",
   usage: `[options]
-  --merchant M   whose; not needed when there is only one
-  --from D       only invoices that became unpaid since then
-  --json         the numbers; money in minor units`,
-  summary: "Compare what Dunlin would have done, in shadow mode, with what the merchant's own system did",
+  --merchant M   the merchant; not needed if there is only one
+  --from D       only invoices that became unpaid from this time on
+  --json         print the figures as JSON, money in minor units`,
+  summary: "Compare Dunlin's decisions in shadow mode with the merchant's own retries",
   options: { merchant: { type: "string" }, from: { type: "string" }, json: { type: "boolean" } },
   positionals: [],
   examples: ["npx dunlin shadow", "npx dunlin shadow --from 2026-11-01"],
@@ -38,7 +37,7 @@ export const shadow: Command = {
         );
       else {
         context.print(
-          `Shadow mode of ${merchant.name} is ${merchant.shadow ? "on" : `off. "npx dunlin merchant set ${merchantId} --shadow yes" begins it`}.`,
+          `Shadow mode of ${merchant.name} is ${merchant.shadow ? "on." : `off. To turn it on: npx dunlin merchant set ${merchantId} --shadow yes`}`,
         );
         for (const line of shadowLines(figures)) context.print(line);
       }
@@ -50,28 +49,28 @@ export const shadow: Command = {
 function shadowLines(figures: ShadowFigures): string[] {
   const { since, counted, paid, money, stances } = figures;
   if (since === null) return describeCounts(figures, formatDay);
-  const met = listStancesWithRetries(figures);
-  const tries = met.reduce((sum, stance) => sum + stances[stance].tries, 0);
+  const stancesWithRetries = listStancesWithRetries(figures);
+  const retries = stancesWithRetries.reduce((sum, stance) => sum + stances[stance].tries, 0);
   return [
     "",
     ...describeCounts(figures, formatDay),
     ...(counted === 0
       ? []
-      : [`Without Dunlin ${paid} of ${counted}${formatShare(paid / counted, counted)} of those that count were paid:`]),
+      : [`Without Dunlin, ${paid} of ${counted} counted invoices${formatShare(paid / counted, counted)} were paid:`]),
     ...[...money].map(
       ([currency, { cases, due, paid }]) =>
         `  ${formatMoneyText(paid, currency)} of ${formatMoneyText(due, currency)}${formatShare(paid / due, cases)}`,
     ),
     ...describePlans(figures),
     "",
-    ...(tries === 0
+    ...(retries === 0
       ? [NO_RETRY]
       : [
-          `Your system's ${tries} ${tries === 1 ? "retry" : "retries"}, by what Dunlin would do at that point:`,
+          `Your system's ${retries} ${retries === 1 ? "retry" : "retries"}, by what Dunlin would have done at that time:`,
           "",
           ...formatTable(
             ["DUNLIN WOULD", "RETRIES", "APPROVED"],
-            met.map((stance) => [
+            stancesWithRetries.map((stance) => [
               STANCE_WORDING[stance],
               String(stances[stance].tries),
               formatApproved(stances[stance]),

@@ -27,17 +27,16 @@ import {
 } from "./command.ts";
 import { ensureWritable, writeReport } from "./report-file.ts";
 
-/** `dunlin simulate`: policies compared on a year of a world made of code. */
 export const simulate: Command = {
   name: "simulate",
   usage: `[--world NAME|FILE] [--customers 2000] [--seed 1] [--policies LIST] [--options JSON] [--report FILE] [--json]
   --world W       ${Object.keys(WORLDS).join(", ")}, or a module that exports \`world\` (balances);
-                  or crude:LAW, a world of one simple law; LAW is ${LAW_NAMES.join(", ")}
-  --policies P,…  ${POLICY_NAMES.join(",")} (all but told);
-                  ${REQUIRED_POLICY_NAMES.join(", ")} come along, since what is closed is made of them
-  --options JSON  handed to the module's \`world\`
-  --report FILE   writes a page with plots: recovered money, tries, regret over the year's failed payments, calibration`,
-  summary: "Compare ways of trying again on a simulated year, with the best possible one beside them",
+                  or crude:LAW, a world with one simple law; LAW is ${LAW_NAMES.join(", ")}
+  --policies P,…  ${POLICY_NAMES.join(",")} (all except told);
+                  ${REQUIRED_POLICY_NAMES.join(", ")} are always included, because the closed gap is computed from them
+  --options JSON  passed to the \`world\` function
+  --report FILE   write an HTML page with charts: recovered money, attempts, regret over the year's failed payments, calibration`,
+  summary: "Compare retry strategies on a simulated year, next to the best possible one",
   options: {
     world: { type: "string" },
     customers: { type: "string" },
@@ -48,7 +47,7 @@ export const simulate: Command = {
     json: { type: "boolean" },
   },
   positionals: [],
-  computes: true,
+  blocksEventLoop: true,
   examples: [
     "npx dunlin simulate --world issuers --report issuers.html",
     "npx dunlin simulate --world ./my-world.ts --customers 20000 --seed 7 --json",
@@ -57,34 +56,35 @@ export const simulate: Command = {
     const customers = integerOption(values, "customers", 1, 10_000_000) ?? 2000;
     const seed = integerOption(values, "seed", 0, 2 ** 31) ?? 1;
     const names = textOption(values, "policies")?.split(",") ?? DEFAULT_POLICY_NAMES;
-    const stranger = names.find((name) => !POLICY_NAMES.includes(name));
-    if (stranger !== undefined) throw new UsageError(`--policies knows ${POLICY_NAMES.join(", ")}, not "${stranger}".`);
-    const named = textOption(values, "world") ?? "balances";
-    const world = await openWorld(named, parseOptions(textOption(values, "options"))).catch((error: unknown) => {
+    const unknown = names.find((name) => !POLICY_NAMES.includes(name));
+    if (unknown !== undefined)
+      throw new UsageError(`Unknown policy "${unknown}". Available: ${POLICY_NAMES.join(", ")}`);
+    const worldName = textOption(values, "world") ?? "balances";
+    const world = await openWorld(worldName, parseOptions(textOption(values, "options"))).catch((error: unknown) => {
       const { code } = error as NodeJS.ErrnoException;
-      const isMissing = code === "ERR_MODULE_NOT_FOUND" && !existsSync(named);
-      if (isMissing && /[/\\.]/.test(named)) throw new CommandFailure(`There is no module ${resolve(named)}.`);
+      const isMissing = code === "ERR_MODULE_NOT_FOUND" && !existsSync(worldName);
+      if (isMissing && /[/\\.]/.test(worldName)) throw new CommandFailure(`There is no module ${resolve(worldName)}.`);
       throw new CommandFailure(
         isMissing || code === "ERR_UNSUPPORTED_DIR_IMPORT"
-          ? `There is no world "${named}": it is one of ${Object.keys(WORLDS).join(", ")}, crude:LAW with a LAW of ${LAW_NAMES.join(", ")}, or the path of a module.`
-          : `The world could not be opened: ${describeModuleError(error, pathToFileURL(resolve(named)).href)}`,
+          ? `There is no world "${worldName}". Use ${Object.keys(WORLDS).join(", ")}, crude:LAW with one of the laws ${LAW_NAMES.join(", ")}, or the path of a module.`
+          : `The world could not be opened: ${describeModuleError(error, pathToFileURL(resolve(worldName)).href)}`,
       );
     });
     const report = textOption(values, "report");
     if (report !== undefined) await ensureWritable(report);
-    const pictures = new Map<string, ChartData>();
-    const onlooker: ComparisonListener = {
+    const chartDataByPolicy = new Map<string, ChartData>();
+    const listener: ComparisonListener = {
       begins: createProgress(context),
-      ...(report !== undefined && { ended: (name, trial) => void pictures.set(name, buildChartData(trial)) }),
+      ...(report !== undefined && { ended: (name, trial) => void chartDataByPolicy.set(name, buildChartData(trial)) }),
     };
     const comparison = runComparison(() =>
-      comparePolicies(world, seed, customers, readPretrainedModel(), names, onlooker),
+      comparePolicies(world, seed, customers, readPretrainedModel(), names, listener),
     );
     if (comparison.cases === 0)
       throw new CommandFailure(
-        "No first charge was declined in this world, so there is nothing to compare: 10 to 15 % should be.",
+        "No first charge was declined in this world, so there is nothing to compare. A realistic world declines 10% to 15% of them.",
       );
-    if (report !== undefined) await writeReport(report, renderReport(comparison, pictures));
+    if (report !== undefined) await writeReport(report, renderReport(comparison, chartDataByPolicy));
     if (values.json === true) context.print(JSON.stringify(comparison));
     else {
       for (const line of comparisonLines(comparison)) context.print(line);
@@ -94,28 +94,28 @@ export const simulate: Command = {
   },
 };
 
-/** What is wrong, and where in the module; without where in Node it was found. */
+/** Keeps the place in the module, and drops stack frames of Node. */
 function describeModuleError(error: unknown, module: string): string {
   if (!(error instanceof Error)) return String(error);
-  const [said = "", ...places] = error.stack?.split("\n    at ") ?? [];
-  if (error instanceof SyntaxError) return said;
-  const place = places.find((each) => each.includes(module));
+  const [message = "", ...frames] = error.stack?.split("\n    at ") ?? [];
+  if (error instanceof SyntaxError) return message;
+  const place = frames.find((each) => each.includes(module));
   return place === undefined ? error.message : `${error.message}, at ${place}`;
 }
 
-/** Says beside the output which policy is at work: a year of 20,000 customers takes minutes. */
+/** A year of 20,000 customers takes minutes. */
 const createProgress =
-  ({ aside }: CommandContext) =>
+  ({ stderr }: CommandContext) =>
   (name: string, number: number, of: number) =>
-    aside.isTerminal && aside.print(`${name}, ${number} of ${of} …`);
+    stderr.isTerminal && stderr.print(`${name}, ${number} of ${of} …`);
 
-/** A world that does not keep to its interface is its author's to mend: a stack of ours would not help. */
-function runComparison(make: () => Comparison): Comparison {
+/** Drops the stack of a fault that only the world's author can fix. */
+function runComparison(compare: () => Comparison): Comparison {
   try {
-    return make();
+    return compare();
   } catch (error) {
     if (!(error instanceof WorldFault)) throw error;
-    throw new CommandFailure(`The world does not keep to its interface: ${error.message}.`);
+    throw new CommandFailure(`The world violates its interface: ${error.message}.`);
   }
 }
 

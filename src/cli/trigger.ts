@@ -20,22 +20,21 @@ import { developmentUrlOption, LISTEN_PORT, postOnce } from "./development-endpo
 import { parseCredential } from "./merchant-options.ts";
 import { readSecretOption, secretOptions } from "./secret-options.ts";
 
-/** `dunlin trigger`: one event, made up, to an endpoint under development. Needs no service. */
 export const trigger: Command = {
   name: "trigger",
   usage: `EVENT [options]
   EVENT                  ${EVENT_TYPES.join(" | ")}
-  --to URL               the endpoint; http is fine on this machine (where "npx dunlin listen" listens)
+  --to URL               the endpoint; http is fine on this machine (the address of "npx dunlin listen")
   --bearer-file F, --basic-file F, --secret-file F
                          files with a token, user:password, or the signing secret; - is standard input
   --bearer T, --basic U:P, --secret whsec_…
-                         the same, where nobody else can read the process list
+                         the same as text; other users of this machine can read it in the process list
   --invoice ID           (inv_1)
   --subscription ID
   --suggestion S         ${ACTION_SUGGESTIONS.join(" | ")} (RETRY)
-  --at MOMENT            the ideal time of a retry (an hour from now)
+  --at TIME              the ideal time of a retry (an hour from now)
   --shape flat           the flat retry request
-  --id ID                the id of an event that was sent before, to see it skipped`,
+  --id ID                the id of an event that was sent before, to test how your endpoint treats duplicates`,
   summary: "Send a made-up event to an endpoint under development",
   options: {
     ...secretOptions("bearer", "basic", "secret"),
@@ -48,11 +47,11 @@ export const trigger: Command = {
     "npx dunlin trigger recovery_action --bearer-file webhook-token",
     "npx dunlin trigger pause_collection --to http://localhost:3000/dunlin --bearer-file webhook-token --invoice inv_42",
   ],
-  async run(context, values, [named]) {
+  async run(context, values, [eventType]) {
     const { dataDir, baseUrl } = context.settings;
     const at = context.realNow();
     const id = textOption(values, "id") ?? uuidV7(at, 0, context.randomBytes(8));
-    const body = buildBody(named!, id, values, at);
+    const body = buildBody(eventType!, id, values, at);
     const url = developmentUrlOption(values, "to") ?? new URL(`https://127.0.0.1:${LISTEN_PORT}`);
     const { caFile } = await ensureLocalCertificate(join(dataDir, "tls"), new URL(baseUrl).hostname, at);
     context.print(`POST ${url.href}`);
@@ -68,9 +67,9 @@ export const trigger: Command = {
   },
 };
 
-function buildBody(named: string, id: string, values: OptionValues, at: Date): string {
-  const type = EVENT_TYPES.find((each) => each === named);
-  if (!type) throw new UsageError(`EVENT is one of ${EVENT_TYPES.join(", ")}, not "${named}".`);
+function buildBody(eventType: string, id: string, values: OptionValues, at: Date): string {
+  const type = EVENT_TYPES.find((each) => each === eventType);
+  if (!type) throw new UsageError(`EVENT is one of ${EVENT_TYPES.join(", ")}, not "${eventType}".`);
   const invoiceId = textOption(values, "invoice") ?? "inv_1";
   const shape = textOption(values, "shape") ?? "envelope";
   if (shape !== "envelope" && (shape !== "flat" || type !== "recovery_action"))

@@ -20,10 +20,10 @@ async function runTrust(settings: Partial<Settings>) {
   return lines;
 }
 
-test("dunlin trust names the authority's file and the steps of each system, and changes nothing", async () => {
+test("`trust` prints the authority's file and the steps for each system, and changes nothing", async () => {
   const dataDir = join(folder, "it's data");
   const local = { tls: "on" as const, certificate: null, dataDir };
-  await assert.rejects(runTrust(local), /ca\.pem is not there yet. The first start makes it: npm start/);
+  await assert.rejects(runTrust(local), /ca\.pem does not exist yet. The first start creates it: npm start/);
   mkdirSync(dataDir);
   const { caFile } = await ensureLocalCertificate(join(dataDir, "tls"), "localhost", new Date());
   const before = readdirSync(dataDir, { recursive: true }).map((name) => statSync(join(dataDir, `${name}`)).mtimeMs);
@@ -38,13 +38,13 @@ test("dunlin trust names the authority's file and the steps of each system, and 
       lines.some((line) => line.startsWith(system)),
       system,
     );
-  // The file's name is quoted for a shell.
+  // The shell command quotes the file name.
   const copy = lines.find((line) => line.includes("sudo cp "))!;
   const [, word] = /sudo cp (.*) \/usr/.exec(copy)!;
   assert.equal(execFileSync("/bin/sh", ["-c", `printf %s ${word}`], { encoding: "utf8" }), caFile);
 });
 
-test("dunlin trust names no file to import if the certificate is not Dunlin's own", async () => {
+test("`trust` prints no file to import when the certificate is not Dunlin's own", async () => {
   assert.match((await runTrust({ tls: "proxy" })).join("\n"), /^A proxy in front of Dunlin has the certificate/);
   const certificate = { cert: "", key: "" };
   assert.match((await runTrust({ tls: "on", certificate })).join("\n"), /^DUNLIN_TLS_CERT names the certificate/);

@@ -3,37 +3,38 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, CommandFailure, EXIT_CODES } from "./command.ts";
 
-/** `dunlin trust`: how people make their browser trust Dunlin's own authority. It prints, and changes nothing. */
 export const trust: Command = {
   name: "trust",
   usage: "",
-  summary: "Print how this machine and its browsers come to trust the console's certificate; change nothing",
+  summary: "Print how to make this machine and its browsers trust the console's certificate; change nothing",
   options: {},
   positionals: [],
   examples: ["npx dunlin trust"],
   async run({ settings, print }) {
     const { tls, certificate, dataDir, authUrl } = settings;
     if (tls === "proxy")
-      print("A proxy in front of Dunlin has the certificate (DUNLIN_TLS=proxy). Browsers must trust who signed it.");
+      print("A proxy in front of Dunlin has the certificate (DUNLIN_TLS=proxy). Browsers must trust its authority.");
     else if (certificate !== null)
-      print("DUNLIN_TLS_CERT names the certificate. Browsers must trust who signed it: import that authority.");
+      print(
+        "DUNLIN_TLS_CERT names the certificate. Browsers must trust the authority that signed it: import that one.",
+      );
     else for (const line of trustSteps(join(dataDir, "tls", "ca.pem"), authUrl)) print(line);
     return EXIT_CODES.ok;
   },
 };
 
-/** As the shells of Linux and macOS read it, and PowerShell, too, if no single quote is in it. */
+/** For Linux, macOS, and PowerShell if the path contains no single quote. */
 const quoteForShell = (path: string) => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 function trustSteps(path: string, consoleUrl: string): string[] {
-  if (!existsSync(path)) throw new CommandFailure(`${path} is not there yet. The first start makes it: npm start`);
+  if (!existsSync(path)) throw new CommandFailure(`${path} does not exist yet. The first start creates it: npm start`);
   const { fingerprint256, validTo } = new X509Certificate(readFileSync(path));
   const file = quoteForShell(path);
   return [
-    `Import this file, and ${consoleUrl} opens without a warning:`,
+    `To open ${consoleUrl} without a warning, import this file:`,
     `  ${path}`,
     `  valid until ${new Date(validTo).toISOString().slice(0, 10)}, SHA-256 ${fingerprint256}`,
-    "It is the certificate of an authority that signed this installation's certificate, and nothing else: its key is gone.",
+    "It is the certificate of an authority that signed only this installation's certificate: its private key was discarded.",
     "If the browser runs on another machine, copy the file there first.",
     "",
     "Linux: Chrome, Chromium, Edge (certutil is in the package libnss3-tools or nss-tools)",
@@ -44,7 +45,7 @@ function trustSteps(path: string, consoleUrl: string): string[] {
     `  sudo trust anchor ${file}   (Fedora, RHEL, Arch)`,
     "macOS: Safari, Chrome, Edge, curl",
     `  security add-trusted-cert -r trustRoot -k "$HOME/Library/Keychains/login.keychain-db" ${file}`,
-    "Windows: Chrome, Edge (if Dunlin runs in WSL, type it there)",
+    "Windows: Chrome, Edge (if Dunlin runs in WSL, run it there)",
     `  certutil.exe -user -addstore Root ${file}`,
     `  certutil.exe -user -addstore Root "$(wslpath -w ${file})"   (WSL)`,
     "Firefox on every system",

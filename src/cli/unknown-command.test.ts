@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { describeUnknownCommand } from "./unknown-command.ts";
 
-test("a word that begins several commands lists them, and a mistyped one is recognised", () => {
+test("an unknown command lists subcommands or suggests the closest name", () => {
   assert.equal(
     describeUnknownCommand(["key"]),
-    '"key" is the beginning of 4 commands: key create, key list, key rotate, key revoke.',
+    '"key" needs a subcommand: key create, key list, key rotate, key revoke.',
   );
   assert.match(
     describeUnknownCommand(["delivery", "frobnicate", "--json"]),

@@ -1,7 +1,7 @@
 import type { Settings } from "../config/config.ts";
 import { isOutage, sqlState } from "../postgres/database-errors.ts";
 
-/** What is said when the database of `DATABASE_URL` cannot be reached, and how to mend it; null when the trouble is another one. */
+/** Returns why `DATABASE_URL` cannot be reached and what to do, or null for another error. */
 export function describeUnreachableDatabase(
   error: unknown,
   { databaseUrl }: Pick<Settings, "databaseUrl">,
@@ -14,7 +14,6 @@ export function describeUnreachableDatabase(
   return `cannot connect to ${host}: ${why}. Start PostgreSQL there, or set DATABASE_URL to where it runs.`;
 }
 
-/** Where the database is, without the password. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "its server";
 }

@@ -14,14 +14,13 @@ import {
   withDatabase,
 } from "./command.ts";
 
-/** 256 bits; the specification takes 24 to 64 bytes. */
+/** 256 bits; Standard Webhooks allows 24 to 64 bytes. */
 const SECRET_BYTES = 32;
 
-/** `dunlin webhook secret rotate`: sign with a new secret, and with the former one for a while. */
 export const webhookSecretRotate: Command = {
   name: "webhook secret rotate",
   usage: `MERCHANT [--overlap 24h] [--json]
-  --overlap D              how long the former secret still signs too: 30m, 24h, 7d or 0 (24h)`,
+  --overlap D              how long the old secret also signs: 30m, 24h, 7d or 0 (24h)`,
   summary: "Sign webhooks with a new secret; it is shown once",
   options: { overlap: { type: "string" }, json: { type: "boolean" } },
   positionals: ["MERCHANT"],
@@ -32,24 +31,23 @@ export const webhookSecretRotate: Command = {
       const before = isUuid(id!) ? await findMerchant(db, id!) : null;
       const secret = formatSecret(ports.randomBytes(SECRET_BYTES));
       const details = { "former signs": textOption(values, "overlap") ?? "24h" };
-      const also = auditSettings(COMMAND_LINE_ACTOR, "webhook.secret_rotated", ports, details);
-      if (!before || !(await rotateWebhookSecret(db, before.id, secret, overlapMs, secretKeys, ports, also)))
+      const audit = auditSettings(COMMAND_LINE_ACTOR, "webhook.secret_rotated", ports, details);
+      if (!before || !(await rotateWebhookSecret(db, before.id, secret, overlapMs, secretKeys, ports, audit)))
         throw unknownMerchantFailure(id!);
       const after = await findMerchant(db, before.id);
       const until = after?.webhookOldSecretUntil ?? null;
       if (values.json) context.print(JSON.stringify({ merchantId: id, secret, oldSecretUntil: until }));
       else {
         context.print(`secret  ${secret}   (shown once)`);
-        if (until) context.print(`The former secret signs too until ${until.toISOString()}.`);
+        if (until) context.print(`The old secret also signs until ${until.toISOString()}.`);
         if (before.webhookOldSecretUntil && before.webhookOldSecretUntil > ports.now())
-          context.print("The one before that was still signing, and does not any more.");
+          context.print("The secret before it no longer signs, although its overlap had not ended.");
       }
       return EXIT_CODES.ok;
     });
   },
 };
 
-/** `dunlin webhook secret remove`: sign nothing any more. */
 export const webhookSecretRemove: Command = {
   name: "webhook secret remove",
   usage: "MERCHANT",
@@ -59,9 +57,9 @@ export const webhookSecretRemove: Command = {
   examples: ["npx dunlin webhook secret remove 0198…"],
   async run(context, _values, [id]) {
     return withDatabase(context, async ({ db, ports }) => {
-      const also = auditSettings(COMMAND_LINE_ACTOR, "webhook.secret_removed", ports);
-      if (!isUuid(id!) || !(await removeWebhookSecret(db, id!, ports, also))) throw unknownMerchantFailure(id!);
-      context.print("Webhooks go out without a signature from now on.");
+      const audit = auditSettings(COMMAND_LINE_ACTOR, "webhook.secret_removed", ports);
+      if (!isUuid(id!) || !(await removeWebhookSecret(db, id!, ports, audit))) throw unknownMerchantFailure(id!);
+      context.print("Webhooks are now sent without a signature.");
       return EXIT_CODES.ok;
     });
   },

@@ -33,7 +33,7 @@ interface Endpoint {
   ca: string;
 }
 
-/** Runs a command in this process; its exit code, and the lines that it printed. */
+/** Runs a command in this process, and returns its exit code and output. */
 async function run(
   command: Command,
   endpoint: Endpoint | null,
@@ -49,7 +49,7 @@ async function run(
   return { code, out: lines.join("\n") };
 }
 
-test("the SDK's receiver takes signed test events of each type and shape, handles none of them, and nothing is logged", async (t) => {
+test("the SDK's receiver accepts signed test events of each type and shape, handles none, and Dunlin logs none", async (t) => {
   const made = await makeMerchant(database.db);
   const first = JSON.parse((await run(webhookSecretRotate, null, made.id, { json: true })).out);
   assert.match(first.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -83,16 +83,16 @@ test("the SDK's receiver takes signed test events of each type and shape, handle
     assert.deepEqual(JSON.parse(JSON.parse(out).body), { success: true, message: "test event accepted" });
     assert.deepEqual(await listDeliveries(database.db, merchant.id, { limit: 10 }), []);
   }
-  const stranger = await makeMerchant(database.db, { webhookUrl });
-  await run(webhookSecretRotate, null, stranger.id);
-  const refused = await run(webhookTest, endpoint, stranger.id, { json: true });
+  const other = await makeMerchant(database.db, { webhookUrl });
+  await run(webhookSecretRotate, null, other.id);
+  const refused = await run(webhookTest, endpoint, other.id, { json: true });
   assert.equal(refused.code, 1, "signed by a secret that the receiver does not know");
   assert.match(JSON.parse(refused.out).problem, /status 401/);
   assert.deepEqual(handled, []);
   assert.equal(exchanges.filter(({ test: isTest }) => isTest).length, 6);
 });
 
-test("the exchange is printed line by line, the credential masked in what was sent and in what came back", async (t) => {
+test("`webhook test` prints the exchange line by line and masks the credential in both directions", async (t) => {
   const endpoint = await startHttpsServer((request, response) => {
     response.writeHead(401, { "content-type": "text/plain", "x-echo": String(request.headers.authorization) });
     response.end(`no: ${request.headers.authorization}\u001b[2J`);
@@ -116,7 +116,7 @@ test("the exchange is printed line by line, the credential masked in what was se
   assert.doesNotMatch(out, /webhook-token/);
 });
 
-test("a credential of three signs is masked in what was sent, too", async (t) => {
+test("`webhook test` masks a credential of three characters", async (t) => {
   const endpoint = await startHttpsServer((_request, response) => response.end());
   t.after(endpoint.close);
   const webhookCredential = seal(SECRET_KEYS, randomBytes(12), "tok");
@@ -125,13 +125,13 @@ test("a credential of three signs is masked in what was sent, too", async (t) =>
   assert.match(out, /^> authorization: Bearer \[redacted\]$/m);
 });
 
-test("a test event is refused in words when the secret key no longer opens the credential", async () => {
+test("`webhook test` explains when the secret key no longer decrypts the credential", async () => {
   const webhookCredential = seal([randomBytes(32)], randomBytes(12), "webhook-token");
   const { id } = await makeMerchant(database.db, { webhookUrl: "https://shop.example", webhookCredential });
   await assert.rejects(run(webhookTest, null, id), /the secret key changed, so the webhook credential .* Set it again/);
 });
 
-test("delivery show prints the body, and of each attempt what it sent, its timings and what came back", async () => {
+test("`delivery show` prints the body, and for each attempt the request, timings and response", async () => {
   const merchant = await makeMerchant(database.db);
   await run(webhookSecretRotate, null, merchant.id);
   const [event] = await makeEvents(database.db, merchant, 1, START);
@@ -154,7 +154,7 @@ test("delivery show prints the body, and of each attempt what it sent, its timin
   await deliverer.stop();
   const attempt = (number: number, at: string) => [
     `round 1 attempt ${number}  ${at}  0 ms  status 500`,
-    "    name looked up 1 ms, connected 3 ms, TLS 9 ms, first byte 30 ms",
+    "    DNS 1 ms, connect 3 ms, TLS 9 ms, first byte 30 ms",
     "    not",
     "    today",
   ];
@@ -181,26 +181,26 @@ test("delivery show prints the body, and of each attempt what it sent, its timin
   );
 });
 
-test("a secret is rotated with an overlap, twice, and removed; each says what signs from now on", async () => {
+test("rotating and removing a secret prints what signs from now on", async () => {
   const { id } = await makeMerchant(database.db);
-  assert.doesNotMatch((await run(webhookSecretRotate, null, id)).out, /former/);
+  assert.doesNotMatch((await run(webhookSecretRotate, null, id)).out, /old secret/);
   const second = await run(webhookSecretRotate, null, id, { overlap: "7d" });
   assert.match(second.out, /^secret {2}whsec_\S{44} {3}\(shown once\)$/m);
-  assert.match(second.out, /The former secret signs too until 20/);
+  assert.match(second.out, /The old secret also signs until 20/);
   assert.match(
     (await run(webhookSecretRotate, null, id, { overlap: "30m" })).out,
-    /before that was still signing, and does not/,
+    /The secret before it no longer signs/,
   );
   assert.match((await run(webhookSecretRemove, null, id)).out, /without a signature/);
   for (const overlap of ["", "1", "1y", "-1h", "1.5h", "367d", "24 h"])
     await assert.rejects(run(webhookSecretRotate, null, id, { overlap }), /--overlap takes/, overlap);
 });
 
-test("a merchant that does not exist, or has no endpoint, is told so", async () => {
+test("webhook commands refuse an unknown merchant or one without an endpoint", async () => {
   const { id } = await makeMerchant(database.db, { webhookUrl: null });
   await assert.rejects(run(webhookTest, null, id), /has no endpoint/);
   for (const command of [webhookTest, webhookSecretRotate, webhookSecretRemove])
-    for (const nobody of ["nobody", "01900000-0000-7000-8000-000000000000"])
-      await assert.rejects(run(command, null, nobody), /There is no merchant/);
+    for (const unknownId of ["nobody", "01900000-0000-7000-8000-000000000000"])
+      await assert.rejects(run(command, null, unknownId), /There is no merchant/);
   await assert.rejects(run(webhookTest, null, id, { type: "refund" }), /--type takes one of/);
 });

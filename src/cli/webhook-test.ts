@@ -19,19 +19,18 @@ import {
   withDatabase,
 } from "./command.ts";
 
-/** `dunlin webhook test`: one attempt with a test event, and everything that was seen of it. */
 export const webhookTest: Command = {
   name: "webhook test",
   usage: `MERCHANT [--type T] [--json]
   --type T                 ${EVENT_TYPES.join(" | ")} (pause_collection)`,
-  summary: "Send a test event, show the exchange, and name what is wrong",
+  summary: "Send a test event, and show the exchange and any problem",
   options: { type: { type: "string" }, json: { type: "boolean" } },
   positionals: ["MERCHANT"],
   examples: ["npx dunlin webhook test 0198…", "npx dunlin webhook test 0198… --type recovery_action"],
   async run(context, values, [id]) {
-    const named = textOption(values, "type") ?? "pause_collection";
-    const type = EVENT_TYPES.find((each) => each === named);
-    if (!type) throw new UsageError(`--type takes one of ${EVENT_TYPES.join(", ")}, not "${named}".`);
+    const typeName = textOption(values, "type") ?? "pause_collection";
+    const type = EVENT_TYPES.find((each) => each === typeName);
+    if (!type) throw new UsageError(`--type takes one of ${EVENT_TYPES.join(", ")}, not "${typeName}".`);
     return withDatabase(context, async (opened) => {
       const tested = await sendTest(context, opened, id!, type);
       if (values.json) context.print(JSON.stringify(tested));
@@ -56,7 +55,9 @@ async function sendTest(
   };
   const tested = await createTestEventSender(network, secretKeys, ports)(merchant, type);
   if (!tested)
-    throw new CommandFailure(`${merchant.name} has no endpoint. Set it: npx dunlin merchant set ${id} --webhook-url …`);
+    throw new CommandFailure(
+      `${merchant.name} has no endpoint. To set one: npx dunlin merchant set ${id} --webhook-url …`,
+    );
   return tested;
 }
 
@@ -66,18 +67,17 @@ function formatTestedEvent(tested: TestEventResult): string[] {
   if (tested.sent !== "") lines.push(...prefixLines(">", tested.sent), "");
   if (tested.head !== "") lines.push(...prefixLines("<", tested.head + tested.body), "");
   lines.push(`timings      ${timingsText(tested)}`);
-  if (tested.addresses.length > 0) lines.push(`dialled      ${tested.addresses.join(", ")}`);
+  if (tested.addresses.length > 0) lines.push(`addresses    ${tested.addresses.join(", ")}`);
   if (tested.protocol) lines.push(`TLS          ${tested.protocol}`);
   if (certificate)
     lines.push(
       `certificate  ${certificate.subject || certificate.names}, by ${certificate.issuer}, until ${certificate.validTo.toISOString().slice(0, 10)}`,
     );
-  lines.push(`result       ${fine ? "fine: an event sent like this is delivered" : problem}`);
+  lines.push(`result       ${fine ? "ok: an event sent like this is delivered" : problem}`);
   lines.push(...notes.map((note) => `note         ${note}`));
   return lines;
 }
 
-/** Each line with a mark in front. */
 const prefixLines = (mark: string, shown: string) =>
   withoutControlCharacters(shown)
     .split("\n")

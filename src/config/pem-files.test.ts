@@ -24,7 +24,7 @@ const key = file("key.pem", one.key);
 const [CERT, KEY] = ["DUNLIN_WEBHOOK_CLIENT_CERT", "DUNLIN_WEBHOOK_CLIENT_KEY"];
 const read = (environment: Record<string, string>) => readSettings(environment, () => null, NOW);
 
-test("a client certificate with its key is taken, and none is no problem", () => {
+test("a client certificate with its key is accepted, and none is no problem", () => {
   const { settings, problems } = read({ [CERT]: cert, [KEY]: key });
   assert.deepEqual(problems, []);
   assert.deepEqual(settings.webhookClientCertificate, { cert: one.cert, key: one.key });
@@ -34,12 +34,17 @@ test("a client certificate with its key is taken, and none is no problem", () =>
 for (const [name, environment, setting, words] of [
   ["no key", { [CERT]: cert }, KEY, /is missing: set both or neither/],
   ["no certificate", { [KEY]: key }, CERT, /is missing: set both or neither/],
-  ["a file that is not there", { [CERT]: join(folder, "none.pem"), [KEY]: key }, CERT, /none\.pem" does not exist/],
-  ["a file that cannot be read", { [CERT]: folder, [KEY]: key }, CERT, /cannot be read \(EISDIR\)/],
-  ["a file that is no PEM", { [CERT]: file("x.pem", "hello"), [KEY]: key }, CERT, /is not a PEM file/],
-  ["a key in place of a certificate", { [CERT]: key, [KEY]: key }, CERT, /holds no certificate that can be read/],
-  ["a certificate in place of a key", { [CERT]: cert, [KEY]: cert }, KEY, /holds no key that can be read/],
-  ["the key of another certificate", { [CERT]: cert, [KEY]: file("two.pem", two.key) }, KEY, /is not the key of the/],
+  ["a missing file", { [CERT]: join(folder, "none.pem"), [KEY]: key }, CERT, /none\.pem" does not exist/],
+  ["an unreadable file", { [CERT]: folder, [KEY]: key }, CERT, /cannot be read \(EISDIR\)/],
+  ["a file that is not PEM", { [CERT]: file("x.pem", "hello"), [KEY]: key }, CERT, /is not a PEM file/],
+  ["a key in place of a certificate", { [CERT]: key, [KEY]: key }, CERT, /does not contain a readable certificate/],
+  ["a certificate in place of a key", { [CERT]: cert, [KEY]: cert }, KEY, /does not contain a readable private key/],
+  [
+    "the key of another certificate",
+    { [CERT]: cert, [KEY]: file("two.pem", two.key) },
+    KEY,
+    /is not the private key of the/,
+  ],
   [
     "an expired certificate",
     { [CERT]: file("old.pem", old.cert), [KEY]: file("oldkey.pem", old.key) },
@@ -47,23 +52,23 @@ for (const [name, environment, setting, words] of [
     /expired 2020-02-01.*unset both/,
   ],
 ] as const)
-  test(`a client certificate with ${name} stops the start with one clear line`, () => {
+  test(`a client certificate with ${name} causes one clear problem`, () => {
     const { problems } = read(environment);
     assert.deepEqual(
       problems.map(({ name }) => name),
       [setting],
     );
     assert.match(problems[0]!.problem, words);
-    assert.ok(!problems[0]!.problem.includes("BEGIN"), "nothing of the key is shown");
+    assert.ok(!problems[0]!.problem.includes("BEGIN"), "the key is not shown");
   });
 
-test("a key that needs a password is refused: nobody is there to type it", () => {
+test("a key that needs a password is refused because nobody can type it", () => {
   const encrypted = { type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" } as const;
   const locked = file("locked.pem", createPrivateKey(one.key).export(encrypted).toString());
-  assert.match(read({ [CERT]: cert, [KEY]: locked }).problems[0]!.problem, /needs no password/);
+  assert.match(read({ [CERT]: cert, [KEY]: locked }).problems[0]!.problem, /without a password/);
 });
 
-test("the service's own certificate is checked for its key, too", () => {
+test("the service's own certificate must match its key, too", () => {
   const { problems } = read({ DUNLIN_TLS_CERT: cert, DUNLIN_TLS_KEY: file("three.pem", two.key) });
   assert.deepEqual(
     problems.map(({ name }) => name),

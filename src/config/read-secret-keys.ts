@@ -1,9 +1,7 @@
 import type { SecretKeys } from "../tables/secret-box.ts";
 
 /**
- * Reads secret keys, newest first, separated by commas or line breaks.
- *
- * @returns the keys, or why they cannot be used
+ * Reads secret keys, newest first, separated by commas or line breaks. Returns a problem instead if one cannot be used.
  */
 export function readSecretKeys(text: string): { keys: SecretKeys } | { problem: string } {
   const keys = text.split(/[,\n]/).flatMap((each) => (each.trim() === "" ? [] : Buffer.from(each, "base64")));
@@ -11,13 +9,13 @@ export function readSecretKeys(text: string): { keys: SecretKeys } | { problem: 
   return problem ? { problem: `${problem}. Write the output of: openssl rand -base64 32` } : { keys };
 }
 
-/** Fewer different bytes than any of a billion random keys has. */
+/** A billion random keys all have more. */
 const MIN_DISTINCT_BYTES = 18;
 
 /**
- * Returns why bytes are no key of 32 bytes that nobody guesses, or null.
+ * Returns why a key can be guessed or has the wrong length, or null.
  *
- * A random key has some 30 different bytes, and bytes that are no text. Words, digits and the examples of documents have not.
+ * Random keys have about 30 different bytes, and bytes that are not text. Words, digits and sample keys do not.
  */
 export function findKeyWeakness(key: Uint8Array): string | null {
   if (key.length !== 32) return "is not 32 bytes in base64";

@@ -1,4 +1,4 @@
-/** The names of all settings but DATABASE_URL. */
+/** All settings except DATABASE_URL. */
 export const SETTING_NAMES: readonly string[] = [
   "DUNLIN_DATA",
   "DUNLIN_PORT",
@@ -38,10 +38,10 @@ export const SETTING_NAMES: readonly string[] = [
   "DUNLIN_MAIL_FROM",
 ];
 
-/** Returns what `suggestName` would, of a name that has a word too few or too many. */
+/** Returns the suggestion of `suggestName` for a name with a word too many or too few. */
 export function suggestByParts(typed: string): string {
   const name = [...SETTING_NAMES, "DATABASE_URL"].find(
-    (known) => known.startsWith(`${typed}_`) || typed.startsWith(`${known}_`) || typed.endsWith(`_${known}`),
+    (each) => each.startsWith(`${typed}_`) || typed.startsWith(`${each}_`) || typed.endsWith(`_${each}`),
   );
   return name === undefined ? "" : ` Did you mean ${name}?`;
 }

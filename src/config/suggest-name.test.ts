@@ -4,7 +4,7 @@ import { suggestName } from "./suggest-name.ts";
 
 const NAMES = ["serve", "demo", "merchant create", "DUNLIN_PORT", "DUNLIN_TLS"];
 
-test("a slip of the fingers is recognised, and nothing is made of what looks like no name", () => {
+test("a typing error gets a suggestion, and an unrelated word gets none", () => {
   for (const [typed, meant] of [
     ["sevre", "serve"],
     ["merchnt create", "merchant create"],

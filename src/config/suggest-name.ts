@@ -1,20 +1,19 @@
-/** Further apart, two words only happen to be alike: who typed one did not mean the other. */
+/** Names that differ more are similar only by chance. */
 const MAX_EDIT_DISTANCE = 2;
 
-/** The name that looks most like what was typed; null when none looks like it. */
 function findNearestName(typed: string, names: readonly string[]): string | null {
   const ranked = names.map((name) => ({ name, distance: editDistance(typed, name) }));
   const [best] = ranked.sort((a, b) => a.distance - b.distance);
   return best && best.distance <= Math.min(MAX_EDIT_DISTANCE, typed.length / 2) ? best.name : null;
 }
 
-/** ` Did you mean merchant list?`, to be put behind what is wrong; nothing when no name looks like what was typed. */
+/** Returns text such as ` Did you mean merchant list?`, or nothing if no name is similar. */
 export function suggestName(typed: string, names: readonly string[]): string {
   const name = findNearestName(typed, names);
   return name === null ? "" : ` Did you mean ${name}?`;
 }
 
-/** How many letters must be added, taken away or changed (Levenshtein). */
+/** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

@@ -103,7 +103,7 @@ test("a page that does not exist is a page for browsers, and JSON for programs",
 test("while the database is away a page says so, with the request's id and without a word of the error", async () => {
   const down = Object.assign(new Error("connect ECONNREFUSED 10.0.0.5:5432"), { code: "ECONNREFUSED" });
   const db: Database = { ...at.db, run: () => Promise.reject(down), transaction: () => Promise.reject(down) };
-  const away = await createTestConsole({ everyone: db });
+  const away = await createTestConsole({ allTenantsDb: db });
   const reply = await away.http.inject({ url: "/account", headers: { cookie: `__Host-dunlin=${"a".repeat(43)}` } });
   assert.equal(reply.statusCode, 503);
   assert.match(reply.body, /The database is out of reach/);

@@ -44,14 +44,14 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
   const { db } = database;
   // As in service: behind the wall, and as roles that own no table.
   const { api: asApi, worker } = roleAddresses(database.address, true);
-  const everyone = openDatabase(worker, 2, () => {});
-  const walled = openTenantDatabase(asApi, 2, () => {});
+  const allTenantsDb = openDatabase(worker, 2, () => {});
+  const tenantDb = openTenantDatabase(asApi, 2, () => {});
   const toSend: string[] = [];
   const withdrawn: string[][] = [];
   const passwords = createPasswords(randomBytes, 4);
   const options: ConsoleOptions = {
-    everyone,
-    walled,
+    allTenantsDb: allTenantsDb,
+    tenantDb: tenantDb,
     ports,
     secretKeys: SECRET_KEYS,
     passwords,
@@ -126,7 +126,7 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
     const todo = works[kind];
     const log = pino({ level: "silent" });
     const { signal } = new AbortController();
-    return runNextJob({ everyone, walled, ports, log, kind, work: todo, signal });
+    return runNextJob({ everyone: allTenantsDb, walled: tenantDb, ports, log, kind, work: todo, signal });
   }
 
   return {
@@ -148,7 +148,7 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
     audited: () => listAuditEntries(db, merchant.id, {}, 100),
     async close() {
       await api.close();
-      await Promise.all([everyone.close(), walled.close()]);
+      await Promise.all([allTenantsDb.close(), tenantDb.close()]);
       await database.drop();
     },
   };

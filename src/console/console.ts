@@ -17,8 +17,8 @@ import type { Visit } from "./visit.ts";
 
 export interface ConsoleOptions {
   /** For all merchants: people, their sessions and for whom they work. What a page asks of its merchant goes through `walled`. */
-  everyone: Database;
-  walled: TenantDatabase;
+  allTenantsDb: Database;
+  tenantDb: TenantDatabase;
   ports: Ports;
   /** Opens and closes the credentials at rest. */
   secretKeys: SecretKeys;

@@ -40,12 +40,12 @@ export async function findVisit(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Visit | null> {
-  const { everyone, walled, ports } = options;
+  const { allTenantsDb, tenantDb, ports } = options;
   const token = cookieOf(request);
-  const session = token === undefined ? null : await findValidSession(everyone, token, ports);
+  const session = token === undefined ? null : await findValidSession(allTenantsDb, token, ports);
   if (token === undefined || session === null) return null;
   const { person } = session;
-  const memberships = await membershipsOf(everyone, person.id);
+  const memberships = await membershipsOf(allTenantsDb, person.id);
   const membership = memberships.find(({ merchantId }) => merchantId === session.merchantId) ?? memberships[0];
   if (!membership)
     throw new PageError(403, `${person.email} works for no merchant any more. Ask an owner for an invite.`);
@@ -57,7 +57,7 @@ export async function findVisit(
     merchantName: membership.name,
     role: membership.role,
     memberships,
-    db: walled.of(membership.merchantId),
+    db: tenantDb.of(membership.merchantId),
     token,
     clock: { now: ports.now(), rate: ports.clockRate },
     signedInAt: session.createdAt,

@@ -6,7 +6,7 @@ import { holdsCardNumber, isCardNumber } from "./card-number.ts";
 const SEPARATOR = "[\\s./\\u00ad\\u200b-\\u200d\\u2010-\\u2015\\u2060\\u2212\\ufeff-]{1,3}";
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 
-/** The rule as it is said, without a thought for time: every run of groups, every first and last group. */
+/** The rule without optimization: tries every first and last group of every run. */
 function matchesCardRule(text: string, groupsMin: number): boolean {
   for (const [run] of text.replace(UUID, "u").matchAll(new RegExp(`\\d+(?:${SEPARATOR}\\d+)*`, "g"))) {
     const groups = run.match(/\d+/g)!;
@@ -25,7 +25,7 @@ const piece = fc.oneof(
 );
 const texts = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(""));
 
-test("one walk over a text finds just the card numbers that trying every group would find", () => {
+test("the single walk finds exactly the card numbers that trying every group finds", () => {
   let found = 0;
   fc.assert(
     fc.property(texts, fc.constantFrom<1 | 2>(1, 2), (text, groupsMin) => {
@@ -35,11 +35,11 @@ test("one walk over a text finds just the card numbers that trying every group w
     }),
     { numRuns: 5_000 },
   );
-  // About 225 of these texts hold one, give or take 15: the bounds only say that both kinds were tried.
+  // About 225 ± 15 of these texts contain one. The bounds only ensure that both kinds occur.
   assert.ok(found > 100 && found < 4_900, `${found} of 5,000`);
 });
 
-test("a card number is found whatever sets its groups apart, and in the digits of any script", () => {
+test("a card number is found with any separators and in the digits of any script", () => {
   const groups = ["4111", "1111", "1111", "1111"];
   for (const between of [" ", "-", ".", "/", "\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u2011", " . "])
     for (const groupsMin of [1, 2] as const)

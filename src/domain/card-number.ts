@@ -1,4 +1,4 @@
-// The card ranges: first digits from, to, and the lengths in use.
+// First digits from, to, and the lengths in use.
 const LONG_LENGTHS = [14, 15, 16, 17, 18, 19];
 const CARD_RANGES: readonly (readonly [from: string, to: string, lengths: readonly number[]])[] = [
   ["2200", "2205", [16, 17, 18, 19]], // Mir
@@ -27,7 +27,7 @@ const CARD_DIGITS_MIN = 13;
 const CARD_DIGITS_MAX = 19;
 const PREFIX_DIGITS = 4;
 
-/** For each four first digits the lengths that a card number may have, as a set of bits. */
+/** The card number lengths of every four first digits, as bit sets. */
 const LENGTHS_BY_PREFIX = new Uint32Array(10 ** PREFIX_DIGITS);
 for (const [from, to, lengths] of CARD_RANGES)
   for (let prefix = Number(from.padEnd(PREFIX_DIGITS, "0")); prefix <= Number(to.padEnd(PREFIX_DIGITS, "9")); prefix++)
@@ -37,7 +37,7 @@ const hasLength = (lengths: number, length: number) => ((lengths >> length) & 1)
 
 const ZERO = 0x30;
 
-/** Whether these digits, and nothing but digits, are a card number: 13 to 19 of them, in a card range, passing Luhn. */
+/** Whether the text is a card number: 13 to 19 digits in a card range that pass Luhn. */
 export function isCardNumber(digits: string): boolean {
   const { length } = digits;
   if (length < CARD_DIGITS_MIN || length > CARD_DIGITS_MAX) return false;
@@ -52,45 +52,48 @@ export function isCardNumber(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-// Begins at a hyphen, of which texts have few: a search for the whole would try eight characters at each place.
+// Starts at a hyphen, because hyphens are rare.
 const BEHIND_UUID_START = /(?<=[0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const UUID_START_CHARS = 8;
 const UUID_CHARS = 36;
 
-/** One random UUID in 30,000 would pass for a grouped card number by chance. */
+/** One in 30,000 random UUIDs looks like a grouped card number. */
 function withoutUuids(text: string) {
-  let kept = "";
+  let result = "";
   let from = 0;
   for (const { index, 0: rest } of text.matchAll(BEHIND_UUID_START)) {
     const start = index - UUID_START_CHARS;
     if (start < from) continue;
-    kept += `${text.slice(from, start)}u`;
+    result += `${text.slice(from, start)}u`;
     from = index + rest.length;
   }
-  return from === 0 ? text : kept + text.slice(from);
+  return from === 0 ? text : result + text.slice(from);
 }
 
-/** Behind the last character: neither a digit nor a separator. */
+/** Neither a digit nor a separator. */
 const END_CODE = 0x7a;
 const SEPARATORS_MAX = 3;
 const SEPARATORS_TOO_MANY = SEPARATORS_MAX + 1;
 
-/** Spaces, hyphens, dots and slashes, and what nobody sees: of no width, or a hyphen where a line may end. */
+/** Spaces, hyphens, dots, slashes, and invisible characters. */
 const SEPARATOR = /[\s./\u00ad\u200b-\u200d\u2010-\u2015\u2060\u2212\ufeff-]/;
 const TWO_GROUPS = new RegExp(`\\d${SEPARATOR.source}{1,${SEPARATORS_MAX}}\\d`);
-/** 1 for those up to \uffff that set groups of digits apart. */
+/** Indexed by UTF-16 code unit. */
 const SEPARATOR_FLAGS = Uint8Array.from({ length: 0x10000 }, (_, code) =>
   Number(SEPARATOR.test(String.fromCharCode(code))),
 );
 
-// What is remembered of the last 32 digits of a run, by their number in it: more than a card number has.
+// Ring buffers over the last 32 digits; a card number is shorter.
 const DIGIT_WINDOW = 32;
 const WINDOW_MASK = DIGIT_WINDOW - 1;
 const windowDigits = new Uint8Array(DIGIT_WINDOW);
-/** Of a digit that begins a group: the last digit of Luhn's sum of all digits before it, those with an odd number doubled; and the other way round. */
+/**
+ * For the first digit of a group: the last digit of the Luhn sum of all digits before it, with the odd-numbered ones
+ * doubled. The other array doubles the even-numbered ones.
+ */
 const luhnOddDoubled = new Uint8Array(DIGIT_WINDOW);
 const luhnEvenDoubled = new Uint8Array(DIGIT_WINDOW);
-/** Of a digit that does not. */
+/** For other digits of a group. */
 const NO_GROUP_START = 10;
 
 function readPrefixAt(start: number) {
@@ -101,12 +104,11 @@ function readPrefixAt(start: number) {
 }
 
 /**
- * Whether a card number stands in this text. It may be one run of digits, or groups with up to three spaces, hyphens, dots, slashes or characters of no width
- * between them. Digits may be of any script. It must begin and end where a group does, so a longer number that contains one by chance is none.
+ * Whether a text contains a card number: one run of digits of any script, or groups with up to three separators between
+ * them. A longer number does not count, even if it contains one. Walks the text once, because a body may be two
+ * megabytes of single digits.
  *
- * One walk over the text: a body may be two megabytes of single digits.
- *
- * @param groupsMin  1 for free text; 2 for identifiers, where plain digits are fine: one in ten order numbers passes Luhn
+ * @param groupsMin  1 for free text; 2 for identifiers, because one in ten order numbers passes Luhn
  */
 export function holdsCardNumber(text: string, groupsMin: 1 | 2): boolean {
   if (text.length < CARD_DIGITS_MIN) return false;
@@ -118,7 +120,7 @@ const NOT_ASCII = /[^\0-\x7f]/;
 const NON_ASCII_DIGIT = /(?![0-9])\p{Nd}/gu;
 const isDigit = /^\p{Nd}$/u;
 
-/** The digits of a script follow each other, zero first; where scripts follow each other, too, each has ten. */
+/** In every script ten consecutive code points are the digits, from zero. */
 function toAsciiDigit(digit: string): string {
   const code = digit.codePointAt(0)!;
   let before = 0;
@@ -127,14 +129,14 @@ function toAsciiDigit(digit: string): string {
 }
 
 function holdsAsciiCardNumber(text: string, groupsMin: 1 | 2): boolean {
-  // Most texts have none, and this search is several times quicker than the walk.
+  // Most texts have no match, and this search is faster.
   if (!(groupsMin === 1 ? /\d/ : TWO_GROUPS).test(text)) return false;
   return scanForCardNumber(text.length < UUID_CHARS ? text : withoutUuids(text), groupsMin);
 }
 
 function scanForCardNumber(text: string, groupsMin: 1 | 2): boolean {
-  let digits = 0; // of the run
-  let groupStart = 0; // the number of the group's first digit
+  let digits = 0; // in the run
+  let groupStart = 0; // number of the group's first digit
   let separators = SEPARATORS_TOO_MANY; // since the last digit
   let odd = 0;
   let even = 0;
@@ -159,7 +161,7 @@ function scanForCardNumber(text: string, groupsMin: 1 | 2): boolean {
       continue;
     }
     if (separators === 0 && digits >= CARD_DIGITS_MIN) {
-      // The last digit counts as it is, every second one before it doubled.
+      // From the end, Luhn doubles every second digit.
       const isOdd = (digits & 1) === 1;
       const sum = isOdd ? odd : even;
       const sums = isOdd ? luhnOddDoubled : luhnEvenDoubled;
@@ -167,7 +169,7 @@ function scanForCardNumber(text: string, groupsMin: 1 | 2): boolean {
       const longest = Math.min(CARD_DIGITS_MAX, digits);
       for (let length = shortest; length <= longest; length++) {
         const start = digits - length;
-        // Else no group begins there, or the digits from there on have a sum that does not end in 0.
+        // True if a group starts there, and the digits from there on pass Luhn.
         if (sums[start & WINDOW_MASK] === sum && hasLength(LENGTHS_BY_PREFIX[readPrefixAt(start)]!, length))
           return true;
       }

@@ -16,36 +16,33 @@ const END_REASONS = [
 ] as const;
 export type EndReason = (typeof END_REASONS)[number];
 
-/**
- * Who looks after a case. Left to the merchant's own system: by an experiment, and it is watched only, or in shadow mode, and what Dunlin would
- * do is decided and logged.
- */
+/** Dunlin only observes cases in the arm `merchant`, and only logs its decisions in `shadow`. */
 export type CaseArm = Arm | "shadow";
 
-/** An invoice in recovery, from the first unpaid copy to its end. */
+/** An invoice in recovery, from its first unpaid version to the end. */
 export interface Case {
   id: string;
   invoiceId: string;
   customerId: string;
   subscriptionId: string | null;
-  /** What the invoice asks for, in minor units; once the case has ended, what it asked for then. */
+  /** Minor units; in an ended case, the amount at the end. */
   amount: number;
   currency: string;
-  /** `updatedAt` of the first unpaid copy: the window starts here. */
+  /** `updatedAt` of the first unpaid version, at which the window starts. */
   unpaidAt: Date;
   windowEndsAt: Date;
-  /** Retries that may be asked for in all. */
+  /** The maximum number of retries. */
   budget: number;
-  /** Stays as it was when the case was opened, whatever becomes of the experiment or of shadow mode. */
+  /** Fixed when the case opens. */
   arm: CaseArm;
   openedAt: Date;
   endedAt: Date | null;
   endReason: EndReason | null;
-  /** The moment the payment is dated, when the case ended as paid. */
+  /** When the payment was made, if it ended as paid. */
   paidAt: Date | null;
 }
 
-/** Dunlin, or a person by it, ended it before its window was over, so the merchant is told by `complete_dunning`. */
+/** Whether the merchant needs a `complete_dunning`, because the case ended early. */
 export const sendsCompleteDunning = (reason: EndReason) =>
   reason === "hopeless" ||
   reason === "budget_used" ||

@@ -5,7 +5,7 @@ import { createColumnFilter, DEFAULT_CSV_FORMAT, formatColumnList, mapHeader, pa
 const STATES = ["PAID", "FAILED"];
 const FIELDS = new Set(["id", "invoiceId", "amount"]);
 
-test("a column holds the field of its own name in any spelling, unless another one is said to hold it", () => {
+test("a column matches the field with its name in any spelling unless the map names another", () => {
   const names = ["ID", "Invoice ID", "Total", "amount"];
   const fieldsOf = (map: string) =>
     mapHeader(names, FIELDS, parseCsvFormat({ map }, FIELDS, STATES)).map(([, field]) => field);
@@ -14,7 +14,7 @@ test("a column holds the field of its own name in any spelling, unless another o
   assert.deepEqual(fieldsOf("invoiceId=Total,id=Invoice ID"), [undefined, "id", "invoiceId", "amount"]);
 });
 
-test("the exact name of a field goes before other spellings, and of two other spellings nobody knows which is meant", () => {
+test("an exact field name wins over other spellings, and two other spellings are refused", () => {
   assert.deepEqual(
     mapHeader(["Invoice ID", "invoiceId"], FIELDS, DEFAULT_CSV_FORMAT).map(([, field]) => field),
     [undefined, "invoiceId"],
@@ -22,7 +22,7 @@ test("the exact name of a field goes before other spellings, and of two other sp
   const twice = ["Invoice ID", "invoice_id"];
   assert.throws(
     () => mapHeader(twice, FIELDS, DEFAULT_CSV_FORMAT),
-    /two columns of invoiceId, "Invoice ID" and "invoice_id": --map invoiceId=COLUMN says which one holds it$/,
+    /two columns for invoiceId, "Invoice ID" and "invoice_id": choose one with --map invoiceId=COLUMN$/,
   );
   const settled = mapHeader(twice, FIELDS, parseCsvFormat({ map: "invoiceId=invoice_id" }, FIELDS, STATES));
   assert.deepEqual(settled, [
@@ -35,14 +35,14 @@ test("the exact name of a field goes before other spellings, and of two other sp
   );
 });
 
-test("what is said of a file is refused where it means nothing", () => {
+test("an option that names an unknown field, column or choice is refused", () => {
   assert.throws(
     () => parseCsvFormat({ map: "total=x" }, FIELDS, STATES),
-    /--map names total, which is no field\. Fields: id invoiceId amount$/,
+    /--map names total, which is not a field\. Fields: id invoiceId amount$/,
   );
   assert.throws(
     () => parseCsvFormat({ map: "=x" }, FIELDS, STATES),
-    /FIELD=COLUMN .*not "=x"\. Fields: id invoiceId amount$/,
+    /FIELD=COLUMN, .*not "=x"\. Fields: id invoiceId amount$/,
   );
   assert.throws(() => parseCsvFormat({ map: "id" }, FIELDS, STATES), /FIELD=COLUMN/);
   assert.throws(
@@ -55,18 +55,15 @@ test("what is said of a file is refused where it means nothing", () => {
   assert.deepEqual(parseCsvFormat({ map: "" }, FIELDS, STATES), DEFAULT_CSV_FORMAT);
   const mapped = parseCsvFormat({ map: "id=No" }, FIELDS, STATES);
   assert.throws(() => mapHeader(["id", ""], FIELDS, mapped), /the file has no column No; it has: id$/);
-  assert.throws(
-    () => parseCsvFormat({ map: "id=a,amount=b,id=c" }, FIELDS, STATES),
-    /--map says twice which column holds id$/,
-  );
+  assert.throws(() => parseCsvFormat({ map: "id=a,amount=b,id=c" }, FIELDS, STATES), /--map names the field id twice$/);
   assert.throws(
     () => parseCsvFormat({ map: "id=a,invoiceId=a" }, FIELDS, STATES),
-    /the column a that it holds two fields$/,
+    /--map uses the column a for two fields$/,
   );
   assert.deepEqual(["No", "Invoice ID", "note"].map(createColumnFilter(FIELDS, mapped)), [true, true, false]);
 });
 
-test("what words for a state mean is refused where it means nothing, and names the states there are", () => {
+test("a map to an unknown state is refused with the known states", () => {
   const of = (states: string) => parseCsvFormat({ states }, FIELDS, STATES);
   assert.deepEqual(of(""), DEFAULT_CSV_FORMAT);
   assert.deepEqual(
@@ -76,17 +73,17 @@ test("what words for a state mean is refused where it means nothing, and names t
       ["NOT_OK", "FAILED"],
     ],
   );
-  for (const said of ["Authorised", "=PAID", "Authorised=", "Authorised=PAID,"])
+  for (const malformed of ["Authorised", "=PAID", "Authorised=", "Authorised=PAID,"])
     assert.throws(
-      () => of(said),
-      /^Error: --states takes WORD=STATE with commas between them, not ".*"\. States: PAID FAILED$/,
+      () => of(malformed),
+      /^Error: --states takes WORD=STATE, separated by commas, not ".*"\. States: PAID FAILED$/,
     );
-  assert.throws(() => of("OK=GOOD"), /--states says that OK means GOOD, which is no state\. States: PAID FAILED$/);
-  for (const none of ["UNPAID", "X_STATE_PAID"]) assert.throws(() => of(`OK=${none}`), /which is no state/);
-  assert.throws(() => of("not ok=FAILED,Not_OK=PAID"), /--states says twice what Not_OK means$/);
+  assert.throws(() => of("OK=GOOD"), /--states maps OK to GOOD, which is not a state\. States: PAID FAILED$/);
+  for (const none of ["UNPAID", "X_STATE_PAID"]) assert.throws(() => of(`OK=${none}`), /which is not a state/);
+  assert.throws(() => of("not ok=FAILED,Not_OK=PAID"), /--states maps Not_OK twice$/);
 });
 
-test("a space behind a comma of a map is no part of a field's name", () => {
+test("a space after a comma is not part of a field name", () => {
   const { columns } = parseCsvFormat({ map: "id=No, amount=Total" }, FIELDS, STATES);
   assert.deepEqual(
     [...columns],
@@ -97,7 +94,7 @@ test("a space behind a comma of a map is no part of a field's name", () => {
   );
 });
 
-test("of very many columns the first fifty are named, and none that has no name", () => {
+test("at most fifty columns are listed, and none without a name", () => {
   assert.equal(formatColumnList(["a", "", "b", ""]), "a, b");
   assert.match(formatColumnList(Array.from({ length: 52 }, (_, n) => `c${n}`)), /^c0, .*, c49, and 2 more$/);
 });

@@ -13,7 +13,7 @@ import {
 
 const isName = (name: string) => ["id", "state", "total; in cents", "amount"].includes(name);
 
-test("columns are parted by the sign that is in the heading most often, and by commas where none is", () => {
+test("the delimiter is the one that occurs most often in the header, and a comma by default", () => {
   const texts = {
     ",": ["x,y\n1;2;3", "x", "", '"a;b;c",d', "\ufeff\r\nx,y"],
     ";": ["x;y\r\n1,2,3,4", '\ufeff"x";"total, in cents, of all";"y"', "\n\na;b", 'a;b;"no end, of, this'],
@@ -23,7 +23,7 @@ test("columns are parted by the sign that is in the heading most often, and by c
     for (const text of beginnings) assert.equal(guessDelimiter(text, isName), sign, JSON.stringify(text));
 });
 
-test("a sign that parts the heading into more known names goes before one that is in it more often", () => {
+test("a delimiter that yields more known names wins over one that occurs more often", () => {
   assert.equal(guessDelimiter("id,notes;a;b;c,state\n", isName), ",");
   assert.equal(guessDelimiter("id;notes, a, b, c, d;state\n", isName), ";");
   assert.equal(guessDelimiter('id,"total; in cents"\n', isName), ",");
@@ -33,7 +33,7 @@ test("a sign that parts the heading into more known names goes before one that i
   );
 });
 
-test("a first line that says what parts columns is gone by, and none of them", () => {
+test("a first line with `sep=` sets the delimiter", () => {
   for (const [text, delimiter, begin] of [
     ["sep=;\r\nid,state;amount", ";", "\r\nid,state;amount"],
     ["\ufeff\nSEP=|\nid|state", "|", "\nid|state"],
@@ -45,12 +45,12 @@ test("a first line that says what parts columns is gone by, and none of them", (
     assert.deepEqual(detectDelimiter(text, isName), { delimiter, begin }, JSON.stringify(text));
 });
 
-test("a name in quotes may hold any sign, and line breaks", () => {
+test("a quoted name may contain delimiters and line breaks", () => {
   assert.equal(guessDelimiter('"total\nin, cents, or less";id;state\n1,2,3,4,5', isName), ";");
   assert.equal(guessDelimiter('"a ""quoted, name,"" of all";id', isName), ";");
 });
 
-test("a row has the columns of its heading if it has as many, or more of which the others are empty", () => {
+test("a row matches its header if additional cells are empty", () => {
   const heading = ["id", "state"];
   assert.ok(hasColumns(["1", ""], heading));
   assert.ok(hasColumns(["1", "PAID", "", ""], heading));
@@ -58,13 +58,13 @@ test("a row has the columns of its heading if it has as many, or more of which t
   assert.ok(!hasColumns(["1", "PAID", "", "x"], heading));
 });
 
-test("a row begins behind empty ones, and a quoted break counts once, though the parser counts both of its signs", () => {
+test("the line of a row ignores empty rows before it and counts a quoted line break once", () => {
   const { options, begins } = createCsvOptions(",");
   assert.deepEqual(parse('id\r\n\r\n"a\r\nb"\r\nc\r\n', options), [["id"], ["a\r\nb"], ["c"]]);
   assert.deepEqual(begins, [1, 3, 5]);
 });
 
-test("an error is at the line after the rows that were read, or where the parser says", () => {
+test("an error has the line after the rows that were read, or the line of the parser", () => {
   const tornIn = (text: string) => {
     const { options, tornAt } = createCsvOptions(",");
     try {
@@ -79,7 +79,7 @@ test("an error is at the line after the rows that were read, or where the parser
   assert.equal(tornIn("id\na"), null);
 });
 
-test("dropping empty rows keeps the other rows and their line numbers, wherever the pieces end", () => {
+test("removing empty rows keeps all other rows and their line numbers for any piece size", () => {
   const rowsOf = (text: string) => {
     const { options, begins } = createCsvOptions(",");
     try {
@@ -102,12 +102,15 @@ test("dropping empty rows keeps the other rows and their line numbers, wherever 
   );
 });
 
-test("a row with more columns than any export has is refused with its line, and so is a file of empty rows", () => {
+test("a row with too many columns and a file with too many empty rows are refused with the line", () => {
   const filter = (text: string) => createEmptyRowFilter(",")(text, true);
   assert.equal(filter(`a\n\n${"b,".repeat(COLUMNS_MAX - 1)}\n`).split(",").length, COLUMNS_MAX);
   assert.throws(() => filter(`a\n"\n",\n${",".repeat(COLUMNS_MAX)}`), {
-    message: "line 4: it has more than 1,000 columns; check what separates columns and lines in the file",
+    message: "line 4: it has more than 1,000 columns; check the separators of columns and lines in the file",
   });
   assert.equal(filter('a\n,,\n"",\n').trim(), "a");
-  assert.throws(() => filter(`a\n${",\n".repeat(1_048_577)}`), /^Error: line 1048578: more than 1,048,576 empty rows/);
+  assert.throws(
+    () => filter(`a\n${",\n".repeat(1_048_577)}`),
+    /^Error: line 1048578: more than 1,048,576 consecutive empty rows/,
+  );
 });

@@ -1,34 +1,30 @@
 import type { CsvError } from "csv-parse";
 import { FileRefusedError } from "./file-refused-error.ts";
 
-/** Separators of columns. Programs write semicolons if their country's decimals have commas, and tabs into pasted text. */
+/** Semicolons are usual where the decimal mark is a comma, and tabs in pasted text. */
 const DELIMITERS = [",", ";", "\t"];
 
-/** A first line by which Excel is told what stands between columns: `sep=;`. Who saved the file again may have put it in quotes, and signs behind it. */
+/** A first line `sep=;`, which tells Excel the delimiter. A spreadsheet may have added quotes and delimiters. */
 const SEP_DIRECTIVE = /^\s*"?sep=([^\w\s"]|\t)"?[,;\t]*(?=[\r\n])/i;
 
 /**
- * What stands between the columns of a text, and the text without a line that says so: of that nothing but its end is left, so that all lines keep their numbers.
+ * Returns the delimiter, and the text without the `sep=` line. Its line break stays, so that line numbers do not
+ * change.
  *
- * @param begin  of the text, the first line that is not empty at least
- * @param isName  whether a column of that name would be read
+ * @param begin  the start of the text, at least the first non-empty line
+ * @param isName  whether a column with that name would be read
  */
 export function detectDelimiter(
   begin: string,
   isName: (name: string) => boolean,
 ): { delimiter: string; begin: string } {
-  const told = SEP_DIRECTIVE.exec(begin);
-  return told
-    ? { delimiter: told[1]!, begin: begin.slice(told[0].length) }
+  const directive = SEP_DIRECTIVE.exec(begin);
+  return directive
+    ? { delimiter: directive[1]!, begin: begin.slice(directive[0].length) }
     : { delimiter: guessDelimiter(begin, isName), begin };
 }
 
-/**
- * What stands between the columns of a text: the sign that parts its heading into the most known names, of equal ones into the most names. A sign within a name is then none
- * between names.
- *
- * @param isName  whether a column of that name would be read
- */
+/** Returns the delimiter that splits the header into the most known names, then into the most names. */
 export function guessDelimiter(text: string, isName: (name: string) => boolean): string {
   const heading = firstLineOf(text) ?? text.trimStart();
   const [best] = DELIMITERS.map((sign) => {
@@ -38,14 +34,14 @@ export function guessDelimiter(text: string, isName: (name: string) => boolean):
   return best!.sign;
 }
 
-/** The first line of a text that is not empty, with the breaks that are quoted in it; undefined: it has no end. */
+/** Returns the first non-empty line, or undefined if it has no end. It may contain quoted line breaks. */
 export function firstLineOf(text: string): string | undefined {
-  const begun = text.trimStart();
+  const trimmed = text.trimStart();
   let isQuoted = false;
-  for (let at = 0; at < begun.length; at++) {
-    const sign = begun[at]!;
+  for (let at = 0; at < trimmed.length; at++) {
+    const sign = trimmed[at]!;
     if (sign === '"') isQuoted = !isQuoted;
-    else if (!isQuoted && (sign === "\n" || sign === "\r")) return begun.slice(0, at);
+    else if (!isQuoted && (sign === "\n" || sign === "\r")) return trimmed.slice(0, at);
   }
   return undefined;
 }
@@ -58,18 +54,14 @@ const columnNamesOf = (heading: string, separator: string) =>
     .split("\n\r", COLUMNS_MAX)
     .map((name) => name.trim());
 
-/**
- * Programs write `="00123"` so that a spreadsheet keeps the zeros; what it means is `"00123"`. Elsewhere a quote behind a `=` is text within quotes.
- *
- * @returns what such a file says, piece by piece: a piece may end between the two signs, but for the last
- */
+/** Reads `="00123"`, by which programs make a spreadsheet keep zeros, as `"00123"`, piece by piece. */
 export function createFormulaReader(): (piece: string, isLast?: boolean) => string {
   let isQuoted = false;
-  let kept = "";
+  let pending = "";
   return (piece, isLast = false) => {
-    const text = kept + piece;
-    kept = text.endsWith("=") && !isLast ? "=" : "";
-    return text.slice(0, text.length - kept.length).replace(/="|"/g, (signs, at) => {
+    const text = pending + piece;
+    pending = text.endsWith("=") && !isLast ? "=" : "";
+    return text.slice(0, text.length - pending.length).replace(/="|"/g, (signs, at) => {
       const isFormula = signs === '="' && !isQuoted && text[at - 1] !== '"';
       isQuoted = !isQuoted;
       return isFormula ? '"' : signs;
@@ -77,30 +69,31 @@ export function createFormulaReader(): (piece: string, isLast?: boolean) => stri
   };
 }
 
-/** Returns the text of a cell that a spreadsheet wrote as a formula with a text alone: `="00123"` is 00123. */
+/** The same for a single cell. */
 export const unwrapFormula = (cell: string): string => {
   const text = /^="(.*)"$/s.exec(cell)?.[1];
   return text === undefined ? cell : text.replaceAll('""', '"');
 };
 
-/** Far more than any export has. A row of nothing but separators would otherwise grow until memory ends. */
+/** A row of nothing but delimiters would fill the memory. */
 export const COLUMNS_MAX = 1_000;
-/** As many rows as a sheet of a spreadsheet has: a program that saved the empty part of one saved no more. */
+/** The rows of a spreadsheet. */
 const EMPTY_ROWS_MAX = 1_048_576;
 
-/** More than `COLUMNS_MAX` quoted empty cells. Any number of blanks is allowed. */
+/** `COLUMNS_MAX` quoted empty cells, and any number of blanks. */
 const BUFFERED_CHARS_MAX = 4 * COLUMNS_MAX;
 
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, QUOTE] = [9, 10, 13, 32, 34];
 
 /**
- * Takes empty rows out of a CSV, since their cells cost the parser as much as any others. All line breaks stay. A row ends where the parser ends it: at the sign that ended the first one.
+ * Removes empty rows, on which the parser is slow, piece by piece. Line breaks stay. As in the parser, a row ends at
+ * the kind of line break that ended the first row.
  *
- * @returns the text for the parser, piece by piece. It throws FileRefused, with the line, at a row of more than `COLUMNS_MAX` columns, and behind `EMPTY_ROWS_MAX` empty rows in a row
+ * Throws a FileRefusedError for a row with more than `COLUMNS_MAX` columns, and after `EMPTY_ROWS_MAX` empty rows.
  */
 export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?: boolean) => string {
   const separator = delimiter.charCodeAt(0);
-  let kept = ""; // a carriage return whose line feed may come
+  let pending = ""; // a carriage return that a line feed may follow
   let rowEnd = "";
   let isQuoted = false;
   let isEmpty = true;
@@ -109,31 +102,31 @@ export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?
   let columns = 1;
   let emptyRows = 0;
   let line = 1;
-  let begunOn = 1;
+  let rowLine = 1;
 
   function endRow() {
     emptyRows = isEmpty ? emptyRows + 1 : 0;
     if (emptyRows > EMPTY_ROWS_MAX)
       throw new FileRefusedError(
-        `line ${begunOn}: more than ${EMPTY_ROWS_MAX.toLocaleString("en")} empty rows follow each other; delete the empty rows of the file`,
+        `line ${rowLine}: more than ${EMPTY_ROWS_MAX.toLocaleString("en")} consecutive empty rows; delete the empty rows of the file`,
       );
     isEmpty = true;
-    begunOn = line;
+    rowLine = line;
     held = "";
     [columns, quotes] = [1, 0];
   }
 
   return (piece, isLast = false) => {
-    const text = kept + piece;
-    kept = text.endsWith("\r") && !isLast ? "\r" : "";
-    const end = text.length - kept.length;
+    const text = pending + piece;
+    pending = text.endsWith("\r") && !isLast ? "\r" : "";
+    const end = text.length - pending.length;
     let out = "";
     let from = 0; // start of the text that is not written yet
     for (let at = 0; at < end; at++) {
       const sign = text.charCodeAt(at);
-      const breaks = lineBreakAt(text, at, sign);
-      const endsRow = breaks !== "" && !isQuoted && (rowEnd === "" || breaks.includes(rowEnd));
-      if (isEmpty && !endsRow && !isNothing(sign)) {
+      const lineBreak = lineBreakAt(text, at, sign);
+      const endsRow = lineBreak !== "" && !isQuoted && (rowEnd === "" || lineBreak.includes(rowEnd));
+      if (isEmpty && !endsRow && !keepsRowEmpty(sign)) {
         isEmpty = false;
         out += held;
         from = at;
@@ -142,17 +135,17 @@ export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?
       if (sign === QUOTE) {
         isQuoted = !isQuoted;
         quotes++;
-      } else if (breaks !== "") {
-        at += breaks.length - 1;
+      } else if (lineBreak !== "") {
+        at += lineBreak.length - 1;
         line++;
         if (!endsRow) continue;
-        out += isEmpty ? breaks : text.slice(from, at + 1);
-        rowEnd ||= breaks;
+        out += isEmpty ? lineBreak : text.slice(from, at + 1);
+        rowEnd ||= lineBreak;
         endRow();
       } else if (sign === separator && !isQuoted) {
         if (++columns > COLUMNS_MAX)
           throw new FileRefusedError(
-            `line ${begunOn}: it has more than ${COLUMNS_MAX.toLocaleString("en")} columns; check what separates columns and lines in the file`,
+            `line ${rowLine}: it has more than ${COLUMNS_MAX.toLocaleString("en")} columns; check the separators of columns and lines in the file`,
           );
         quotes = 0;
       }
@@ -161,8 +154,8 @@ export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?
     return isLast ? out + held : out;
   };
 
-  /** Whether a sign within a row leaves it empty. A quoted empty text is two quotes, and nothing beside them. */
-  function isNothing(sign: number): boolean {
+  /** Whether the row is still empty. A quoted empty cell is exactly two quotes. */
+  function keepsRowEmpty(sign: number): boolean {
     if (sign === QUOTE) return quotes < 2;
     if (isQuoted) return false;
     if (sign !== separator && (quotes > 0 || (sign !== SPACE && sign !== TAB))) return false;
@@ -170,30 +163,29 @@ export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?
   }
 }
 
-/** The line break at a place of a text, or "". */
 function lineBreakAt(text: string, at: number, sign: number): string {
   if (sign === LINE_FEED) return "\n";
   if (sign !== CARRIAGE_RETURN) return "";
   return text.charCodeAt(at + 1) === LINE_FEED ? "\r\n" : "\r";
 }
 
-/** Whether a row has the columns of the heading says `hasColumns`: an empty row may have fewer. */
+/** `hasColumns` checks instead, because an empty row may have fewer. */
 const PARSE_OPTIONS = {
   relax_column_count: true,
-  trim: true, // what stands in quotes stays as it is
+  trim: true, // quoted blanks stay
   skip_empty_lines: true,
-  skip_records_with_empty_values: true, // a spreadsheet's empty rows
+  skip_records_with_empty_values: true, // empty rows of a spreadsheet
 } as const;
 
-/** Whether a row has the columns of the heading. Behind them nothing but empty ones may stand. */
+/** Whether a row has all columns of the header. Additional cells must be empty. */
 export const hasColumns = (cells: readonly string[], { length }: readonly unknown[]) =>
   cells.length >= length && cells.slice(length).every((cell) => cell === "");
 
-export const COLUMN_COUNT_MESSAGE = "it has not as many columns as the first line";
+export const COLUMN_COUNT_MESSAGE = "its columns do not match the first line";
 
-export const BAD_QUOTE_MESSAGE = "a quoted text has no end, or a quote stands where none may stand";
+export const BAD_QUOTE_MESSAGE = "a quoted text is not closed, or a quote is misplaced";
 
-/** The options of csv-parse for a merchant's file, and the lines of its rows. One for each file. */
+/** Returns the options of csv-parse for one file, and the line numbers of its rows. */
 export function createCsvOptions(delimiter: string) {
   const count = createLineCounter();
   const begins: number[] = [];
@@ -207,29 +199,27 @@ export function createCsvOptions(delimiter: string) {
   };
   return {
     options,
-    /** The line on which each row begins, in their order. It is known when a row was read, though what is wrong further down may keep it from being taken. */
+    /** The first line of each parsed row. A later error may keep such a row from being returned. */
     begins,
-    /** The line of what can't be read. Of a text without an end the parser says the end of the file. */
+    /** The parser reports the end of the file for a text that is not closed. */
     tornAt: ({ code, lines }: CsvError): number => (code.includes("INVALID") ? Number(lines) : count.next()),
   };
 }
 
-/** Says on which line each row of a CSV begins, from 1. */
 function createLineCounter() {
-  let twice = 0; // breaks that the parser counted so: of a quoted \r\n it counts each sign
+  let doubleCounted = 0; // the parser counts a quoted CRLF twice
   let next = 1;
   return {
     /**
-     * By where the row ends: between it and the one before empty ones may stand.
+     * Counts from the end of the row, because empty rows may come before it. Called for every row in order.
      *
-     * @param lines  the parser's `info.lines` of it; to be called for every row in turn
+     * @param lines  `info.lines` of the parser
      */
     lineOf(cells: readonly string[], lines: number): number {
-      twice += countMatches(cells, /\r\n/g);
-      next = lines - twice + 1;
-      return lines - twice - countMatches(cells, LINE_BREAK);
+      doubleCounted += countMatches(cells, /\r\n/g);
+      next = lines - doubleCounted + 1;
+      return lines - doubleCounted - countMatches(cells, LINE_BREAK);
     },
-    /** The one after the last row. */
     next: () => next,
   };
 }

@@ -6,7 +6,7 @@ import { parseTimestamp } from "./timestamp.ts";
 const momentOf = (text: string, dates: DateOrder | null) =>
   parseTimestamp(toTimestampText(text, dates))?.toISOString() ?? null;
 
-test("a date is read in the order that somebody said, and in none before", () => {
+test("a date in an ambiguous order is read only with --dates", () => {
   for (const [text, dates, iso] of [
     ["25.11.2026", "dmy", "2026-11-25T00:00:00.000Z"],
     ["2.1.2026 08:05", "dmy", "2026-01-02T08:05:00.000Z"],
@@ -26,14 +26,14 @@ test("a date is read in the order that somebody said, and in none before", () =>
   }
 });
 
-test("a moment that says its zone, and a day with the year first, are read whatever was said", () => {
+test("a time with a zone and a date with the year first are read with any --dates", () => {
   for (const dates of [null, ...DATE_ORDERS]) {
     assert.equal(momentOf("2026-01-02T08:00:00.5+02:00", dates), "2026-01-02T06:00:00.500Z");
     assert.equal(momentOf(" 2026-01-02 ", dates), "2026-01-02T00:00:00.000Z");
   }
 });
 
-test("what is no date in the order that was said is none", () => {
+test("a date that does not match --dates is refused", () => {
   for (const [text, dates] of [
     ["11/25/2026", "dmy"],
     ["25.11.2026", "mdy"],
@@ -53,24 +53,24 @@ test("what is no date in the order that was said is none", () => {
     assert.equal(momentOf(text, dates), null, `${text} ${dates}`);
 });
 
-test("a year of two digits is refused in words of its own, since nobody is to guess which century, or which part it is", () => {
-  const short = "has a year of two digits, which may be read in several ways: write all four, as in";
+test("a two-digit year is refused because its century and order are unknown", () => {
+  const short = "has a two-digit year, which is ambiguous: write four digits, as in";
   const says = (text: string, dates: DateOrder | null) => describeDateRule({ dates }, text);
   assert.equal(says("25.11.26", "dmy"), `${short} 31.01.2026 12:00 (--dates dmy)`);
   assert.equal(says(" 1/2/26 08:00", "mdy"), `${short} 01/31/2026 12:00 (--dates mdy)`);
   assert.equal(says("26-11-25", "ymd"), `${short} 2026-01-31 12:00 (--dates ymd)`);
   assert.equal(
     says("25.11.26", null),
-    `${short} 2026-01-31; dates in another form are read with --dates ymd, dmy or mdy`,
+    `${short} 2026-01-31; to read dates in another form, use --dates ymd, dmy or mdy`,
   );
   assert.equal(describeDateRule(null, "25.11.26"), `${short} 2026-01-31`);
   for (const text of ["25-NOV-26", "25 November 26", "25NOV26", "Nov 25, 26"])
-    assert.match(says(text, null), /^has a year of two digits/, text);
+    assert.match(says(text, null), /^has a two-digit year/, text);
   for (const text of ["25.11.2026", "25.11", "1.2.345", "yesterday", ""])
     assert.match(says(text, "ymd"), /^must be a real date from 1970/, text);
 });
 
-test("a moment is read without an option when its date has one order and it names its zone", () => {
+test("an unambiguous time with a zone is read without an option", () => {
   for (const [text, iso] of [
     ["2026-01-01 08:30:00.123456+00", "2026-01-01T08:30:00.123Z"], // PostgreSQL
     ["2026-01-01 08:30:00+05:30", "2026-01-01T03:00:00.000Z"],
@@ -92,7 +92,7 @@ test("a moment is read without an option when its date has one order and it name
     for (const order of [null, ...DATE_ORDERS]) assert.equal(momentOf(text, order), iso, `${text} ${order}`);
 });
 
-test("a day whose month has a name is read without an option", () => {
+test("a date with a month name is read without an option", () => {
   for (const text of [
     ...[
       "02-Jan-2026",
@@ -113,10 +113,10 @@ test("a day whose month has a name is read without an option", () => {
   );
 });
 
-test("a moment is not read when it may mean several things, or contradicts itself", () => {
+test("an ambiguous or contradictory time is refused", () => {
   for (const text of [
-    ...["2026-01-02 08:30:00", "02-Jan-2026 08:30", "2026-01-02T08:30:00"], // whose clock?
-    ...["02/01/2026 08:30:00 +00:00", "2/1/2026"], // which month?
+    ...["2026-01-02 08:30:00", "02-Jan-2026 08:30", "2026-01-02T08:30:00"], // local or UTC?
+    ...["02/01/2026 08:30:00 +00:00", "2/1/2026"], // which month comes first?
     ...["02-Jan-26", "Jan 2026", "2 Juno 2026", "30 Feb 2026", "Jan 32, 2026", "2 Jan 20261"],
     ...["2026-01-01 08:30:00 -0800 UTC", "2026-01-01 08:30:00 +9900", "2026-01-01 08:30:00 PST"],
     ...["2026-01-01 08:30:00 -0800 PM", "2026-01-01 08:30:00 m=+0.1", "2026-01-01+00", "2026-01-01 08:30:00 +0"],

@@ -1,13 +1,12 @@
 import { TIMESTAMP_RULE } from "./timestamp.ts";
 
-/** Orders of year, month and day. */
 export const DATE_ORDERS = ["ymd", "dmy", "mdy"] as const;
 export type DateOrder = (typeof DATE_ORDERS)[number];
 
 const RFC_3339_PATTERN = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/;
 const ISO_DATE = /^(?<y>\d{4})-(?<m>\d\d)-(?<d>\d\d)/;
 const YEAR_FIRST_DATE = /^(?<y>\d{4})([-./])(?<m>\d\d?)\2(?<d>\d\d?)/;
-/** Nobody writes points behind months that come first. */
+/** Dots are not used where the month comes first. */
 const DATE_PATTERNS: Readonly<Record<DateOrder, RegExp>> = {
   ymd: YEAR_FIRST_DATE,
   dmy: /^(?<d>\d\d?)([-./])(?<m>\d\d?)\2(?<y>\d{4})/,
@@ -20,7 +19,7 @@ const MONTH =
 const WEEKDAY = "(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[,.]? )?";
 const DAY_OF_MONTH = "(?<d>\\d\\d?)(?:st|nd|rd|th)?";
 const YEAR = "(?<y>\\d{4})(?!\\d)";
-/** `02-Jan-2026`, `2 January 2026`, `Jan 2, 2026`, `2026-Jan-02`: a month with a name is in no doubt, wherever it stands. */
+/** A month name is never ambiguous: `02-Jan-2026`, `Jan 2, 2026`, `2026-Jan-02`. */
 const NAMED_MONTH_DATES = [
   `^${WEEKDAY}${DAY_OF_MONTH}(?:[-/]|\\.? ?| of )${MONTH}(?:[-/ ]|, ?)?${YEAR}`,
   `^${WEEKDAY}${MONTH}[-/ ]?${DAY_OF_MONTH}(?:[-/ ]|, ?)${YEAR}`,
@@ -28,8 +27,8 @@ const NAMED_MONTH_DATES = [
 ].map((form) => new RegExp(form, "i"));
 
 /**
- * A zone as programs write it: `Z`, `UTC`, PostgreSQL's `+00`, Ruby's `-0800`, JavaScript's `GMT+0100 (…)`, and Go's `+0530 IST`, behind which the reading of
- * a monotonic clock may stand.
+ * `Z`, `UTC`, PostgreSQL's `+00`, Ruby's `-0800`, JavaScript's `GMT+0100 (…)`, and Go's `+0530 IST` with an optional
+ * monotonic clock reading.
  */
 const ZONE_PATTERN =
   "(?<zone>Z|UTC|GMT|(?:UTC|GMT)?(?<offset>[+-]\\d\\d(?::?\\d\\d)?)(?: (?<abbreviation>(?![AP]M)[A-Z]{2,5}|[+-]\\d{2,4}))?(?: \\([^()]*\\))?)(?: m=[+-]\\d+\\.\\d+)?";
@@ -39,9 +38,9 @@ const TIME_PATTERN = new RegExp(
 );
 
 /**
- * Returns a moment as RFC 3339 writes it, if it can mean only one thing, and otherwise the text as it is. A day is its beginning in UTC.
+ * Returns an unambiguous time in RFC 3339, and other text unchanged. A day means its start in UTC.
  *
- * @param order  of what `dates` says, where somebody said it; then a time without a zone is in UTC
+ * @param order  of --dates; with it, a time without a zone is in UTC
  */
 export function toTimestampText(text: string, order: DateOrder | null): string {
   const moment = text.trim();
@@ -52,7 +51,7 @@ export function toTimestampText(text: string, order: DateOrder | null): string {
   if (!time) return moment;
   const { hour = "0", minute = "00", second = "00", half } = time;
   const zone = parseZone(time);
-  // Whoever says nothing of a zone may mean a local one.
+  // A time without a zone may be local.
   if (zone === undefined || (zone === "" && order === null && time.hour !== undefined)) return moment;
   const { y, m, month, d } = date.groups!;
   const number = month === undefined ? m! : String(MONTHS.indexOf(month.slice(0, 3).toLowerCase()) + 1);
@@ -61,8 +60,9 @@ export function toTimestampText(text: string, order: DateOrder | null): string {
 }
 
 function matchDate(text: string, order: DateOrder | null): RegExpExecArray | null {
-  const known = order === null ? ISO_DATE.exec(text) : (YEAR_FIRST_DATE.exec(text) ?? DATE_PATTERNS[order].exec(text));
-  if (known) return known;
+  const numeric =
+    order === null ? ISO_DATE.exec(text) : (YEAR_FIRST_DATE.exec(text) ?? DATE_PATTERNS[order].exec(text));
+  if (numeric) return numeric;
   for (const form of NAMED_MONTH_DATES) {
     const named = form.exec(text);
     if (named) return named;
@@ -70,7 +70,7 @@ function matchDate(text: string, order: DateOrder | null): RegExpExecArray | nul
   return null;
 }
 
-/** `Z` or an offset with a colon, "" where there is none; undefined: its parts contradict each other. */
+/** "" without a zone; undefined if its parts contradict each other. */
 function parseZone({
   zone,
   offset,
@@ -84,7 +84,7 @@ function parseZone({
 }
 
 const padTwoDigits = (digits: string) => digits.padStart(2, "0");
-/** 12 AM is midnight; 13 PM is no hour. */
+/** 12 AM is midnight; 13 PM does not exist. */
 const toHour24 = (hour: number, half: string) =>
   hour < 1 || hour > 12 ? "99" : String((hour % 12) + (/p/i.test(half) ? 12 : 0));
 
@@ -94,23 +94,23 @@ const DATE_EXAMPLES: Readonly<Record<DateOrder, string>> = {
   mdy: "01/31/2026 12:00",
 };
 
-/** 25.11.26, 11/25/26, 26-11-25 or 25-NOV-26: nobody can tell of which century, and mostly not which part it is. */
+/** 25.11.26 or 25-NOV-26: the century is unknown, and usually the order too. */
 const TWO_DIGIT_YEAR = new RegExp(
   `^(?:\\d\\d?([-./])\\d\\d?\\1|\\d\\d?[-/. ]?${MONTH}[-/. ]?|${MONTH.replace("?<month>", "?:")}[-/. ]?\\d\\d?(?:[-/ ]|, ?))\\d\\d(?!\\d)`,
   "i",
 );
-const TWO_DIGIT_YEAR_RULE = "has a year of two digits, which may be read in several ways: write all four, as in";
+const TWO_DIGIT_YEAR_RULE = "has a two-digit year, which is ambiguous: write four digits, as in";
 
 /**
- * What a moment must be, for messages.
+ * Returns the rule for errors.
  *
- * @param written  null: of JSON, for which there is no option
- * @param text  that it is
+ * @param written  null for JSON, which has no options
+ * @param text  the invalid text
  */
 export function describeDateRule(written: Readonly<{ dates: DateOrder | null }> | null, text = ""): string {
   const dates = written?.dates ?? null;
   const isShort = TWO_DIGIT_YEAR.test(text.trim());
-  const other = written ? "; dates in another form are read with --dates ymd, dmy or mdy" : "";
+  const other = written ? "; to read dates in another form, use --dates ymd, dmy or mdy" : "";
   if (isShort && dates === null) return `${TWO_DIGIT_YEAR_RULE} 2026-01-31${other}`;
   if (isShort) return `${TWO_DIGIT_YEAR_RULE} ${DATE_EXAMPLES[dates!]} (--dates ${dates})`;
   if (dates !== null)

@@ -1,12 +1,9 @@
-/**
- * A code or a name from outside as people may be shown it: as it was pushed, but without space around it, on one line, without what a terminal or a page might obey, and cut where
- * it is longer than anything of its kind.
- */
+/** Makes a code or name from outside safe to show: one line, no control characters, limited length. */
 export function toDisplayText(text: string): string {
   const line = text.trim().replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "·");
   const chars = [...line];
   return chars.length > DISPLAY_CHARS_MAX ? `${chars.slice(0, DISPLAY_CHARS_MAX).join("")}…` : line;
 }
 
-/** One may have 255. */
+/** Longer than any real one; up to 255 characters may arrive. */
 const DISPLAY_CHARS_MAX = 40;

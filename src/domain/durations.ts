@@ -1,4 +1,4 @@
-/** Lengths of time in milliseconds, as all of the code counts it. A day is 24 hours: local days are a matter of `engine/local-time.ts`. */
+/** Milliseconds. A day has 24 hours; for local days see `engine/local-time.ts`. */
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;

@@ -3,17 +3,16 @@ import type { ActionSuggestion } from "./recovery-action.ts";
 export const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning"] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** How many failed attempts exhaust an event, in one round: the numbers of the interface, "Events". */
+/** Returns how many failed attempts exhaust an event in one round. */
 export const maxAttempts = (type: EventType) => (type === "recovery_action" ? 6 : 7);
 
-/** An instruction to the merchant. Immutable: every attempt sends the same `body`, byte for byte. */
+/** An instruction to the merchant. Every attempt sends the same `body`. */
 export interface Event {
-  /** UUIDv7; of a `recovery_action` it is the action's id. */
+  /** UUIDv7; the action's id for a `recovery_action`. */
   id: string;
   caseId: string;
   invoiceId: string;
   type: EventType;
-  /** The JSON text that is posted. */
   body: string;
   createdAt: Date;
 }
@@ -25,11 +24,7 @@ export interface RecoveryActionData {
   idealRetryTime: Date;
 }
 
-/**
- * The body of a webhook: the envelope `{id, type, created, data}`.
- *
- * @param data  the fields of a recovery action, or only `invoiceId` for the other two types
- */
+/** Builds the webhook body `{id, type, created, data}`. */
 export function buildEnvelope(
   id: string,
   type: EventType,
@@ -44,18 +39,17 @@ export function buildEnvelope(
   });
 }
 
-/** The other body of a `recovery_action`: the flat retry request, whose `requestId` is the event's id. */
+/** Builds the other body of a `recovery_action`, whose `requestId` is the event's id. */
 export const buildFlatRetryRequest = (id: string, data: RecoveryActionData) =>
   JSON.stringify({ requestId: id, ...actionFields(data) });
 
-/** No invoice of any billing system: whoever takes a test event for a real one finds nothing to act on. */
+/** In no billing system, so a receiver that takes a test event for a real one does nothing. */
 const TEST_INVOICE_ID = "dunlin-webhook-test";
 
 /**
- * The body of a test event: the same shape, and `test: true`, which receivers that know nothing of it ignore like any
- * unknown field. No event is stored for it.
+ * The usual shape with `test: true`, which receivers ignore. The event is not stored.
  *
- * @param flat  the flat retry request in place of the envelope, for a `recovery_action`
+ * @param flat  whether a `recovery_action` is a flat retry request
  */
 export function buildTestBody(id: string, type: EventType, created: Date, flat: boolean): string {
   const data: RecoveryActionData = {
@@ -79,5 +73,5 @@ const actionFields = (data: RecoveryActionData) => ({
   idealRetryTime: data.idealRetryTime.toISOString(),
 });
 
-/** Told after the commit which events were withdrawn, so that a sender that has read them already drops them. */
+/** Called after the commit, so that a sender drops events that it has already read. */
 export type OnWithdrawn = (merchantId: string, eventIds: readonly string[]) => void;

@@ -1,41 +1,37 @@
-/** Who looks after a customer's failed payments: Dunlin, or the merchant's own system, which is what Dunlin is compared with. */
+/** Who handles the failed payments: Dunlin, or the merchant's own system. */
 const ARMS = ["dunlin", "merchant"] as const;
 export type Arm = (typeof ARMS)[number];
 
-/**
- * In the calibration both arms are left to the merchant's own system, so they must come out alike; in the comparison the arm
- * `dunlin` is treated.
- */
+/** In the calibration the merchant's own system handles both arms, so they must be alike. */
 export type Phase = "calibration" | "comparison";
 
-/** Each arm has two halves that are treated alike: A1, A2, B1, B2. */
+/** The halves of an arm have the same treatment. */
 export type ArmHalf = 1 | 2;
 
-/** What is compared: recovered invoices of failed ones (`count`), or recovered money of failed money in one currency (its code). */
+/** The share of recovered invoices (`count`), or of recovered money in a currency. */
 export type Measure = string;
 export const COUNT_MEASURE: Measure = "count";
 
-/** An experiment on a merchant's customers. All but its end is fixed when it is made: results of a split that changes can't be added up. */
+/** Only the end can change, because results of different splits cannot be combined. */
 export interface Experiment {
   id: string;
   name: string;
-  /** Makes the assignment of this experiment independent of any other one's. */
+  /** Makes assignments independent of other experiments. */
   salt: string;
-  /** Share of the customers that the arm `dunlin` gets, between 0 and 1. */
+  /** Of customers in the arm `dunlin`, between 0 and 1. */
   share: number;
   startedAt: Date;
-  /** Invoices that fail before this moment belong to the calibration. `startedAt`: there is none. */
+  /** Invoices that fail earlier belong to the calibration. Equal to `startedAt` without one. */
   comparedFrom: Date;
   stoppedAt: Date | null;
-  /** An invoice is counted this long after it failed, paid or not, in both arms. */
+  /** The age at which an invoice is counted, paid or not. */
   maturityDays: number;
-  /** The measure that the verdict rests on. */
+  /** Of the verdict. */
   primary: Measure;
-  /** The smallest difference that matters, as a share: 0.03 is three points. */
+  /** The smallest difference that matters: 0.03 is three points. */
   margin: number;
 }
 
-/** Which customers are added up: one cell of the result. */
 export interface ExperimentCell {
   phase: Phase;
   arm: Arm;
@@ -44,8 +40,8 @@ export interface ExperimentCell {
 }
 
 /**
- * Sums over the customers of a cell. Of a customer, `due` is what failed and `got` what of it was recovered: numbers of
- * invoices, or minor units. The sums of products give the variance between customers.
+ * Sums over customers. For each one, `due` is what failed and `got` what was recovered: a number of invoices, or minor
+ * units. The products give the variance between customers.
  */
 export interface CellTotals {
   customers: number;

@@ -1,12 +1,12 @@
 import type { Merchant } from "./merchant.ts";
 
-/** What became of the records of one batch. The rest of them was known already. */
+/** The other records were already stored. */
 export interface BatchResult {
-  /** Records that are new, or newer than what was known. */
+  /** New records, or newer versions. */
   stored: number;
-  /** Records that are older than what is known, and changed nothing. */
+  /** Records older than the stored version. */
   older: number;
 }
 
-/** Stores a batch, all of it or none; returns what became of its records. */
+/** Stores a whole batch or nothing. */
 export type Ingest<Row> = (merchant: Merchant, batch: readonly Row[]) => Promise<BatchResult>;

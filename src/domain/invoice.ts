@@ -9,23 +9,22 @@ export const INVOICE_STATES = [
 ] as const;
 export type InvoiceState = (typeof INVOICE_STATES)[number];
 
-/** An invoice as the merchant's billing system knows it. `amount` is in minor units of `currency`. */
+/** As the merchant's billing system sent it. Amounts are in minor units. */
 export interface Invoice {
   id: string;
   state: InvoiceState;
   customerId: string;
   subscriptionId?: string | undefined;
   businessEntity?: string | undefined;
-  /** The total. */
   amount: number;
-  /** What is left to pay, 0 to `amount`, by this version; absent when it does not say. */
+  /** 0 to `amount`; absent if this version does not contain it. */
   amountDue?: number | undefined;
   currency: string;
   createdAt: Date;
   updatedAt: Date;
 }
 
-/** From the first state to the one that is furthest along: of two versions of one date the latter is the truth. */
+/** The later state wins between two versions with the same date. */
 export const INVOICE_STATE_ORDER: readonly InvoiceState[] = [
   "DRAFT",
   "UNPAID",
@@ -36,5 +35,5 @@ export const INVOICE_STATE_ORDER: readonly InvoiceState[] = [
   "REFUNDED",
 ];
 
-/** Only these two states are in recovery; every other one stops it. */
+/** Every other state stops recovery. */
 export const isInRecovery = (state: InvoiceState) => state === "UNPAID" || state === "PARTIALLY_PAID";

@@ -1,10 +1,10 @@
 import type { Actor } from "./person.ts";
 
-/** What takes longer than a page may: sending many events again, judging ways of trying again by a merchant's history, comparing shadow mode with the merchant's own system. */
+/** Work that takes longer than a page. */
 const JOB_KINDS = ["replay", "backtest", "shadow"] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
-/** Something that a person asked for and that is done bit by bit, by whichever process takes it. */
+/** Any process may run it, step by step. */
 export interface Job<Input = unknown, Progress = unknown, Result = unknown> {
   merchantId: string;
   id: string;
@@ -13,15 +13,15 @@ export interface Job<Input = unknown, Progress = unknown, Result = unknown> {
   askedAt: Date;
   actor: Actor;
   input: Input;
-  /** How far it is; `{}` before its first step. */
+  /** `{}` before its first step. */
   progress: Progress;
-  /** null until it has ended, and when it failed. */
+  /** Null before it ends, and if it failed. */
   result: Result | null;
-  /** Why it failed, in words for who asked. */
+  /** For the person who started it. */
   failure: string | null;
   endedAt: Date | null;
-  /** Real time: nobody else takes it before. null once it has ended. */
+  /** No other process takes the job before this real time. Null after it ended. */
   dueAt: Date | null;
-  /** Of who has it in hands, or had it last. */
+  /** The current or last process. */
   holder: string | null;
 }

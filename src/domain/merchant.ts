@@ -1,56 +1,55 @@
-/** How the merchant's endpoint recognizes Dunlin. The secret itself is stored encrypted and never leaves the delivery room in the clear. */
+/** The secret is stored encrypted, and only `src/delivery` decrypts it. */
 export type WebhookAuth = "bearer" | "basic";
 
-/** An endpoint that a person paused stays paused until a person resumes it. A change of the endpoint also resumes one that Dunlin paused. */
+/** Only a person resumes what a person paused. A change of the endpoint resumes what Dunlin paused. */
 export type PausedBy = "person" | "dunlin";
 
 export const ENGINES = ["learned", "static"] as const;
-/** The engine that decides: the learned model, or fixed rules. */
 export type Engine = (typeof ENGINES)[number];
 
-/** One customer of this service: a business whose failed payments are recovered. */
+/** A business whose failed payments Dunlin recovers. */
 export interface Merchant {
   id: string;
   name: string;
-  /** Which of the 64 delivery buckets the merchant's webhooks are sent from; fixed for life. */
+  /** Which of the 64 delivery buckets sends its webhooks. Never changes. */
   bucket: number;
   webhookUrl: string | null;
   webhookAuth: WebhookAuth | null;
-  /** AES-256-GCM box of the bearer token, or of "user:password". */
+  /** A bearer token or "user:password", encrypted with AES-256-GCM. */
   webhookCredential: Buffer | null;
-  /** AES-256-GCM box of the `whsec_` secret that signs what we send; null: nothing is signed. */
+  /** The `whsec_` secret, encrypted the same way; null without signatures. */
   webhookSecret: Buffer | null;
-  /** The one before it, which signs too until its moment. */
+  /** Also signs until `webhookOldSecretUntil`. */
   webhookOldSecret: Buffer | null;
   webhookOldSecretUntil: Date | null;
-  /** Post to `…/recovery_action` and so on in place of one URL. */
+  /** Post to `…/recovery_action` and so on. */
   webhookSubPaths: boolean;
-  /** Send `recovery_action` as the flat retry request in place of the envelope. */
+  /** Send `recovery_action` as a flat retry request. */
   webhookFlat: boolean;
-  /** Webhook requests in flight at once. */
+  /** Maximum concurrent requests. */
   webhookCap: number;
-  /** Webhook requests per second of real time; null: no limit. */
+  /** Per second of real time; null without a limit. */
   webhookRate: number | null;
-  /** Deliveries wait while true; nothing is dropped. */
+  /** Nothing is dropped meanwhile. */
   webhookPaused: boolean;
-  /** Since when, in service time, and who did it; null while deliveries go out. */
+  /** Service time. */
   webhookPausedAt: Date | null;
   webhookPausedBy: PausedBy | null;
-  /** Every attempt since this moment of service time has failed; null: the last one that counts succeeded. */
+  /** Service time since which every attempt has failed. */
   webhookFailingSince: Date | null;
-  /** How long before the ideal time the decision is made and its event sent. */
+  /** How long before the ideal time the event is sent. */
   leadMs: number;
   windowDays: number;
   /** Retries per case. */
   budget: number;
-  /** In minor units, of any currency: for less than this no retry is made. */
+  /** In minor units of any currency. */
   smallestAmount: number;
   engine: Engine;
-  /** Cases that begin while true are decided and logged, and nothing is asked for. */
+  /** New cases are only decided and logged. */
   shadow: boolean;
-  /** Its outcomes teach the model of all who share, and that model decides for it; otherwise it has one of its own. */
+  /** Whether it shares one model with other merchants. */
   sharesLearning: boolean;
-  /** Whether a share of retries is sampled to learn from them; null: once its model has trained on enough outcomes. */
+  /** Whether retries are sampled to learn from them. Null waits for enough outcomes. */
   explore: boolean | null;
   ratePerSecond: number;
   rateBurst: number;
@@ -59,7 +58,6 @@ export interface Merchant {
 
 export const BUCKET_COUNT = 64;
 
-/** The settings of a new merchant. */
 export const MERCHANT_DEFAULTS = {
   webhookUrl: null,
   webhookAuth: null,

@@ -1,22 +1,22 @@
 import type { Initiator } from "./transaction.ts";
 
-/** An attempt of a merchant's history that was paid or failed, as a backtest looks at it. Strings are as the gateway gave them; null is "not known". */
+/** A paid or failed attempt in a merchant's history. Text is as the gateway wrote it. */
 export interface PastAttempt {
   invoiceId: string;
-  /** The invoice's id where no customer is known. */
+  /** The invoice's id if the customer is unknown. */
   customerId: string;
   at: Date;
   approved: boolean;
-  /** Who made it: what a customer did is no try of the merchant's system. */
+  /** A customer's own attempt is not a retry of the merchant's system. */
   initiator: Initiator | null;
   /** Minor units. */
   amount: number;
   currency: string;
-  /** With which chance the merchant's system made this try when it did, by the classes of src/backtest/retry-gaps.ts. */
+  /** The probability with which the merchant's system chose this time, by the classes of src/backtest/retry-gaps.ts. */
   chance: number | null;
   networkDeclineCode: string | null;
   networkAdviceCode: string | null;
-  /** As the tables of codes write it: a number with the gateway's name, since it means something by that only. */
+  /** As in the code tables: a number has the gateway's name with it. */
   gatewayCode: string | null;
   declineCategory: string | null;
   paymentMethodType: string | null;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cardBrandName, paymentMethodName, updateFormerSentences } from "./payment-method-names.ts";
 
-test("ways of paying and brands are named as people write them, and strangers as they were pushed", () => {
+test("payment methods and brands are written as people write them, and unknown ones stay unchanged", () => {
   for (const [pushed, words] of [
     ["sepa_debit", "SEPA debit"],
     ["us_bank_account", "ACH debit"],
@@ -26,7 +26,7 @@ test("ways of paying and brands are named as people write them, and strangers as
     assert.equal(cardBrandName(pushed), words);
 });
 
-test("what an earlier program said of a way of paying is said in today's words, and those stay as they are", () => {
+test("sentences of earlier versions are rewritten in today's words, and today's sentences stay unchanged", () => {
   const said = (by: string) => `EUR 49.00 is due, to be paid by ${by}. Local time is that of UTC.`;
   for (const [then, now] of [
     ["sepa_debit", "SEPA debit"],

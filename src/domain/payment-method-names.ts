@@ -19,7 +19,7 @@ const BRAND_NAMES = new Map([
   ["cartesbancaires", "Cartes Bancaires"],
 ]);
 
-/** Other names of them, Adyen's among them. @see docs/sources.md, names of cards */
+/** Including those of Adyen. @see docs/sources.md, names of cards */
 const BRAND_ALIASES = new Map([
   ["mc", "mastercard"],
   ["americanexpress", "amex"],
@@ -28,28 +28,28 @@ const BRAND_ALIASES = new Map([
   ["cartebancaire", "cartesbancaires"],
 ]);
 
-/** A card's brand by one name, of small letters alone: "mastercard" of "MC" and "MasterCard". */
+/** "mastercard" for "MC" and "MasterCard". */
 export function normalizeBrand(brand: string): string {
   const name = brand.toLowerCase().replace(/[^a-z]/g, "");
   return BRAND_ALIASES.get(name) ?? name;
 }
 
-/** A card's brand as people write it, "American Express" of a gateway's "amex"; a stranger as it was pushed. */
+/** "American Express" for "amex"; unknown brands stay unchanged. */
 export const cardBrandName = (brand: string): string => BRAND_NAMES.get(normalizeBrand(brand)) ?? brand;
 
-/** A way of paying as people write it, "SEPA debit" of a gateway's "sepa_debit"; a stranger as it was pushed. */
+/** "SEPA debit" for "sepa_debit"; unknown types stay unchanged. */
 export const paymentMethodName = (paymentMethodType: string): string =>
   METHOD_NAMES.get(paymentSchemeOf(paymentMethodType)) ?? cardBrandName(paymentMethodType);
 
-/** What an invoice is to be paid by, in a sentence of an earlier program: it had the words of gateways. */
+/** Earlier versions used the gateway's words. */
 const FORMER_PAYER_SENTENCE = /( is due, to be paid by )([a-z_]+)(?: \(([a-z]+)(?=[ ,)]))?/;
 
-/** What was known, as it is said now, where an earlier program said it: so a sentence that is put in other words is no news. */
+/** Rewrites sentences of earlier versions, so that a change of words is no change of facts. */
 export const updateFormerSentences = (known: readonly string[]): string[] =>
   known.map((sentence) =>
     sentence.replace(
       FORMER_PAYER_SENTENCE,
-      (_, due: string, way: string, brand?: string) =>
-        `${due}${paymentMethodName(way)}${brand === undefined ? "" : ` (${cardBrandName(brand)}`}`,
+      (_, due: string, method: string, brand?: string) =>
+        `${due}${paymentMethodName(method)}${brand === undefined ? "" : ` (${cardBrandName(brand)}`}`,
     ),
   );

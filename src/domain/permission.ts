@@ -4,5 +4,5 @@ export const PERMISSIONS = [
   "ingest:transactions",
   "read:recovery_actions",
 ] as const;
-/** What an API key may do. A key can never manage keys. */
+/** A key can never manage keys. */
 export type Permission = (typeof PERMISSIONS)[number];

@@ -1,15 +1,15 @@
-/** The ways in which the outside reaches pure code: time and chance, made in process/clock.ts and passed in. */
+/** Time and randomness, created in process/clock.ts and passed to pure code. */
 export interface Ports {
-  /** Service time: for everything stored or scheduled. May run fast in demos and tests. */
+  /** Service time, for everything stored or scheduled. May run fast in demos and tests. */
   now(): Date;
-  /** Real time: leases, network time-outs, rate limits, page tokens. */
+  /** Real time, for leases, time-outs, rate limits and page tokens. */
   realNow(): Date;
-  /** Milliseconds that never jump, for measuring durations. */
+  /** Never jumps; for durations. */
   monotonicMs(): number;
-  /** How fast service time runs against real time; 1 but for demos and tests. */
+  /** Service time per real time; 1 except in demos and tests. */
   clockRate: number;
-  /** Bytes nobody can predict. */
+  /** Cryptographically secure. */
   randomBytes(size: number): Buffer;
-  /** A UUIDv7 whose time is service time. */
+  /** Returns a UUIDv7 with service time. */
   newId(): string;
 }

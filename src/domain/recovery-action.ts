@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from "./durations.ts";
 export const ACTION_TYPES = ["RETRY", "CARD_CHANGE"] as const;
 export type ActionType = (typeof ACTION_TYPES)[number];
 
-/** How long after its ideal time the outcome of an action is waited for: of a retry, and of a customer who changes the card. */
+/** How long after its ideal time Dunlin waits for an outcome. */
 export const OUTCOME_WAIT_MS: Readonly<Record<ActionType, number>> = { RETRY: 48 * HOUR_MS, CARD_CHANGE: 7 * DAY_MS };
 
 export const ACTION_STATUSES = [
@@ -20,9 +20,9 @@ export type ActionStatus = (typeof ACTION_STATUSES)[number];
 export const ACTION_SUGGESTIONS = ["UNSPECIFIED", "RETRY", "CARD_CHANGE"] as const;
 export type ActionSuggestion = (typeof ACTION_SUGGESTIONS)[number];
 
-/** One planned, sent or settled step to recover an invoice. What is not known is null and left out of the JSON. */
+/** JSON omits fields that are null. */
 export interface RecoveryAction {
-  /** UUIDv7; also the `id` of the event that carries it. */
+  /** Also the `id` of its event. */
   id: string;
   caseId: string;
   invoiceId: string;
@@ -32,20 +32,20 @@ export interface RecoveryAction {
   paymentMethodType: string | null;
   cardCountry: string | null;
   currency: string;
-  /** What was owed when it was planned last, in minor units; null: it was planned before that was kept. */
+  /** Minor units, as of the latest plan. Null in old records. */
   amountDue: number | null;
   type: ActionType;
   status: ActionStatus;
   integrationType: string;
   actionSuggestion: ActionSuggestion;
   idealRetryTime: Date;
-  /** Sentences a person can read, most important first. */
+  /** For people, most important first. */
   reasons: string[];
-  /** When the event was created; null while it is only a plan. */
+  /** When the event was created. */
   decidedAt: Date | null;
-  /** When Dunlin recorded the execution: SUCCEEDED or FAILED. */
+  /** When Dunlin recorded the outcome. */
   executedAt: Date | null;
-  /** The moment of the attempt itself. */
+  /** When the attempt was made. */
   attemptedAt: Date | null;
   createdAt: Date;
   updatedAt: Date;

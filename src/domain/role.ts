@@ -1,8 +1,7 @@
 export const ROLES = ["owner", "admin", "developer", "viewer"] as const;
-/** The role of a person at a merchant. */
 export type Role = (typeof ROLES)[number];
 
-/** Everything that not everybody may do. Reading what was recovered is open to all members. */
+/** All members can read the results of recovery; these need a role. */
 export const ROLE_OPERATIONS = {
   replay: "Send events again",
   stop: "Stop the recovery of an invoice",
@@ -12,7 +11,7 @@ export const ROLE_OPERATIONS = {
   webhook: "See and change the webhook",
   members: "Invite and manage members",
   audit: "Read the audit log",
-  owners: "Make and unmake owners",
+  owners: "Add and remove owners",
 } as const;
 export type RoleOperation = keyof typeof ROLE_OPERATIONS;
 
@@ -23,4 +22,4 @@ const ALLOWED_OPERATIONS: Readonly<Record<Role, readonly RoleOperation[]>> = {
   viewer: [],
 };
 
-export const isAllowed = (role: Role, deed: RoleOperation) => ALLOWED_OPERATIONS[role].includes(deed);
+export const isAllowed = (role: Role, operation: RoleOperation) => ALLOWED_OPERATIONS[role].includes(operation);

@@ -9,7 +9,7 @@ export const SUBSCRIPTION_STATES = [
 ] as const;
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
 
-/** From the first state to the one that is furthest along: of two versions of one date the latter is the truth. */
+/** The later state wins between two versions with the same date. */
 export const SUBSCRIPTION_STATE_ORDER: readonly SubscriptionState[] = [
   "TRIALING",
   "ACTIVE",
@@ -23,7 +23,7 @@ export const SUBSCRIPTION_STATE_ORDER: readonly SubscriptionState[] = [
 export const BILLING_PERIOD_UNITS = ["DAY", "WEEK", "MONTH", "YEAR"] as const;
 export type BillingPeriodUnit = (typeof BILLING_PERIOD_UNITS)[number];
 
-/** A subscription as the merchant's billing system knows it. Amounts are minor units of the currency. */
+/** As the merchant's billing system sent it. Amounts are in minor units. */
 export interface Subscription {
   id: string;
   state: SubscriptionState;
@@ -41,5 +41,4 @@ export interface Subscription {
   billingPeriodUnit?: BillingPeriodUnit | undefined;
 }
 
-/** Whether recovery of the subscription's invoices stops. */
 export const endsRecovery = (state: SubscriptionState) => state === "CANCELED" || state === "EXPIRED";

@@ -1,7 +1,7 @@
 import { DAY_MS } from "./durations.ts";
 
 const DAYS_BY_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-/** The last year of dates of what has happened, and of dates that lie ahead by nature, such as the end of a subscription. */
+/** For past events; the second for dates such as the end of a subscription. */
 const YEAR_MAX = 2199;
 export const FUTURE_YEAR_MAX = 9999;
 const TIMESTAMP_LENGTH_MIN = 20;
@@ -11,30 +11,29 @@ const DASH = 0x2d;
 const PLUS = 0x2b;
 const POINT = 0x2e;
 const COLON = 0x3a;
-const LOWERCASE_BIT = 0x20; // the bit that makes a capital letter small
+const LOWERCASE_BIT = 0x20; // turns a capital letter into lower case
 const LETTER_T = 0x74;
 const LETTER_Z = 0x7a;
 
-/** What `parseTimestamp` wants, for messages. */
+/** The rule of `parseTimestamp`. */
 export const TIMESTAMP_RULE = `must be an RFC 3339 timestamp with Z or an offset, such as 2026-01-31T12:00:00Z, on a real date from 1970 to ${YEAR_MAX}`;
-/** The same of a date that may lie ahead. */
+/** For dates that may be in the future. */
 export const FUTURE_TIMESTAMP_RULE = TIMESTAMP_RULE.replace(String(YEAR_MAX), String(FUTURE_YEAR_MAX));
 
 const timestampPattern = (years: string) =>
   `^(${years})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3])(:[0-5][0-9]){2}` +
   "([.][0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";
-/** What a regular expression can say of it. The outermost years are for moments that an offset brings inside. */
+/** As far as a regular expression can check. An offset can move the outermost years into range. */
 export const TIMESTAMP_PATTERN = timestampPattern("1969|19[7-9][0-9]|2[01][0-9]{2}|2200");
 export const FUTURE_TIMESTAMP_PATTERN = timestampPattern("1969|19[7-9][0-9]|[2-9][0-9]{3}");
 
 /**
- * The moment that an RFC 3339 date-time names, or undefined when it is none. A `Date` holds milliseconds; what stands between two of them is kept in
- * `microseconds`. Smaller fractions are cut off. A leap second (:60) is refused: no later part could store it.
+ * Parses an RFC 3339 time, or returns undefined. Keeps microseconds. Refuses leap seconds, which nothing can store.
  *
- * @example parseMoment("2026-03-01T01:30:00.1239+02:00") // 2026-02-28T23:30:00.123Z
+ * @example parseTimestamp("2026-03-01T01:30:00.1239+02:00") // 2026-02-28T23:30:00.123Z
  */
 export function parseTimestamp(text: string, yearMax = YEAR_MAX): MicrosecondDate | undefined {
-  const time = momentMs(text, yearMax);
+  const time = parseToMs(text, yearMax);
   if (Number.isNaN(time)) return undefined;
   const date: MicrosecondDate = new Date(time);
   const microseconds = Math.round((time - date.getTime()) * 1000);
@@ -42,14 +41,14 @@ export function parseTimestamp(text: string, yearMax = YEAR_MAX): MicrosecondDat
   return date;
 }
 
-/** A date that keeps what PostgreSQL can store and JavaScript cannot: two versions of a record may be less than a millisecond apart. */
+/** Two versions of a record may differ by less than a millisecond. */
 export interface MicrosecondDate extends Date {
-  /** 1 to 999, beyond the millisecond; absent when there are none. */
+  /** 1 to 999, beyond the milliseconds. */
   microseconds?: number;
 }
 
-/** Milliseconds since 1970, with three decimals for microseconds; NaN if the text is not a valid time. */
-function momentMs(text: string, yearMax: number): number {
+/** With three decimals; NaN if the text is not valid. */
+function parseToMs(text: string, yearMax: number): number {
   if (text.length < TIMESTAMP_LENGTH_MIN || text.length > TIMESTAMP_LENGTH_MAX) return Number.NaN;
   const year = parseTwoDigits(text, 0) * 100 + parseTwoDigits(text, 2);
   const month = parseTwoDigits(text, 5);
@@ -57,7 +56,7 @@ function momentMs(text: string, yearMax: number): number {
   const hour = parseTwoDigits(text, 11);
   const minute = parseTwoDigits(text, 14);
   const second = parseTwoDigits(text, 17);
-  // What is no number is less than any. The years are the outermost that an offset brings inside.
+  // Invalid numbers are negative. An offset can move the outermost years into range.
   if (year < 1969 || year > yearMax + 1 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month))
     return Number.NaN;
   if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return Number.NaN;
@@ -87,7 +86,7 @@ function momentMs(text: string, yearMax: number): number {
   return time >= 0 && time < daysSince1970(yearMax + 1, 1, 1) * DAY_MS ? time : Number.NaN;
 }
 
-/** Minutes ahead of UTC; NaN if the text from `at` on is not an offset. */
+/** Minutes ahead of UTC; NaN if there is no offset. */
 function parseOffsetMinutes(text: string, at: number): number {
   if (text.length !== at + 6 || text.charCodeAt(at + 3) !== COLON) return Number.NaN;
   const sign = text.charCodeAt(at);
@@ -101,7 +100,7 @@ function parseOffsetMinutes(text: string, at: number): number {
 const isLeap = (year: number) => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
 const daysIn = (year: number, month: number) => (month === 2 && isLeap(year) ? 29 : DAYS_BY_MONTH[month - 1]!);
 
-/** Howard Hinnant's days_from_civil: a third of the time of Date.UTC. */
+/** Howard Hinnant's days_from_civil; faster than Date.UTC. */
 function daysSince1970(year: number, month: number, day: number) {
   const marchYear = month > 2 ? year : year - 1;
   const dayOfYear = Math.trunc((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
@@ -109,9 +108,9 @@ function daysSince1970(year: number, month: number, day: number) {
   return marchYear * 365 + leapDays + dayOfYear - 719_468;
 }
 
+/** Below any valid number. */
 const NO_NUMBER = -1_000_000;
 
-/** The number of two digits. */
 function parseTwoDigits(text: string, at: number) {
   const high = text.charCodeAt(at) - ZERO;
   const low = text.charCodeAt(at + 1) - ZERO;

@@ -1,7 +1,7 @@
 export const TRANSACTION_STATES = ["PAID", "FAILED", "PENDING", "VOIDED", "REFUNDED", "DISPUTED"] as const;
 export type TransactionState = (typeof TRANSACTION_STATES)[number];
 
-/** From the first state to the one that is furthest along: of two versions of one date the latter is the truth. */
+/** The later state wins between two versions with the same date. */
 export const TRANSACTION_STATE_ORDER: readonly TransactionState[] = [
   "PENDING",
   "FAILED",
@@ -11,7 +11,7 @@ export const TRANSACTION_STATE_ORDER: readonly TransactionState[] = [
   "DISPUTED",
 ];
 
-/** Other words for a state that mean it wherever they are used. Of "authorised" or "processed" only who writes them knows whether money came. */
+/** Words with the same meaning in every system. "Authorised" and "processed" may or may not mean paid. */
 export const TRANSACTION_STATE_SYNONYMS: Readonly<Record<TransactionState, readonly string[]>> = {
   PAID: ["SUCCEEDED", "SUCCESS", "SUCCESSFUL", "APPROVED", "CAPTURED", "SETTLED", "PARTIALLY_REFUNDED"],
   FAILED: ["FAILURE", "UNSUCCESSFUL", "DECLINED", "REFUSED", "REJECTED", "ERROR"],
@@ -24,10 +24,10 @@ export const TRANSACTION_STATE_SYNONYMS: Readonly<Record<TransactionState, reado
 export const CARD_FUNDINGS = ["CREDIT", "DEBIT", "PREPAID", "CHARGE"] as const;
 export type CardFunding = (typeof CARD_FUNDINGS)[number];
 
-/** Other words for charge cards, which are paid in full once a month, without what stands between letters: Adyen and Checkout.com write them. */
+/** Words of Adyen and Checkout.com for charge cards, letters only. */
 const CHARGE_CARD_SYNONYMS = ["CHARGE", "CHARGECARD", "DEFERREDDEBIT", "DEFERREDDEBITCARD"];
 
-/** Returns the funding that a word means in any spelling, `DeferredDebit` and `deferred_debit` alike; undefined if it means none. */
+/** Accepts any spelling, such as `DeferredDebit` or `deferred_debit`. */
 export function parseCardFunding(word: string): CardFunding | undefined {
   const letters = word
     .toUpperCase()
@@ -39,7 +39,7 @@ export function parseCardFunding(word: string): CardFunding | undefined {
 export const INITIATORS = ["BILLING_SYSTEM", "RECOVERY_ACTION", "CUSTOMER", "MERCHANT_MANUAL"] as const;
 export type Initiator = (typeof INITIATORS)[number];
 
-/** One authorization attempt at the issuer, whoever made it. Strings are as the gateway gave them. */
+/** An authorization attempt, by anyone. Text is as the gateway wrote it. */
 export interface Transaction {
   id: string;
   state: TransactionState;
@@ -51,9 +51,9 @@ export interface Transaction {
   customerId?: string | undefined;
   subscriptionId?: string | undefined;
   businessEntity?: string | undefined;
-  /** The recovery action that asked for this attempt. */
+  /** The action that requested the attempt. */
   recoveryActionId?: string | undefined;
-  /** Lower case, open: card, sepa_debit, ach_debit, bacs_debit, paypal, other. What gateways call a debit is read by schemeOf. */
+  /** In lower case: card, sepa_debit, ach_debit, bacs_debit, paypal or others. See `paymentSchemeOf`. */
   paymentMethodType?: string | undefined;
   paymentMethodId?: string | undefined;
   paymentGatewayId?: string | undefined;
@@ -81,6 +81,6 @@ export interface Transaction {
   networkToken?: boolean | undefined;
 }
 
-/** Whether the bank said yes, whatever became of the money later. */
+/** Whether the bank approved it, even if the money went back later. */
 export const isApproved = ({ state }: Pick<Transaction, "state">) =>
   state === "PAID" || state === "REFUNDED" || state === "DISPUTED";

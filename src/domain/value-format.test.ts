@@ -11,13 +11,13 @@ import {
   toUpperSnakeCase,
 } from "./value-format.ts";
 
-/** Whole minor units, or null. */
+/** Returns whole minor units, or null. */
 const minorOf = (text: string, currency: string, decimals: Parameters<typeof toMinorUnitsText>[2]) => {
   const minor = toMinorUnitsText(text, currency, decimals);
   return /^\d+$/.test(minor) ? Number(minor) : null;
 };
 
-test("whole numbers are minor units until somebody says that amounts have decimals, and then they are major units", () => {
+test("whole numbers are minor units without --decimals and major units with it", () => {
   assert.equal(minorOf("1230", "EUR", null), 1230);
   assert.equal(minorOf("12.30", "EUR", null), null);
   for (const decimals of DECIMAL_MARKS) {
@@ -27,7 +27,7 @@ test("whole numbers are minor units until somebody says that amounts have decima
   }
 });
 
-test("an amount with decimals has those of its currency", () => {
+test("an amount has the decimals of its currency", () => {
   for (const [text, currency, minor] of [
     ["12.30", "EUR", 1230],
     ["12.3", "EUR", 1230],
@@ -51,7 +51,7 @@ test("an amount with decimals has those of its currency", () => {
   }
 });
 
-test("an amount in Indian grouping is read behind a point, where it can mean only one thing", () => {
+test("Indian grouping is read with --decimals point when it is unambiguous", () => {
   for (const [text, currency, minor] of [
     ["1,23,456.50", "INR", 12345650],
     ["₹ 1,23,456", "INR", 12345600],
@@ -75,7 +75,7 @@ test("an amount in Indian grouping is read behind a point, where it can mean onl
     assert.equal(minorOf(text, "INR", "point"), null, text);
 });
 
-test("an amount that is not as it was said is none, and never a number that is off", () => {
+test("an amount that does not match --decimals is refused instead of misread", () => {
   for (const [text, currency] of [
     ["12,30", "EUR"],
     ["1.234,50", "EUR"],
@@ -103,7 +103,7 @@ test("an amount that is not as it was said is none, and never a number that is o
     assert.equal(minorOf(text, currency, "point"), null, `${text} ${currency}`);
 });
 
-test("beside major units the sign of their currency may stand, or its code, and between thousands any space", () => {
+test("major units may have their currency's sign or code, and any space between thousands", () => {
   for (const [text, currency, decimals, minor] of [
     ["1.249,00 €", "EUR", "comma", 124900],
     ["€\u00a01.249,00", "EUR", "comma", 124900],
@@ -125,25 +125,28 @@ test("beside major units the sign of their currency may stand, or its code, and 
     ["KWD 1.5", "KWD", "point", 1500],
   ] as const)
     assert.equal(minorOf(text, currency, decimals), minor, `${text} ${currency}`);
-  assert.equal(minorOf("€ 4900", "EUR", null), null, "nobody said that it is minor units, and hardly anybody means it");
+  assert.equal(minorOf("€ 4900", "EUR", null), null, "beside minor units a sign is probably a mistake");
 });
 
-test("a sign of another currency than the row's is named, and nothing else that stands beside an amount", () => {
+test("a sign of another currency is named in the error, and other text is not", () => {
   const says = (amount: string, currency = "EUR") =>
     describeAmountRule({ dates: null, decimals: "point" }, amount, currency);
-  assert.equal(says("$1,249.00"), "has the sign $, and its currency is EUR");
-  assert.equal(says("12.30 GBP"), "has the sign GBP, and its currency is EUR");
-  assert.equal(says("US$12.30", "CAD"), "has the sign US$, and its currency is CAD");
+  assert.equal(says("$1,249.00"), "has the sign $, but its currency is EUR");
+  assert.equal(says("12.30 GBP"), "has the sign GBP, but its currency is EUR");
+  assert.equal(says("US$12.30", "CAD"), "has the sign US$, but its currency is CAD");
   for (const [amount, currency] of [
     ["total 12.30", "EUR"],
     ["-12.30", "EUR"],
     ["€12.345", "EUR"],
     ["€12.30", "euro"],
   ] as const)
-    assert.match(says(amount, currency), /^must be an amount from 0, such as .*, with no sign but its currency's/);
+    assert.match(
+      says(amount, currency),
+      /^must be an amount from 0, such as .*, with no sign other than its currency's/,
+    );
 });
 
-test("who takes a point for a comma gets errors, and no other amounts", () => {
+test("the wrong --decimals gives errors, but never another amount", () => {
   const signs = ["", ".", ",", " "];
   const texts = ["1", "12", "123"].flatMap((first) =>
     signs.flatMap((one) => signs.flatMap((two) => ["5", "50", "500"].map((last) => `${first}${one}234${two}${last}`))),
@@ -155,21 +158,21 @@ test("who takes a point for a comma gets errors, and no other amounts", () => {
     }
 });
 
-test("a message about a state names the word that was read, unless it may be a number of somebody's", () => {
-  const said = (word: string) => describeStateRule(["PAID", "FAILED"], word);
-  assert.equal(said("ÉCHOUÉ"), "must be one of PAID, FAILED; --states ÉCHOUÉ=STATE says which of them the word means");
+test("an error about a state repeats the word unless it could be someone's number", () => {
+  const rule = (word: string) => describeStateRule(["PAID", "FAILED"], word);
+  assert.equal(rule("ÉCHOUÉ"), "must be one of PAID, FAILED; --states ÉCHOUÉ=STATE maps the word to one of them");
   for (const word of ["4242424242424242", "4242_4242", "DE_12345", "٤٢٤٢٤", "A@B", "", "A".repeat(41)])
-    assert.match(said(word), /--states WORD=STATE/);
+    assert.match(rule(word), /--states WORD=STATE/);
 });
 
-test("signs that say the opposite of each other are two words, alone and behind a word", () => {
+test("symbols with opposite meanings are different words", () => {
   for (const [good, bad] of ["+-", "✓✗", "!?", "🟢🔴"].map((signs) => [...signs]))
     assert.notEqual(toUpperSnakeCase(good!), toUpperSnakeCase(bad!));
   assert.notEqual(toUpperSnakeCase("+1"), toUpperSnakeCase("-1"));
   assert.notEqual(toUpperSnakeCase("Zahlung ✓"), toUpperSnakeCase("Zahlung ✗"));
 });
 
-test("words are read in any spelling, and for a state only those that mean the same everywhere", () => {
+test("words are read in any spelling, and state words only if they mean the same everywhere", () => {
   assert.equal(toUpperSnakeCase(" Partially refunded "), "PARTIALLY_REFUNDED");
   assert.equal(toUpperSnakeCase("Card-Funding credit", "CARD_FUNDING_"), "CREDIT");
   assert.equal(toUpperSnakeCase("a card funding credit", "CARD_FUNDING_"), "A_CARD_FUNDING_CREDIT");

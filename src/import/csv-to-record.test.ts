@@ -118,7 +118,7 @@ test("an error names the option that maps a missing field or an unknown state", 
   };
   assert.deepEqual(await faultsWith(""), ["state is required: name its column with --map state=COLUMN"]);
   assert.deepEqual(await faultsWith("state=Status"), [
-    "Status must be one of PAID, FAILED, PENDING, VOIDED, REFUNDED, DISPUTED, or an unambiguous synonym, such as Succeeded or Declined; --states AUTHORISED=STATE says which of them the word means",
+    "Status must be one of PAID, FAILED, PENDING, VOIDED, REFUNDED, DISPUTED, or an unambiguous synonym, such as Succeeded or Declined; --states AUTHORISED=STATE maps the word to one of them",
   ]);
 });
 
@@ -143,7 +143,7 @@ test("a word for a state has the meaning that the options give it, and each othe
   const partly = await importWith("Authorised=PAID,Error=VOIDED");
   assert.deepEqual(
     groupFaults(partly.wrong).map((fault) => groupedFaultText(fault).replace(/^.*; /, "")),
-    ["--states SENTFORSETTLE=STATE says which of them the word means (2 rows: lines 4, 6)"],
+    ["--states SENTFORSETTLE=STATE maps the word to one of them (2 rows: lines 4, 6)"],
   );
   const { first, wrong } = await importWith("Authorised=PAID,Error=VOIDED,SentForSettle=PENDING");
   assert.deepEqual(wrong, []);
@@ -160,7 +160,7 @@ test("an error explains that a year has only two digits", async () => {
     HISTORY_KIND_BY_NAME.invoices.kind,
     DEFAULT_CSV_FORMAT,
   );
-  assert.match(wrong[0]!.faults[0]!.says, /^has a year of two digits, .* write all four/);
+  assert.match(wrong[0]!.faults[0]!.says, /^has a two-digit year, .* write four digits/);
 });
 
 test("an error names the word for a state even when other fields of the row are invalid", async () => {
@@ -188,5 +188,5 @@ test("a word that means a state only for payments is refused for an invoice", as
     DEFAULT_CSV_FORMAT,
   );
   assert.deepEqual([first.map(({ state }) => state), wrong.map(({ line }) => line)], [["PAID"], [3, 4]]);
-  assert.match(wrong[1]!.faults[0]!.says, /^must be one of [A-Z_, ]+; --states APPROVED=STATE says/);
+  assert.match(wrong[1]!.faults[0]!.says, /^must be one of [A-Z_, ]+; --states APPROVED=STATE maps/);
 });

@@ -47,7 +47,7 @@ test("an error describes the expected list when a JSON file holds none, and the 
     assert.match((await refusalOf(name, text))!, expected, text);
   assert.equal(
     await refusalOf("x.json", `[\n${JSON.stringify(subscription("a"))},\n`),
-    "line 3: the list of subscriptions has no end",
+    "line 3: the list of subscriptions is not closed",
   );
   const options = parseCsvFormat({ dates: "ymd" }, kind.fields, []);
   const { broken } = await importFile({ name: "x.json", bytes: splitIntoPieces("[]") }, kind, options);

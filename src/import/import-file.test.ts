@@ -87,7 +87,7 @@ test("a currency sign that contradicts the currency of the row is named in the e
     [124900],
   );
   assert.deepEqual(wrong, [
-    { line: 3, faults: [{ column: "amount", says: "has the sign $, and its currency is EUR" }] },
+    { line: 3, faults: [{ column: "amount", says: "has the sign $, but its currency is EUR" }] },
   ]);
 });
 
@@ -119,9 +119,9 @@ test("an empty row can have any number of columns, and another row with a wrong 
     );
   assert.deepEqual({ ...(await importRows(",,\r\n,\r\n,,,,,,,,\r\n")), header: null, first: [] }, EXPECTED_RESULT);
   const shorter = await importRows(",\r\nb,SUBSCRIPTION_STATE_ACTIVE\r\n");
-  assert.equal(shorter.broken, "line 4: it has not as many columns as the first line");
+  assert.equal(shorter.broken, "line 4: its columns do not match the first line");
   const longer = await importRows("b,SUBSCRIPTION_STATE_ACTIVE,c,49,00,EUR,2026-01-01\r\n");
-  assert.equal(longer.broken, "line 3: it has not as many columns as the first line");
+  assert.equal(longer.broken, "line 3: its columns do not match the first line");
 });
 
 const EXPECTED_RESULT = {
@@ -161,9 +161,9 @@ test("an error names the option that would make the value readable, and each fau
   const [amount, createdAt, ...rest] = await faultsWith({});
   assert.match(
     amount!,
-    /^Amount must be a whole number of minor units from 0, such as 4900 for EUR 49\.00; .* with --decimals point or comma \(300 rows: lines 2, 3, 4 and so on\)$/,
+    /^Amount must be a whole number of minor units from 0, such as 4900 for EUR 49\.00; .* use --decimals point or comma \(300 rows: lines 2, 3, 4 and so on\)$/,
   );
-  assert.match(createdAt!, /^Created At must be an RFC 3339 .* with --dates ymd, dmy or mdy \(300 rows: /);
+  assert.match(createdAt!, /^Created At must be an RFC 3339 .* use --dates ymd, dmy or mdy \(300 rows: /);
   assert.deepEqual(rest, []);
   assert.deepEqual(await faultsWith({ dates: "dmy", decimals: "point" }, "s,active,c,,EUR,"), [
     "Amount is required",
@@ -171,7 +171,7 @@ test("an error names the option that would make the value readable, and each fau
   ]);
   assert.deepEqual(await faultsWith({ dates: "mdy", decimals: "point" }), [
     "Created At must be a real date from 1970 to 2199, such as 01/31/2026 12:00 (--dates mdy) (300 rows: lines 2, 3, 4 and so on)",
-    "Amount must be an amount from 0, such as 1,234.50 (--decimals point), with no sign but its currency's, and with no more decimals than its currency has; in one that has three, 1,234 could be either and is not read",
+    "Amount must be an amount from 0, such as 1,234.50 (--decimals point), with no sign other than its currency's, and no more decimals than its currency has; in a currency with three, 1,234 is ambiguous",
   ]);
 });
 

@@ -13,14 +13,14 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** The series of a metric: label value (or "") to number. */
+/** Returns the values of a metric by their label, or by "". */
 async function readSeries(metrics: ReturnType<typeof createMetrics>, name: string) {
   const text = await metrics.registry.metrics();
   const lines = text.split("\n").filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
   return new Map(lines.map((line) => [/"([^"]*)"/.exec(line)?.[1] ?? "", Number(line.split(" ").at(-1))]));
 }
 
-test("the queue is shown for the twenty merchants with the most waiting, and for all others together", async () => {
+test("queue metrics cover the twenty merchants with the most events, and all others together", async () => {
   const { ports, wait } = createManualClock();
   const merchants = [];
   for (let i = 1; i <= 23; i++) {
@@ -44,7 +44,7 @@ const SET_DUE = prepared(
   `update merchants set webhook_paused = $2, webhook_paused_at = $3, webhook_paused_by = $4, webhook_failing_since = $5 where id = $1`,
 );
 
-test("endpoints in trouble are counted, and those held back have no age", async () => {
+test("endpoints with problems are counted, and paused ones have no age", async () => {
   const other = await createTestDatabase();
   after(() => other.drop());
   const states = [
@@ -68,7 +68,7 @@ test("endpoints in trouble are counted, and those held back have no age", async 
   assert.equal((await readSeries(metrics, "dunlin_merchant_deliveries_waiting")).size, 6);
 });
 
-test("attempts are counted by result, and their lateness by attempt 1, 2 to 4 and later", async () => {
+test("attempts are counted by result, and lateness by attempt 1, 2 to 4 and later", async () => {
   const { ports } = createManualClock();
   const metrics = createMetrics(database.db, ports);
   const seen = (number: number, status: number | null, latenessMs: number) =>
@@ -87,7 +87,7 @@ test("attempts are counted by result, and their lateness by attempt 1, 2 to 4 an
   assert.deepEqual([sums.get("2-4"), sums.get("later")], [0.1, 1.5]);
 });
 
-test("a process that sends shows leases, attempts on the wire and connections, also those made for reuse", async () => {
+test("a sending process shows leases, attempts in flight and connections", async () => {
   const { ports } = createManualClock();
   const metrics = createMetrics(database.db, ports);
   metrics.watchDeliverer(() => ({ leases: 32, inFlight: 7, unsent: 4, connections: { open: 10, idle: 3, made: 25 } }));
@@ -100,7 +100,7 @@ test("a process that sends shows leases, attempts on the wire and connections, a
   }
 });
 
-test("records count from nothing on: what is never pushed after a start has a line, too", async () => {
+test("record counters start at zero, so a kind that is never pushed has a series", async () => {
   const metrics = createMetrics(database.db, createManualClock().ports);
   const text = await metrics.registry.metrics();
   const lines = text.split("\n").filter((line) => line.startsWith("dunlin_ingested_records_total{"));
@@ -114,41 +114,41 @@ test("records count from nothing on: what is never pushed after a start has a li
   );
 });
 
-test("an answer is kept for 15 seconds, and for a hundred times as long as it took", async () => {
+test("a result is cached for 15 seconds, or a hundred times as long as it took", async () => {
   let nowMs = 0;
-  let asked = 0;
+  let calls = 0;
   let tookMs = 10;
-  const ask = cacheResult({ monotonicMs: () => nowMs }, async () => {
-    asked++;
+  const load = cacheResult({ monotonicMs: () => nowMs }, async () => {
+    calls++;
     nowMs += tookMs;
-    return asked;
+    return calls;
   });
-  assert.deepEqual(await Promise.all([ask(), ask(), ask()]), [1, 1, 1]);
+  assert.deepEqual(await Promise.all([load(), load(), load()]), [1, 1, 1]);
   nowMs = 15_009;
-  assert.equal(await ask(), 1);
+  assert.equal(await load(), 1);
   nowMs = 15_011;
   tookMs = 4_000;
-  assert.equal(await ask(), 2);
+  assert.equal(await load(), 2);
   nowMs += 399_000;
-  assert.equal(await ask(), 2);
+  assert.equal(await load(), 2);
   nowMs += 2_000;
-  assert.equal(await ask(), 2, "what takes long is not waited for");
+  assert.equal(await load(), 2, "a slow refresh returns the old result");
   await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(await ask(), 3);
+  assert.equal(await load(), 3);
 });
 
-test("an outage is not hidden by an older answer, and is over when the database is back", async () => {
+test("an outage is not hidden by a cached result, and ends when the database is back", async () => {
   let nowMs = 0;
   let isDown = false;
-  const ask = cacheResult({ monotonicMs: () => nowMs }, async () => {
+  const load = cacheResult({ monotonicMs: () => nowMs }, async () => {
     if (isDown) throw new Error("gone");
     return randomUUID();
   });
-  await ask();
+  await load();
   nowMs = 20_000;
   isDown = true;
-  await assert.rejects(ask());
-  await assert.rejects(ask());
+  await assert.rejects(load());
+  await assert.rejects(load());
   isDown = false;
-  await ask();
+  await load();
 });

@@ -9,13 +9,12 @@ export interface AttemptObservation {
   number: number;
   success: boolean;
   status: number | null;
-  /** Real milliseconds. */
+  /** Real time. */
   durationMs: number;
-  /** Service time between when it was due and when it began. */
+  /** Service time from the due time to the start. */
   latenessMs: number;
 }
 
-/** The work of this process's deliverer. */
 export interface DelivererFigures {
   leases: number;
   inFlight: number;
@@ -24,43 +23,46 @@ export interface DelivererFigures {
 }
 
 export interface DeliveryMetrics {
-  /** A delivery attempt ended. */
   onAttempt(attempt: AttemptObservation): void;
-  /** This process sends: `look` is asked at each scrape. */
-  watchDeliverer(look: () => DelivererFigures): void;
+  /** Adds gauges of a sending process. `readFigures` is called at each scrape. */
+  watchDeliverer(readFigures: () => DelivererFigures): void;
 }
 
-/** Merchants with a line of their own: those with the most waiting events. A thousand merchants must not become a thousand series. */
+/**
+ * The merchants with the most waiting events get their own series. A thousand merchants must not become a thousand
+ * series.
+ */
 const LABELED_MERCHANT_COUNT = 20;
 const OTHER_MERCHANTS = "other";
 const CACHE_MS = 15_000;
-/** Whatever the queue holds, counting it takes no more than this part of one core. */
+/** Counting a queue of any size takes at most this share of one core. */
 const MAX_CPU_SHARE = 0.01;
-/** A scrape is not held up for longer than this when there are older figures. */
+/** A scrape waits at most this long if older figures exist. */
 const REFRESH_WAIT_MS = 1_000;
-/** A scrape waits at most this long for figures of the database; Prometheus gives up after ten seconds. */
+/** Prometheus gives up after ten seconds. */
 const SCRAPE_TIMEOUT_MS = 5_000;
 
-/**
- * Sets a gauge by `set`, or leaves it out if the database does not answer: then the figures of the process matter most.
- */
+/** Sets a gauge, or leaves it out if the database does not answer. The metrics of the process matter most then. */
 export async function setGaugeIfAvailable(gauge: Gauge, set: () => Promise<void>): Promise<void> {
-  const late = new AbortController();
-  const tooLate = sleep(SCRAPE_TIMEOUT_MS, undefined, { signal: late.signal, ref: false }).then(() =>
+  const timeout = new AbortController();
+  const timedOut = sleep(SCRAPE_TIMEOUT_MS, undefined, { signal: timeout.signal, ref: false }).then(() =>
     Promise.reject(new Error("no answer")),
   );
   try {
-    await Promise.race([set(), tooLate]);
+    await Promise.race([set(), timedOut]);
   } catch {
     gauge.reset();
     gauge.remove({});
   } finally {
-    tooLate.catch(() => {});
-    late.abort();
+    timedOut.catch(() => {});
+    timeout.abort();
   }
 }
 
-/** Figures of this process are counted as they come; those of the queue are asked of the database, at most every quarter of a minute. */
+/**
+ * Metrics of this process are counted as they happen. Those of the queue are read from the database, at most every 15
+ * seconds.
+ */
 export function createDeliveryMetrics(registry: Registry, db: Database, ports: Ports): DeliveryMetrics {
   const registers = [registry];
   const attempts = new Histogram({
@@ -77,13 +79,13 @@ export function createDeliveryMetrics(registry: Registry, db: Database, ports: P
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 30, 300],
     registers,
   });
-  // Looked up once: labels that are hashed for each attempt cost more than the attempt's other figures together.
+  // Cached, because hashing labels costs more than the rest of an observation.
   const [first, short, later] = ["1", "2-4", "later"].map((attempt) => lateness.labels({ attempt }));
   const durations = new Map<string, ReturnType<typeof attempts.labels>>();
   const durationOf = (result: string) => {
-    const known = durations.get(result) ?? attempts.labels({ result });
-    durations.set(result, known);
-    return known;
+    const duration = durations.get(result) ?? attempts.labels({ result });
+    durations.set(result, duration);
+    return duration;
   };
   addQueueGauges(registers, db, ports);
   return {
@@ -92,18 +94,18 @@ export function createDeliveryMetrics(registry: Registry, db: Database, ports: P
       durationOf(result).observe(durationMs / 1000);
       (number === 1 ? first! : number <= 4 ? short! : later!).observe(Math.max(0, latenessMs) / 1000);
     },
-    watchDeliverer: (look) => addDelivererGauges(registers, look),
+    watchDeliverer: (readFigures) => addDelivererGauges(registers, readFigures),
   };
 }
 
-function addDelivererGauges(registers: Registry[], look: () => DelivererFigures) {
+function addDelivererGauges(registers: Registry[], readFigures: () => DelivererFigures) {
   const gauge = (name: string, help: string, value: (figures: DelivererFigures) => number) =>
     new Gauge({
       name,
       help,
       registers,
       collect() {
-        this.set(value(look()));
+        this.set(value(readFigures()));
       },
     });
   gauge("dunlin_leases_held", "Buckets of merchants, of 64, that this process sends for", ({ leases }) => leases);
@@ -114,18 +116,18 @@ function addDelivererGauges(registers: Registry[], look: () => DelivererFigures)
     labelNames: ["state"],
     registers,
     collect() {
-      const { open, idle } = look().connections;
+      const { open, idle } = readFigures().connections;
       this.set({ state: "busy" }, open - idle);
       this.set({ state: "idle" }, idle);
     },
   });
   new Counter({
     name: "dunlin_deliveries_unsent_total",
-    help: "Webhook attempts that were not made, because this process had no more files, memory or ports; they are no attempts of the merchant's",
+    help: "Webhook attempts that were not made because this process had no more files, memory or ports; they do not count as attempts",
     registers,
     collect() {
       this.reset();
-      this.inc(look().unsent);
+      this.inc(readFigures().unsent);
     },
   });
   new Counter({
@@ -134,7 +136,7 @@ function addDelivererGauges(registers: Registry[], look: () => DelivererFigures)
     registers,
     collect() {
       this.reset();
-      this.inc(look().connections.made);
+      this.inc(readFigures().connections.made);
     },
   });
 }
@@ -145,7 +147,7 @@ function addQueueGauges(registers: Registry[], db: Database, ports: Ports) {
   const endpoints = cacheResult(ports, () => countFailingEndpoints(db));
   new Gauge({
     name: "dunlin_deliveries_waiting",
-    help: "Events that are not delivered yet, over all merchants",
+    help: "Events that are not delivered yet, of all merchants",
     registers,
     async collect() {
       await setGaugeIfAvailable(this, async () =>
@@ -168,16 +170,16 @@ function addQueueGauges(registers: Registry[], db: Database, ports: Ports) {
   });
   new Gauge({
     name: "dunlin_merchant_oldest_due_seconds",
-    help: "For how long the oldest overdue delivery has been due, in service time; merchants whose deliveries are held back are left out",
+    help: "How long the oldest overdue delivery has been due, in service time, except for merchants whose deliveries are paused",
     labelNames: ["merchant"],
     registers,
     async collect() {
       await setGaugeIfAvailable(this, async () => {
-        const named = new Set((await depths()).map(({ merchantId }) => merchantId));
+        const labeledIds = new Set((await depths()).map(({ merchantId }) => merchantId));
         const ages = new Map<string, number>();
         const nowMs = ports.now().getTime();
         for (const { merchantId, dueAt } of await oldest()) {
-          const merchant = named.has(merchantId) ? merchantId : OTHER_MERCHANTS;
+          const merchant = labeledIds.has(merchantId) ? merchantId : OTHER_MERCHANTS;
           ages.set(merchant, Math.max(ages.get(merchant) ?? 0, (nowMs - dueAt.getTime()) / 1000));
         }
         this.reset();
@@ -187,7 +189,7 @@ function addQueueGauges(registers: Registry[], db: Database, ports: Ports) {
   });
   new Gauge({
     name: "dunlin_endpoints",
-    help: "Merchants' endpoints by trouble: failing everything for a minute or longer, paused by Dunlin, paused by a person",
+    help: "Merchants' endpoints with a problem: failing all attempts for a minute or longer, paused by Dunlin, paused by a person",
     labelNames: ["state"],
     registers,
     async collect() {
@@ -202,21 +204,21 @@ function addQueueGauges(registers: Registry[], db: Database, ports: Ports) {
 }
 
 /**
- * The last answer, for 15 seconds and for a hundred times as long as it took; those who ask meanwhile share it. An answer that
- * takes long is not waited for when there is an older one.
+ * Caches a result for 15 seconds, or 100 times as long as it took. Concurrent callers share a request. A slow refresh
+ * returns the old result meanwhile.
  */
-export function cacheResult<T>(ports: Pick<Ports, "monotonicMs">, ask: () => Promise<T>): () => Promise<T> {
+export function cacheResult<T>(ports: Pick<Ports, "monotonicMs">, load: () => Promise<T>): () => Promise<T> {
   let last: { answer: T; tookMs: number; goodUntilMs: number } | null = null;
-  let asking: Promise<T> | null = null;
+  let pending: Promise<T> | null = null;
 
-  async function askAnew(): Promise<T> {
-    // A scrape looks at the pools of connections in the same turn, before its own questions fill them.
+  async function refresh(): Promise<T> {
+    // Lets a scrape read the connection pools before its own queries use them.
     await null;
-    const askedMs = ports.monotonicMs();
+    const startedMs = ports.monotonicMs();
     try {
-      const answer = await ask();
+      const answer = await load();
       const nowMs = ports.monotonicMs();
-      const tookMs = nowMs - askedMs;
+      const tookMs = nowMs - startedMs;
       last = { answer, tookMs, goodUntilMs: nowMs + Math.max(CACHE_MS, tookMs / MAX_CPU_SHARE) };
       return answer;
     } catch (error) {
@@ -224,15 +226,15 @@ export function cacheResult<T>(ports: Pick<Ports, "monotonicMs">, ask: () => Pro
       last = null;
       throw error;
     } finally {
-      asking = null;
+      pending = null;
     }
   }
 
   return async () => {
     if (last !== null && ports.monotonicMs() < last.goodUntilMs) return last.answer;
-    asking ??= askAnew();
-    if (last === null || last.tookMs < REFRESH_WAIT_MS) return asking;
-    asking.catch(() => {});
+    pending ??= refresh();
+    if (last === null || last.tookMs < REFRESH_WAIT_MS) return pending;
+    pending.catch(() => {});
     return last.answer;
   };
 }

@@ -9,27 +9,23 @@ import { createDeliveryMetrics, type DeliveryMetrics } from "./delivery-metrics.
 import { readinessDetails, type ServiceFigures } from "./service-figures.ts";
 import { addServiceGauges } from "./service-metrics.ts";
 
-/** The metrics for operators, and the hooks that feed them. */
+/** The metrics for operators, and the hooks that update them. */
 export interface Metrics extends DeliveryMetrics {
   registry: Registry;
-  /** An API request ended. */
   requestFinished(route: string, method: string, status: number, ms: number): void;
-  /** Records of an ingest were committed. */
   recordsIngested(kind: string, received: number, changed: number, older: number): void;
-  /** Requests that the request log has no row of. */
+  /** Counts requests that the request log could not store. */
   requestsUnlogged(count: number): void;
   /** A request without a good key was counted alone, because there were many. */
   unauthenticatedRequest(): void;
   connectionRefused(reason: "address" | "all"): void;
-  /** Cases were looked at. */
   onSteps(count: number): void;
-  /** Deciding, learning, money, the database, certificates, the disk and the clock are shown from now on. */
+  /** Adds the metrics of deciding, learning, money, database, certificates, disk and clock. */
   watchService(figures: ServiceFigures): void;
-  /** Processes, the database's answers and what the log warns of are shown from now on. */
-  watchPresence(look: () => HeartbeatFigures, troubles: LoggedProblems): void;
+  /** Adds the metrics of processes, database answers and logged warnings. */
+  watchPresence(readFigures: () => HeartbeatFigures, loggedProblems: LoggedProblems): void;
 }
 
-/** Metrics of this process, and of the queue in the database. */
 export function createMetrics(db: Database, ports: Ports): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -43,31 +39,31 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
   });
   const records = new Counter({
     name: "dunlin_ingested_records_total",
-    help: "Records of ingest requests that were answered with 200: changed by them, or known already",
+    help: "Records of accepted ingest requests: changed, known already (known), or older than the stored version (older)",
     labelNames: ["kind", "result"],
     registers,
   });
-  // An alert on what does not come needs a line of it.
+  // An alert on missing records needs a series from the start.
   for (const kind of ["subscriptions", "invoices", "transactions"])
     for (const result of ["changed", "known", "older"]) records.inc({ kind, result }, 0);
   const unlogged = new Counter({
     name: "dunlin_requests_unlogged_total",
-    help: "Requests that the request log has no row of, because the database was away for too long",
+    help: "Requests missing in the request log because the database was unreachable for too long",
     registers,
   });
-  const strange = new Counter({
+  const unauthenticated = new Counter({
     name: "dunlin_requests_of_nobody_total",
-    help: "Requests without a good key that the request log has no row of, because there were many",
+    help: "Requests without a valid key that are missing in the request log because there were too many",
     registers,
   });
   const refused = new Counter({
     name: "dunlin_connections_refused_total",
-    help: "Connections that were closed at once, because their address had its share (address), or because there were too many of all (all)",
+    help: "Connections refused because their address had too many (address), or because there were too many in total (all)",
     labelNames: ["reason"],
     registers,
   });
   for (const reason of ["address", "all"]) refused.inc({ reason }, 0);
-  const steps = new Counter({ name: "dunlin_case_steps_total", help: "Looks at cases that were due", registers });
+  const steps = new Counter({ name: "dunlin_case_steps_total", help: "Steps of due or queued cases", registers });
   return {
     registry,
     requestFinished: (route, method, status, ms) =>
@@ -78,59 +74,63 @@ export function createMetrics(db: Database, ports: Ports): Metrics {
       records.inc({ kind, result: "older" }, older);
     },
     requestsUnlogged: (count) => unlogged.inc(count),
-    unauthenticatedRequest: () => strange.inc(),
+    unauthenticatedRequest: () => unauthenticated.inc(),
     connectionRefused: (reason) => refused.inc({ reason }),
     onSteps: (count) => steps.inc(count),
     watchService: (figures) => addServiceGauges(registry, figures),
-    watchPresence: (look, troubles) => addHeartbeatGauges(registers, look, troubles),
+    watchPresence: (readFigures, loggedProblems) => addHeartbeatGauges(registers, readFigures, loggedProblems),
     ...createDeliveryMetrics(registry, db, ports),
   };
 }
 
-function addHeartbeatGauges(registers: Registry[], look: () => HeartbeatFigures, troubles: LoggedProblems) {
+function addHeartbeatGauges(
+  registers: Registry[],
+  readFigures: () => HeartbeatFigures,
+  loggedProblems: LoggedProblems,
+) {
   new Gauge({
     name: "dunlin_database_up",
     help: "Whether the database answered this process within the last 15 seconds",
     registers,
     collect() {
-      this.set(look().isDatabaseUp ? 1 : 0);
+      this.set(readFigures().isDatabaseUp ? 1 : 0);
     },
   });
   new Gauge({
     name: "dunlin_database_answer_seconds",
-    help: "How long the database took to answer this process last",
+    help: "Latest answer time of the database, as measured by this process",
     registers,
     collect() {
-      this.set(look().answerMs / 1000);
+      this.set(readFigures().answerMs / 1000);
     },
   });
   new Gauge({
     name: "dunlin_processes",
-    help: "Processes on the database that were seen within an hour, by version: running, or silent for 20 seconds or longer",
+    help: "Processes seen within an hour, by version: running, or silent for 20 seconds or longer",
     labelNames: ["state", "version"],
     registers,
     collect() {
       this.reset();
-      for (const { version, isSilent } of look().processes)
+      for (const { version, isSilent } of readFigures().processes)
         this.inc({ state: isSilent ? "silent" : "running", version });
     },
   });
   new Counter({
     name: "dunlin_warnings_total",
-    help: "Lines of this process's log from the level warn up, by name",
+    help: "Warnings and errors in this process's log, by name",
     labelNames: ["name"],
     registers,
     collect() {
       this.reset();
-      for (const { name, count } of troubles.all()) this.inc({ name }, count);
+      for (const { name, count } of loggedProblems.all()) this.inc({ name }, count);
     },
   });
 }
 
 /**
- * Serve `/metrics` and a `/readyz` with details, in the clear and without a key: for the network of the operator only.
+ * Serves `/metrics`, and `/readyz` with details, over HTTP and without a key. Only for the operator's network.
  *
- * @param ready  as `/readyz` of the API is answered
+ * @param ready  the status that the API's `/readyz` returns
  */
 export async function startMetricsServer(
   { registry }: Metrics,
@@ -147,7 +147,7 @@ export async function startMetricsServer(
       return;
     }
     if (request.url !== "/metrics") {
-      reply.writeHead(404).end("Metrics are at /metrics, and details of readiness at /readyz.\n");
+      reply.writeHead(404).end("Metrics are at /metrics, and readiness details at /readyz.\n");
       return;
     }
     const text = await registry.metrics();

@@ -14,22 +14,22 @@ import {
 } from "../tables/service-counts.ts";
 import { cacheResult } from "./delivery-metrics.ts";
 
-/** The parts of the service that the figures cover. */
 export interface ServiceParts {
   db: Database;
-  /** The login, which alone sees what its sessions do. */
+  /** Only this login can see what its sessions do. */
   owner: Database;
   ports: Ports;
-  /** How many connections each pool has, by its name. */
+  /** Connections of each pool, by its name. */
   pools: Readonly<Record<string, () => PoolFigures>>;
-  /** PEM of certificates by their use. */
+  /** PEM by use. */
   certificates: Readonly<Record<string, string>>;
-  /** Free bytes of the disk that is watched. */
   freeBytes(): number;
   clock(): ClockFigures;
 }
 
-/** The state of the service: the numbers behind the metrics, the details of `/readyz` and `dunlin doctor`. Numbers of the database are read at most every 15 seconds. */
+/**
+ * The figures behind the metrics, `/readyz` and `dunlin doctor`. Database figures are read at most every 15 seconds.
+ */
 export type ServiceFigures = ReturnType<typeof createServiceFigures>;
 
 export function createServiceFigures({ db, owner, ports, pools, certificates, freeBytes, clock }: ServiceParts) {
@@ -37,11 +37,10 @@ export function createServiceFigures({ db, owner, ports, pools, certificates, fr
   const firstDue = cacheResult(ports, async () => (await merchantsWithWork(db, ports.now()))[0] ?? null);
   const unlearned = cacheResult(ports, () => oldestUntrainedOutcome(db, ports.now()));
   return {
-    /** For how long the case that waits longest has been due or poked, in seconds of service time; 0: none waits. */
+    /** Seconds of service time since the oldest due or queued case became due; 0 if there is none. */
     oldestDueCaseS: async () => ageS((await firstDue())?.since),
-    /** Cases whose last step failed. */
-    casesAside: cacheResult(ports, () => countPostponedCases(db)),
-    /** For how long the oldest outcome has waited to be learned, in seconds of service time; 0: none waits. */
+    postponedCases: cacheResult(ports, () => countPostponedCases(db)),
+    /** Seconds of service time that the oldest outcome has waited for training; 0 if there is none. */
     learnerLagS: async () => ageS(await unlearned()),
     actions: cacheResult(ports, () => countActionsByStatus(db)),
     money: cacheResult(ports, () => sumMoneyByOutcome(db)),
@@ -56,22 +55,22 @@ export function createServiceFigures({ db, owner, ports, pools, certificates, fr
 
 const poolUsageOf = ({ open, idle, waiting }: PoolFigures) => ({ busy: open - idle, idle, waitedFor: waiting });
 
-/** Days until a certificate in PEM expires; negative: it has expired. */
+/** Negative if it has expired. */
 export const daysUntilExpiry = (pem: string, realNow: Date): number =>
   (new X509Certificate(pem).validToDate.getTime() - realNow.getTime()) / DAY_MS;
 
-/** Bytes that are free for a user who is not root on the disk of a folder. */
+/** Space for users other than root. */
 export function readFreeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
 }
 
-/** The figures as `/readyz` of the metrics listener shows them. Those of a database that does not answer are null. */
+/** Returns the figures for `/readyz`. Those of an unreachable database are null. */
 export async function readinessDetails(figures: ServiceFigures) {
-  const orNull = <T>(asked: Promise<T>) => asked.catch(() => null);
+  const orNull = <T>(figure: Promise<T>) => figure.catch(() => null);
   const [oldestDueSeconds, setAside, lagSeconds, sessions, actions, money] = await Promise.all([
     orNull(figures.oldestDueCaseS()),
-    orNull(figures.casesAside()),
+    orNull(figures.postponedCases()),
     orNull(figures.learnerLagS()),
     orNull(figures.sessions()),
     orNull(figures.actions()),

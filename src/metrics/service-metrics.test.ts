@@ -28,7 +28,7 @@ const createTestFigures = (certificates: Record<string, string> = {}) =>
     clock: () => ({ offsetMs: 7_000, jumps: 2 }),
   });
 
-/** A metric of a process that has just started: its values by their labels. */
+/** Returns the values of a metric by their labels, in a process that just started. */
 async function readMetric(name: string, certificates: Record<string, string> = {}) {
   const metrics = createMetrics(db, ports);
   metrics.watchService(createTestFigures(certificates));
@@ -43,7 +43,7 @@ async function readMetric(name: string, certificates: Record<string, string> = {
 }
 const readSingleValue = async (name: string) => (await readMetric(name))[""]!;
 
-test("the case that waits longest is shown, and none when none waits", async () => {
+test("the oldest due case is shown by its age, and as 0 when none is due", async () => {
   assert.equal(await readSingleValue("dunlin_oldest_due_case_seconds"), 0);
   await stage.invoice();
   stage.wait(10 * MINUTE);
@@ -52,14 +52,14 @@ test("the case that waits longest is shown, and none when none waits", async () 
   assert.ok((await readSingleValue("dunlin_oldest_due_case_seconds")) < 1);
 });
 
-test("cases whose step failed are counted", async () => {
+test("postponed cases are counted", async () => {
   const before = await readSingleValue("dunlin_cases_set_aside");
   await stage.invoice();
   await postponeFailedCase(db, merchantId, (await stage.caseIds())[0]!, stage.now());
   assert.equal((await readSingleValue("dunlin_cases_set_aside")) - before, 1);
 });
 
-test("outcomes that nobody learned are shown by their age", async () => {
+test("outcomes that await training are shown by their age", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -76,7 +76,7 @@ test("outcomes that nobody learned are shown by their age", async () => {
   assert.ok(money["recovered EUR"]! >= 4_900, JSON.stringify(money));
 });
 
-test("a session that waits for a lock, and for how long a transaction has been open, are shown", async () => {
+test("lock waits and the longest open transaction are shown", async () => {
   assert.equal(await readSingleValue("dunlin_database_lock_waits"), 0);
   const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = db.transaction(async (tx) => {
@@ -95,7 +95,7 @@ test("a session that waits for a lock, and for how long a transaction has been o
   await Promise.all([holding, waiting]);
 });
 
-test("the details of /readyz are the numbers of the metrics, and the status is that of the API", async (t) => {
+test("`/readyz` shows the numbers of the metrics and the status of the API", async (t) => {
   const figures = createTestFigures({
     api: (await createSelfSignedCertificate(undefined, new Date(stage.now().getTime() + 20 * DAY))).cert,
   });
@@ -134,7 +134,7 @@ test("the details of /readyz are the numbers of the metrics, and the status is t
   assert.deepEqual([away.status, JSON.parse(away.text).status], [503, "not ready"]);
 });
 
-test("connections that are waited for are shown", async () => {
+test("requests that wait for a connection are shown", async () => {
   const sleep = prepared("test_sleep", "select pg_sleep(0.5)");
   const all = Array.from({ length: 9 }, () => db.run(sleep));
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -148,7 +148,7 @@ test("connections that are waited for are shown", async () => {
   await Promise.all(all);
 });
 
-test("days of a certificate, and what is free on the disk, are shown", async () => {
+test("the days left of a certificate and the free disk space are shown", async () => {
   const { cert } = await createSelfSignedCertificate(undefined, new Date(stage.now().getTime() + 20 * DAY));
   assert.ok(Math.abs((await readMetric("dunlin_certificate_days", { api: cert })).api! - 20) < 0.01);
   assert.ok((await readSingleValue("dunlin_disk_free_bytes")) > 1e6);

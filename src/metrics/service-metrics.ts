@@ -2,7 +2,6 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import { setGaugeIfAvailable } from "./delivery-metrics.ts";
 import type { ServiceFigures } from "./service-figures.ts";
 
-/** Gauges of deciding, learning, money, the database, certificates, the disk and the clock. */
 export function addServiceGauges(registry: Registry, figures: ServiceFigures) {
   const registers = [registry];
   const gauge = (name: string, help: string, value: () => number | Promise<number>) =>
@@ -14,7 +13,7 @@ export function addServiceGauges(registry: Registry, figures: ServiceFigures) {
         await setGaugeIfAvailable(this, async () => this.set(await value()));
       },
     });
-  const labelled = (
+  const labeledGauge = (
     name: string,
     help: string,
     labelNames: string[],
@@ -36,21 +35,21 @@ export function addServiceGauges(registry: Registry, figures: ServiceFigures) {
 
   gauge(
     "dunlin_oldest_due_case_seconds",
-    "For how long the case that waits longest has been due or poked, in service time; 0: none waits",
+    "How long the oldest due or queued case has waited, in service time; 0 if there is none",
     figures.oldestDueCaseS,
   );
-  gauge("dunlin_cases_set_aside", "Cases whose last step failed; they are looked at again later", figures.casesAside);
+  gauge("dunlin_cases_set_aside", "Cases whose last step failed; Dunlin retries them later", figures.postponedCases);
   gauge(
     "dunlin_learner_lag_seconds",
-    "For how long the oldest outcome has waited to be learned, in service time; 0: none waits",
+    "How long the oldest outcome has waited for training, in service time; 0 if there is none",
     figures.learnerLagS,
   );
-  labelled("dunlin_actions", "Listed actions of all merchants", ["status"], async () =>
+  labeledGauge("dunlin_actions", "Listed actions of all merchants", ["status"], async () =>
     (await figures.actions()).map(({ status, actions: value }) => ({ labels: { status }, value })),
   );
-  labelled(
+  labeledGauge(
     "dunlin_money_minor_units",
-    "What invoices in recovery ask for (open), and what retries that Dunlin asked for brought in (recovered)",
+    "Amount due of invoices in recovery (open), and amount recovered by Dunlin's retries (recovered)",
     ["outcome", "currency"],
     async () =>
       (await figures.money()).map(({ outcome, currency, amount }) => ({
@@ -68,20 +67,20 @@ export function addServiceGauges(registry: Registry, figures: ServiceFigures) {
     "How long the oldest transaction of all processes has been open",
     async () => (await figures.sessions()).longestS,
   );
-  labelled("dunlin_database_connections", "Connections of this process", ["pool", "state"], () =>
+  labeledGauge("dunlin_database_connections", "Connections of this process", ["pool", "state"], () =>
     figures.pools().flatMap(({ pool, busy, idle, waitedFor }) => [
       { labels: { pool, state: "busy" }, value: busy },
       { labels: { pool, state: "idle" }, value: idle },
       { labels: { pool, state: "waited_for" }, value: waitedFor },
     ]),
   );
-  labelled("dunlin_certificate_days", "Days until a certificate expires", ["use"], () =>
+  labeledGauge("dunlin_certificate_days", "Days until a certificate expires", ["use"], () =>
     figures.certificates().map(({ use, days }) => ({ labels: { use }, value: days })),
   );
-  gauge("dunlin_disk_free_bytes", "Free on the disk of DUNLIN_DATA", figures.freeBytes);
+  gauge("dunlin_disk_free_bytes", "Free space on the disk of DUNLIN_DATA", figures.freeBytes);
   gauge(
     "dunlin_clock_offset_seconds",
-    "By how much this machine's clock is behind the database's, whose time is used; 0 while they are within a second",
+    "How far this machine's clock is behind the database's, whose time is used; 0 while they differ by less than a second",
     () => figures.clock().offsetMs / 1_000,
   );
   new Counter({

@@ -10,9 +10,9 @@ import { readVersion } from "../process/version.ts";
 import type { Metrics } from "./metrics.ts";
 import { createServiceFigures, readFreeBytes, type ServiceFigures } from "./service-figures.ts";
 
-/** Returns the state of the database, its clock, this machine's disk and the certificates. @param tls  the certificate for callers; null: this process serves none */
+/** @param tls  the certificate for callers; null if this process serves none */
 export function addStoreMetrics(
-  { db, walled, owner, ports, clock }: Pick<Store, "db" | "walled" | "owner" | "ports" | "clock">,
+  { db, tenantDb, owner, ports, clock }: Pick<Store, "db" | "tenantDb" | "owner" | "ports" | "clock">,
   { webhookClientCertificate, dataDir }: Pick<Settings, "webhookClientCertificate" | "dataDir">,
   tls: Tls | null,
 ): ServiceFigures {
@@ -21,7 +21,7 @@ export function addStoreMetrics(
     db,
     owner,
     ports,
-    pools: { worker: () => db.figures?.() ?? none, api: () => walled.figures?.() ?? none },
+    pools: { worker: () => db.figures?.() ?? none, api: () => tenantDb.figures?.() ?? none },
     certificates: {
       ...(tls && tls !== "proxy" && { api: tls.cert }),
       ...(webhookClientCertificate && { webhooks: webhookClientCertificate.cert }),
@@ -31,13 +31,13 @@ export function addStoreMetrics(
   });
 }
 
-/** Tells the other processes of this one, and shows in the metrics how all of them stand. */
+/** Announces this process to the others, and adds the metrics of all processes. */
 export function startProcessHeartbeat(
   metrics: Metrics,
   { db, ports }: Store,
-  options: { roles: ReadonlySet<string>; log: Log; troubles?: LoggedProblems | undefined },
+  options: { roles: ReadonlySet<string>; log: Log; loggedProblems?: LoggedProblems | undefined },
 ): Heartbeat {
-  const { roles, log, troubles = createLoggedProblems(ports.realNow) } = options;
+  const { roles, log, loggedProblems = createLoggedProblems(ports.realNow) } = options;
   const { pid } = process;
   const tryFile = () => closeSync(openSync(devNull, "r"));
   const presence = startHeartbeat({
@@ -46,10 +46,10 @@ export function startProcessHeartbeat(
     log,
     version: readVersion(),
     roles: [...roles],
-    troubles,
+    loggedProblems,
     pid,
     tryFile,
   });
-  metrics.watchPresence(presence.figures, troubles);
+  metrics.watchPresence(presence.figures, loggedProblems);
   return presence;
 }

@@ -1,10 +1,10 @@
-// A thread of its own for one backtest: seconds to minutes of arithmetic, during which the service goes on.
+// Runs one backtest in its own thread, because it may compute for minutes.
 import { parentPort } from "node:worker_threads";
 import { runBacktest } from "../backtest/backtest.ts";
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import { fromPretrained, type PretrainedModel } from "../engine/learned/pretrained-model.ts";
 
-/** Attempts come in parts, then what is known before, and the moment. */
+/** Attempts arrive in parts, then the model and the time. */
 export type WorkerMessage = { attempts: PastAttempt[] } | { prior: PretrainedModel; now: Date };
 
 const attempts: PastAttempt[] = [];

@@ -15,7 +15,7 @@ after(() => database.drop());
 const { db } = database;
 const HOUR = 3_600_000;
 
-/** The clock of a machine that is ahead by so much, watched. */
+/** Starts a sync on a machine whose clock is ahead. */
 function startTestSync(t: TestContext, aheadMs: number) {
   const machine = { aheadMs };
   const clock = createWallClock(
@@ -41,13 +41,13 @@ function startTestSync(t: TestContext, aheadMs: number) {
 }
 
 async function waitUntil(isTrue: () => boolean) {
-  for (let looks = 0; !isTrue(); looks++) {
-    assert.ok(looks < 500, "it took too long");
+  for (let checks = 0; !isTrue(); checks++) {
+    assert.ok(checks < 500, "it took too long");
     await sleep(10);
   }
 }
 
-test("a machine that is an hour ahead takes over the database's time, and what it made before is due at once", async (t) => {
+test("a machine that is an hour ahead adopts the database's time, and records it wrote become due at once", async (t) => {
   const { ports, watch, setBack, lines, clock, aheadMs } = startTestSync(t, HOUR);
   const merchant = await testMerchant(db, ports);
   const event = { caseId: ports.newId(), invoiceId: "inv_1", type: "pause_collection" as const, body: "{}" };
@@ -64,7 +64,7 @@ test("a machine that is an hour ahead takes over the database's time, and what i
   );
 });
 
-test("a machine's clock that jumps, and back again, is told each time, and the time goes on", async (t) => {
+test("each jump of the machine's clock is logged and does not change the time", async (t) => {
   const { machine, watch, lines, aheadMs, ports } = startTestSync(t, 0);
   watch();
   await sleep(50);
@@ -77,8 +77,8 @@ test("a machine's clock that jumps, and back again, is told each time, and the t
   assert.ok(lines.every(({ msg }) => msg === "clock.jumped"));
 });
 
-test("a jump is followed where the database's clock made it, too", async (t) => {
-  // The machine lags behind, as the database says by its clock that did not jump.
+test("a jump is adopted when the database's clock made it too", async (t) => {
+  // The machine lags behind the database, whose clock did not jump.
   const { machine, watch, aheadMs, lines } = startTestSync(t, -HOUR);
   watch();
   await waitUntil(() => Math.abs(aheadMs()) < 1_000);

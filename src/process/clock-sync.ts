@@ -6,18 +6,18 @@ import { rescheduleAfterClockReset } from "../tables/reschedule-after-clock-rese
 import { type Loop, startLoop } from "./loop.ts";
 import type { WallClock } from "./wall-clock.ts";
 
-/** The database is asked for its time that often; at once after a jump. */
+/** A jump causes a check at once. */
 const SYNC_INTERVAL_MS = 10_000;
 
 /**
- * Sets a clock to the database's.
+ * Sets a clock to the database's time.
  *
- * @returns by how many milliseconds it was set; 0: it agreed
+ * @returns by how many milliseconds it was set; 0 if it agreed
  */
 export async function syncWithDatabase(clock: WallClock, db: Tx, log: Log): Promise<number> {
-  const askedMs = clock.nowMs();
+  const requestedMs = clock.nowMs();
   const { now } = await readServerFacts(db);
-  const byMs = clock.agree(now.getTime(), askedMs, clock.nowMs());
+  const byMs = clock.syncTo(now.getTime(), requestedMs, clock.nowMs());
   if (byMs !== 0) log.warn({ byMs: Math.round(byMs), ...clock.figures() }, "clock.set");
   return byMs;
 }
@@ -27,20 +27,23 @@ interface Options {
   clock: WallClock;
   ports: Ports;
   log: Log;
-  /** What waited for a moment that is far off is due now. */
+  /** Records that were scheduled too far ahead are due now. */
   onSetBack(): void;
 }
 
-/** Keeps the clock set, and mends what was written while it was ahead: once at the start, for the process before this one, and each time it is set back. */
+/**
+ * Keeps the clock in sync. Reschedules records that were written while the clock was ahead: at the start, for the
+ * previous process, and after each reset.
+ */
 export function startClockSync({ db, clock, ports, log, onSetBack }: Options): Loop {
-  let isToMend = true;
+  let needsReschedule = true;
   const loop = startLoop("clock", log, async () => {
-    if ((await syncWithDatabase(clock, db, log)) < 0) isToMend = true;
-    if (isToMend) {
-      const mended = await rescheduleAfterClockReset(db, ports.now(), ports.newId());
-      isToMend = false;
-      if (mended.deliveries + mended.cases > 0) {
-        log.warn(mended, "clock.mended");
+    if ((await syncWithDatabase(clock, db, log)) < 0) needsReschedule = true;
+    if (needsReschedule) {
+      const rescheduled = await rescheduleAfterClockReset(db, ports.now(), ports.newId());
+      needsReschedule = false;
+      if (rescheduled.deliveries + rescheduled.cases > 0) {
+        log.warn(rescheduled, "clock.mended");
         onSetBack();
       }
     }

@@ -5,10 +5,9 @@ import type { Database } from "../postgres/database.ts";
 import { createWallClock, type WallClock } from "./wall-clock.ts";
 
 /**
- * Find, or make, the anchor of service time. It stays where it is over restarts; another rate goes on from the moment
- * that service time has reached.
+ * Returns the anchor of service time. A restart keeps it; another rate continues from the current service time.
  *
- * @param rate  the rate that is asked for; null: whatever the anchor says, and 1 when there is none
+ * @param rate  the wanted rate; null keeps the rate of the anchor, initially 1
  */
 export async function anchorClock(db: Database, rate: number | null, realNow: Date): Promise<ClockAnchor> {
   return db.transaction(async (tx) => {
@@ -26,10 +25,9 @@ export const serviceTime = (anchor: ClockAnchor, real: Date) => new Date(service
 const serviceMs = ({ realAt, serviceAt, rate }: ClockAnchor, realMs: number) =>
   serviceAt.getTime() + (realMs - realAt.getTime()) * rate;
 
-/** The clock of this machine. */
 export const createMachineClock = () => createWallClock(Date.now, () => performance.now());
 
-/** The real clock and real chance. */
+/** Real time and randomness. */
 export function createRealPorts(anchor: ClockAnchor, clock: WallClock = createMachineClock()): Ports {
   const nowMs = () => serviceMs(anchor, clock.nowMs());
   return {
@@ -42,13 +40,13 @@ export function createRealPorts(anchor: ClockAnchor, clock: WallClock = createMa
   };
 }
 
-/** UUIDs in the order of their making, also within a millisecond: what was decided first is sent first. */
+/** UUIDs in the order of creation, also within a millisecond, so that earlier decisions are sent first. */
 function createOrderedIds(nowMs: () => number): () => string {
   let lastMs = 0;
   let sequence = 0;
   let time = "";
-  let pool = "";
-  let used = 0;
+  let randomPool = "";
+  let usedChars = 0;
   return () => {
     const ms = Math.floor(nowMs());
     if (ms > lastMs || ++sequence > SEQUENCE_MAX) {
@@ -56,35 +54,39 @@ function createOrderedIds(nowMs: () => number): () => string {
       sequence = 0;
       time = timeHexDigits(lastMs);
     }
-    if (used === pool.length) {
-      pool = randomBytes(RANDOM_BYTES * POOLED_ID_COUNT).toString("hex");
-      used = 0;
+    if (usedChars === randomPool.length) {
+      randomPool = randomBytes(RANDOM_BYTES * POOLED_ID_COUNT).toString("hex");
+      usedChars = 0;
     }
-    used += 2 * RANDOM_BYTES;
-    return formatUuid(time, sequence, pool.slice(used - 2 * RANDOM_BYTES, used));
+    usedChars += 2 * RANDOM_BYTES;
+    return formatUuid(time, sequence, randomPool.slice(usedChars - 2 * RANDOM_BYTES, usedChars));
   };
 }
 
-/** Chance for so many ids is drawn at once: the system is asked thousands of times a second else. */
+/** Random bytes are read in bulk, because ids are made thousands of times a second. */
 const POOLED_ID_COUNT = 512;
 const RANDOM_BYTES = 8;
 
 const SEQUENCE_MAX = 0xfff;
 
-/** RFC 9562, version 7: 48 bits of milliseconds, 12 of a sequence, 62 of chance. `chance`: 8 bytes. */
-export const uuidV7 = (at: Date, sequence: number, chance: Buffer): string =>
-  formatUuid(timeHexDigits(at.getTime()), sequence, chance.toString("hex"));
+/**
+ * RFC 9562, version 7: 48 bits of milliseconds, a 12-bit sequence, 62 random bits.
+ *
+ * @param random  8 bytes
+ */
+export const uuidV7 = (at: Date, sequence: number, random: Buffer): string =>
+  formatUuid(timeHexDigits(at.getTime()), sequence, random.toString("hex"));
 
 function timeHexDigits(ms: number) {
   const digits = ms.toString(16).padStart(12, "0");
   return `${digits.slice(0, 8)}-${digits.slice(8)}`;
 }
 
-/** The first digit of chance has two bits of it: the variant is before them. */
-function formatUuid(time: string, sequence: number, chance: string) {
-  const counted = (0x7000 + sequence).toString(16);
-  const variant = VARIANT_DIGITS[Number.parseInt(chance[0]!, 16) % VARIANT_DIGITS.length];
-  return `${time}-${counted}-${variant}${chance.slice(1, 4)}-${chance.slice(4)}`;
+/** The variant replaces two bits of the first random digit. */
+function formatUuid(time: string, sequence: number, random: string) {
+  const versionAndSequence = (0x7000 + sequence).toString(16);
+  const variant = VARIANT_DIGITS[Number.parseInt(random[0]!, 16) % VARIANT_DIGITS.length];
+  return `${time}-${versionAndSequence}-${variant}${random.slice(1, 4)}-${random.slice(4)}`;
 }
 
 const VARIANT_DIGITS = "89ab";

@@ -29,19 +29,28 @@ const processRow = (over: Partial<ProcessRow>): ProcessRow => ({
   ...over,
 });
 
-/** A process that has said of itself that it is there. */
+/** Starts a heartbeat, and waits for the first beat. */
 async function startTestHeartbeat(tryFile = () => {}) {
-  const troubles = createLoggedProblems(ports.realNow);
-  const log = pino({ level: "warn", hooks: { logMethod: loggedProblemsHook(troubles) } }, { write() {} });
-  const presence = startHeartbeat({ db, ports, log, version: "1.0.0", roles: ["api"], troubles, pid: 99, tryFile });
+  const loggedProblems = createLoggedProblems(ports.realNow);
+  const log = pino({ level: "warn", hooks: { logMethod: loggedProblemsHook(loggedProblems) } }, { write() {} });
+  const presence = startHeartbeat({
+    db,
+    ports,
+    log,
+    version: "1.0.0",
+    roles: ["api"],
+    loggedProblems,
+    pid: 99,
+    tryFile,
+  });
   for (let looks = 0; presence.figures().processes.length === 0; looks++) {
     assert.ok(looks < 500);
     await sleep(10);
   }
-  return { presence, troubles };
+  return { presence, loggedProblems };
 }
 
-test("a process is listed while it runs, and not after it has stopped", async () => {
+test("a process is listed while it runs, and removed when it stops", async () => {
   const { presence } = await startTestHeartbeat();
   const [found] = await listProcesses(db);
   assert.deepEqual([found!.pid, found!.version, found!.roles], [99, "1.0.0", ["api"]]);
@@ -50,30 +59,30 @@ test("a process is listed while it runs, and not after it has stopped", async ()
   assert.deepEqual(await listProcesses(db), []);
 });
 
-test("a process that may open no more files says so", async () => {
-  const { presence, troubles } = await startTestHeartbeat(() => {
+test("a process without file descriptors logs a warning", async () => {
+  const { presence, loggedProblems } = await startTestHeartbeat(() => {
     throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
   });
   await presence.stop();
   assert.deepEqual(
-    troubles.all().map(({ name, why }) => [name, why]),
+    loggedProblems.all().map(({ name, why }) => [name, why]),
     [["process.exhausted", "EMFILE"]],
   );
 });
 
-test("the log, the metrics and the doctor warn of a process that is silent for 20 seconds, for an hour", async (t) => {
+test("the log, the metrics and `doctor` report a process that is silent for 20 seconds, for an hour", async (t) => {
   const others = [
     processRow({ seenAt: ago(19) }),
     processRow({ pid: 18, seenAt: ago(21) }),
     processRow({ pid: 19, seenAt: ago(3_700) }),
   ];
   for (const other of others) await writeHeartbeat(db, other);
-  const { presence, troubles } = await startTestHeartbeat();
+  const { presence, loggedProblems } = await startTestHeartbeat();
   t.after(presence.stop);
-  const warned = troubles.all().map(({ name, count, why }) => [name, count, why]);
+  const warned = loggedProblems.all().map(({ name, count, why }) => [name, count, why]);
   assert.deepEqual(warned, [["process.silent", 1, "worker-1/18"]]);
   const metrics = createMetrics(db, ports);
-  metrics.watchPresence(presence.figures, troubles);
+  metrics.watchPresence(presence.figures, loggedProblems);
   const text = await metrics.registry.metrics();
   assert.match(text, /^dunlin_processes\{state="silent",version="1\.0\.0"\} 1$/m);
   assert.match(text, /^dunlin_warnings_total\{name="process\.silent"\} 1$/m);
@@ -87,25 +96,25 @@ test("the log, the metrics and the doctor warn of a process that is silent for 2
   assert.match(says[1]!, /^warn worker-1\/18 \(version 1\.0\.0: decide\) was last seen 2\d s ago: it was killed/);
 });
 
-test("the doctor names the latest troubles of each process, and versions that run at once", async () => {
-  const troubles = ["a", "b", "c", "d"].map((name) => ({
+test("`doctor` lists the latest problems of each process, and different running versions", async () => {
+  const loggedProblems = ["a", "b", "c", "d"].map((name) => ({
     name: `${name}.failed`,
     count: 2,
     last: ago(90).toISOString(),
     why: "no space",
   }));
-  await writeHeartbeat(db, processRow({ pid: 21, version: "1.1.0", troubles }));
+  await writeHeartbeat(db, processRow({ pid: 21, version: "1.1.0", troubles: loggedProblems }));
   const found = await checkProcesses(db, ports.realNow());
   const says = found.map(({ says }) => says).join("\n");
   assert.match(says, /worker-1\/21 .*: a\.failed \(2 times, last 9\d s ago\): no space; b\.failed .*; 1 more/);
-  assert.match(says, /^1\.0\.0 and 1\.1\.0 run at once\./m);
+  assert.match(says, /^versions 1\.0\.0 and 1\.1\.0 are running at the same time\./m);
 });
 
-test("a process whose warnings quote a text that PostgreSQL refuses goes on saying that it lives", async () => {
-  const troubles = createLoggedProblems(ports.realNow);
-  troubles.note("a.failed", "a zero byte: \0");
-  troubles.note("b.failed", `${"x".repeat(199)}😀 is cut in two`);
-  const stored = troubles.all().map((each) => ({ ...each, last: each.last.toISOString() }));
+test("a heartbeat is written when a warning contains text that PostgreSQL refuses", async () => {
+  const loggedProblems = createLoggedProblems(ports.realNow);
+  loggedProblems.note("a.failed", "a zero byte: \0");
+  loggedProblems.note("b.failed", `${"x".repeat(199)}😀 is cut in two`);
+  const stored = loggedProblems.all().map((each) => ({ ...each, last: each.last.toISOString() }));
   await writeHeartbeat(db, processRow({ pid: 22, troubles: stored }));
   const found = (await listProcesses(db)).find(({ pid }) => pid === 22)!;
   assert.deepEqual(
@@ -114,25 +123,25 @@ test("a process whose warnings quote a text that PostgreSQL refuses goes on sayi
   );
 });
 
-test("after an outage of the database no process counts as silent before it had time to be seen", () => {
+test("no process counts as silent right after a database outage", () => {
   let nowMs = 1_000_000;
   const silence = createSilenceDetector(() => nowMs);
   const at = (ms: number) => new Date(ms);
   const other = processRow({ seenAt: at(nowMs) });
-  const look = () => silence.look([other], at(nowMs));
-  assert.deepEqual(look(), { fell: [], back: [] });
-  nowMs += 60_000; // neither of the two reaches the database
+  const look = () => silence.update([other], at(nowMs));
+  assert.deepEqual(look(), { silenced: [], returned: [] });
+  nowMs += 60_000; // neither of them reaches the database
   assert.equal(silence.isSilent(other), false);
-  assert.deepEqual(look(), { fell: [], back: [] });
+  assert.deepEqual(look(), { silenced: [], returned: [] });
   for (let beats = 0; beats < 3; beats++) {
     nowMs += 5_000;
-    assert.deepEqual(look(), { fell: [], back: [] });
+    assert.deepEqual(look(), { silenced: [], returned: [] });
   }
-  nowMs += 5_000; // the other one is not there 20 seconds later
-  assert.deepEqual(look(), { fell: [other], back: [] });
+  nowMs += 5_000; // the other one is still silent 20 seconds later
+  assert.deepEqual(look(), { silenced: [other], returned: [] });
   assert.equal(silence.isSilent(other), true);
   other.seenAt = at(nowMs);
-  assert.deepEqual(look(), { fell: [], back: [other] });
+  assert.deepEqual(look(), { silenced: [], returned: [other] });
   assert.equal(silence.isSilent(other), false);
 });
 

@@ -9,29 +9,28 @@ import { type Loop, startLoop } from "./loop.ts";
 import { createSilenceDetector } from "./silent-processes.ts";
 
 const HEARTBEAT_MS = 5_000;
-/** Operators find a process that vanished in `dunlin doctor` for this long. */
+/** How long `dunlin doctor` lists a process that vanished. */
 const RETENTION_MS = HOUR_MS;
-/** Troubles older than this are over. */
 const RECENT_PROBLEM_MS = 600_000;
 /** A timer this late means that the process hung or was stopped. */
 const LATE_TIMER_MS = 3_000;
 const SLOW_ANSWER_MS = 100;
-/** One slow answer is chance. */
+/** A single slow answer may be chance. */
 const SLOW_HEARTBEAT_COUNT = 3;
 
-/** The state of the installation's processes and of their database, as this process knows it. */
+/** The processes of the installation and their database, as seen by this process. */
 export interface HeartbeatFigures {
-  /** Whether the database answered this process within the last 15 seconds. */
+  /** Whether the database answered within the last 15 seconds. */
   isDatabaseUp: boolean;
-  /** How long the database took to answer last, in real milliseconds. */
+  /** The latest answer time, in real milliseconds. */
   answerMs: number;
-  /** All processes that have been seen within an hour, this one included. */
+  /** Processes seen within an hour, including this one. */
   processes: { version: string; isSilent: boolean }[];
 }
 
 export interface Heartbeat {
   figures(): HeartbeatFigures;
-  /** Removes this process from the list, so that a normal end is not reported as silence. */
+  /** Removes this process from the list, so that a normal exit is not reported as silence. */
   stop(): Promise<void>;
 }
 
@@ -41,14 +40,14 @@ interface Options {
   log: Log;
   version: string;
   roles: readonly string[];
-  troubles: LoggedProblems;
+  loggedProblems: LoggedProblems;
   pid: number;
-  /** Opens a file and closes it; throws when this process may open no more. */
+  /** Opens and closes a file. Throws if this process has no file descriptor left. */
   tryFile(): void;
 }
 
-/** Writes every five seconds that this process is alive and what troubles it has, and looks whether the others are. */
-export function startHeartbeat({ db, ports, log, version, roles, troubles, pid, tryFile }: Options): Heartbeat {
+/** Writes a heartbeat every five seconds with the recent problems, and detects silent processes. */
+export function startHeartbeat({ db, ports, log, version, roles, loggedProblems, pid, tryFile }: Options): Heartbeat {
   const id = ports.newId();
   const startedAt = ports.realNow();
   const silence = createSilenceDetector(ports.monotonicMs);
@@ -68,13 +67,13 @@ export function startHeartbeat({ db, ports, log, version, roles, troubles, pid, 
   }
 
   function judgeOthers(now: Date) {
-    const { fell, back } = silence.look(rows, now);
+    const { silenced, returned } = silence.update(rows, now);
     const who = ({ host, pid, seenAt }: ProcessRow) => ({ host, pid, silentMs: now.getTime() - seenAt.getTime() });
-    for (const row of fell) log.warn({ ...who(row), why: `${row.host}/${row.pid}` }, "process.silent");
-    for (const row of back) log.info(who(row), "process.back");
+    for (const row of silenced) log.warn({ ...who(row), why: `${row.host}/${row.pid}` }, "process.silent");
+    for (const row of returned) log.info(who(row), "process.back");
   }
 
-  /** Without files nobody is let in, and the system says nothing about it. */
+  /** Without file descriptors no connection is accepted, and the system logs nothing about it. */
   function judgeFiles() {
     try {
       tryFile();
@@ -91,17 +90,17 @@ export function startHeartbeat({ db, ports, log, version, roles, troubles, pid, 
       log.warn({ lateMs: Math.round(lateMs), why: `${Math.round(lateMs)} ms` }, "process.stalled");
     plannedAt = null;
     const seenAt = ports.realNow();
-    const recent = troubles.recent(new Date(seenAt.getTime() - RECENT_PROBLEM_MS));
+    const recent = loggedProblems.recent(new Date(seenAt.getTime() - RECENT_PROBLEM_MS));
     const stored = recent.map(({ last, ...rest }) => ({ ...rest, last: last.toISOString() }));
-    const own = { id, host: hostname(), pid, version, roles: [...roles], startedAt, seenAt, troubles: stored };
-    await writeHeartbeat(db, own);
+    const heartbeat = { id, host: hostname(), pid, version, roles: [...roles], startedAt, seenAt, troubles: stored };
+    await writeHeartbeat(db, heartbeat);
     answeredAt = ports.monotonicMs();
     judgeAnswer(answeredAt - askedMs);
-    const keptFrom = new Date(seenAt.getTime() - RETENTION_MS);
+    const oldestKept = new Date(seenAt.getTime() - RETENTION_MS);
     const all = await listProcesses(db);
-    rows = all.filter(({ seenAt: at }) => at >= keptFrom);
+    rows = all.filter(({ seenAt: at }) => at >= oldestKept);
     judgeOthers(seenAt);
-    if (rows.length < all.length) await deleteProcesses(db, null, keptFrom);
+    if (rows.length < all.length) await deleteProcesses(db, null, oldestKept);
     plannedAt = ports.monotonicMs() + HEARTBEAT_MS;
     return HEARTBEAT_MS;
   }

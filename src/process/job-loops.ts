@@ -12,9 +12,9 @@ import { createShadowHandler } from "../shadow/shadow-job.ts";
 import type { WorkerMessage } from "./backtest-worker.ts";
 import { startLoop } from "./loop.ts";
 
-/** Jobs that another process took and left are found within this long. */
+/** Finds jobs that another process abandoned. */
 const JOB_POLL_MS = 5_000;
-/** A history beyond what fits in here is told of, and the service lives on. */
+/** A larger history fails its job, and not the service. */
 const BACKTEST_HEAP_MB = 1_024;
 
 interface JobLoopOptions {
@@ -22,24 +22,23 @@ interface JobLoopOptions {
   walled: TenantDatabase;
   ports: Ports;
   log: Log;
-  /** What is known before a history is looked at; null: backtests can't be made. */
+  /** Null if the file cannot be read; backtests are impossible then. */
   prior: PretrainedModel | null;
-  /** Events of this merchant are due again. */
   onReplayed(merchantId: string): void;
 }
 
-/** Does what people ask for on pages and what takes longer than a page: a loop for each kind, so that none waits for another kind. */
+/** Runs the jobs that pages start, in one loop for each kind, so that no kind waits for another. */
 export function startJobLoops({ prior, onReplayed, ...rest }: JobLoopOptions) {
   const ending = new AbortController();
-  const works: Record<JobKind, JobHandler> = {
+  const handlers: Record<JobKind, JobHandler> = {
     replay: createReplayHandler(rest.ports, onReplayed),
     backtest: createBacktestHandler(() => runBacktestInWorker(prior, rest.ports)),
     shadow: createShadowHandler(rest.ports),
   };
-  const kinds = Object.keys(works) as JobKind[];
+  const kinds = Object.keys(handlers) as JobKind[];
   const loops = new Map(
     kinds.map((kind) => {
-      const once = () => runNextJob({ ...rest, kind, work: works[kind], signal: ending.signal });
+      const once = () => runNextJob({ ...rest, kind, work: handlers[kind], signal: ending.signal });
       return [kind, startLoop(`job_${kind}`, rest.log, async () => ((await once()) ? 0 : JOB_POLL_MS))];
     }),
   );
@@ -52,30 +51,30 @@ export function startJobLoops({ prior, onReplayed, ...rest }: JobLoopOptions) {
   };
 }
 
-/** A backtest in a thread of its own, so that the service's stays free for requests. */
+/** Uses its own thread, so that the service can answer requests meanwhile. */
 export function runBacktestInWorker(prior: PretrainedModel | null, { now }: Pick<Ports, "now">): BacktestRunner {
-  if (!prior) throw new JobFailure("The engine's prior can't be read here, so nothing can be judged.");
+  if (!prior) throw new JobFailure("The pretrained model cannot be read, so backtests are not possible.");
   const resourceLimits = { maxOldGenerationSizeMb: BACKTEST_HEAP_MB };
   const worker = new Worker(new URL("./backtest-worker.ts", import.meta.url), { resourceLimits });
-  const judged = new Promise<object>((resolve, reject) => {
+  const result = new Promise<object>((resolve, reject) => {
     worker.once("message", resolve);
     worker.once("error", (error) =>
       reject(
         (error as { code?: string }).code === "ERR_WORKER_OUT_OF_MEMORY"
-          ? new JobFailure("The history is too large to be judged.")
+          ? new JobFailure("The history is too large for a backtest.")
           : error,
       ),
     );
-    worker.once("exit", () => reject(new Error("the thread of the backtest has ended")));
+    worker.once("exit", () => reject(new Error("the backtest thread exited")));
   });
-  // It may end before anybody asks for its answer.
-  judged.catch(() => {});
+  // It may fail before its result is awaited.
+  result.catch(() => {});
   const send = (message: WorkerMessage) => worker.postMessage(message);
   return {
     add: (attempts) => send({ attempts: [...attempts] }),
     judge() {
       send({ prior, now: now() });
-      return judged;
+      return result;
     },
     stop: () => worker.terminate(),
   };

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { batchLogLines, createLogOutput } from "./log-output.ts";
 
-/** A reader that reads when it is told to. */
+/** A reader that reads only on request. */
 function createSlowReader() {
   const read: string[] = [];
   let next = () => {};
@@ -19,7 +19,7 @@ function createSlowReader() {
   return { read, stream, readOn: () => next() };
 }
 
-test("what is not read waits, up to so many bytes, and is lost beyond", () => {
+test("unread lines are buffered up to a limit and dropped beyond it", () => {
   const { read, stream, readOn } = createSlowReader();
   const lines = createLogOutput(stream, 30);
   for (const line of ["first line\n", "second line\n", "a line too many\n", "3rd\n"]) lines.write(line);
@@ -27,21 +27,21 @@ test("what is not read waits, up to so many bytes, and is lost beyond", () => {
   assert.deepEqual(read, ["first line\n", "second line\n", "3rd\n"]);
 });
 
-test("the end waits a second for the last lines, not longer", async () => {
+test("the end waits at most a second for the last lines", async () => {
   const { stream } = createSlowReader();
   const lines = createLogOutput(stream);
-  lines.write("nobody reads this\n");
+  lines.write("unread\n");
   const startedMs = performance.now();
   await lines.end();
   assert.ok(stream.destroyed);
   assert.ok(performance.now() - startedMs >= 990);
 });
 
-test("a reader that goes away takes the lines with it, and nothing else", async () => {
-  const tried: string[] = [];
+test("lines are dropped without an error when the reader is gone", async () => {
+  const attempted: string[] = [];
   const stream = new Writable({
     write(line, _encoding, done) {
-      tried.push(String(line));
+      attempted.push(String(line));
       done(new Error("EPIPE"));
     },
   });
@@ -51,10 +51,10 @@ test("a reader that goes away takes the lines with it, and nothing else", async 
   assert.ok(stream.destroyed);
   lines.write("two\n");
   await lines.end();
-  assert.deepEqual(tried, ["one\n"]);
+  assert.deepEqual(attempted, ["one\n"]);
 });
 
-test("lines that come soon after each other are written at once and in their order, later ones by themselves, and the last ones at the end", async () => {
+test("lines in quick succession are written together and in order, and the last ones at the end", async () => {
   const written: string[] = [];
   const sink = {
     write: (line: string) => written.push(line),
@@ -62,7 +62,7 @@ test("lines that come soon after each other are written at once and in their ord
       written.push("end");
     },
   };
-  // Long enough that a busy machine does not stop between two lines for as long.
+  // Long enough that a busy machine does not pause longer between two lines.
   const lines = batchLogLines(sink, 400);
   lines.write("1\n");
   await new Promise((resolve) => setImmediate(resolve));
@@ -78,7 +78,7 @@ test("lines that come soon after each other are written at once and in their ord
   assert.deepEqual(written, ["1\n2\n", "3\n", "4\n", "end"]);
 });
 
-test("lines that wait when the process ends are written, by an error that nobody caught as well", async () => {
+test("buffered lines are written when the process exits, also after an uncaught error", async () => {
   const path = JSON.stringify(new URL("./log-output.ts", import.meta.url).href);
   for (const end of ["process.exit(3)", "throw new Error('x')"]) {
     const code = `import { writeSync } from "node:fs"; import { batchLogLines } from ${path};

@@ -4,9 +4,9 @@ import { test } from "node:test";
 import pino from "pino";
 import { createLoggedProblems, loggedProblemsHook } from "./logged-problems.ts";
 
-test("warnings and errors of a log are counted by name, with the time and the reason of the last one", () => {
+test("warnings and errors are counted by name, with the time and reason of the latest", () => {
   let now = new Date("2027-01-31T12:00:00Z");
-  const troubles = createLoggedProblems(() => now);
+  const loggedProblems = createLoggedProblems(() => now);
   const lines: string[] = [];
   const reader = new Writable({
     write(line, _encoding, done) {
@@ -14,7 +14,7 @@ test("warnings and errors of a log are counted by name, with the time and the re
       done();
     },
   });
-  const log = pino({ hooks: { logMethod: loggedProblemsHook(troubles) } }, reader);
+  const log = pino({ hooks: { logMethod: loggedProblemsHook(loggedProblems) } }, reader);
   log.info({ merchantId: "m" }, "event.created");
   log.warn({ why: "refused" }, "database.unreachable");
   log.child({ requestId: "req_1" }).error({ errorMessage: "no answer", errorCode: "57P01" }, "decide.failed");
@@ -22,10 +22,10 @@ test("warnings and errors of a log are counted by name, with the time and the re
   now = new Date("2027-01-31T12:05:00Z");
   log.warn("roles.missing");
   assert.equal(lines.length, 5);
-  assert.deepEqual(troubles.recent(new Date("2027-01-31T12:00:01Z")), [
+  assert.deepEqual(loggedProblems.recent(new Date("2027-01-31T12:00:01Z")), [
     { name: "roles.missing", count: 1, last: now, why: "" },
   ]);
-  const found = troubles.all().map(({ name, count, why }) => [name, count, why]);
+  const found = loggedProblems.all().map(({ name, count, why }) => [name, count, why]);
   assert.deepEqual(found, [
     ["database.unreachable", 1, "refused"],
     ["decide.failed", 2, "53100"],
@@ -33,12 +33,12 @@ test("warnings and errors of a log are counted by name, with the time and the re
   ]);
 });
 
-test("sentences of a library share one name, and so do names beyond a hundred", () => {
-  const troubles = createLoggedProblems(() => new Date(0));
-  troubles.note("name.a", "");
-  troubles.note("Reply was already sent, did you forget to return it?", "why");
-  for (let number = 0; number < 200; number++) troubles.note(`name.${"x".repeat(number)}y`, "");
-  const all = troubles.all();
+test("messages of a library share one name, and so do names beyond a hundred", () => {
+  const loggedProblems = createLoggedProblems(() => new Date(0));
+  loggedProblems.note("name.a", "");
+  loggedProblems.note("Reply was already sent, did you forget to return it?", "why");
+  for (let number = 0; number < 200; number++) loggedProblems.note(`name.${"x".repeat(number)}y`, "");
+  const all = loggedProblems.all();
   assert.equal(all.length, 100);
   assert.equal(all.find(({ name }) => name === "other")!.count, 103);
 });

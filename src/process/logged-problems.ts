@@ -1,31 +1,28 @@
-/** Warnings and errors of one name, as the log has them. */
+/** Warnings and errors with the same name. */
 export interface LoggedProblem {
-  /** As the log calls it: `decide.failed`. */
+  /** The log event, such as `decide.failed`. */
   name: string;
-  /** How often it was logged since the process started. */
+  /** Since the process started. */
   count: number;
-  /** When it was logged last, in real time. */
+  /** Real time of the latest one. */
   last: Date;
-  /** The reason that the last line gave; empty when it gave none. */
+  /** The reason in the latest one; may be empty. */
   why: string;
 }
 
-/** Warnings and errors that a process has logged. */
 export interface LoggedProblems {
-  /** Counts one line. */
   note(name: string, why: string): void;
-  /** Returns each name logged at or after `since`, the latest first. */
+  /** Returns those at or after `since`, latest first. */
   recent(since: Date): LoggedProblem[];
-  /** Returns every name since the start. */
+  /** Returns all since the start. */
   all(): LoggedProblem[];
 }
 
-/** Names come from the code, so they are few. A library's own sentences share one name. */
+/** Names come from the code, so there are few. Messages of libraries share one name. */
 const NAMES_MAX = 100;
 const OTHER_NAMES = "other";
 const REASON_LENGTH_MAX = 200;
 
-/** @param realNow  real time, in which `last` is given */
 export function createLoggedProblems(realNow: () => Date): LoggedProblems {
   const byName = new Map<string, LoggedProblem>();
   return {
@@ -41,7 +38,10 @@ export function createLoggedProblems(realNow: () => Date): LoggedProblems {
   };
 }
 
-/** PostgreSQL refuses JSON with a zero byte or half of a surrogate pair, and the process would be taken for silent. */
+/**
+ * PostgreSQL refuses JSON with a zero byte or a lone surrogate, and without heartbeats the process would count as
+ * silent.
+ */
 const toStorableText = (text: string) =>
   text
     .slice(0, REASON_LENGTH_MAX)
@@ -50,11 +50,7 @@ const toStorableText = (text: string) =>
 
 const WARN_LEVEL = 40;
 
-/**
- * Returns pino's hook that notes each line of the level `warn` and above.
- *
- * @returns for `hooks.logMethod` of pino's options
- */
+/** Returns a hook for `hooks.logMethod` of pino that records warnings and errors. */
 export const loggedProblemsHook = ({ note }: LoggedProblems) =>
   function logMethod<This>(this: This, args: unknown[], write: (...args: never[]) => void, level: number) {
     if (level >= WARN_LEVEL) {
@@ -64,7 +60,7 @@ export const loggedProblemsHook = ({ note }: LoggedProblems) =>
     write.apply(this, args as never[]);
   };
 
-/** The first of the fields in which lines give their reason. */
+/** Returns the first field that usually contains the reason. */
 function findReason({ why, error, errorMessage, errorCode, trouble }: Record<string, unknown>): string {
   return String(why ?? error ?? errorMessage ?? errorCode ?? trouble ?? "");
 }

@@ -5,14 +5,14 @@ import { startLoop } from "./loop.ts";
 
 const log = pino({ level: "silent" });
 
-/** Resolves when it has been called `count` times. */
+/** Resolves after `count` calls. */
 function createCountedRuns(count: number) {
   const { promise, resolve } = Promise.withResolvers<void>();
   let calls = 0;
   return { reached: promise, calls: () => calls, call: () => (++calls === count ? resolve() : undefined) };
 }
 
-test("a loop that is woken does not wait out its pause, and stops after the round under way", async () => {
+test("a woken loop skips its pause, and a stopped one ends after the current run", async () => {
   const rounds = createCountedRuns(2);
   const loop = startLoop("test", log, async () => {
     rounds.call();
@@ -27,7 +27,7 @@ test("a loop that is woken does not wait out its pause, and stops after the roun
   assert.equal(rounds.calls(), calls);
 });
 
-test("a loop that fails comes again, logs it ever more seldom, and says when it is over", async () => {
+test("a failing loop retries, logs at growing intervals, and logs its recovery", async () => {
   const lines: { msg: string; failures: number; errorMessage?: string }[] = [];
   const rounds = createCountedRuns(6);
   const loop = startLoop("test", pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }), async () => {
@@ -43,7 +43,7 @@ test("a loop that fails comes again, logs it ever more seldom, and says when it 
   assert.equal(lines.length, 4);
 });
 
-test("a loop that fails for long comes again every two seconds", async () => {
+test("a loop that fails for long retries every two seconds", async () => {
   const atMs: number[] = [];
   const loop = startLoop("test", log, async () => {
     atMs.push(performance.now());
@@ -55,7 +55,7 @@ test("a loop that fails for long comes again every two seconds", async () => {
   assert.ok(pauses[0]! < 400 && pauses[4]! > 1_900 && pauses[4]! < 2_500, `${pauses}`);
 });
 
-test("a wake during a round begins the next one at once", async () => {
+test("a wake during a run starts the next run at once", async () => {
   const rounds = createCountedRuns(2);
   const loop = startLoop("test", log, async () => {
     rounds.call();

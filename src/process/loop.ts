@@ -1,38 +1,40 @@
 import type { Logger as Log } from "pino";
 import { errorFields } from "../postgres/database-errors.ts";
 
-/** A background program: `runOnce`, again and again, until it is stopped. */
+/** A background task that calls `runOnce` repeatedly until it is stopped. */
 export interface Loop {
-  /** There may be work now. */
+  /** Ends the current pause, because there may be work. */
   wake(): void;
-  /** Waits for the round that is under way. */
+  /** Waits for the current run. */
   stop(): Promise<void>;
 }
 
 const RETRY_MS = 250;
-/** Work goes on within this long after an outage. */
+/** The longest delay after an outage. */
 const RETRY_MAX_MS = 2_000;
 
 /**
- * @param runOnce  does what is due and returns how many real milliseconds may pass until it is worth looking again;
- *   `wake` cuts them short. When it throws, the loop comes again, a little later each time. It logs `NAME.failed` at the first failure in a row, the second,
- *   the fourth and so on, and `NAME.recovered` when they are over.
+ * After an error the loop retries with growing delays. It logs `NAME.failed` at the 1st, 2nd, 4th, 8th … failure in a
+ * row, and `NAME.recovered` after the next success.
+ *
+ * @param runOnce  does what is due, and returns the pause before the next run in real milliseconds; `wake` cuts it
+ * short
  */
 export function startLoop(name: string, log: Log, runOnce: () => Promise<number>): Loop {
-  let stopped = false;
-  let woken = false;
-  let endNap = () => {};
-  const nap = (ms: number) =>
+  let isStopped = false;
+  let isWoken = false;
+  let endPause = () => {};
+  const pause = (ms: number) =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
-      endNap = () => {
+      endPause = () => {
         clearTimeout(timer);
         resolve();
       };
     });
   const ended = (async () => {
-    for (let failures = 0; !stopped; ) {
-      woken = false;
+    for (let failures = 0; !isStopped; ) {
+      isWoken = false;
       let pauseMs: number;
       try {
         pauseMs = await runOnce();
@@ -42,17 +44,17 @@ export function startLoop(name: string, log: Log, runOnce: () => Promise<number>
         pauseMs = Math.min(RETRY_MS * 2 ** failures++, RETRY_MAX_MS);
         if (Number.isInteger(Math.log2(failures))) log.error({ ...errorFields(error), failures }, `${name}.failed`);
       }
-      if (!woken && !stopped && pauseMs > 0) await nap(pauseMs);
+      if (!isWoken && !isStopped && pauseMs > 0) await pause(pauseMs);
     }
   })();
   return {
     wake() {
-      woken = true;
-      endNap();
+      isWoken = true;
+      endPause();
     },
     stop() {
-      stopped = true;
-      endNap();
+      isStopped = true;
+      endPause();
       return ended;
     },
   };

@@ -23,7 +23,7 @@ const MERCHANT_A = "01990000-0000-7000-8000-00000000000a";
 const MERCHANT_B = "01990000-0000-7000-8000-00000000000b";
 const eventIdOf = (n: number) => `01990000-0000-7000-8000-${String(n).padStart(12, "0")}`;
 
-/** A process: its own pool, and what it heard. */
+/** Simulates a process: its own pool, and the messages it received. */
 function startTestProcess(
   roles: readonly (keyof NotificationHandlers)[],
   db: Database = openDatabase(database.address, 2, () => {}),
@@ -55,16 +55,16 @@ async function waitUntil(condition: () => boolean | Promise<boolean>, limitMs = 
   }
 }
 
-/** Both know of each other. */
-async function notifyUntilHeard(tell: () => void, heard: () => boolean) {
+/** Sends until it is received, so that both processes know of each other. */
+async function notifyUntilHeard(send: () => void, heard: () => boolean) {
   await waitUntil(async () => {
-    tell();
+    send();
     await sleep(20);
     return heard();
   });
 }
 
-test("a sender hears of events and withdrawals, a decider of cases, and neither hears what is not for it", async () => {
+test("each process hears only the messages that it handles", async () => {
   const decider = startTestProcess(["cases"]);
   const sender = startTestProcess(["events", "withdrawn"]);
   await notifyUntilHeard(
@@ -78,7 +78,7 @@ test("a sender hears of events and withdrawals, a decider of cases, and neither 
   assert.deepEqual([decider.heardEvents, decider.heardWithdrawn, sender.heardCases()], [[], [], 0]);
 });
 
-test("a process alone sends nothing at all, however much happens in it", async () => {
+test("a process without listeners sends no message", async () => {
   const alone = startTestProcess(["events", "withdrawn", "cases"]);
   const pure = startTestProcess([]);
   await sleep(200);
@@ -92,7 +92,7 @@ test("a process alone sends nothing at all, however much happens in it", async (
   assert.equal(pure.sent(), 0);
 });
 
-test("who comes later is known at once, and who has gone is forgotten", async () => {
+test("a new listener is known at once, and a stopped one is forgotten", async () => {
   const first = startTestProcess(["cases"]);
   await sleep(150);
   const later = startTestProcess(["events", "withdrawn"]);
@@ -109,7 +109,7 @@ test("who comes later is known at once, and who has gone is forgotten", async ()
   }, 8_000);
 });
 
-test("what happens at once is told in one statement, in pieces that fit", async () => {
+test("simultaneous messages are sent in one statement, in payloads that fit", async () => {
   const decider = startTestProcess(["cases"]);
   const sender = startTestProcess(["events", "withdrawn"]);
   await notifyUntilHeard(
@@ -136,7 +136,7 @@ const TERMINATE_LISTENERS = prepared(
   "select pg_terminate_backend(pid, 1000) from pg_stat_activity where datname = current_database() and application_name like 'dunlin hints%'",
 );
 
-test("connections that are cut come back by themselves, with one line in the log at most", async () => {
+test("lost connections are reopened with at most one log line", async () => {
   const decider = startTestProcess(["cases"]);
   const sender = startTestProcess(["events", "withdrawn"]);
   const heard = () => sender.heardEvents.length;
@@ -153,7 +153,7 @@ test("connections that are cut come back by themselves, with one line in the log
   assert.ok(decider.lines.length <= 1 && sender.lines.length <= 1);
 });
 
-test("a database that does not answer delays nobody, and is complained of once", async () => {
+test("an unreachable database delays no caller and is logged once", async () => {
   let refused = 0;
   const down: Database = {
     ...database.db,
@@ -169,13 +169,13 @@ test("a database that does not answer delays nobody, and is complained of once",
   assert.deepEqual([cut.sent(), cut.lines], [0, ["hints.failed"]]);
 });
 
-test("what a stranger writes on a channel breaks nothing", async () => {
+test("malformed messages on a channel are ignored", async () => {
   const sender = startTestProcess(["events", "withdrawn"]);
   const strange = prepared(
     "test_strange",
     "select pg_notify('dunlin_withdrawn', ''), pg_notify('dunlin_withdrawn', 'x'), pg_notify('dunlin_events', '{\"a\":')",
   );
-  // Until it listens nothing is heard, and how long that takes nobody knows.
+  // Messages are lost until it listens, and when that is nobody knows.
   await waitUntil(async () => {
     await database.db.run(strange);
     return sender.heardEvents.length > 0;
@@ -183,7 +183,7 @@ test("what a stranger writes on a channel breaks nothing", async () => {
   assert.deepEqual(sender.heardWithdrawn, []);
 });
 
-test("an event that one process commits is at the receiver within 20 ms when another process sends", async (t) => {
+test("an event committed by one process is delivered within 20 ms by another", async (t) => {
   const arrived = new Map<string, number>();
   const receiver = await startReceiver(({ body }, reply) => {
     arrived.set(JSON.parse(body).id, performance.now());
@@ -234,7 +234,7 @@ test("an event that one process commits is at the receiver within 20 ms when ano
   assert.ok(at(0.5) < 20, `p50 ${at(0.5)} ms`);
 });
 
-test("a first connection that takes its time is made once, and a stop leaves none open", async () => {
+test("a slow first connection is opened once, and a stop leaves none open", async () => {
   let connects = 0;
   const slow: Database = {
     ...database.db,

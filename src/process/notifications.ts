@@ -15,24 +15,24 @@ import {
 } from "../postgres/notifications.ts";
 
 /**
- * What processes tell each other after a commit, so that nobody waits for the next poll. A hint may get lost, come twice
- * or come for nothing: polling is what everything rests on, and nobody waits for a hint to be sent.
+ * Messages between processes after a commit, so that work starts before the next poll. They may get lost, arrive twice
+ * or be wrong, because polling finds all work anyway. Sending never blocks the caller.
  */
 export interface Notifications {
   /** Events of this merchant were committed. */
   events(merchantId: string): void;
-  /** Events of this merchant were taken back. */
+  /** Events of this merchant were withdrawn. */
   withdrawn(merchantId: string, eventIds: readonly string[]): void;
-  /** There are facts about cases that nobody has looked at. */
+  /** Cases have new facts. */
   cases(): void;
-  /** Something was learned from outcomes. */
+  /** The model was updated. */
   learned(): void;
-  /** How many notifications were sent, for tests: none when nobody else listens. */
+  /** The number of sent notifications, for tests. None are sent while no other process listens. */
   sent(): number;
   stop(): Promise<void>;
 }
 
-/** What this process does about the hints of others; what it does nothing about it does not listen to. */
+/** A process listens only to the channels that it handles. */
 export interface NotificationHandlers {
   events?(merchantId: string | undefined): void;
   withdrawn?(merchantId: string, eventIds: readonly string[]): void;
@@ -46,30 +46,30 @@ interface Options {
   heard: NotificationHandlers;
 }
 
-/** The first hint goes at once; what follows it closely goes together. */
+/** The first message is sent at once, and those that follow are batched. */
 const BATCH_DELAY_MS = 5;
 const TICK_MS = 1_000;
-/** Ticks between two looks at who listens; who comes says so himself. */
+/** Ticks between two searches for listeners. New listeners announce themselves. */
 const LISTENER_CHECK_TICKS = 5;
 const NOTIFY_TIMEOUT_MS = 5_000;
-/** Beyond it everybody looks at everything, and what was withdrawn is noticed when it is read again. */
+/** Beyond this, listeners check everything, and find withdrawn events when they read them again. */
 const PENDING_MAX = 5_000;
 
 /**
- * Listens on a connection of its own, and tells those who listen. It makes the connection anew when it breaks; until then nothing is told and nothing is heard.
+ * Uses its own connection, and reconnects after a loss. Messages are lost meanwhile.
  *
- * @param heard  what this process does about hints; without any it only tells
+ * @param heard  the channels to listen to; without any, the process only sends
  */
 export function startNotifications({ db, log, heard }: Options): Notifications {
-  const heeded = (["events", "withdrawn", "cases", "learned"] as const).filter(
+  const handledChannels = (["events", "withdrawn", "cases", "learned"] as const).filter(
     (channel) => heard[channel] !== undefined,
   );
-  const listened: readonly Channel[] = ["hello", ...heeded];
+  const listenedChannels: readonly Channel[] = ["hello", ...handledChannels];
   let connection: Connection | null = null;
-  let others: ReadonlySet<Channel> = new Set();
+  let otherListeners: ReadonlySet<Channel> = new Set();
   let ticks = 0;
   let isDown = false;
-  let stopped = false;
+  let isStopped = false;
   let sent = 0;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -77,9 +77,9 @@ export function startNotifications({ db, log, heard }: Options): Notifications {
   const withdrawn = new Map<string, Set<string>>();
   let withdrawnCount = 0;
   const plain = new Set<"cases" | "learned">();
-  let flushing = false;
+  let isFlushing = false;
 
-  /** A first connection that takes its time must not be made twice: nobody would close the other one. */
+  /** A slow first connection must not be opened twice, because the other one would never be closed. */
   let connecting: Promise<void> | null = null;
 
   async function tick() {
@@ -88,37 +88,37 @@ export function startNotifications({ db, log, heard }: Options): Notifications {
         connecting = null;
       });
       await connecting;
-    } else if (ticks++ % LISTENER_CHECK_TICKS === 0) await look(connection);
+    } else if (ticks++ % LISTENER_CHECK_TICKS === 0) await refreshListeners(connection);
   }
 
   async function connect() {
-    const fresh = await db.connect(NOTIFY_TIMEOUT_MS);
-    fresh.onLost(() => drop(fresh));
-    fresh.onNotified((name, payload) => hear(fresh, parseChannel(name), payload));
+    const opened = await db.connect(NOTIFY_TIMEOUT_MS);
+    opened.onLost(() => drop(opened));
+    opened.onNotified((name, payload) => hear(opened, parseChannel(name), payload));
     try {
-      await announceListener(fresh, listened);
-      for (const channel of listened) await listenOn(fresh, channel);
-      others = await findOtherListeners(fresh);
-      if (others.size > 0) await notify(fresh, [{ channel: "hello", payload: "" }]);
+      await announceListener(opened, listenedChannels);
+      for (const channel of listenedChannels) await listenOn(opened, channel);
+      otherListeners = await findOtherListeners(opened);
+      if (otherListeners.size > 0) await notify(opened, [{ channel: "hello", payload: "" }]);
     } catch (error) {
-      fresh.close().catch(() => {});
+      opened.close().catch(() => {});
       throw error;
     }
-    if (stopped) return void fresh.close().catch(() => {});
-    connection = fresh;
+    if (isStopped) return void opened.close().catch(() => {});
+    connection = opened;
     isDown = false;
   }
 
-  /** A connection does one statement at a time. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  /** A connection runs one statement at a time. */
+  function inSequence<T>(work: () => Promise<T>): Promise<T> {
     const done = last.then(work);
     last = done.catch(() => {});
     return done;
   }
 
-  async function look(on: Connection) {
+  async function refreshListeners(on: Connection) {
     try {
-      others = await inTurn(() => findOtherListeners(on));
+      otherListeners = await inSequence(() => findOtherListeners(on));
     } catch (error) {
       drop(on);
       throw error;
@@ -132,58 +132,58 @@ export function startNotifications({ db, log, heard }: Options): Notifications {
 
   function hear(on: Connection, channel: Channel | null, payload: string) {
     const ids = payload === "" ? [] : payload.split(" ");
-    if (channel === "hello") look(on).catch(complain);
+    if (channel === "hello") refreshListeners(on).catch(logOnce);
     else if (channel === "cases" || channel === "learned") heard[channel]?.();
     else if (channel === "events" && ids.length === 0) heard.events?.(undefined);
     else if (channel === "events") for (const id of ids) heard.events?.(id);
     else if (channel === "withdrawn" && ids.length > 1) heard.withdrawn?.(ids[0]!, ids.slice(1));
   }
 
-  /** Once for an outage. */
-  function complain(error: unknown) {
-    if (isDown || stopped) return;
+  /** Logs once per outage. */
+  function logOnce(error: unknown) {
+    if (isDown || isStopped) return;
     isDown = true;
     log.warn(errorFields(error), "hints.failed");
   }
 
-  function add(channel: Channel, note: () => void) {
-    if (connection === null || !others.has(channel)) return;
-    note();
-    if (flushing) return;
-    flushing = true;
-    // After the rest of this turn: what was committed together is told together.
+  function add(channel: Channel, queue: () => void) {
+    if (connection === null || !otherListeners.has(channel)) return;
+    queue();
+    if (isFlushing) return;
+    isFlushing = true;
+    // After the current turn of the event loop, so that simultaneous commits share a message.
     setImmediate(flush);
   }
 
   async function flush() {
-    const notes = takeNotes();
+    const messages = drainMessages();
     const on = connection;
-    if (on !== null && notes.length > 0) {
-      sent += notes.length;
-      await inTurn(() => notify(on, notes)).catch((error) => {
+    if (on !== null && messages.length > 0) {
+      sent += messages.length;
+      await inSequence(() => notify(on, messages)).catch((error) => {
         drop(on);
-        complain(error);
+        logOnce(error);
       });
     }
-    if (notes.length > 0 && !stopped) setTimeout(flush, BATCH_DELAY_MS);
-    else flushing = false;
+    if (messages.length > 0 && !isStopped) setTimeout(flush, BATCH_DELAY_MS);
+    else isFlushing = false;
   }
 
-  function takeNotes(): ChannelMessage[] {
-    const notes: ChannelMessage[] = [];
-    if (events.size > PENDING_MAX) notes.push({ channel: "events", payload: "" });
-    else for (const payload of payloadsOf([...events])) notes.push({ channel: "events", payload });
-    for (const [merchantId, eventIds] of withdrawn) notes.push(...withdrawnMessages(merchantId, [...eventIds]));
-    for (const channel of plain) notes.push({ channel, payload: "" });
+  function drainMessages(): ChannelMessage[] {
+    const messages: ChannelMessage[] = [];
+    if (events.size > PENDING_MAX) messages.push({ channel: "events", payload: "" });
+    else for (const payload of payloadsOf([...events])) messages.push({ channel: "events", payload });
+    for (const [merchantId, eventIds] of withdrawn) messages.push(...withdrawnMessages(merchantId, [...eventIds]));
+    for (const channel of plain) messages.push({ channel, payload: "" });
     events.clear();
     withdrawn.clear();
     withdrawnCount = 0;
     plain.clear();
-    return notes;
+    return messages;
   }
 
-  const loop = repeatWork(TICK_MS, tick, complain);
-  tick().catch(complain);
+  const loop = repeatWork(TICK_MS, tick, logOnce);
+  tick().catch(logOnce);
 
   return {
     events: (merchantId) => add("events", () => events.add(merchantId)),
@@ -191,15 +191,15 @@ export function startNotifications({ db, log, heard }: Options): Notifications {
       add("withdrawn", () => {
         withdrawnCount += eventIds.length;
         if (withdrawnCount > PENDING_MAX) return;
-        const known = withdrawn.get(merchantId) ?? new Set();
-        withdrawn.set(merchantId, known);
-        for (const id of eventIds) known.add(id);
+        const pendingIds = withdrawn.get(merchantId) ?? new Set();
+        withdrawn.set(merchantId, pendingIds);
+        for (const id of eventIds) pendingIds.add(id);
       }),
     cases: () => add("cases", () => plain.add("cases")),
     learned: () => add("learned", () => plain.add("learned")),
     sent: () => sent,
     async stop() {
-      stopped = true;
+      isStopped = true;
       loop.stop();
       await connection?.close().catch(() => {});
     },

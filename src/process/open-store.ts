@@ -19,17 +19,17 @@ import { anchorClock, createMachineClock, createRealPorts } from "./clock.ts";
 import { syncWithDatabase } from "./clock-sync.ts";
 import type { WallClock } from "./wall-clock.ts";
 
-/** The database of this installation, migrated, with its clock and its key. */
+/** The migrated database of this installation, with its clock and keys. */
 export interface Store {
   address: Address;
-  /** Connections for work of all merchants. */
+  /** All merchants. */
   db: Database;
-  /** Connections for work of one merchant at a time. */
-  walled: TenantDatabase;
-  /** The connection that makes and drops partitions. */
+  /** One merchant at a time. */
+  tenantDb: TenantDatabase;
+  /** Creates and drops partitions. */
   owner: Database;
   ports: Ports;
-  /** Behind the ports' time. */
+  /** The clock behind the ports. */
   clock: WallClock;
   secretKeys: SecretKeys;
   close(): Promise<void>;
@@ -37,9 +37,9 @@ export interface Store {
 
 /**
  * @param mode  `own` for the service, which anchors the clock and keeps the embedded server running; `borrow` for a
- *   short command beside it
- * @param onFatal  the embedded server died and could not be started again
- * @param beforeMigrated  what it throws leaves the database as it was
+ * short command beside it
+ * @param onFatal  called if the embedded server died and cannot be restarted
+ * @param beforeMigrated  may throw to leave the database unchanged
  */
 export async function openStore(
   settings: Settings,
@@ -66,7 +66,7 @@ export async function openStore(
     const owner = open(openDatabase(roleAddresses(address, false).owner, 1, onError));
     const { worker, api } = roleAddresses(address, await rolesAreUsable(owner));
     const db = open(openDatabase(worker, connections, onError));
-    const walled = open(openTenantDatabase(api, connections, onError));
+    const tenantDb = open(openTenantDatabase(api, connections, onError));
     const clock = createMachineClock();
     await syncWithDatabase(clock, db, log);
     const rate = mode === "own" ? (settings.clockRate ?? 1) : null;
@@ -78,7 +78,7 @@ export async function openStore(
     return {
       address,
       db,
-      walled,
+      tenantDb,
       owner,
       ports,
       clock,
@@ -90,7 +90,7 @@ export async function openStore(
       },
     };
   } catch (error) {
-    // A pool that stays open would hold the process up for half a minute.
+    // An open pool would keep the process alive for half a minute.
     await Promise.allSettled(opened.map((each) => each.close()));
     await embedded?.stop();
     const refusal = embedded ? null : describeRefusal((error as Error).cause ?? error);
@@ -98,15 +98,15 @@ export async function openStore(
   }
 }
 
-/** The server of a database alone, for commands that copy all of it. */
+/** The database server alone, for commands that copy a whole database. */
 export interface DatabaseServer {
   address: Address;
-  /** Sessions that this process has on it already. */
+  /** The sessions of this process on the server. */
   sessions: number;
   close(): Promise<void>;
 }
 
-/** Opens the server, and migrates nothing. The embedded one is made where there is none. */
+/** Opens the server without migrating. Creates the embedded one if it is missing. */
 export async function openServer(settings: Settings, log: Log): Promise<DatabaseServer> {
   if (settings.databaseUrl) return { address: { url: settings.databaseUrl }, sessions: 0, async close() {} };
   ensureFolder(settings.dataDir);
@@ -115,7 +115,7 @@ export async function openServer(settings: Settings, log: Log): Promise<Database
   return { address, sessions: 1, close: stop };
 }
 
-/** @throws ConfigError when it is not there and cannot be made, or nothing can be written in it */
+/** @throws ConfigError if the folder cannot be created or written */
 function ensureFolder(dataDir: string) {
   try {
     mkdirSync(dataDir, { recursive: true });
@@ -128,46 +128,46 @@ function ensureFolder(dataDir: string) {
   }
 }
 
-/** The demo has a data folder of its own in the one that it was given. */
 export const demoFolderOf = (dataDir: string): string => join(dataDir, "demo");
 
-/** Why there is no installation that these settings lead to, or null: a folder may be mistyped, and a new database would be silent about it. */
+/** Returns why there is no installation, or null. Otherwise a mistyped folder would silently create a new database. */
 export function findMissingInstallation(settings: Settings): string | null {
   const { dataDir, databaseUrl, secretKeys } = settings;
   if (databaseUrl === null) return findMissingDatabase(settings);
   return secretKeys !== null || existsSync(join(dataDir, "secret.key"))
     ? null
-    : `There is no secret.key in ${describeDataDir(settings)}, and DUNLIN_SECRET_KEY is not set. "npx dunlin serve" makes one for a new database.`;
+    : `There is no secret.key in ${describeDataDir(settings)}, and DUNLIN_SECRET_KEY is not set. "npx dunlin serve" creates one for a new database.`;
 }
 
-/** The same of the database alone. */
+/** Checks only the database. */
 export const findMissingDatabase = (settings: Settings): string | null =>
   settings.databaseUrl !== null || existsSync(join(settings.dataDir, "postgres"))
     ? null
-    : `There is no database in ${describeDataDir(settings)}, and DATABASE_URL names none. "npx dunlin serve" makes one there.${demoDatabaseHint(settings.dataDir)}`;
+    : `There is no database in ${describeDataDir(settings)}, and DATABASE_URL is not set. "npx dunlin serve" creates one there.${demoDatabaseHint(settings.dataDir)}`;
 
 const describeDataDir = ({ dataDir }: Settings) => `${dataDir} (DUNLIN_DATA, or ./data without it)`;
 
-/** Returns a hint at the database of a demo that runs or ran. */
 function demoDatabaseHint(dataDir: string): string {
   const folder = demoFolderOf(dataDir);
-  return existsSync(join(folder, "postgres")) ? ` The demo's is in ${folder}: set DUNLIN_DATA to that.` : "";
+  return existsSync(join(folder, "postgres"))
+    ? ` The demo's database is in ${folder}: to use it, set DUNLIN_DATA to that folder.`
+    : "";
 }
 
-/** Credentials at rest are useless to a process with another key: it must not start. */
+/** A process without the right keys cannot decrypt credentials, so it must not start. */
 async function checkSecretKeys(db: Database, secretKeys: SecretKeys, { dataDir }: Settings) {
   const checks = secretKeys.map(keyCheck);
   const stored = await claimInstallation(db, checks[0]!);
-  if (stored.every((one) => checks.some((each) => each.equals(one)))) return;
+  if (stored.every((storedCheck) => checks.some((each) => each.equals(storedCheck)))) return;
   throw new ConfigError(
     "DUNLIN_SECRET_KEY",
     stored.length === 1
-      ? `does not hold the key of this database. Set it to that one, or bring back secret.key of ${dataDir}. If it is lost, see: npx dunlin secret-key reset --help`
-      : `lacks a key of this database, whose rotation is not complete. Set it to all keys that "secret-key rotate" was given.`,
+      ? `does not contain the key of this database. Set it to that key, or restore secret.key in ${dataDir}. If the key is lost, see: npx dunlin secret-key reset --help`
+      : `lacks a key of this database, because its rotation is not complete. Set it to all keys that you passed to "secret-key rotate".`,
   );
 }
 
-/** The keys of the credentials at rest. The first is made once, and kept in a file that only its owner reads. */
+/** Returns the keys in the data folder. Creates the first one. */
 function loadSecretKeys(dataDir: string): SecretKeys {
   const path = join(dataDir, "secret.key");
   try {
@@ -175,11 +175,11 @@ function loadSecretKeys(dataDir: string): SecretKeys {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-  const read = readSecretKeys(readFileSync(path, "utf8"));
-  if ("problem" in read) throw new ConfigError("DUNLIN_SECRET_KEY", `is not set, and ${path} ${read.problem}`);
-  return read.keys;
+  const result = readSecretKeys(readFileSync(path, "utf8"));
+  if ("problem" in result) throw new ConfigError("DUNLIN_SECRET_KEY", `is not set, and ${path} ${result.problem}`);
+  return result.keys;
 }
 
-/** Write a new file that only its owner may read. */
+/** Writes a new file that only its owner can read. */
 export const writeSecretFile = (path: string, text: string) =>
   writeFileSync(path, `${text}\n`, { mode: 0o600, flag: "wx" });

@@ -4,15 +4,15 @@ import type { Logger as Log } from "pino";
 import { fromPretrained, type PretrainedModel } from "../engine/learned/pretrained-model.ts";
 import { errorFields } from "../postgres/database-errors.ts";
 
-/** What Dunlin knows before it meets its first merchant; null, and a line in the log, when the file cannot be used. */
+/** Returns the pretrained model. Logs an error and returns null if the file is unusable. */
 export function readPretrainedModel(
   log: Log,
   path = join(import.meta.dirname, "../engine/learned/prior.json"),
 ): PretrainedModel | null {
   try {
-    const prior = JSON.parse(readFileSync(path, "utf8")) as PretrainedModel;
-    fromPretrained(prior);
-    return prior;
+    const model = JSON.parse(readFileSync(path, "utf8")) as PretrainedModel;
+    fromPretrained(model);
+    return model;
   } catch (error) {
     log.error(errorFields(error), "prior.unreadable");
     return null;

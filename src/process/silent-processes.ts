@@ -1,35 +1,41 @@
 import type { ProcessRow } from "../tables/processes.ts";
 
-/** A process that has not been seen for this long was killed, hangs, or is cut off from the database. */
+/** A process not seen for this long was killed, hangs, or cannot reach the database. */
 export const SILENT_AFTER_MS = 20_000;
-/** Between two looks: after a longer gap the looker was cut off itself, and so may all others have been. */
+/**
+ * After a longer gap between two checks, the checking process was cut off itself, and the others may have been, too.
+ */
 const MAX_CHECK_GAP_MS = SILENT_AFTER_MS / 2;
 
-/** Tells which processes are silent, as one of them sees it. */
+/** Decides which processes are silent, from the view of one of them. */
 export interface SilenceDetector {
-  /** Takes over all rows that were just read, and returns those that fell silent, and those that are back. `now` is real time. */
-  look(rows: readonly ProcessRow[], now: Date): { fell: ProcessRow[]; back: ProcessRow[] };
+  /**
+   * Takes all current rows. Returns those that became silent, and those that are back.
+   *
+   * @param now  real time
+   */
+  update(rows: readonly ProcessRow[], now: Date): { silenced: ProcessRow[]; returned: ProcessRow[] };
   isSilent(row: ProcessRow): boolean;
 }
 
-/** After an outage of the database, every process has `SILENT_AFTER_MS` to be seen again before it counts as silent. */
+/** After a database outage, every process gets `SILENT_AFTER_MS` to be seen before it counts as silent. */
 export function createSilenceDetector(monotonicMs: () => number): SilenceDetector {
   const silent = new Set<string>();
-  let lookedMs: number | null = null;
+  let lastCheckMs: number | null = null;
   let graceUntilMs = Number.NEGATIVE_INFINITY;
   return {
-    look(rows, now) {
+    update(rows, now) {
       const nowMs = monotonicMs();
-      if (lookedMs !== null && nowMs - lookedMs > MAX_CHECK_GAP_MS) graceUntilMs = nowMs + SILENT_AFTER_MS;
-      lookedMs = nowMs;
+      if (lastCheckMs !== null && nowMs - lastCheckMs > MAX_CHECK_GAP_MS) graceUntilMs = nowMs + SILENT_AFTER_MS;
+      lastCheckMs = nowMs;
       const isQuiet = ({ seenAt }: ProcessRow) => now.getTime() - seenAt.getTime() >= SILENT_AFTER_MS;
-      const fell = rows.filter((row) => nowMs >= graceUntilMs && isQuiet(row) && !silent.has(row.id));
-      const back = rows.filter((row) => !isQuiet(row) && silent.has(row.id));
-      for (const { id } of fell) silent.add(id);
-      for (const { id } of back) silent.delete(id);
-      const known = new Set(rows.map(({ id }) => id));
-      for (const id of silent) if (!known.has(id)) silent.delete(id);
-      return { fell, back };
+      const silenced = rows.filter((row) => nowMs >= graceUntilMs && isQuiet(row) && !silent.has(row.id));
+      const returned = rows.filter((row) => !isQuiet(row) && silent.has(row.id));
+      for (const { id } of silenced) silent.add(id);
+      for (const { id } of returned) silent.delete(id);
+      const currentIds = new Set(rows.map(({ id }) => id));
+      for (const id of silent) if (!currentIds.has(id)) silent.delete(id);
+      return { silenced, returned };
     },
     isSilent: ({ id }) => silent.has(id),
   };

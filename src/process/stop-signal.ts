@@ -1,22 +1,25 @@
-/** A database that hangs must not keep the process from ending for longer. */
+/** A hanging database must not delay the exit for longer. */
 export const FORCED_EXIT_MS = 34_500;
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
-/** The terminal signals all processes, and npm passes on to its own what they have got: so soon after the first it is the same. */
+/**
+ * The terminal signals all processes, and npm forwards its signal to children. A second signal this soon is the same
+ * one.
+ */
 const REPEATED_SIGNAL_MS = 1_000;
 
 /**
- * Resolves at the first SIGTERM or SIGINT. One that comes later than that means it: it ends the process as if nobody listened, and the
- * embedded server lives on until the next start.
+ * Resolves at the first SIGTERM or SIGINT. A later signal ends the process at once, and the embedded server lives on
+ * until the next start.
  */
 export function waitForStopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    const heed = () => {
+    const onSignal = () => {
       resolve();
-      const letGo = () => {
-        for (const signal of SIGNALS) process.off(signal, heed);
+      const restoreDefault = () => {
+        for (const signal of SIGNALS) process.off(signal, onSignal);
       };
-      setTimeout(letGo, REPEATED_SIGNAL_MS).unref();
+      setTimeout(restoreDefault, REPEATED_SIGNAL_MS).unref();
     };
-    for (const signal of SIGNALS) process.on(signal, heed);
+    for (const signal of SIGNALS) process.on(signal, onSignal);
   });
 }

@@ -2,11 +2,12 @@ import type { Logger as Log } from "pino";
 import { errorBody } from "../http/errors.ts";
 import { createListener, listen, type Tls } from "../http/listener.ts";
 
-/** Who asks again sooner finds nothing new: the database is looked for that often. */
+/** The longest pause between two checks of the database. */
 const RETRY_AFTER_S = 5;
 
 /**
- * Answers while the service waits for its database, so that a balancer and a person see it: `/healthz` that the process lives, everything else 503.
+ * Answers while the service waits for its database: 200 for `/healthz`, because the process is alive, and 503 for
+ * everything else.
  */
 export async function startUnavailableServer(tls: Tls, host: string, port: number, log: Log) {
   const server = createListener(tls, (request, reply) => {

@@ -25,23 +25,23 @@ function machine() {
     set(byMs: number) {
       at.wallMs += byMs;
     },
-    /** The database is asked, and says this time. The answer takes 20 ms. */
+    /** Syncs with a database that reports this time after 20 ms. */
     ask(databaseMs: number) {
-      const askedMs = clock.nowMs();
+      const requestedMs = clock.nowMs();
       pass(20);
-      return clock.agree(databaseMs + 10, askedMs, clock.nowMs());
+      return clock.syncTo(databaseMs + 10, requestedMs, clock.nowMs());
     },
   };
 }
 
-test("a clock that nobody sets goes with the machine's", () => {
+test("an undisturbed clock follows the machine's", () => {
   const { clock, pass, jumps } = machine();
   pass(10 * HOUR);
   assert.equal(clock.nowMs(), START + 10 * HOUR);
   assert.deepEqual([clock.figures(), jumps], [{ offsetMs: 0, jumps: 0 }, []]);
 });
 
-test("a jump of the machine's clock, ahead or back, is told once and changes no time", () => {
+test("a jump of the machine's clock is reported once and does not change the time", () => {
   for (const byMs of [HOUR, -HOUR, 1_001, -1_001]) {
     const { clock, pass, set, jumps } = machine();
     pass(1_000);
@@ -57,14 +57,14 @@ test("a jump of the machine's clock, ahead or back, is told once and changes no 
   }
 });
 
-test("a change of up to a second is followed", () => {
+test("a change of up to a second is adopted", () => {
   const { clock, set, jumps } = machine();
   set(1_000);
   assert.equal(clock.nowMs(), START + 1_000);
   assert.deepEqual(jumps, []);
 });
 
-test("the database's time is taken over where it differs by more than a second", () => {
+test("the database's time is adopted when it differs by more than a second", () => {
   const one = machine();
   assert.equal(one.ask(START + 900), 0);
   assert.equal(one.ask(START - 900), 0);
@@ -75,7 +75,7 @@ test("the database's time is taken over where it differs by more than a second",
   assert.equal(one.clock.figures().offsetMs, 3_000);
 });
 
-test("where the database's clock jumped as well, the jump is followed, and back again", () => {
+test("a jump is adopted when the database's clock made it too, in both directions", () => {
   const { clock, set, pass, ask } = machine();
   set(HOUR);
   assert.equal(clock.nowMs(), START);
@@ -88,11 +88,11 @@ test("where the database's clock jumped as well, the jump is followed, and back 
   assert.equal(clock.nowMs(), START + 12_040);
 });
 
-test("an answer that took long says no more than that the time lay in between", () => {
+test("a slow answer only shows that the time lay between request and answer", () => {
   const { clock, pass } = machine();
-  const askedMs = clock.nowMs();
+  const requestedMs = clock.nowMs();
   pass(8_000);
-  assert.equal(clock.agree(START + 1_000, askedMs, clock.nowMs()), 0);
-  assert.equal(clock.agree(START + 7_000, askedMs, clock.nowMs()), 0);
-  assert.equal(clock.agree(START + 10_000, askedMs, clock.nowMs()), 6_000);
+  assert.equal(clock.syncTo(START + 1_000, requestedMs, clock.nowMs()), 0);
+  assert.equal(clock.syncTo(START + 7_000, requestedMs, clock.nowMs()), 0);
+  assert.equal(clock.syncTo(START + 10_000, requestedMs, clock.nowMs()), 6_000);
 });

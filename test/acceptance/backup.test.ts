@@ -74,12 +74,15 @@ const restoring = (name: Address, from = file) => run(["restore", from], { DATAB
 test("a backup that a login without privileges makes holds every row, and is restored with every row", async () => {
   const { code, out, err } = await run(["backup", file], { DATABASE_URL: databaseUrlOf(source) });
   assert.equal(code, 0, err);
-  assert.match(out, /^[\d,]+ rows of \d\d tables, \d+\.\d MB, .* read again and whole\n.*secret\.key/);
+  assert.match(
+    out,
+    /^Backed up [\d,]+ rows of \d\d tables \(\d+\.\d MB\) in .*, and verified the file\.\n.*secret\.key/,
+  );
   assert.equal(statSync(file).mode & 0o777, 0o600);
   const target = await createDatabase("restored");
   const restored = await restoring(target);
   assert.equal(restored.code, 0, restored.err);
-  assert.match(restored.out, /^[\d,]+ rows of \d\d tables, .*all arrived as they were\n/);
+  assert.match(restored.out, /^Copied [\d,]+ rows of \d\d tables in .*, and verified them\.\n/);
   const [before, there] = [await checks(source), await checks(target)];
   assert.deepEqual(there, before);
   for (const table of [
@@ -142,10 +145,10 @@ test("a backup of 0.2.0 is restored and brought up to date", async () => {
 test("a backup overwrites no existing file, and a restore needs an empty database", async () => {
   const again = await run(["backup", file], { DATABASE_URL: databaseUrlOf(source) });
   assert.equal(again.code, 1);
-  assert.match(again.err, /is there already; --force replaces it/);
+  assert.match(again.err, /already exists\. To replace it, add --force\./);
   const full = await restoring(source);
   assert.equal(full.code, 1);
-  assert.match(full.err, /^dunlin restore: nothing was written: the database is not empty: there are rows in \w+\n$/);
+  assert.match(full.err, /^dunlin restore: Nothing was written: the database is not empty: there are rows in \w+\n$/);
 });
 
 test("a file that is cut short or changed is refused, and leaves nothing behind", async () => {
@@ -153,9 +156,9 @@ test("a file that is cut short or changed is refused, and leaves nothing behind"
   const target = await createDatabase("broken");
   const broken = join(folder, "broken.backup");
   for (const [content, says] of [
-    [bytes.subarray(0, Math.floor(bytes.length / 2)), /cannot read .*broken\.backup: /],
-    [Buffer.from("a file of somebody else's"), /cannot read .*broken\.backup: /],
-    [Buffer.concat([bytes.subarray(0, 5_000), Buffer.alloc(50, 7), bytes.subarray(5_050)]), /nothing was written: /],
+    [bytes.subarray(0, Math.floor(bytes.length / 2)), /Cannot read .*broken\.backup: /],
+    [Buffer.from("a file of somebody else's"), /Cannot read .*broken\.backup: /],
+    [Buffer.concat([bytes.subarray(0, 5_000), Buffer.alloc(50, 7), bytes.subarray(5_050)]), /Nothing was written: /],
   ] as const) {
     writeFileSync(broken, content);
     const { code, err } = await restoring(target, broken);
@@ -192,10 +195,10 @@ test("everything moves from the embedded database to another server, once the se
   const refused = await run(["move", "--to", databaseUrlOf(target)], { DATABASE_URL: databaseUrlOf(source) });
   await inUse.close();
   assert.equal(refused.code, 1);
-  assert.match(refused.err, /the service is running\. Stop it first/);
+  assert.match(refused.err, /The service is running\. Stop it first/);
   const { code, out, err } = await run(["move", "--to", databaseUrlOf(target)], embedded);
   assert.equal(code, 0, err);
-  assert.match(out, /all arrived as they were\nSet DATABASE_URL to it/);
+  assert.match(out, /and verified them\.\nSet DATABASE_URL to the new database/);
   assert.deepEqual(await checks(target), await checks(source));
   const again = await run(["move", "--to", databaseUrlOf(target)], embedded);
   assert.match(again.err, /not empty/);
@@ -204,11 +207,11 @@ test("everything moves from the embedded database to another server, once the se
 test("a command that copies a database says what it lacks", async () => {
   const nothing = { DUNLIN_DATA: join(folder, "nothing") };
   assert.match((await run(["backup", join(folder, "x.backup")], nothing)).err, /There is no database in .*nothing/);
-  assert.match((await run(["restore", join(folder, "none.backup")], nothing)).err, /there is no file/);
-  assert.match((await run(["move"], nothing)).err, /--to and --to-file take the address of a database/);
+  assert.match((await run(["restore", join(folder, "none.backup")], nothing)).err, /There is no file/);
+  assert.match((await run(["move"], nothing)).err, /--to and --to-file take the URL of a database/);
   const far = await run(["backup", join(folder, "no-such-folder", "x.backup")], {
     DATABASE_URL: databaseUrlOf(source),
   });
   assert.equal(far.code, 1);
-  assert.match(far.err, /cannot write .*ENOENT/);
+  assert.match(far.err, /Cannot write .*ENOENT/);
 });

@@ -22,7 +22,7 @@ test("a demo whose port is taken says so and ends at once, with exit code 69", {
   const { code, out, err } = await run(["demo"], { DUNLIN_PORT: String(port) });
   assert.equal(code, 69);
   assert.match(err, /DUNLIN_PORT .* is in use/);
-  assert.doesNotMatch(out, /Discarded/);
+  assert.doesNotMatch(out, /^Deleted/m);
   const ports = { DUNLIN_PORT: String(await findFreePort()), DUNLIN_METRICS_PORT: String(port) };
   assert.match((await run(["demo"], ports)).err, new RegExp(`DUNLIN_METRICS_PORT \\(.*:${port}\\) +is in use`));
 });
@@ -34,7 +34,7 @@ test("a demo leaves alone what another one that runs has in its folder", { timeo
   const { code, out, err } = await run(["demo"], { DUNLIN_PORT: String(await findFreePort()) });
   assert.equal(code, 1);
   assert.match(err, /another service runs on .*demo.postgres: stop it/);
-  assert.doesNotMatch(out, /Discarded/);
+  assert.doesNotMatch(out, /^Deleted/m);
   assert.ok(existsSync(join(dataDir, "cluster", "PG_VERSION")));
 });
 
@@ -42,7 +42,7 @@ test("the demo says what it discards and how its API is called, and ends with a 
   const environment = { DUNLIN_PORT: String(await findFreePort()) };
   const { code, out } = await run(["demo", "--day-seconds", "1", "--seconds", "12"], environment);
   assert.equal(code, 0);
-  assert.match(out, /^Discarded +what the demo before left in .*demo$/m);
+  assert.match(out, /^Deleted +data of the previous demo in .*demo$/m);
   for (const name of ["CA file", "Key file"]) assert.ok(existsSync(new RegExp(`^${name} +(.+)$`, "m").exec(out)![1]!));
   const [, said, words] = /^ {2}DUNLIN_DATA="(.+)" npx dunlin (explain inv_\d+)$/m.exec(out)!;
   const explained = await run(words!.split(" "), { DUNLIN_DATA: said! });

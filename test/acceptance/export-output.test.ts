@@ -20,12 +20,12 @@ test("an export to standard output writes nothing else there, and fails when nob
   const words = ["--merchant", merchantId, "--as", "invoices"];
   assert.equal((await run(["import", path, ...words])).code, 0);
   const { code, out, err } = await run(["export", "-", ...words]);
-  assert.deepEqual([code, JSON.parse(out), err], [0, record, "1 row exported\n"]);
+  assert.deepEqual([code, JSON.parse(out), err], [0, record, "Exported 1 row.\n"]);
   await run(["export", "again.jsonl", ...words]);
   assert.equal(readFileSync(join(folder, "again.jsonl"), "utf8"), out);
   const child = start(["export", "-", ...words]);
   child.stdout!.destroy();
   const said = text(child.stderr!);
   assert.deepEqual(await once(child, "close"), [1, null]);
-  assert.match(await said, /^dunlin export: standard output was closed before the end/);
+  assert.match(await said, /^dunlin export: Standard output closed before the export was complete/);
 });

@@ -107,11 +107,12 @@ test("a secret key is rotated while webhooks go out, killed and run again, and e
   assert.deepEqual(await decryptSecrets([NEW, OLD]), before);
   const alone = await rotate([OLD]);
   assert.equal(alone.code, 78, "credentials of the other key would be out of reach");
-  assert.match(alone.err, /DUNLIN_SECRET_KEY .*lacks a key of this database, whose rotation is not complete/);
+  assert.match(alone.err, /DUNLIN_SECRET_KEY .*lacks a key of this database, because its rotation is not complete/);
 
   const again = await rotate([NEW, OLD]);
   assert.equal(again.code, 0, again.err);
-  const [, changed] = new RegExp(`^(\\d+) encrypted again; all ${before.size} open with`).exec(again.out) ?? [];
+  const [, changed] =
+    new RegExp(`^Re-encrypted (\\d+)\\. The first key alone decrypts all ${before.size}\\.`).exec(again.out) ?? [];
   // The last statement of the killed command may have run since.
   assert.ok(Number(changed) > 0 && Number(changed) <= before.size - halfway, again.out);
   assert.deepEqual(await decryptSecrets([NEW]), before);

@@ -210,7 +210,7 @@ function createPresence(db: Database, newId: () => string) {
         log,
         version: "1.0.0",
         roles: ["api"],
-        troubles,
+        loggedProblems: troubles,
         pid: 1,
         tryFile() {},
       });

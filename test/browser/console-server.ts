@@ -71,8 +71,8 @@ export async function openConsoleStage({ isEmpty = false } = {}): Promise<Consol
     onReplayed() {},
   });
   const options: ConsoleOptions = {
-    everyone: losable(db),
-    walled: { ...walled, of: (merchantId) => losable(walled.of(merchantId)) },
+    allTenantsDb: losable(db),
+    tenantDb: { ...walled, of: (merchantId) => losable(walled.of(merchantId)) },
     ports: clock.ports,
     secretKeys: SECRET_KEYS,
     passwords: createPasswords(clock.ports.randomBytes, 4),

@@ -23,7 +23,7 @@ async function consoleWithoutMerchantConditions(of: (merchantId: string) => Data
       }),
     close: async () => {},
   };
-  const api = await testApi(at.db, at.clock, { pages: createConsolePages({ ...at.options, walled }) });
+  const api = await testApi(at.db, at.clock, { pages: createConsolePages({ ...at.options, tenantDb: walled }) });
   return { api, seen };
 }
 
@@ -84,7 +84,7 @@ test("with the merchant left out of every statement of the console, no page show
     assert.doesNotMatch(page, /^status/, url);
     assert.ok(!page.includes("bb@example.com") && !page.includes("of bb") && !page.includes(otherOwner.email), url);
   }
-  const { api, seen } = await consoleWithoutMerchantConditions(at.options.walled.of);
+  const { api, seen } = await consoleWithoutMerchantConditions(at.options.tenantDb.of);
   assert.deepEqual(await pagesOf(api), honest);
   assert.ok(seen.named > 30 && seen.texts.size > 20, `${seen.named} of ${seen.texts.size} statements`);
   await api.close();
@@ -99,7 +99,7 @@ test("with the merchant left out of every statement of the console, no page show
 });
 
 test("nor does a form change anything of another's, not even one that names it", async () => {
-  const { api, seen } = await consoleWithoutMerchantConditions(at.options.walled.of);
+  const { api, seen } = await consoleWithoutMerchantConditions(at.options.tenantDb.of);
   const before = await readMerchantRows(at.db, theirs.merchant.id);
   const post = (url: string, fields: Record<string, string>) =>
     api.http.inject({
@@ -146,7 +146,7 @@ test("nor does a form change anything of another's, not even one that names it",
 
 test("the tests of the console run as it does in service: as a role that sees one merchant", async () => {
   const roleOf = async (db: Database) => (await db.run<{ role: string }>(ROLE)).rows[0]?.role;
-  assert.equal(await roleOf(at.options.walled.of(mine.merchant.id)), "dunlin_api");
-  assert.equal(await roleOf(at.options.everyone), "dunlin_worker");
+  assert.equal(await roleOf(at.options.tenantDb.of(mine.merchant.id)), "dunlin_api");
+  assert.equal(await roleOf(at.options.allTenantsDb), "dunlin_worker");
 });
 const ROLE = prepared("test_role", "select current_user::text as role");

@@ -179,8 +179,8 @@ test("a file that can't be read is refused in words, and so is a form without wh
     await check({ content: "number|state\n1|x\n", map: "" }),
     /no column name in the first line matches a field/,
   );
-  assert.match(await check({ content: `${HEADER}in_1,"never ends` }), /line 2: a quoted text has no end/);
-  assert.match(await check({ content: `${HEADER}in_1,Joe "Doe"\n` }), /line 2: .* a quote stands where none may stand/);
+  assert.match(await check({ content: `${HEADER}in_1,"never ends` }), /line 2: a quoted text is not closed/);
+  assert.match(await check({ content: `${HEADER}in_1,Joe "Doe"\n` }), /line 2: .* a quote is misplaced/);
   assert.match(
     await check({ content: `${HEADER}"${"x".repeat(300_000)}` }),
     /line 2: it is longer than 262144 characters/,
@@ -191,10 +191,7 @@ test("a file that can't be read is refused in words, and so is a form without wh
   );
   assert.match(await check({ map: "id=nothing" }), /the file has no column nothing/);
   assert.match(await check({ name: "" }), /Choose a file\./);
-  assert.match(
-    await check({ map: `<b>` }),
-    /--map takes FIELD=COLUMN with commas between them, not &quot;&lt;b&gt;&quot;/,
-  );
+  assert.match(await check({ map: `<b>` }), /--map takes FIELD=COLUMN, separated by commas, not &quot;&lt;b&gt;&quot;/);
   const wrongKind = await owner.send("/import/wrong.csv", { kind: "people" });
   assert.equal(wrongKind.status, 422);
   assert.match(wrongKind.body, /Choose what is in the file: subscriptions, invoices, transactions\./);

@@ -27,7 +27,7 @@ export function memberRoutes(console: Console) {
       status: 400,
     });
     if (email !== null && !isEmail(email)) return refuse("This is not an e-mail address.");
-    const members = await membersOf(console.everyone, visit.merchantId);
+    const members = await membersOf(console.allTenantsDb, visit.merchantId);
     if (members.some((member) => member.email === email)) return refuse(`${email} is a member already.`);
     const token = await visit.db.transaction(async (tx) => {
       const made = await createInvite(
@@ -91,9 +91,9 @@ async function sendInvite(
 }
 
 /** Give a member another role; null: end the membership. */
-async function changeMember({ everyone, ports }: Console, visit: Visit, role: Role | null) {
+async function changeMember({ allTenantsDb, ports }: Console, visit: Visit, role: Role | null) {
   const { merchantId } = visit;
-  await everyone.transaction(async (tx) => {
+  await allTenantsDb.transaction(async (tx) => {
     const members = await lockMembers(tx, merchantId);
     const held = members.find(({ personId }) => personId === visit.form.get("person"));
     if (!held) throw new PageError(409, "This person is no longer a member.");

@@ -11,11 +11,11 @@ import type { Visit } from "../visit.ts";
 
 /** The members, the invites that are open, and what each role may do. `says`: what a form said back. */
 export async function membersPage(
-  { everyone, ports, mailer }: ConsoleOptions,
+  { allTenantsDb, ports, mailer }: ConsoleOptions,
   visit: Visit,
   says: HtmlPart,
 ): Promise<Page> {
-  const members = await membersOf(everyone, visit.merchantId);
+  const members = await membersOf(allTenantsDb, visit.merchantId);
   const invites = await openInvites(visit.db, visit.merchantId, ports.realNow());
   const roles = ROLES.filter((role) => role !== "owner" || visit.may("owners"));
   const choices = roles.map((role) => [role, role] as const);

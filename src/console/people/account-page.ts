@@ -15,14 +15,14 @@ import { BUSY_MESSAGE } from "./sign-in-pages.ts";
 
 /** How a person sees pages, and the person's password. */
 export function accountRoutes(console: Console) {
-  const { everyone, ports, passwords } = console;
+  const { allTenantsDb, ports, passwords } = console;
   console.page("/account", null, (visit) => accountPage(visit, CONFIRMATIONS[visit.query.get("done") ?? ""] ?? null));
   console.post("/account", null, async (visit) => {
     const zone = visit.form.get("zone") ?? "";
     const theme = THEMES.find((each) => each === visit.form.get("theme")) ?? "system";
     if (!isTimeZone(zone))
       return { ...accountPage(visit, formNotice("bad", "There is no such time zone.")), status: 400 };
-    await setPreferences(everyone, visit.person.id, { zone, theme });
+    await setPreferences(allTenantsDb, visit.person.id, { zone, theme });
     return redirectTo(visit.reply, "/account?done=saved");
   });
   console.post("/account/password", null, async (visit) => {
@@ -34,14 +34,14 @@ export function accountRoutes(console: Console) {
         return refuse("Sign out and in again first: a new password is taken only shortly after a sign-in.");
     } else {
       const former = { email: person.email, password: form.get("former") ?? "", address: actor.address ?? "" };
-      const result = await signIn(everyone, former, passwords, ports);
+      const result = await signIn(allTenantsDb, former, passwords, ports);
       if (!("person" in result))
         return refuse(result.refused === "busy" ? BUSY_MESSAGE : "The present password is another one.");
     }
     const problem = findPasswordProblem(wanted, person.email);
     if (problem) return refuse(`The password ${problem}.`);
     const password = await passwords.hash(wanted);
-    const isChanged = await everyone.transaction(async (tx) => {
+    const isChanged = await allTenantsDb.transaction(async (tx) => {
       if (!(await changePassword(tx, person.id, person.password, password))) return false;
       await deleteOtherSessions(tx, person.id, hashOfToken(visit.token)!);
       return true;
@@ -50,7 +50,7 @@ export function accountRoutes(console: Console) {
     return redirectTo(visit.reply, "/account?done=password");
   });
   console.post("/account/sessions", null, async ({ person, token, reply }) => {
-    await deleteOtherSessions(everyone, person.id, hashOfToken(token)!);
+    await deleteOtherSessions(allTenantsDb, person.id, hashOfToken(token)!);
     return redirectTo(reply, "/account?done=sessions");
   });
 }

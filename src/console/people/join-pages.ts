@@ -33,19 +33,19 @@ interface JoinFormInput {
 }
 
 async function handleJoin(console: Console, request: FastifyRequest, reply: FastifyReply) {
-  const { everyone, ports, passwords } = console;
+  const { allTenantsDb, ports, passwords } = console;
   const form = formOf(request);
   const token = form.get("t") ?? "";
   const email = normalizeEmail(form.get("email") ?? "");
   const name = (form.get("name") ?? "").trim();
   const password = form.get("password") ?? "";
   const refuse = (says: string) => sendJoinPage(console, reply.code(400), token, { email, name }, says);
-  const invite = await findValidInvite(everyone, token, ports);
+  const invite = await findValidInvite(allTenantsDb, token, ports);
   if (!invite) return sendJoinPage(console, reply, token, {}, null);
   if (!isEmail(email)) return refuse("This is not an e-mail address.");
   // What costs much comes last: who holds a link for somebody else keeps nobody busy.
   if (invite.email !== null && invite.email !== email) return refuse(REFUSAL_MESSAGES.over);
-  if (!(await countJoinAttempt(everyone, invite, ports)))
+  if (!(await countJoinAttempt(allTenantsDb, invite, ports)))
     return sendJoinPage(
       console,
       reply.code(429).header("retry-after", "900"),
@@ -54,11 +54,11 @@ async function handleJoin(console: Console, request: FastifyRequest, reply: Fast
       "Too many tries. Wait a quarter of an hour.",
     );
   const address = clientAddressOf(request, console);
-  const known = await findPersonByEmail(everyone, email);
+  const known = await findPersonByEmail(allTenantsDb, email);
   if (known) {
     if (known.password === null) return refuse("This address signs in without a password: use the button below.");
     // Who has the link but not the password must not get in as somebody else.
-    const result = await signIn(everyone, { email, password, address }, passwords, ports);
+    const result = await signIn(allTenantsDb, { email, password, address }, passwords, ports);
     if (!("person" in result))
       return refuse(
         result.refused === "busy"
@@ -81,7 +81,7 @@ async function handleJoin(console: Console, request: FastifyRequest, reply: Fast
     theme: "system",
     createdAt: ports.now(),
   };
-  const refused = await acceptInvite(everyone, invite, person, known === null, address, ports);
+  const refused = await acceptInvite(allTenantsDb, invite, person, known === null, address, ports);
   if (refused !== null) return refuse(REFUSAL_MESSAGES[refused]);
   await startSession(console, request, reply, person);
   return redirectTo(reply, "/overview");
@@ -100,11 +100,11 @@ async function sendJoinPage(
   typed: JoinFormInput,
   problem: string | null,
 ) {
-  const invite = await findValidInvite(console.everyone, token, console.ports);
+  const invite = await findValidInvite(console.allTenantsDb, token, console.ports);
   // What stands in the address must reach nobody else.
   reply.header("referrer-policy", "no-referrer");
   if (!invite) return sendHtml(reply.code(404), renderSignedOutPage("This link is over", INVITE_ENDED_NOTICE));
-  const merchant = await findMerchant(console.walled.of(invite.merchantId), invite.merchantId);
+  const merchant = await findMerchant(console.tenantDb.of(invite.merchantId), invite.merchantId);
   return sendHtml(
     reply,
     renderSignedOutPage(`Join ${merchant?.name ?? "Dunlin"}`, joinForm(console, invite, token, typed, problem)),

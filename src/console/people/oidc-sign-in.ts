@@ -56,8 +56,8 @@ async function redirectToProvider(
   plan: SignInState,
   go: (url: string) => unknown,
 ) {
-  const { everyone, ports } = console;
-  const token = await beginProviderRedirect(everyone, clientAddressOf(request, console), ports);
+  const { allTenantsDb, ports } = console;
+  const token = await beginProviderRedirect(allTenantsDb, clientAddressOf(request, console), ports);
   if (token === null)
     return answerRefusal(reply.header("retry-after", "900"), 429, "Too many tries. Wait a quarter of an hour.");
   const to = await oidc.authorizationUrl(token);
@@ -74,11 +74,11 @@ interface SignInState {
 }
 
 async function handleCallback(console: Console, oidc: Oidc, request: FastifyRequest, reply: FastifyReply) {
-  const { everyone, ports, origin } = console;
+  const { allTenantsDb, ports, origin } = console;
   const [token = "", plan = ""] = (cookieOf(request, PROVIDER_COOKIE) ?? "").split(".");
   const callback = urlOf(request);
   // What another site sends the browser to must not end a sign-in that is under way.
-  if (!oidc.matchesToken(callback, token) || !(await completeProviderRedirect(everyone, token, ports)))
+  if (!oidc.matchesToken(callback, token) || !(await completeProviderRedirect(allTenantsDb, token, ports)))
     return answerRefusal(
       reply,
       400,
@@ -88,8 +88,8 @@ async function handleCallback(console: Console, oidc: Oidc, request: FastifyRequ
   const claims = await oidc.claims(callback, token);
   if ("trouble" in claims) return answerProviderError(oidc, request, reply, claims);
   const { next, invite } = parseSignInState(plan);
-  const followed = invite === null ? null : await findValidInvite(everyone, invite, ports);
-  const result = await signInByProvider(everyone, claims, followed, clientAddressOf(request, console), ports);
+  const followed = invite === null ? null : await findValidInvite(allTenantsDb, invite, ports);
+  const result = await signInByProvider(allTenantsDb, claims, followed, clientAddressOf(request, console), ports);
   if ("refused" in result) return answerRefusal(reply, 403, REFUSAL_REASONS[result.refused](result.email, oidc.name));
   await startSession(console, request, reply, result.person);
   return redirectTo(reply, result.passwordRemoved ? "/account?done=linked" : safePath(next, origin));

@@ -10,18 +10,18 @@ export const formatCookie = (name: string, value: string, lifeMs: number) =>
 
 /** Begin a session and give its token to the browser. */
 export async function startSession(
-  { everyone, ports }: ConsoleOptions,
+  { allTenantsDb, ports }: ConsoleOptions,
   request: FastifyRequest,
   reply: FastifyReply,
   person: Person,
 ): Promise<void> {
-  const token = await beginSession(everyone, person, cookieOf(request), ports);
+  const token = await beginSession(allTenantsDb, person, cookieOf(request), ports);
   reply.header("set-cookie", formatCookie(SESSION_COOKIE, token, SESSION_LIFETIME_MS));
 }
 
 /** End the session, here and in the browser. */
-export async function clearSession({ everyone }: ConsoleOptions, request: FastifyRequest, reply: FastifyReply) {
+export async function clearSession({ allTenantsDb }: ConsoleOptions, request: FastifyRequest, reply: FastifyReply) {
   const token = cookieOf(request);
-  if (token !== undefined) await endSession(everyone, token);
+  if (token !== undefined) await endSession(allTenantsDb, token);
   reply.header("set-cookie", formatCookie(SESSION_COOKIE, "", 0));
 }

@@ -15,11 +15,11 @@ import { clearSession, startSession } from "./session-cookie.ts";
 
 /** Signing in and out, and the choice between merchants. */
 export function signInRoutes(console: Console) {
-  const { http, everyone, ports, passwords, origin, oidc } = console;
+  const { http, allTenantsDb, ports, passwords, origin, oidc } = console;
   http.get("/", async (_request, reply) => redirectTo(reply, "/overview"));
   http.get("/sign-in", async (request, reply) => {
     const next = safePath(urlOf(request).searchParams.get("next"), origin);
-    const says = (await hasPeople(everyone)) ? null : NO_PEOPLE_NOTICE;
+    const says = (await hasPeople(allTenantsDb)) ? null : NO_PEOPLE_NOTICE;
     return sendHtml(reply, signInPage(oidc, next, "", says));
   });
   http.post("/sign-in", async (request, reply) => {
@@ -27,7 +27,12 @@ export function signInRoutes(console: Console) {
     const next = safePath(form.get("next"), origin);
     const email = form.get("email") ?? "";
     const address = clientAddressOf(request, console);
-    const result = await signIn(everyone, { email, password: form.get("password") ?? "", address }, passwords, ports);
+    const result = await signIn(
+      allTenantsDb,
+      { email, password: form.get("password") ?? "", address },
+      passwords,
+      ports,
+    );
     if ("person" in result) {
       await startSession(console, request, reply, result.person);
       return redirectTo(reply, next);
@@ -43,7 +48,7 @@ export function signInRoutes(console: Console) {
   console.post("/merchant", null, async ({ form, memberships, token, reply }) => {
     const chosen = memberships.find(({ merchantId }) => merchantId === form.get("merchant"));
     if (!chosen) throw new PageError(403, "You do not work for this merchant.");
-    await chooseMerchant(everyone, hashOfToken(token)!, chosen.merchantId);
+    await chooseMerchant(allTenantsDb, hashOfToken(token)!, chosen.merchantId);
     return redirectTo(reply, listPathOf(safePath(form.get("next"), origin)));
   });
 }
