@@ -259,7 +259,12 @@ function learnFromRetry(
     (a) => a.type === "RETRY" && a.executedAt !== null && !unsent.has(a.transactionId ?? ""),
   );
   const isFirst = !hadRetry && observedRetries(before).length === 0;
-  learnOutcome(learned, start, buildHistory(before, known, before.actions), { at, reason, isFirst, said: predictedChance });
+  learnOutcome(learned, start, buildHistory(before, known, before.actions), {
+    at,
+    reason,
+    isFirst,
+    said: predictedChance,
+  });
 }
 
 /** One that Dunlin asked for, by its action. */
