@@ -178,6 +178,6 @@ test("listen and trigger refuse options that make no sense", async (t) => {
   await refused(trigger, {}, ["refund"], /EVENT is one of/);
   await refused(trigger, { shape: "flat" }, ["pause_collection"], /--shape takes/);
   await refused(trigger, { suggestion: "PRAY" }, ["recovery_action"], /--suggestion takes/);
-  await refused(trigger, { secret: "whsec_short" }, ["recovery_action"], /--secret: a webhook secret is/);
+  await refused(trigger, { secret: "whsec_short" }, ["recovery_action"], /--secret: a webhook secret must be/);
   await refused(trigger, { to: "ftp://localhost" }, ["recovery_action"], /--to takes a URL/);
 });
