@@ -16,34 +16,37 @@ beforeEach(async () => {
   merchantId = (await stage.enter()).id;
 });
 
-/** What the job hands over of what was pushed, and what it says of that. `most`: attempts that fit, `part`: that are read at a time. */
-async function collectSentAttempts(most?: number, part?: number) {
+/**
+ * @param maxAttempts  attempts that fit
+ * @param pageSize  attempts that are read at a time
+ */
+async function collectSentAttempts(maxAttempts?: number, pageSize?: number) {
   const attempts: PastAttempt[] = [];
-  const judge = { add: (some: readonly PastAttempt[]) => void attempts.push(...some), judge: async () => ({}) };
-  const held = {
+  const runner = { add: (some: readonly PastAttempt[]) => void attempts.push(...some), judge: async () => ({}) };
+  const claimed = {
     job: { merchantId, id: "", kind: "backtest", askedAt: START, actor: COMMAND_LINE_ACTOR, input: {}, progress: {} },
     ended: { result: null, failure: null, endedAt: null, dueAt: null, holder: null },
   } as const;
-  const done = await createBacktestHandler(
-    () => ({ ...judge, stop: async () => {} }),
-    most,
-    part,
+  const outcome = await createBacktestHandler(
+    () => ({ ...runner, stop: async () => {} }),
+    maxAttempts,
+    pageSize,
   )({
-    job: { ...held.job, ...held.ended },
+    job: { ...claimed.job, ...claimed.ended },
     db: stage.db,
-    keep: async () => true,
+    extendLease: async () => true,
     signal: new AbortController().signal,
   });
-  return { attempts, result: done!.result as { isCut: boolean } };
+  return { attempts, result: outcome!.result as { isCut: boolean } };
 }
 
-/** An attempt, so many days after the beginning. */
+/** An attempt this many days after START. */
 const attempt = (invoiceId: string, days: number, over: Partial<Transaction> = {}) => {
   const at = new Date(START.getTime() + days * DAY);
   return stage.transaction({ invoiceId, createdAt: at, updatedAt: at, ...over });
 };
 
-test("a number of the gateway's is handed over as the tables of codes write it", async () => {
+test("gateway error numbers are normalized as in the code tables", async () => {
   await attempt("inv_1", 0, { paymentGatewayErrorCode: "2018", paymentGatewayName: "Braintree" });
   const { attempts } = await collectSentAttempts();
   assert.deepEqual(
@@ -52,7 +55,7 @@ test("a number of the gateway's is handed over as the tables of codes write it",
   );
 });
 
-test("who made an attempt is handed over, so that a customer's own payment is no retry", async () => {
+test("the initiator is passed on, so that a payment by the customer is no retry", async () => {
   await attempt("inv_1", 0);
   await attempt("inv_1", 1, { state: "PAID", initiator: "CUSTOMER" });
   const { attempts } = await collectSentAttempts();
@@ -62,38 +65,46 @@ test("who made an attempt is handed over, so that a customer's own payment is no
   );
 });
 
-test("where more is known than fits, whole invoices are judged, those whose ids come last; what fits just so is not cut", async () => {
+test("only whole invoices with the last ids are judged when the attempts do not fit", async () => {
   for (const invoiceId of ["inv_1", "inv_2", "inv_3"]) {
     await attempt(invoiceId, 0);
     await attempt(invoiceId, 1);
     await attempt(invoiceId, 2, { state: "PAID" });
   }
   const paid = "failed failed paid";
-  for (const part of [1, 2, 3, 4, 100]) {
-    const of = async (most: number) => {
-      const { attempts, result } = await collectSentAttempts(most, part);
+  for (const pageSize of [1, 2, 3, 4, 100]) {
+    const approvalsWith = async (maxAttempts: number) => {
+      const { attempts, result } = await collectSentAttempts(maxAttempts, pageSize);
       const invoices = Map.groupBy(attempts, ({ invoiceId }) => invoiceId);
-      const words = (some: PastAttempt[]) => some.map(({ approved }) => (approved ? "paid" : "failed")).join(" ");
-      return [result.isCut, Object.fromEntries([...invoices].map(([id, some]) => [id, words(some)]))];
+      const describe = (some: PastAttempt[]) => some.map(({ approved }) => (approved ? "paid" : "failed")).join(" ");
+      return [result.isCut, Object.fromEntries([...invoices].map(([id, some]) => [id, describe(some)]))];
     };
-    assert.deepEqual(await of(9), [false, { inv_1: paid, inv_2: paid, inv_3: paid }], `${part} at a time`);
-    for (const most of [6, 7, 8])
-      assert.deepEqual(await of(most), [true, { inv_2: paid, inv_3: paid }], `${most}, ${part} at a time`);
-    assert.deepEqual(await of(5), [true, { inv_3: paid }], `${part} at a time`);
+    assert.deepEqual(
+      await approvalsWith(9),
+      [false, { inv_1: paid, inv_2: paid, inv_3: paid }],
+      `${pageSize} at a time`,
+    );
+    for (const maxAttempts of [6, 7, 8])
+      assert.deepEqual(
+        await approvalsWith(maxAttempts),
+        [true, { inv_2: paid, inv_3: paid }],
+        `${maxAttempts}, ${pageSize} at a time`,
+      );
+    assert.deepEqual(await approvalsWith(5), [true, { inv_3: paid }], `${pageSize} at a time`);
   }
 });
 
-test("where nothing is judged it is said whether nothing is known, or one invoice alone has more attempts than fit", async () => {
-  await assert.rejects(collectSentAttempts(), /^Error: No payment attempt is known yet/);
+test("a backtest without a result says whether there are no attempts or too many for one invoice", async () => {
+  await assert.rejects(collectSentAttempts(), /^Error: No payment attempts are stored/);
   for (const day of [0, 1, 2]) await attempt("inv_1", day);
-  for (const part of [1, 2, 100])
+  for (const pageSize of [1, 2, 100])
     await assert.rejects(
-      collectSentAttempts(2, part),
-      /^Error: The invoice whose id comes last has more than 2 payment attempts\. No more can be judged, so nothing was\.$/,
+      collectSentAttempts(2, pageSize),
+      /^Error: The invoice with the last id has more than 2 payment attempts, the limit of a backtest\. No backtest was made\.$/,
     );
 });
 
-test("an attempt that the gateway blocked is not handed over", async () => {
+test("attempts that the gateway blocked are left out", async () => {
   await attempt("inv_1", 0);
   await attempt("inv_1", 1, { paymentGatewayStatus: "not_sent_to_network" });
   await attempt("inv_1", 2, { paymentGatewayErrorCode: "previously_declined_do_not_retry" });

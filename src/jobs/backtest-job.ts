@@ -11,26 +11,21 @@ import { insertJob } from "../tables/job-queue.ts";
 import { readAttemptsAfter, type StoredAttempt } from "../tables/past-attempts.ts";
 import { type ClaimedJob, JobFailure, type JobHandler } from "./run-jobs.ts";
 
-/** Attempts are read and handed over so many at a time: a part is a few milliseconds of the service's thread. */
-const ATTEMPTS_PER_PART = 1_000;
-/** What a thread can hold: about two kilobytes each. */
+/** Keeps each page to a few milliseconds of the main thread. */
+const ATTEMPTS_PER_PAGE = 1_000;
+/** The worker needs about 2 KB for each attempt. */
 const MAX_ATTEMPTS = 250_000;
 const HEARTBEAT_MS = 5_000;
 
 export interface BacktestProgress {
-  /** Attempts that were read. */
   read?: number;
   isJudging?: boolean;
 }
 
-/** `isCut`: there were more attempts than fit, so invoices whose ids come first are left out. */
+/** `isCut`: invoices with the first ids did not fit. */
 export type BacktestJob<Result> = Job<unknown, BacktestProgress, { backtest: Result; isCut: boolean }>;
 
-/**
- * Ask for a merchant's history to be judged.
- *
- * @returns the id of the job, or null when one is under way already
- */
+/** Queues a backtest of the merchant's history. Returns the id of the job, or null if one is queued or running. */
 export async function requestBacktest(
   db: Database,
   merchantId: string,
@@ -46,10 +41,9 @@ export async function requestBacktest(
   });
 }
 
-/** Where the arithmetic is done: elsewhere than in the service's own thread. */
 export interface BacktestRunner {
   add(attempts: readonly PastAttempt[]): void;
-  /** What the attempts say; rejects when it is stopped or fails. */
+  /** Rejects if the runner stops or fails. */
   judge(): Promise<object>;
   stop(): Promise<unknown>;
 }
@@ -65,7 +59,7 @@ const toPastAttempt = ({ id, gateway, gatewayType, gatewayStatus, ...attempt }: 
   gatewayCode: normalizeGatewayCode(attempt.gatewayCode, gateway, gatewayType),
 });
 
-/** Not an attempt that its gateway blocked: it tells nothing of when a bank approves. */
+/** An attempt that the gateway blocked says nothing about the bank. */
 const isBacktested = ({ approved, networkDeclineCode, gatewayCode, gatewayStatus }: StoredAttempt) =>
   !isUnsent({
     state: approved ? "PAID" : "FAILED",
@@ -75,74 +69,79 @@ const isBacktested = ({ approved, networkDeclineCode, gatewayCode, gatewayStatus
   });
 
 /**
- * Hands a merchant's attempts over, invoice by invoice, as many as fit: of an invoice that is cut in two, what paid it might be missing.
+ * Sends the attempts of as many whole invoices as fit. A partial invoice could lack its payment.
  *
- * @param goesOn  told of how many were read; false: stop
- * @returns how many were handed over, and whether some were left out; null when it was stopped
+ * @param canContinue  gets the number of read attempts; false stops
+ * @returns null if stopped
  */
 async function sendAttempts(
   { db, job: { merchantId } }: Pick<ClaimedJob, "db" | "job">,
-  judge: BacktestRunner,
-  { most, size }: { most: number; size: number },
-  goesOn: (read: number) => boolean,
+  runner: BacktestRunner,
+  { maxAttempts, pageSize }: { maxAttempts: number; pageSize: number },
+  canContinue: (read: number) => boolean,
 ): Promise<{ judged: number; isCut: boolean } | null> {
   let read = 0;
   let last: StoredAttempt | null = null;
-  /** Those of the latest invoice: more of it may come. */
-  let held: StoredAttempt[] = [];
-  // One more than fits is asked for: that tells whether any is left.
-  while (read <= most) {
-    if (!goesOn(read)) return null;
-    const limit = Math.min(size, most + 1 - read);
-    const part: StoredAttempt[] = await readAttemptsAfter(db, merchantId, last, limit);
-    read += part.length;
-    last = part.at(-1) ?? last;
-    const known = [...held, ...part];
-    const isEnd = part.length < limit;
-    const whole = isEnd ? known.length : known.findIndex(({ invoiceId }) => invoiceId === last!.invoiceId);
-    // Oldest first, as attempts of one moment were made.
-    judge.add(known.slice(0, whole).filter(isBacktested).map(toPastAttempt).reverse());
-    held = known.slice(whole);
+  /** Attempts of the latest invoice, which the next page may continue. */
+  let pending: StoredAttempt[] = [];
+  // One attempt more than fits shows whether any are left out.
+  while (read <= maxAttempts) {
+    if (!canContinue(read)) return null;
+    const limit = Math.min(pageSize, maxAttempts + 1 - read);
+    const page: StoredAttempt[] = await readAttemptsAfter(db, merchantId, last, limit);
+    read += page.length;
+    last = page.at(-1) ?? last;
+    const attempts = [...pending, ...page];
+    const isEnd = page.length < limit;
+    const completeCount = isEnd
+      ? attempts.length
+      : attempts.findIndex(({ invoiceId }) => invoiceId === last!.invoiceId);
+    // Pages are newest first, and the order matters for attempts with the same time.
+    runner.add(attempts.slice(0, completeCount).filter(isBacktested).map(toPastAttempt).reverse());
+    pending = attempts.slice(completeCount);
     if (isEnd) break;
   }
-  return { judged: read - held.length, isCut: read > most };
+  return { judged: read - pending.length, isCut: read > maxAttempts };
 }
 
-const NO_ATTEMPTS_MESSAGE = "No payment attempt is known yet, so there is nothing to judge. Import some first.";
-const tooManyAttemptsMessage = (most: number) =>
-  `The invoice whose id comes last has more than ${most.toLocaleString("en")} payment attempts. No more can be judged, so nothing was.`;
+const NO_ATTEMPTS_MESSAGE = "No payment attempts are stored, so a backtest is not possible. Import history first.";
+const tooManyAttemptsMessage = (maxAttempts: number) =>
+  `The invoice with the last id has more than ${maxAttempts.toLocaleString("en")} payment attempts, the limit of a backtest. No backtest was made.`;
 
-/** Does such a job. `most`: attempts that fit; `size`: attempts that are read at a time. */
+/**
+ * @param maxAttempts  attempts that fit
+ * @param pageSize  attempts that are read at a time
+ */
 export const createBacktestHandler =
-  (newJudge: () => BacktestRunner, most = MAX_ATTEMPTS, size = ATTEMPTS_PER_PART): JobHandler =>
-  async ({ job, db, keep, signal }) => {
-    const judge = newJudge();
-    const stop = () => void judge.stop();
+  (createRunner: () => BacktestRunner, maxAttempts = MAX_ATTEMPTS, pageSize = ATTEMPTS_PER_PAGE): JobHandler =>
+  async ({ job, db, extendLease, signal }) => {
+    const runner = createRunner();
+    const stop = () => void runner.stop();
     signal.addEventListener("abort", stop);
     let isLost = false;
     let progress: BacktestProgress = {};
-    const beat = setInterval(async () => {
-      isLost ||= !(await keep(progress).catch(() => true));
+    const heartbeat = setInterval(async () => {
+      isLost ||= !(await extendLease(progress).catch(() => true));
       if (isLost) stop();
     }, HEARTBEAT_MS);
     try {
-      const handed = await sendAttempts({ db, job }, judge, { most, size }, (read) => {
+      const sent = await sendAttempts({ db, job }, runner, { maxAttempts, pageSize }, (read) => {
         progress = { read };
         return !signal.aborted && !isLost;
       });
-      if (!handed) return null;
-      const { judged, isCut } = handed;
-      if (judged === 0) throw new JobFailure(isCut ? tooManyAttemptsMessage(most) : NO_ATTEMPTS_MESSAGE);
+      if (!sent) return null;
+      const { judged, isCut } = sent;
+      if (judged === 0) throw new JobFailure(isCut ? tooManyAttemptsMessage(maxAttempts) : NO_ATTEMPTS_MESSAGE);
       progress = { read: judged, isJudging: true };
-      await keep(progress);
-      const result = await judge.judge();
+      await extendLease(progress);
+      const result = await runner.judge();
       return { result: { backtest: result, isCut } };
     } catch (error) {
       if (signal.aborted || isLost) return null;
       throw error;
     } finally {
-      clearInterval(beat);
+      clearInterval(heartbeat);
       signal.removeEventListener("abort", stop);
-      await judge.stop();
+      await runner.stop();
     }
   };

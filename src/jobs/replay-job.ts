@@ -9,37 +9,32 @@ import { findReplayable, type ReplayFilter } from "../tables/delivery-states.ts"
 import { insertJob } from "../tables/job-queue.ts";
 import type { JobHandler } from "./run-jobs.ts";
 
-/** A job looks at so many events; who has more asks again. */
+/** To replay more, a person starts another job. */
 export const MAX_REPLAYED_EVENTS = 10_000;
-/** In one transaction, so that cases are not locked for long. */
+/** Keeps case locks short. */
 const EVENTS_PER_TRANSACTION = 200;
 
-/** What is to be sent again. Moments as JSON has them. */
+/** Selects the events. Times are ISO strings. */
 export interface ReplayInput {
   type?: EventType | undefined;
   createdFrom?: string | undefined;
   createdTo?: string | undefined;
 }
 
-/** How far a replay is, and in the end what it did. */
 export interface ReplayProgress {
-  /** Events that the filter picked when it was asked for. */
+  /** Selected events when the job was queued. */
   total: number;
   looked: number;
   replayed: number;
-  /** How many were left out, by the reason in words. */
+  /** Number of events by reason. */
   skipped: Record<string, number>;
-  /** The last event that was looked at. */
+  /** The last processed event. */
   after?: string | undefined;
 }
 
 export type ReplayJob = Job<ReplayInput, ReplayProgress, ReplayProgress>;
 
-/**
- * Ask for the exhausted events that a filter picks to be sent again, bit by bit.
- *
- * @returns the id of the job, or null when one is under way already
- */
+/** Queues a replay of the exhausted events that match. Returns the id of the job, or null if one is queued or running. */
 export async function requestReplay(
   db: Database,
   merchantId: string,
@@ -49,21 +44,21 @@ export async function requestReplay(
 ): Promise<string | null> {
   const { type, createdFrom, createdTo } = filter;
   const id = ports.newId();
-  // What is exhausted while it works was not asked for.
+  // Excludes events that are exhausted after the request.
   const askedAt = ports.now();
   const until = createdTo === undefined || createdTo > askedAt ? askedAt : createdTo;
   const input: ReplayInput = { type, createdFrom: createdFrom?.toISOString(), createdTo: until.toISOString() };
   return db.transaction(async (tx) => {
-    const found = await findReplayable(
+    const matching = await findReplayable(
       tx,
       merchantId,
       { ...filter, createdTo: until, limit: MAX_REPLAYED_EVENTS },
       askedAt,
     );
-    const progress: ReplayProgress = { total: found.length, looked: 0, replayed: 0, skipped: {} };
+    const progress: ReplayProgress = { total: matching.length, looked: 0, replayed: 0, skipped: {} };
     const job = { merchantId, id, kind: "replay", askedAt, actor, input, progress } as const;
     if (!(await insertJob(tx, job, ports.realNow()))) return null;
-    const details = { ...input, events: found.length };
+    const details = { ...input, events: matching.length };
     await writeAuditEntry(
       tx,
       merchantId,
@@ -75,10 +70,10 @@ export async function requestReplay(
   });
 }
 
-/** Does such a job. `onReplayed`: some events are due again. */
+/** @param onReplayed  called when events are due again */
 export const createReplayHandler =
   (ports: Ports, onReplayed: (merchantId: string) => void): JobHandler =>
-  async ({ job, db, keep, signal }) => {
+  async ({ job, db, extendLease, signal }) => {
     const { merchantId, input, actor } = job as ReplayJob;
     const filter: ReplayFilter = {
       type: input.type,
@@ -86,29 +81,29 @@ export const createReplayHandler =
       createdTo: parseDate(input.createdTo),
     };
     let progress = job.progress as ReplayProgress;
-    for (let isMore = true; isMore && progress.looked < MAX_REPLAYED_EVENTS; ) {
+    for (let hasMore = true; hasMore && progress.looked < MAX_REPLAYED_EVENTS; ) {
       if (signal.aborted) return null;
       const limit = Math.min(EVENTS_PER_TRANSACTION, MAX_REPLAYED_EVENTS - progress.looked);
-      // How far it is is written with what was done, so nothing is sent twice, whoever goes on.
+      // Progress commits with the work, so another process that takes over sends nothing twice.
       const next = await db.transaction(async (tx) => {
-        if (!(await keep(null, tx))) return null;
-        const made = addProgress(
+        if (!(await extendLease(null, tx))) return null;
+        const updated = addProgress(
           progress,
           await replayExhaustedIn(tx, merchantId, { ...filter, after: progress.after, limit }, ports),
         );
-        await keep(made, tx);
-        return made;
+        await extendLease(updated, tx);
+        return updated;
       });
       if (next === null) return null;
       if (next.replayed > progress.replayed) onReplayed(merchantId);
-      isMore = next.looked - progress.looked === limit;
+      hasMore = next.looked - progress.looked === limit;
       progress = next;
     }
     const { replayed, looked } = progress;
     const details = { ...input, replayed, skipped: looked - replayed };
     return {
       result: progress,
-      also: (tx) =>
+      extraWrite: (tx) =>
         writeAuditEntry(
           tx,
           merchantId,
@@ -121,15 +116,15 @@ export const createReplayHandler =
 
 const parseDate = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
 
-function addProgress(before: ReplayProgress, { replayed, skipped }: ReplayResult): ReplayProgress {
-  const reasons = { ...before.skipped };
+function addProgress(previous: ReplayProgress, { replayed, skipped }: ReplayResult): ReplayProgress {
+  const reasons = { ...previous.skipped };
   for (const { skip } of skipped) reasons[skip!] = (reasons[skip!] ?? 0) + 1;
   const looked = [...replayed, ...skipped.map(({ eventId }) => eventId)];
   return {
-    total: before.total,
-    looked: before.looked + looked.length,
-    replayed: before.replayed + replayed.length,
+    total: previous.total,
+    looked: previous.looked + looked.length,
+    replayed: previous.replayed + replayed.length,
     skipped: reasons,
-    after: looked.sort().at(-1) ?? before.after,
+    after: looked.sort().at(-1) ?? previous.after,
   };
 }

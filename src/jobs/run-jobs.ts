@@ -6,28 +6,29 @@ import { errorFields, isOutage } from "../postgres/database-errors.ts";
 import type { TenantDatabase } from "../postgres/tenant-database.ts";
 import { claimJob, endJob, extendJobLease } from "../tables/job-queue.ts";
 
-/** A holder that says nothing for so long is taken for dead. */
+/** Other processes take over a job that is not extended within this time. */
 const LEASE_MS = 30_000;
 
-/** Why a job can't be done, in words for who asked for it. */
+/** A failure to show to the person who started the job. */
 export class JobFailure extends Error {}
 
-/** A job in the hands of this process. */
 export interface ClaimedJob {
   job: Job;
-  /** The merchant's database. */
   db: Database;
-  /** Keep it, and say how far it is, in a transaction with what was done if there is one; false: it is somebody else's now, so stop. */
-  keep(progress: object | null, tx?: Tx): Promise<boolean>;
-  /** Fires when this process is about to end: leave it to another one. */
+  /**
+   * Extends the lease and stores the progress, if `tx` is given in that transaction. False: another process has the job, so stop.
+   */
+  extendLease(progress: object | null, tx?: Tx): Promise<boolean>;
+  /** Fires when this process shuts down. Another process continues the job. */
   signal: AbortSignal;
 }
 
-/** What is done for a kind of job. Gives the result, and what is written with it; null when it was given up to another process. */
-export type JobHandler = (held: ClaimedJob) => Promise<{ result: object; also?: (tx: Tx) => Promise<void> } | null>;
+/** Writes `extraWrite` together with the result. Null: another process continues the job. */
+export type JobHandler = (
+  claimed: ClaimedJob,
+) => Promise<{ result: object; extraWrite?: (tx: Tx) => Promise<void> } | null>;
 
 export interface JobRunner {
-  /** For all merchants. */
   everyone: Database;
   walled: TenantDatabase;
   ports: Ports;
@@ -37,29 +38,25 @@ export interface JobRunner {
   signal: AbortSignal;
 }
 
-/**
- * Take the next job of a kind and do it to its end.
- *
- * @returns whether there was one
- */
+/** Claims the next job of a kind and runs it. Returns whether there was one. */
 export async function runNextJob({ everyone, walled, ports, log, kind, work, signal }: JobRunner): Promise<boolean> {
-  const until = () => new Date(ports.realNow().getTime() + LEASE_MS);
-  const job = await claimJob(everyone, kind, ports.realNow(), until(), ports.newId());
+  const leaseEnd = () => new Date(ports.realNow().getTime() + LEASE_MS);
+  const job = await claimJob(everyone, kind, ports.realNow(), leaseEnd(), ports.newId());
   if (!job) return false;
   const { merchantId, id } = job;
   const db = walled.of(merchantId);
-  const keep: ClaimedJob["keep"] = (progress, tx = db) => extendJobLease(tx, job, until(), progress);
+  const extendLease: ClaimedJob["extendLease"] = (progress, tx = db) => extendJobLease(tx, job, leaseEnd(), progress);
   try {
-    const done = await work({ job, db, keep, signal });
-    if (!done) return true;
+    const outcome = await work({ job, db, extendLease, signal });
+    if (!outcome) return true;
     await db.transaction(async (tx) => {
-      if (await endJob(tx, job, ports.now(), { result: done.result })) await done.also?.(tx);
+      if (await endJob(tx, job, ports.now(), { result: outcome.result })) await outcome.extraWrite?.(tx);
     });
     log.info({ merchantId, jobId: id, kind }, "job.done");
   } catch (error) {
-    if (isOutage(error)) throw error; // its lease ends, and somebody goes on
+    if (isOutage(error)) throw error; // another process continues when the lease ends
     const isExpected = error instanceof JobFailure;
-    const failure = isExpected ? error.message : "Something failed that should not have. It was logged.";
+    const failure = isExpected ? error.message : "The job failed unexpectedly. The error is in the log.";
     if (!isExpected) log.error({ ...errorFields(error), merchantId, jobId: id, kind }, "job.failed");
     await endJob(db, job, ports.now(), { failure });
   }

@@ -17,12 +17,12 @@ after(() => stage.drop());
 
 const RETENTION_DAYS: RetentionDays = { invoices: 450, subscriptions: 450, audit: 365 };
 
-/** One time through all records. */
+/** Goes through all records once. */
 async function runDeletion(keep: RetentionDays = RETENTION_DAYS, db = stage.db): Promise<DeletedCounts> {
-  const gone: DeletedCounts = { invoices: 0, cases: 0, subscriptions: 0, auditEntries: 0 };
-  for await (const some of deleteExpired({ db, owner: stage.db, ports: stage.ports, keep }))
-    for (const [name, count] of Object.entries(some)) gone[name as keyof DeletedCounts] += count;
-  return gone;
+  const deleted: DeletedCounts = { invoices: 0, cases: 0, subscriptions: 0, auditEntries: 0 };
+  for await (const counts of deleteExpired({ db, owner: stage.db, ports: stage.ports, keep }))
+    for (const [name, count] of Object.entries(counts)) deleted[name as keyof DeletedCounts] += count;
+  return deleted;
 }
 
 const idsOf = async (table: string, merchantId: string) =>
@@ -38,7 +38,7 @@ const WRONG_TOTALS = `
 
 const CUSTOMERS = ["barred", "cleared", "disputed", "lost", "paid", "stopped"];
 
-/** An invoice of each customer fails and its case ends, with one retry sent. Then more than half a year passes. */
+/** An invoice of each customer fails and its case ends after one retry. Then more than half a year passes. */
 async function firstLife(settings = {}) {
   const { id } = await stage.enter(true, settings);
   const push = (customerId: string, nth: string, over = {}) =>
@@ -81,7 +81,10 @@ async function firstLife(settings = {}) {
   return { id, push, attempt };
 }
 
-/** Another invoice of each fails on the same card: what is decided, and on what that rests. The times differ by merchant: chance spreads them. */
+/**
+ * Another invoice of each customer fails on the same card. Returns the decisions and their inputs, but no times, which are
+ * randomized by merchant.
+ */
 async function secondLife({ id, push, attempt }: Awaited<ReturnType<typeof firstLife>>) {
   const before = new Set(await stage.caseIds());
   for (const customerId of CUSTOMERS) {
@@ -95,24 +98,24 @@ async function secondLife({ id, push, attempt }: Awaited<ReturnType<typeof first
   return decisions.map(({ caseId, kind, account: { known } }) => ({ case: caseIds.indexOf(caseId), kind, known }));
 }
 
-test("old invoices are deleted with their records, totals stay exact, and the next decision is the same as without it", async () => {
-  const kept = await firstLife();
+test("deleting old invoices keeps list totals exact and does not change the next decision", async () => {
+  const reference = await firstLife();
   stage.wait(500 * DAY);
-  const expected = await secondLife(kept);
+  const expected = await secondLife(reference);
   assert.ok(expected.length >= CUSTOMERS.length);
 
-  const life = await firstLife();
+  const merchant = await firstLife();
   const endedAt = stage.now();
   stage.wait(400 * DAY);
   const listing = { filters: {}, orderBy: "created_at", descending: false } as const;
-  const listed = await readFirstPage(stage.db, life.id, listing, 1_000);
-  assert.ok(listed.total >= 5, `${listed.total}`);
+  const firstPage = await readFirstPage(stage.db, merchant.id, listing, 1_000);
+  assert.ok(firstPage.total >= 5, `${firstPage.total}`);
   assert.deepEqual(
     await runDeletion(),
     { invoices: 0, cases: 0, subscriptions: 0, auditEntries: 2 },
-    "nothing is old enough but what a person did",
+    "only the audit entries are old enough",
   );
-  assert.deepEqual(await listAuditEntries(stage.db, life.id, {}, 10), []);
+  assert.deepEqual(await listAuditEntries(stage.db, merchant.id, {}, 10), []);
   stage.at(endedAt.getTime() + 500 * DAY);
   assert.deepEqual(await runDeletion({ invoices: null, subscriptions: null, audit: null }), {
     invoices: 0,
@@ -120,35 +123,39 @@ test("old invoices are deleted with their records, totals stay exact, and the ne
     subscriptions: 0,
     auditEntries: 0,
   });
-  const gone = await runDeletion();
-  assert.ok(gone.cases >= CUSTOMERS.length && gone.subscriptions === 2, "of both merchants");
+  const deleted = await runDeletion();
+  assert.ok(deleted.cases >= CUSTOMERS.length && deleted.subscriptions === 2, "records of both merchants are deleted");
 
-  assert.deepEqual(await idsOf("invoices", life.id), ["barred-old", "lost-old", "stopped-old"], "these are unpaid");
-  assert.deepEqual(await idsOf("transactions", life.id), [
+  assert.deepEqual(
+    await idsOf("invoices", merchant.id),
+    ["barred-old", "lost-old", "stopped-old"],
+    "unpaid invoices stay",
+  );
+  assert.deepEqual(await idsOf("transactions", merchant.id), [
     "barred-old-first",
     "cleared-old-first",
     "cleared-old-paid",
     "disputed-old-paid",
   ]);
-  const cases = prepared("", `select invoice_id as id from cases where merchant_id = '${life.id}' order by 1`);
+  const cases = prepared("", `select invoice_id as id from cases where merchant_id = '${merchant.id}' order by 1`);
   assert.deepEqual(
     (await stage.db.run<{ id: string }>(cases)).rows.map(({ id }) => id),
     ["barred-old", "lost-old", "stopped-old"],
-    "theirs say that they were given up",
+    "their cases record the end",
   );
   for (const table of ["recovery_actions", "events", "due_cases", "decisions", "delivery_attempts"])
     assert.equal(
-      (await stage.db.run(prepared("", `select from ${table} where merchant_id = '${life.id}'`))).rowCount,
+      (await stage.db.run(prepared("", `select from ${table} where merchant_id = '${merchant.id}'`))).rowCount,
       0,
       table,
     );
-  assert.deepEqual((await readFirstPage(stage.db, life.id, listing, 10)).total, 0);
+  assert.deepEqual((await readFirstPage(stage.db, merchant.id, listing, 10)).total, 0);
   assert.deepEqual((await stage.db.run(prepared("", WRONG_TOTALS))).rows, []);
   assert.deepEqual(await runDeletion(), { invoices: 0, cases: 0, subscriptions: 0, auditEntries: 0 }, "once");
-  assert.deepEqual(await secondLife(life), expected);
+  assert.deepEqual(await secondLife(merchant), expected);
 });
 
-test("an attempt on an unpaid invoice whose records went asks for nothing that was paid, lost or stopped", async () => {
+test("a late attempt collects nothing that was paid, lost or stopped when the invoice's records are deleted", async () => {
   await stage.enter();
   const on = (invoiceId: string) => ({ invoiceId, customerId: invoiceId, cardFingerprint: invoiceId });
   const invoices = ["covered", "part", "lost", "stopped", "canceled"];
@@ -168,8 +175,8 @@ test("an attempt on an unpaid invoice whose records went asks for nothing that w
   stage.wait(40 * DAY);
   await stage.decide();
   stage.wait(600 * DAY);
-  const gone = await runDeletion();
-  assert.deepEqual([gone.invoices, gone.subscriptions, await stage.actions()], [0, 1, []]);
+  const deleted = await runDeletion();
+  assert.deepEqual([deleted.invoices, deleted.subscriptions, await stage.actions()], [0, 1, []]);
   for (const id of invoices) await stage.transaction({ ...on(id), id: `${id}-late` });
   await stage.decide();
   stage.wait(HOUR);
@@ -178,7 +185,7 @@ test("an attempt on an unpaid invoice whose records went asks for nothing that w
   assert.deepEqual(await stage.actions(), []);
 });
 
-test("an invoice stays if it or its payment changed lately, also just before it goes, and so does a subscription that ended lately", async () => {
+test("an invoice or subscription stays when a recent change belongs to it, even one just before the deletion", async () => {
   const { id } = await stage.enter();
   for (const invoice of ["gone", "newer", "refunded", "cleared"]) {
     await stage.invoice({ id: invoice, customerId: invoice, state: "PAID" });
@@ -201,14 +208,14 @@ test("an invoice stays if it or its payment changed lately, also just before it 
       return found as never;
     },
   };
-  const gone = await runDeletion(RETENTION_DAYS, racing);
-  assert.deepEqual([gone.invoices, gone.subscriptions], [2, 1]);
+  const deleted = await runDeletion(RETENTION_DAYS, racing);
+  assert.deepEqual([deleted.invoices, deleted.subscriptions], [2, 1]);
   assert.deepEqual(await idsOf("invoices", id), ["newer", "refunded"]);
   assert.deepEqual(await idsOf("subscriptions", id), ["sub_later"]);
   assert.deepEqual(await idsOf("transactions", id), ["cleared", "disputed", "newer", "refunded"]);
 });
 
-test("records that an open case or an experiment can still read stay, however few days the setting says", async () => {
+test("records that an open case or an experiment can still read stay, however short the setting", async () => {
   const { id } = await firstLife({ windowDays: 300 });
   stage.wait(600 * DAY);
   const before = await idsOf("invoices", id);

@@ -13,39 +13,38 @@ import {
 import { lockMerchant } from "../tables/merchants.ts";
 import { UNAUTHENTICATED_MERCHANT_ID } from "../tables/request-log.ts";
 
-/** In one transaction, so that others wait only briefly. */
+/** Keeps locks short. */
 const ROWS_PER_BATCH = 2_000;
 
 export interface MerchantDeletion {
-  /** The owner of the tables: the audit log is deleted, too. */
+  /** Owns the tables, and can delete from the audit log. */
   owner: Database;
   ports: Ports;
   actor: Actor;
-  /** Told batch by batch: a process may have read the events ahead. */
+  /** Called for each batch, because a process may hold prefetched events. */
   onWithdrawn(merchantId: string, eventIds: readonly string[]): Promise<void>;
-  /** Told of each batch of rows. */
   onRows(rows: number): void;
-  /** Resolves when requests that began before access was closed have ended. */
+  /** Resolves when requests that started before the access was revoked have ended. */
   requestsEnded(): Promise<void>;
 }
 
 /**
- * Deletes a merchant, table by table in batches, and the merchant itself in the end. If it is cut off, it goes on when it is called again. An entry in the audit log
- * that belongs to no merchant keeps the time and the person.
+ * Deletes a merchant in batches. After an interruption, the next call continues. An audit entry outside the merchant keeps the
+ * time and the person.
  *
- * @returns how many rows there were; 0: there is nothing of such a merchant
+ * @returns the number of rows; 0: no such merchant
  */
-export async function deleteMerchant(deleting: MerchantDeletion, merchantId: string): Promise<number> {
-  const { owner, ports, actor, requestsEnded } = deleting;
+export async function deleteMerchant(deletion: MerchantDeletion, merchantId: string): Promise<number> {
+  const { owner, ports, actor, requestsEnded } = deletion;
   const found = await owner.transaction(async (tx) => {
     const merchant = await lockMerchant(tx, merchantId);
     await revokeMerchantAccess(tx, merchantId);
     return merchant;
   });
   const tables = await listMerchantTables(owner);
-  let rows = await deleteInBatches(deleting, tables, merchantId);
+  let rows = await deleteInBatches(deletion, tables, merchantId);
   await requestsEnded();
-  rows += await deleteInBatches(deleting, tables, merchantId);
+  rows += await deleteInBatches(deletion, tables, merchantId);
   if (rows === 0 && !found) return 0;
   return await owner.transaction(async (tx) => {
     await lockMerchant(tx, merchantId);
@@ -67,19 +66,19 @@ async function deleteInBatches(
   tables: readonly MerchantTable[],
   merchantId: string,
 ): Promise<number> {
-  let all = 0;
-  for (let isMore = true; isMore; ) {
+  let total = 0;
+  for (let hasMore = true; hasMore; ) {
     const ids = await owner.transaction((tx) => deleteDeliveries(tx, merchantId, ROWS_PER_BATCH));
     if (ids.length > 0) await onWithdrawn(merchantId, ids);
-    all += ids.length;
-    isMore = ids.length === ROWS_PER_BATCH;
+    total += ids.length;
+    hasMore = ids.length === ROWS_PER_BATCH;
   }
   for (const table of tables)
-    for (let isMore = true; isMore; ) {
+    for (let hasMore = true; hasMore; ) {
       const rows = await owner.transaction((tx) => deleteMerchantRows(tx, table, merchantId, ROWS_PER_BATCH));
       onRows(rows);
-      all += rows;
-      isMore = rows === ROWS_PER_BATCH;
+      total += rows;
+      hasMore = rows === ROWS_PER_BATCH;
     }
-  return all;
+  return total;
 }

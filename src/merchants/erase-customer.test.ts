@@ -14,15 +14,15 @@ before(async () => {
 });
 after(() => stage.drop());
 
-/** How each table of a merchant loses a customer. A new table belongs into one of these lists, and into tables/erasure.ts. */
+/** The effect of erasure on each table of a merchant. Add a new table to one of these lists and to tables/erasure.ts. */
 const ERASED_TABLES = [
   ...["subscriptions", "invoices", "transactions", "invoice_conflicts", "experiment_invoices", "watched_retries"],
   ...["cases", "due_cases", "decisions", "recovery_actions", "events", "deliveries", "delivery_attempts"],
 ];
-/** Ids of cases whose rows are gone: the next step drops them. */
+/** Case ids without a case, which the next step drops. */
 const EMPTIED_TABLES = ["case_pokes"];
 const REDACTED_TABLES = ["audit_log"];
-/** Nothing in them is about one customer. */
+/** Contain nothing about a single customer. */
 const KEPT_TABLES = [
   ...["action_counts", "executed_counts", "experiments", "experiment_looks", "experiment_tallies"],
   ...["learned_merchants", "learned_models", "learned_parts", "jobs", "merchant_clocks"],
@@ -41,7 +41,7 @@ const listTablesWith = async (column: string) =>
     )
   ).rows.map(({ name }) => name);
 
-test("every table of a merchant is listed as one that loses an erased customer, or one that holds none", async () => {
+test("every table of a merchant is listed by what erasing a customer does to it", async () => {
   assert.deepEqual(
     await listTablesWith("merchant_id"),
     [...ERASED_TABLES, ...EMPTIED_TABLES, ...REDACTED_TABLES, ...KEPT_TABLES].sort(),
@@ -49,7 +49,7 @@ test("every table of a merchant is listed as one that loses an erased customer, 
   for (const table of await listTablesWith("customer_id")) assert.ok(ERASED_TABLES.includes(table), table);
 });
 
-/** Each row as a text, by table. */
+/** Rows as text, by table. */
 async function rowsOf(merchantId: string): Promise<Map<string, string[]>> {
   const rows = new Map<string, string[]>();
   for (const table of await listTablesWith("merchant_id")) {
@@ -64,8 +64,8 @@ async function rowsOf(merchantId: string): Promise<Map<string, string[]>> {
   return rows;
 }
 
-/** Returns the ids that mark a customer's rows: its own, and those of its invoices, attempts, cases and events. */
-async function findMarks(merchantId: string, customerId: string): Promise<string[]> {
+/** Returns the ids that identify a customer's rows: the customer, and its invoices, attempts, cases and events. */
+async function findIdsOf(merchantId: string, customerId: string): Promise<string[]> {
   const { rows } = await stage.db.run<{ id: string }>(
     prepared(
       "",
@@ -79,7 +79,7 @@ async function findMarks(merchantId: string, customerId: string): Promise<string
   return rows.map(({ id }) => id);
 }
 
-/** The totals of lists that differ from what is listed. */
+/** List totals that differ from the list. */
 const WRONG_TOTALS = `
   select facets, actions from action_counts where actions <> 0
   except select facets, count(*) from recovery_actions group by facets
@@ -91,7 +91,10 @@ const WRONG_TOTALS = `
 
 const CUSTOMERS = ["cus_a", "cus_b", "cus_c", "cus_d", "cus_e", "cus_f"];
 
-/** Weeks of six customers in an experiment: invoices that were recovered, lost, stopped by a person, and open ones with a webhook that waits. */
+/**
+ * Several weeks of six customers in an experiment. Invoices were recovered, lost or stopped by a person; others are open with a
+ * webhook in the queue.
+ */
 async function createHistory() {
   const { id } = await stage.enter();
   await stage.start({ share: 0.5 });
@@ -124,7 +127,7 @@ async function createHistory() {
     await stage.decide();
   }
   await round("2");
-  // An invoice that is only observed has no recovery to stop.
+  // An observed invoice has no recovery to stop.
   for (const customerId of CUSTOMERS) await stage.stopRecovery(() => {}, stage.db, `${customerId}-inv-2`);
   stage.wait(HOUR);
   await round("3");
@@ -134,69 +137,69 @@ async function createHistory() {
 const erase = (merchantId: string, customerId: string, owner: Database = stage.db, onWithdrawn = async () => {}) =>
   eraseCustomer({ owner, ports: stage.ports, actor: COMMAND_LINE_ACTOR, onWithdrawn }, merchantId, customerId);
 
-test("erasing a customer leaves no row of it, changes no other customer, keeps totals exact and lets a walk go on", async () => {
+test("erasing a customer leaves no trace, changes no other customer, and keeps totals and pagination exact", async () => {
   const merchantId = await createHistory();
-  // One whose invoices Dunlin recovers, and one who is left to the merchant's own system.
+  // One customer of each arm.
   const arms = await stage.db.run<{ customer: string; arm: string }>(
     prepared(
       "",
       `select distinct customer_id as customer, arm from cases where merchant_id = '${merchantId}' order by 1`,
     ),
   );
-  const gone = ["dunlin", "merchant"].map((arm) => arms.rows.find((each) => each.arm === arm)!.customer);
-  // More than go at once.
-  for (const customerId of gone)
+  const erasedCustomers = ["dunlin", "merchant"].map((arm) => arms.rows.find((each) => each.arm === arm)!.customer);
+  // More than one batch.
+  for (const customerId of erasedCustomers)
     for (let paid = 0; paid < 60; paid++)
       await stage.invoice({ id: `${customerId}-paid-${paid}`, customerId, state: "PAID" });
   const before = await rowsOf(merchantId);
   for (const table of ERASED_TABLES)
     if (table !== "invoice_conflicts") assert.ok(before.get(table)!.length > 0, `there is nothing in ${table}`);
-  const marks = (await Promise.all(gone.map((customerId) => findMarks(merchantId, customerId)))).flat();
-  const isMarked = (row: string) => marks.some((mark) => row.includes(mark));
+  const ids = (await Promise.all(erasedCustomers.map((customerId) => findIdsOf(merchantId, customerId)))).flat();
+  const isErased = (row: string) => ids.some((id) => row.includes(id));
   const listing = { filters: {}, orderBy: "created_at", descending: false } as const;
   const first = await readFirstPage(stage.db, merchantId, listing, 2);
   const cursor = { at: first.actions.at(-1)!.cursorAt, id: first.actions.at(-1)!.id };
   const rest = await readPageAfter(stage.db, merchantId, listing, cursor, first.total, 1_000);
 
-  const counts = await erase(merchantId, gone[0]!);
+  const counts = await erase(merchantId, erasedCustomers[0]!);
   assert.deepEqual([counts.invoices, counts.subscriptions], [63, 1]);
-  // Killed before each seventh statement, and called again.
-  let kills = 0;
-  for (let dieAfter = 2; ; dieAfter += 7) {
-    const failure = await erase(merchantId, gone[1]!, createFailingDatabase(stage.db, dieAfter).db).catch(
+  // Fails before every seventh statement, and then runs again.
+  let failures = 0;
+  for (let failAfter = 2; ; failAfter += 7) {
+    const failure = await erase(merchantId, erasedCustomers[1]!, createFailingDatabase(stage.db, failAfter).db).catch(
       (error) => error,
     );
     if (!(failure instanceof Error)) break;
     assert.equal(failure.message, "dead");
-    kills++;
+    failures++;
   }
-  assert.ok(kills > 3, `${kills}`);
+  assert.ok(failures > 3, `${failures}`);
   await stage.decide();
 
-  const left = await rowsOf(merchantId);
-  for (const [table, rows] of left) {
-    assert.deepEqual(rows.filter(isMarked), [], table);
+  const remaining = await rowsOf(merchantId);
+  for (const [table, rows] of remaining) {
+    assert.deepEqual(rows.filter(isErased), [], table);
     if (ERASED_TABLES.includes(table) && table !== "due_cases" && table !== "decisions")
       assert.deepEqual(
         rows,
-        before.get(table)!.filter((row) => !isMarked(row)),
+        before.get(table)!.filter((row) => !isErased(row)),
         table,
       );
   }
   assert.deepEqual((await stage.db.run(prepared("", WRONG_TOTALS))).rows, []);
   const after = await readFirstPage(stage.db, merchantId, listing, 1_000);
   assert.equal(after.total, after.actions.length);
-  const goneOn = await readPageAfter(stage.db, merchantId, listing, cursor, first.total, 1_000);
+  const continued = await readPageAfter(stage.db, merchantId, listing, cursor, first.total, 1_000);
   assert.deepEqual(
-    goneOn.map(({ id }) => id),
-    rest.filter(({ customerId }) => !gone.includes(customerId)).map(({ id }) => id),
+    continued.map(({ id }) => id),
+    rest.filter(({ customerId }) => !erasedCustomers.includes(customerId)).map(({ id }) => id),
   );
 
   const log = await listAuditEntries(stage.db, merchantId, {}, 100);
   const erased = log.filter(({ deed }) => deed === "customer.erased");
   assert.deepEqual(
     erased.map(({ object }) => object).sort(),
-    gone.map((each) => erasedCustomerHash(merchantId, each)).sort(),
+    erasedCustomers.map((each) => erasedCustomerHash(merchantId, each)).sort(),
   );
   assert.ok(erased.every(({ actor }) => actor === "command line"));
   const stops = log.filter(({ deed, object }) => deed === "recovery.stopped" && object === "erased");
@@ -204,7 +207,7 @@ test("erasing a customer leaves no row of it, changes no other customer, keeps t
   assert.ok(log.some(({ object, details }) => object !== "erased" && details.reason === "they complained"));
 });
 
-test("a webhook on the wire ends without a trace, nothing follows it, and the same id later is a new customer", async () => {
+test("a webhook in flight leaves no trace when its customer is erased, and the same id is a new customer later", async () => {
   const { id: merchantId } = await stage.enter();
   const customerId = "cus_wire";
   await stage.invoice({ customerId });
@@ -242,7 +245,7 @@ test("a webhook on the wire ends without a trace, nothing follows it, and the sa
   );
 });
 
-test("an invoice that the customer paid for somebody else, or in part, or is about to, is not asked for again", async () => {
+test("an invoice of another customer is not collected again when its payer is erased", async () => {
   const { id: merchantId } = await stage.enter();
   const payments = { all: "PAID", part: "PAID", pending: "PENDING", none: "FAILED" } as const;
   const of = (customerId: string) => ({ invoiceId: `inv_${customerId}`, customerId, cardFingerprint: customerId });
@@ -278,7 +281,7 @@ test("an invoice that the customer paid for somebody else, or in part, or is abo
   ]);
 });
 
-test("an invoice that went over to another customer stays given up when the former one is erased", async () => {
+test("an invoice with a new customer stays given up when its previous customer is erased", async () => {
   const { id: merchantId } = await stage.enter();
   await stage.invoice({ customerId: "cus_former" });
   await stage.transaction({ customerId: "cus_former" });

@@ -21,28 +21,28 @@ import {
 } from "../tables/erasure.ts";
 import { advanceMerchantClock } from "../tables/merchant-clocks.ts";
 
-/** In one transaction, so that others wait only briefly. */
+/** Keeps locks short. */
 const INVOICES_PER_BATCH = 50;
 const TRANSACTIONS_PER_BATCH = 1_000;
 
 export interface CustomerErasure {
-  /** The owner of the tables: the audit log is changed, too. */
+  /** Owns the tables, and can change the audit log. */
   owner: Database;
   ports: Ports;
   actor: Actor;
-  /** Told at once, batch by batch: a process may have read the events ahead. */
+  /** Called for each batch, because a process may hold prefetched events. */
   onWithdrawn(...withdrawn: Parameters<OnWithdrawn>): Promise<void>;
 }
 
-/** Returns the name of an erased customer in the audit log: a reader who knows the id can recognize it. */
+/** Returns the customer's name in the audit log, which only a reader who knows the id can recognize. */
 export const erasedCustomerHash = (merchantId: string, customerId: string): string =>
   `sha256:${createHash("sha256").update(`${merchantId}/${customerId}`).digest("hex")}`;
 
 /**
- * Erases a customer, invoice by invoice, those in recovery first. If it is cut off, it goes on when it is called again. What arrives later under the
- * same id is a new customer.
+ * Erases a customer in batches, invoices in recovery first. After an interruption, the next call continues. Later records with
+ * the same id belong to a new customer.
  *
- * @returns what there was
+ * @returns the counts before the erasure
  */
 export async function eraseCustomer(
   { owner, ports, actor, onWithdrawn }: CustomerErasure,
@@ -50,10 +50,10 @@ export async function eraseCustomer(
   customerId: string,
 ): Promise<CustomerCounts> {
   const object = erasedCustomerHash(merchantId, customerId);
-  const note = (deed: string, counts: CustomerCounts) => (tx: Tx) =>
+  const logErasure = (deed: string, counts: CustomerCounts) => (tx: Tx) =>
     writeAuditEntry(tx, merchantId, actor, { deed, object, details: { ...counts } }, ports);
   const counts = await countCustomerRecords(owner, merchantId, customerId);
-  await owner.transaction(note("customer.erasing", counts));
+  await owner.transaction(logErasure("customer.erasing", counts));
   for (;;) {
     const withdrawn = await owner.transaction((tx) => eraseInvoices(tx, merchantId, customerId, ports));
     if (withdrawn === null) break;
@@ -62,33 +62,33 @@ export async function eraseCustomer(
   for (;;) {
     const ids = await transactionsOfCustomer(owner, merchantId, customerId, TRANSACTIONS_PER_BATCH);
     if (ids.length === 0) break;
-    // Invoices that are left are those of others, who would be asked again for what this customer paid.
+    // The other invoices belong to other customers. Without the payment, Dunlin would collect them again.
     await owner.transaction(async (tx) =>
       deleteTransactions(tx, merchantId, ids, await clearPayer(tx, merchantId, ids)),
     );
   }
   await owner.transaction(async (tx) => {
     await deleteRestOfCustomer(tx, merchantId, customerId);
-    await note("customer.erased", counts)(tx);
+    await logErasure("customer.erased", counts)(tx);
   });
   return counts;
 }
 
-/** Erases some invoices of the customer. Returns the events that were not delivered yet; null: there are no more invoices. */
+/** Returns the withdrawn events; null: no invoices are left. */
 async function eraseInvoices(tx: Tx, merchantId: string, customerId: string, ports: Ports): Promise<string[] | null> {
-  const found = await invoicesOfCustomer(tx, merchantId, customerId, INVOICES_PER_BATCH);
-  if (found.length === 0) return null;
-  const own = await lockInvoicesOfCustomer(tx, merchantId, found, customerId);
-  const caseIds = await lockCasesToDelete(tx, merchantId, found, customerId, own);
+  const invoiceIds = await invoicesOfCustomer(tx, merchantId, customerId, INVOICES_PER_BATCH);
+  if (invoiceIds.length === 0) return null;
+  const lockedIds = await lockInvoicesOfCustomer(tx, merchantId, invoiceIds, customerId);
+  const caseIds = await lockCasesToDelete(tx, merchantId, invoiceIds, customerId, lockedIds);
   await advanceMerchantClock(tx, merchantId, ports.now());
   const { events, withdrawn } = await deleteCaseContents(tx, merchantId, caseIds);
-  const handed = await reassignCases(tx, merchantId, caseIds, customerId);
+  const reassigned = await reassignCases(tx, merchantId, caseIds, customerId);
   await deleteCases(
     tx,
     merchantId,
-    caseIds.filter((id) => !handed.includes(id)),
+    caseIds.filter((id) => !reassigned.includes(id)),
   );
-  await deleteInvoices(tx, merchantId, own);
-  await redactAuditEntries(tx, merchantId, [...own, ...events]);
+  await deleteInvoices(tx, merchantId, lockedIds);
+  await redactAuditEntries(tx, merchantId, [...lockedIds, ...events]);
   return withdrawn;
 }

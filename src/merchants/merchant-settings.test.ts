@@ -26,12 +26,12 @@ const ENDPOINT: MerchantSettings = {
   credential: { auth: "bearer", secret: "one" },
 };
 
-/** A merchant in this state, after this change. */
+/** Returns the pause state after a change. */
 async function applyChange(state: Partial<Merchant>, change: MerchantSettings) {
-  const made = await createMerchant(db, "Shop", ENDPOINT, KEYS, ports);
-  await updateMerchant(db, { ...made, ...state }, NOW);
-  await changeMerchant(db, made.id, change, KEYS, ports);
-  return stateOf((await findMerchant(db, made.id))!);
+  const merchant = await createMerchant(db, "Shop", ENDPOINT, KEYS, ports);
+  await updateMerchant(db, { ...merchant, ...state }, NOW);
+  await changeMerchant(db, merchant.id, change, KEYS, ports);
+  return stateOf((await findMerchant(db, merchant.id))!);
 }
 const stateOf = ({ webhookPaused, webhookPausedAt, webhookPausedBy, webhookFailingSince }: Merchant) => ({
   webhookPaused,
@@ -49,12 +49,12 @@ const PAUSED_BY_DUNLIN = {
 } as const;
 const PAUSED_BY_PERSON = { ...PAUSED_BY_DUNLIN, webhookPausedBy: "person" } as const;
 
-test("a person who resumes ends any pause and the mark of failures", async () => {
+test("a person who resumes ends any pause and clears the failure mark", async () => {
   assert.deepEqual(await applyChange(PAUSED_BY_DUNLIN, { webhookPaused: false }), NOT_PAUSED);
   assert.deepEqual(await applyChange(PAUSED_BY_PERSON, { webhookPaused: false }), NOT_PAUSED);
 });
 
-test("a person who pauses what Dunlin paused makes the pause his own", async () => {
+test("Dunlin's pause becomes a manual pause when a person pauses too", async () => {
   const paused = {
     webhookPaused: true,
     webhookPausedAt: NOW,
@@ -65,34 +65,34 @@ test("a person who pauses what Dunlin paused makes the pause his own", async () 
   assert.deepEqual(await applyChange(PAUSED_BY_PERSON, { webhookPaused: true }), PAUSED_BY_PERSON);
 });
 
-for (const [what, change] of [
+for (const [name, change] of [
   ["another URL", { webhookUrl: "https://shop.example/other" }],
   ["another credential", { credential: { auth: "bearer", secret: "two" } }],
   ["sub-paths", { webhookSubPaths: true }],
   ["another shape", { webhookFlat: true }],
 ] as [string, MerchantSettings][])
-  test(`${what} ends Dunlin's pause and the mark of failures, and leaves a person's pause`, async () => {
+  test(`${name} ends Dunlin's pause and clears the failure mark, but keeps a manual pause`, async () => {
     assert.deepEqual(await applyChange(PAUSED_BY_DUNLIN, change), NOT_PAUSED);
     assert.deepEqual(await applyChange({ webhookFailingSince: LONG_AGO }, change), NOT_PAUSED);
     assert.deepEqual(await applyChange(PAUSED_BY_PERSON, change), { ...PAUSED_BY_PERSON, webhookFailingSince: null });
   });
 
-test("settings that concern no endpoint, and the same URL again, leave the pause as it is", async () => {
+test("the pause stays when no endpoint setting changes", async () => {
   assert.deepEqual(
     await applyChange(PAUSED_BY_DUNLIN, { webhookCap: 9, webhookUrl: ENDPOINT.webhookUrl! }),
     PAUSED_BY_DUNLIN,
   );
 });
 
-test("another signing secret ends Dunlin's pause: the signature may be what the endpoint refused", async () => {
-  const made = await createMerchant(db, "Shop", ENDPOINT, KEYS, ports);
-  await updateMerchant(db, { ...made, ...PAUSED_BY_DUNLIN }, NOW);
-  await rotateWebhookSecret(db, made.id, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", 0, KEYS, ports);
-  assert.deepEqual(stateOf((await findMerchant(db, made.id))!), NOT_PAUSED);
+test("a new signing secret ends Dunlin's pause, because the endpoint may have rejected the signature", async () => {
+  const merchant = await createMerchant(db, "Shop", ENDPOINT, KEYS, ports);
+  await updateMerchant(db, { ...merchant, ...PAUSED_BY_DUNLIN }, NOW);
+  await rotateWebhookSecret(db, merchant.id, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", 0, KEYS, ports);
+  assert.deepEqual(stateOf((await findMerchant(db, merchant.id))!), NOT_PAUSED);
 });
 
-test("a merchant that is created paused was paused by a person", async () => {
-  const made = await createMerchant(db, "Shop", { ...ENDPOINT, webhookPaused: true }, KEYS, ports);
-  const { webhookPausedAt, webhookPausedBy } = (await findMerchant(db, made.id))!;
+test("a merchant created as paused has a manual pause", async () => {
+  const merchant = await createMerchant(db, "Shop", { ...ENDPOINT, webhookPaused: true }, KEYS, ports);
+  const { webhookPausedAt, webhookPausedBy } = (await findMerchant(db, merchant.id))!;
   assert.deepEqual([webhookPausedAt, webhookPausedBy], [NOW, "person"]);
 });

@@ -8,15 +8,14 @@ import { type SecretKeys, seal } from "../tables/secret-box.ts";
 type SecretField = "webhookSecret" | "webhookOldSecret" | "webhookOldSecretUntil";
 type StateField = "webhookPausedAt" | "webhookPausedBy" | "webhookFailingSince";
 
-/** The settings of a merchant that can be changed; the credential is in the clear. */
+/** Settings that can change. The credential is not encrypted. */
 export type MerchantSettings = Partial<
   Omit<Merchant, "id" | "bucket" | "createdAt" | "webhookAuth" | "webhookCredential" | SecretField | StateField>
 > & {
-  /** The bearer token, or `user:password`. */
+  /** A bearer token or `user:password`. */
   credential?: { auth: "bearer" | "basic"; secret: string };
 };
 
-/** Store a new merchant with these settings, the rest as the contract says. */
 export async function createMerchant(
   tx: Tx,
   name: string,
@@ -27,51 +26,51 @@ export async function createMerchant(
   const id = ports.newId();
   const bucket = ports.randomBytes(1)[0]! % BUCKET_COUNT;
   const createdAt = ports.now();
-  const given = sealCredential(settings, secretKeys, ports);
+  const changes = sealCredential(settings, secretKeys, ports);
   const merchant = {
     ...MERCHANT_DEFAULTS,
     id,
     name,
     bucket,
     createdAt,
-    ...given,
-    ...resetPauseState(MERCHANT_DEFAULTS, given, createdAt),
+    ...changes,
+    ...resetPauseState(MERCHANT_DEFAULTS, changes, createdAt),
   };
   await insertMerchant(tx, merchant);
   return merchant;
 }
 
-/** A write in the transaction of a change, such as its author. If it throws, nothing was changed. */
+/** A write in the same transaction, for example to the audit log. If it throws, nothing changes. */
 export type ExtraWrite = (tx: Tx, before: Merchant, after: Merchant) => Promise<void>;
 
-/** Change settings of a merchant; its open cases look at them at once. Null when there is no such merchant. */
+/** Changes settings and queues the open cases for reevaluation. Returns null if there is no such merchant. */
 export async function changeMerchant(
   db: Database,
   id: string,
   settings: MerchantSettings,
   secretKeys: SecretKeys,
   ports: Ports,
-  also?: ExtraWrite,
+  extraWrite?: ExtraWrite,
 ): Promise<Merchant | null> {
   return db.transaction(async (tx) => {
-    const found = await lockMerchant(tx, id);
-    if (!found) return null;
+    const before = await lockMerchant(tx, id);
+    if (!before) return null;
     const now = ports.now();
-    const given = sealCredential(settings, secretKeys, ports);
-    const merchant = { ...found, ...given, ...resetPauseState(found, given, now) };
+    const changes = sealCredential(settings, secretKeys, ports);
+    const merchant = { ...before, ...changes, ...resetPauseState(before, changes, now) };
     await updateMerchant(tx, merchant, now);
     await enqueueOpenCases(tx, id, ports.newId());
-    await also?.(tx, found, merchant);
+    await extraWrite?.(tx, before, merchant);
     return merchant;
   });
 }
 
 /**
- * Give a merchant a secret, or a new one in place of the one it has, which goes on signing beside it.
+ * Sets a new secret. The previous one still signs during the overlap.
  *
- * @param secret  the new one, in the clear
- * @param overlapMs  service time for which the former one still signs; 0: not at all
- * @returns false when there is no such merchant
+ * @param secret  not encrypted
+ * @param overlapMs  in service time
+ * @returns false if there is no such merchant
  */
 export async function rotateWebhookSecret(
   db: Database,
@@ -80,39 +79,44 @@ export async function rotateWebhookSecret(
   overlapMs: number,
   secretKeys: SecretKeys,
   ports: Ports,
-  also?: ExtraWrite,
+  extraWrite?: ExtraWrite,
 ): Promise<boolean> {
-  const rotated = (found: Merchant) => {
-    const keeps = overlapMs > 0 && found.webhookSecret !== null;
+  const rotated = (before: Merchant) => {
+    const hasOverlap = overlapMs > 0 && before.webhookSecret !== null;
     return {
       webhookSecret: seal(secretKeys, ports.randomBytes(12), secret),
-      webhookOldSecret: keeps ? found.webhookSecret : null,
-      webhookOldSecretUntil: keeps ? new Date(ports.now().getTime() + overlapMs) : null,
+      webhookOldSecret: hasOverlap ? before.webhookSecret : null,
+      webhookOldSecretUntil: hasOverlap ? new Date(ports.now().getTime() + overlapMs) : null,
     };
   };
-  return changeSecrets(db, id, ports, rotated, also);
+  return changeSecrets(db, id, ports, rotated, extraWrite);
 }
 
-/** Sign nothing any more. False when there is no such merchant. */
-export async function removeWebhookSecret(db: Database, id: string, ports: Ports, also?: ExtraWrite): Promise<boolean> {
+/** Stops signing. Returns false if there is no such merchant. */
+export async function removeWebhookSecret(
+  db: Database,
+  id: string,
+  ports: Ports,
+  extraWrite?: ExtraWrite,
+): Promise<boolean> {
   const none = { webhookSecret: null, webhookOldSecret: null, webhookOldSecretUntil: null };
-  return changeSecrets(db, id, ports, () => none, also);
+  return changeSecrets(db, id, ports, () => none, extraWrite);
 }
 
 async function changeSecrets(
   db: Database,
   id: string,
   ports: Ports,
-  change: (found: Merchant) => Pick<Merchant, SecretField>,
-  also?: ExtraWrite,
+  change: (before: Merchant) => Pick<Merchant, SecretField>,
+  extraWrite?: ExtraWrite,
 ): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const found = await lockMerchant(tx, id);
-    if (!found) return false;
-    const changed = change(found);
-    const merchant = { ...found, ...changed, ...resetPauseState(found, changed, ports.now()) };
+    const before = await lockMerchant(tx, id);
+    if (!before) return false;
+    const changed = change(before);
+    const merchant = { ...before, ...changed, ...resetPauseState(before, changed, ports.now()) };
     await updateMerchant(tx, merchant, ports.now());
-    await also?.(tx, found, merchant);
+    await extraWrite?.(tx, before, merchant);
     return true;
   });
 }
@@ -121,21 +125,20 @@ const NOT_PAUSED = { webhookPaused: false, webhookPausedAt: null, webhookPausedB
 
 type EndpointSettings = Pick<Merchant, "webhookUrl" | "webhookSubPaths" | "webhookFlat" | "webhookPaused" | StateField>;
 
-/** Returns the pause, and the mark of a failing endpoint, after a change of settings. */
-function resetPauseState(before: EndpointSettings, given: Partial<Merchant>, now: Date): Partial<Merchant> {
-  if (given.webhookPaused === false) return NOT_PAUSED;
-  if (given.webhookPaused === true)
+function resetPauseState(before: EndpointSettings, changes: Partial<Merchant>, now: Date): Partial<Merchant> {
+  if (changes.webhookPaused === false) return NOT_PAUSED;
+  if (changes.webhookPaused === true)
     return before.webhookPausedBy === "person" ? {} : { webhookPausedAt: now, webhookPausedBy: "person" };
-  const { webhookUrl = before.webhookUrl, webhookSubPaths = before.webhookSubPaths } = given;
-  const { webhookFlat = before.webhookFlat } = given;
-  const isElsewhere =
+  const { webhookUrl = before.webhookUrl, webhookSubPaths = before.webhookSubPaths } = changes;
+  const { webhookFlat = before.webhookFlat } = changes;
+  const isEndpointChanged =
     webhookUrl !== before.webhookUrl ||
     webhookSubPaths !== before.webhookSubPaths ||
     webhookFlat !== before.webhookFlat ||
-    given.webhookCredential !== undefined ||
-    given.webhookSecret !== undefined;
-  if (!isElsewhere) return {};
-  // What failed is not what is there now. A person who paused wants more than that.
+    changes.webhookCredential !== undefined ||
+    changes.webhookSecret !== undefined;
+  if (!isEndpointChanged) return {};
+  // The failures concern the previous endpoint. A manual pause ends only manually.
   return before.webhookPausedBy === "dunlin" ? NOT_PAUSED : { webhookFailingSince: null };
 }
 

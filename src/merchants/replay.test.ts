@@ -14,7 +14,7 @@ beforeEach(async () => {
   merchant = await stage.enter();
 });
 
-test("a replay waits for a payment that holds its case, and is refused once that is committed", async () => {
+test("a replay waits for a payment that locks its case, and skips the event when the payment commits", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.deliver();

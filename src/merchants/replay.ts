@@ -11,54 +11,49 @@ import {
 } from "../tables/delivery-states.ts";
 import { enqueueCasesOfEvents } from "../tables/reevaluation-queue.ts";
 
-/** What a replay did: the events that are sent again, and those that are not, with the reason in words. */
 export interface ReplayResult {
   replayed: string[];
   skipped: ReplayVerdict[];
 }
 
-/**
- * Send exhausted events again, with the same id and the same bytes, where that still makes sense.
- *
- * @param also  what is written in the same transaction: who did it
- */
+/** Sends exhausted events again, with the same id and body, unless they are outdated. */
 export const replayExhausted = (
   db: Database,
   merchantId: string,
-  which: ReplaySelection,
+  selection: ReplaySelection,
   ports: Ports,
-  also?: (tx: Tx, done: ReplayResult) => Promise<void>,
+  extraWrite?: (tx: Tx, result: ReplayResult) => Promise<void>,
 ): Promise<ReplayResult> =>
   db.transaction(async (tx) => {
-    const done = await replayExhaustedIn(tx, merchantId, which, ports);
-    await also?.(tx, done);
-    return done;
+    const result = await replayExhaustedIn(tx, merchantId, selection, ports);
+    await extraWrite?.(tx, result);
+    return result;
   });
 
-/** The same, in a transaction that is under way. */
+/** Does the same in an open transaction. */
 export async function replayExhaustedIn(
   tx: Tx,
   merchantId: string,
-  which: ReplaySelection,
+  selection: ReplaySelection,
   ports: Ports,
 ): Promise<ReplayResult> {
-  const found = await findReplayable(tx, merchantId, which, ports.now());
-  // Judged again under lock: a payment may have come since.
-  const eventIds = found.map(({ eventId }) => eventId);
+  const candidates = await findReplayable(tx, merchantId, selection, ports.now());
+  // Checked again under a lock, because a payment may have arrived.
+  const eventIds = candidates.map(({ eventId }) => eventId);
   await lockCasesOfEvents(tx, merchantId, eventIds);
-  const judged = await findReplayable(tx, merchantId, { eventIds }, ports.now());
-  const chosen = judged.filter(({ skip }) => skip === null).map(({ eventId }) => eventId);
-  const replayed = chosen.length > 0 ? await replayEvents(tx, merchantId, chosen, ports.now()) : [];
+  const verdicts = await findReplayable(tx, merchantId, { eventIds }, ports.now());
+  const replayable = verdicts.filter(({ skip }) => skip === null).map(({ eventId }) => eventId);
+  const replayed = replayable.length > 0 ? await replayEvents(tx, merchantId, replayable, ports.now()) : [];
   if (replayed.length > 0) await enqueueCasesOfEvents(tx, merchantId, replayed, ports.newId());
-  const gone = chosen.filter((eventId) => !replayed.includes(eventId));
-  const skipped = judged.filter(({ skip }) => skip !== null);
+  const noLongerExhausted = replayable.filter((eventId) => !replayed.includes(eventId));
+  const skipped = verdicts.filter(({ skip }) => skip !== null);
   return {
     replayed,
-    skipped: [...skipped, ...gone.map((eventId) => ({ eventId, skip: "it is not exhausted any more" }))],
+    skipped: [...skipped, ...noLongerExhausted.map((eventId) => ({ eventId, skip: "it is no longer exhausted" }))],
   };
 }
 
-/** Writes the audit log's line of a replay, unless nothing came of it. */
+/** Writes an audit entry if at least one event is sent again. */
 export const auditReplay =
   (
     actor: Actor,

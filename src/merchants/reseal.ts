@@ -5,22 +5,21 @@ import { claimInstallation, keyCheck, setKeyChecks } from "../tables/installatio
 import { listMerchants, lockMerchant, lockMerchantsTable, updateEncryptedFields } from "../tables/merchants.ts";
 import { type SecretKeys, seal, unseal } from "../tables/secret-box.ts";
 
-/** Every column that holds what the secret key encrypts. */
 export const SEALED_COLUMNS = ["webhookCredential", "webhookSecret", "webhookOldSecret"] as const;
 
-/** A rotation of the secret key, in numbers of boxes. */
+/** Counts encrypted values. */
 export interface ResealResult {
-  /** Encrypted by the first key now, by another one before. */
+  /** Now encrypted with the first key. */
   changed: number;
-  /** All that there are; each opens with the first key alone. */
+  /** All encrypted values. */
   boxes: number;
-  /** Merchants with a box that no key opens. The rotation is not complete while there are any. */
+  /** Merchants with a value that no key decrypts. The rotation is incomplete while any are left. */
   unreadable: Merchant[];
 }
 
 /**
- * Encrypts with the first key everything that another key encrypted, merchant by merchant. In the end it checks all of them once more under a lock
- * on the merchants, and makes the first key the key of the installation.
+ * Encrypts everything with the first key, one merchant at a time. Finally checks all merchants under a table lock and makes the
+ * first key the key of the installation.
  */
 export async function resealAll(
   db: Database,
@@ -29,7 +28,7 @@ export async function resealAll(
   onMerchant: () => void,
 ): Promise<ResealResult> {
   const first = keyCheck(keys[0]!);
-  // Until the end no process starts without all of these keys.
+  // Until then, a process needs all of these keys to start.
   await db.transaction(async (tx) => {
     const checks = await claimInstallation(tx, first);
     if (!checks.some((each) => each.equals(first))) await setKeyChecks(tx, [...checks, first]);
@@ -56,7 +55,7 @@ export async function resealAll(
 
 const sealedValuesOf = (merchant: Merchant) => SEALED_COLUMNS.flatMap((name) => merchant[name] ?? []);
 
-/** Writes the boxes of a merchant that is held, as far as the first key does not open them. Returns how many. */
+/** Re-encrypts the values of a locked merchant. Returns their number. */
 async function resealMerchant(tx: Tx, merchant: Merchant, keys: SecretKeys, ports: Ports): Promise<number> {
   const stale = SEALED_COLUMNS.filter(
     (name) => merchant[name] && !canUnseal(keys.slice(0, 1), merchant[name]) && canUnseal(keys, merchant[name]),

@@ -3,7 +3,7 @@ import { EXPLORATION_MIN_OUTCOMES } from "../learning/model-cache.ts";
 
 const formatYesNo = (is: boolean) => (is ? "yes" : "no");
 
-/** Returns the settings of a merchant in words, with the names and units of their options. */
+/** Each setting as text, with the names and units of the command options. */
 export const SETTINGS_WORDING: readonly (readonly [name: string, words: (merchant: Merchant) => string])[] = [
   ["name", ({ name }) => name],
   ["webhook url", ({ webhookUrl }) => webhookUrl ?? "none"],

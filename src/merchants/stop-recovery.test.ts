@@ -21,48 +21,48 @@ beforeEach(async () => {
 });
 
 const recoveryAudit = () => listAuditEntries(stage.db, merchant.id, { noun: "recovery" }, 10);
-const end = async () => (await stage.cases()).map((kase) => kase.end);
+const endReasons = async () => (await stage.cases()).map((kase) => kase.end);
 const eventsNow = async () =>
   (await stage.events()).map(({ type, withdrawn, waiting }) => [
     type,
     withdrawn ? "withdrawn" : waiting ? "waiting" : "delivered",
   ]);
-/** The transaction of whoever works on this goes on in `tx`. */
+/** Runs its transactions inside `tx`. */
 const asDatabase = (tx: Parameters<Parameters<Database["transaction"]>[0]>[0]): Database => ({
   ...stage.db,
   run: tx.run,
   transaction: async (work) => await finishTransaction(await work(tx)),
 });
 
-test("a person ends a case: what was not delivered goes back, dunning is completed once, and it is written down who did it", async () => {
+test("stopping a case withdraws undelivered events, completes dunning once, and logs the person", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
   await stage.untilDecided();
   const before = await stage.events();
-  const told: string[] = [];
-  const done = await stage.stopRecovery((_, ids) => told.push(...ids));
-  assert.ok(done !== null && typeof done === "object");
-  assert.deepEqual(done.withdrawn.toSorted(), before.map(({ id }) => id).toSorted());
-  assert.deepEqual(told, done.withdrawn, "a sender that has read them drops them");
-  const ended = [
+  const notified: string[] = [];
+  const result = await stage.stopRecovery((_, ids) => notified.push(...ids));
+  assert.ok(result !== null && typeof result === "object");
+  assert.deepEqual(result.withdrawn.toSorted(), before.map(({ id }) => id).toSorted());
+  assert.deepEqual(notified, result.withdrawn, "the sender can drop prefetched events");
+  const expectedEvents = [
     ["pause_collection", "withdrawn"],
     ["recovery_action", "withdrawn"],
     ["complete_dunning", "waiting"],
   ];
-  assert.deepEqual(await eventsNow(), ended);
-  assert.equal((await stage.events()).at(-1)!.id, done.eventId);
+  assert.deepEqual(await eventsNow(), expectedEvents);
+  assert.equal((await stage.events()).at(-1)!.id, result.eventId);
   assert.deepEqual(
     (await stage.actions()).map(({ status }) => status),
     ["CANCELED"],
   );
   assert.deepEqual(await stage.cases(), [{ end: "stopped_by_hand", due: null }]);
-  assert.equal((await stage.outcomes())[0]!.outcome, "lost", "it counts among those that were not recovered");
+  assert.equal((await stage.outcomes())[0]!.outcome, "lost", "it counts as not recovered");
 
   stage.wait(DAY);
   await stage.decide();
   assert.match(String(await stage.stopRecovery()), /nothing to stop. The case ended already: a person stopped/);
-  assert.deepEqual(await eventsNow(), ended);
+  assert.deepEqual(await eventsNow(), expectedEvents);
   assert.deepEqual(
     (await recoveryAudit()).map(({ actor, deed, object, details }) => [actor, deed, object, details]),
     [["command line", "recovery.stopped", "inv_1", { reason: "they complained" }]],
@@ -72,13 +72,13 @@ test("a person ends a case: what was not delivered goes back, dunning is complet
   assert.match(why!.answer.join(), /^The case ended: a person stopped the recovery of this invoice; the audit log/);
 });
 
-test("a plan of which nobody was told is dropped, and without an endpoint nobody is told of the end", async () => {
+test("stopping a case drops its plan and sends nothing when the merchant has no endpoint", async () => {
   merchant = await stage.enter(false);
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  const done = await stage.stopRecovery();
-  assert.deepEqual(done, { caseId: (await stage.caseIds())[0], eventId: null, withdrawn: [] });
+  const result = await stage.stopRecovery();
+  assert.deepEqual(result, { caseId: (await stage.caseIds())[0], eventId: null, withdrawn: [] });
   assert.deepEqual(
     (await stage.actions()).map(({ status, decided }) => [status, decided]),
     [["CANCELED", false]],
@@ -86,7 +86,7 @@ test("a plan of which nobody was told is dropped, and without an endpoint nobody
   assert.deepEqual(await stage.events(), []);
 });
 
-test("what was delivered before may still come to something, and teaches", async () => {
+test("an instruction delivered before the stop can still succeed and trains the model", async () => {
   const learner = stage.learner(stage.ports.newId());
   for (const [state, status, outcome] of [
     ["FAILED", "FAILED", "lost"],
@@ -109,30 +109,30 @@ test("what was delivered before may still come to something, and teaches", async
     await stage.decide();
     const action = (await stage.actions()).at(-1)!;
     assert.deepEqual([action.status, action.executed], [status, true]);
-    assert.deepEqual([await end(), (await stage.outcomes())[0]!.outcome], [["stopped_by_hand"], outcome]);
+    assert.deepEqual([await endReasons(), (await stage.outcomes())[0]!.outcome], [["stopped_by_hand"], outcome]);
     stage.wait(HOUR);
     assert.equal(await learner.learnDue(), 1);
   }
 });
 
-test("further unpaid copies leave it stopped until the invoice has left recovery and failed anew", async () => {
+test("a stopped invoice stays stopped until it leaves recovery and fails again", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.stopRecovery();
   stage.wait(HOUR);
   await stage.invoice({ amount: 5_000 });
   await stage.decide();
-  assert.deepEqual(await end(), ["stopped_by_hand"]);
+  assert.deepEqual(await endReasons(), ["stopped_by_hand"]);
   stage.wait(HOUR);
   await stage.invoice({ state: "PAID" });
   stage.wait(HOUR);
   await stage.invoice();
   await stage.decide();
-  assert.deepEqual(await end(), ["stopped_by_hand", null]);
+  assert.deepEqual(await endReasons(), ["stopped_by_hand", null]);
 });
 
-test("where Dunlin asks for nothing there is nothing to stop, and it says why", async () => {
-  assert.equal(await stage.stopRecovery(), null, "there is no such invoice");
+test("a stop explains why there is nothing to stop when Dunlin sends no instructions", async () => {
+  assert.equal(await stage.stopRecovery(), null, "no such invoice");
   await stage.invoice({ state: "PAID" });
   assert.match(String(await stage.stopRecovery()), /^There is nothing to stop\. This invoice was never in recovery/);
 
@@ -146,38 +146,38 @@ test("where Dunlin asks for nothing there is nothing to stop, and it says why", 
   await stage.invoice();
   await stage.decide();
   assert.match(String(await stage.stopRecovery()), /^There is nothing to stop\. An experiment left this customer/);
-  assert.deepEqual([await end(), await stage.events(), await recoveryAudit()], [[null], [], []]);
+  assert.deepEqual([await endReasons(), await stage.events(), await recoveryAudit()], [[null], [], []]);
 });
 
-test("an end that no step has seen yet stays the reason", async () => {
+test("an end that no step has seen yet remains the reason", async () => {
   await stage.invoice({ subscriptionId: "sub_1" });
   await stage.decide();
   await stage.subscription("CANCELED");
   assert.match(String(await stage.stopRecovery()), /ended already: the subscription was canceled/);
-  assert.deepEqual(await end(), ["subscription_canceled"]);
+  assert.deepEqual(await endReasons(), ["subscription_canceled"]);
   assert.deepEqual((await eventsNow()).at(-1), ["complete_dunning", "waiting"]);
   assert.deepEqual(await recoveryAudit(), []);
 });
 
-test("what a step makes while the stop waits for it is taken back", async () => {
+test("a stop withdraws the events of a step that it waits for", async () => {
   await stage.invoice();
   const [caseId] = await stage.caseIds();
   const of = { id: stage.ports.newId(), caseId: caseId!, invoiceId: "inv_1", createdAt: stage.now() };
   const event: Event = { ...of, type: "recovery_action", body: "{}" };
-  const told: string[] = [];
+  const notified: string[] = [];
   let stopping!: ReturnType<typeof stage.stopRecovery>;
   await stage.db.transaction(async (tx) => {
     await advanceMerchantClock(tx, merchant.id, stage.now());
-    stopping = stage.stopRecovery((_, ids) => told.push(...ids));
+    stopping = stage.stopRecovery((_, ids) => notified.push(...ids));
     await waitForLockWait(stage.db);
     await insertEvents(tx, merchant.id, [event]);
   });
   await stopping;
-  assert.deepEqual(told, [event.id]);
-  assert.deepEqual(await end(), ["stopped_by_hand"]);
+  assert.deepEqual(notified, [event.id]);
+  assert.deepEqual(await endReasons(), ["stopped_by_hand"]);
 });
 
-test("a payment that comes first is the end, and nobody is told to complete dunning", async () => {
+test("a payment that commits first ends the case, and the stop sends no complete_dunning", async () => {
   await stage.invoice();
   await stage.decide();
   stage.wait(MINUTE);
@@ -189,12 +189,12 @@ test("a payment that comes first is the end, and nobody is told to complete dunn
   });
   assert.match(String(await stopping), /ended already: the invoice is paid/);
   await stage.decide();
-  assert.deepEqual(await end(), ["paid"]);
+  assert.deepEqual(await endReasons(), ["paid"]);
   assert.deepEqual(await eventsNow(), [["pause_collection", "withdrawn"]]);
   assert.deepEqual(await recoveryAudit(), []);
 });
 
-test("a payment that comes while the stop is under way finds the case stopped, and lets the invoice come back", async () => {
+test("a payment during the stop leaves the case stopped, and the invoice can enter recovery again", async () => {
   await stage.invoice();
   await stage.decide();
   stage.wait(MINUTE);
@@ -206,25 +206,25 @@ test("a payment that comes while the stop is under way finds the case stopped, a
   });
   await paying;
   await stage.decide();
-  assert.deepEqual(await end(), ["stopped_by_hand"]);
+  assert.deepEqual(await endReasons(), ["stopped_by_hand"]);
   assert.deepEqual((await eventsNow()).at(-1)![0], "complete_dunning");
   stage.wait(MINUTE);
   await stage.invoice();
-  assert.deepEqual(await end(), ["stopped_by_hand", null]);
+  assert.deepEqual(await endReasons(), ["stopped_by_hand", null]);
 });
 
-test("of two stops at once one stops it", async () => {
+test("only one of two simultaneous stops takes effect", async () => {
   await stage.invoice();
   await stage.decide();
-  const done = await Promise.all([stage.stopRecovery(), stage.stopRecovery()]);
-  assert.equal(done.filter((each) => typeof each === "object").length, 1);
+  const result = await Promise.all([stage.stopRecovery(), stage.stopRecovery()]);
+  assert.equal(result.filter((each) => typeof each === "object").length, 1);
   assert.equal((await stage.events()).filter(({ type }) => type === "complete_dunning").length, 1);
   assert.equal((await recoveryAudit()).length, 1);
 });
 
 const OK: Reply = { outcome: "response", status: 200, retryAfter: null, text: null };
 
-test("an instruction that is on the wire is canceled, and still counts when the merchant carried it out", async () => {
+test("an instruction in flight is canceled by a stop, and still counts when the merchant carries it out", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -241,5 +241,5 @@ test("an instruction that is on the wire is canceled, and still counts when the 
   await stage.transaction({ state: "PAID", recoveryActionId: action!.id });
   await stage.decide();
   assert.equal((await stage.actions())[0]!.status, "SUCCEEDED");
-  assert.deepEqual([await end(), (await stage.outcomes())[0]!.outcome], [["stopped_by_hand"], "recovered"]);
+  assert.deepEqual([await endReasons(), (await stage.outcomes())[0]!.outcome], [["stopped_by_hand"], "recovered"]);
 });

@@ -19,60 +19,57 @@ export interface StopRecovery extends StepListeners {
   ports: Ports;
 }
 
-/** Which invoice, who stops its recovery, and why, for the audit log. */
 export interface StopRequest {
   invoiceId: string;
-  /** The case that is to end, where whoever wishes it saw one; undefined: the one that is open. */
+  /** The case that the person saw; undefined: the open one. */
   caseId?: string | undefined;
   actor: Actor;
   reason?: string | undefined;
 }
 
-/** What a stop did. */
 export interface StopResult {
   caseId: string;
-  /** The `complete_dunning` that goes out; null: the merchant has no endpoint. */
+  /** The queued `complete_dunning`; null: the merchant has no endpoint. */
   eventId: string | null;
-  /** Events that were taken back. */
   withdrawn: string[];
 }
 
 /**
- * End the open case of an invoice because a person says so: a step of the case like any other, but that nothing is decided in it. What was not
- * delivered goes back, and `complete_dunning` goes out; what was delivered may still come to something.
+ * Ends the open case of an invoice on a person's request. Withdraws undelivered events and queues `complete_dunning`; a delivered
+ * instruction may still succeed.
  *
- * @returns what was done; in words why there is nothing to stop; or null when there is no such invoice
+ * @returns a message if there is nothing to stop; null if there is no such invoice
  */
 export async function stopRecovery(
-  stopping: StopRecovery,
+  service: StopRecovery,
   merchantId: string,
-  wish: StopRequest,
+  request: StopRequest,
 ): Promise<StopResult | string | null> {
-  const { db, ports } = stopping;
-  const { made, withdrawn, says } = await db.transaction(async (tx) => {
-    // It waits for a step that is under way: what that has made is taken back, too.
-    const kase = await lockOpenCase(tx, merchantId, wish.invoiceId);
-    if (kase && wish.caseId !== undefined && kase.id !== wish.caseId)
-      return { made: null, withdrawn: [], says: FAILED_AGAIN_MESSAGE };
+  const { db, ports } = service;
+  const { stopStep, withdrawn, answer } = await db.transaction(async (tx) => {
+    // Waits for a running step, so that its events are withdrawn too.
+    const kase = await lockOpenCase(tx, merchantId, request.invoiceId);
+    if (kase && request.caseId !== undefined && kase.id !== request.caseId)
+      return { stopStep: null, withdrawn: [], answer: FAILED_AGAIN_MESSAGE };
     if (kase?.arm !== "dunlin")
-      return { made: null, withdrawn: [], says: await explainNothingToStop(tx, merchantId, wish.invoiceId) };
+      return { stopStep: null, withdrawn: [], answer: await explainNothingToStop(tx, merchantId, request.invoiceId) };
     const listedAt = await advanceMerchantClock(tx, merchantId, ports.now());
     const now = ports.now();
     const merchant = (await findMerchant(tx, merchantId))!;
     const facts = await loadCases(tx, merchant, [kase]);
-    const made = step({ ...facts.view(kase), isStopped: true }, now, ports.newId, NO_MODEL, listedAt);
-    const withdrawn = await writeSteps(tx, merchantId, [made], now);
-    // The facts may say an end that no step has seen yet.
-    const isByHand = made.state.endReason === "stopped_by_hand";
-    if (isByHand) await auditStop(tx, merchantId, wish, ports);
+    const stopStep = step({ ...facts.view(kase), isStopped: true }, now, ports.newId, NO_MODEL, listedAt);
+    const withdrawn = await writeSteps(tx, merchantId, [stopStep], now);
+    // The facts may already contain another end.
+    const isByHand = stopStep.state.endReason === "stopped_by_hand";
+    if (isByHand) await auditStop(tx, merchantId, request, ports);
     return {
-      made,
+      stopStep,
       withdrawn,
-      says: isByHand ? toStopResult(made, withdrawn) : explainNotStoppable({ ...kase, ...made.state }),
+      answer: isByHand ? toStopResult(stopStep, withdrawn) : explainNotStoppable({ ...kase, ...stopStep.state }),
     };
   });
-  if (made) publishSteps(stopping, merchantId, [made], withdrawn);
-  return says;
+  if (stopStep) publishSteps(service, merchantId, [stopStep], withdrawn);
+  return answer;
 }
 
 const NO_MODEL: AvailableModel = { model: null, trouble: null };
@@ -93,15 +90,15 @@ const auditStop = (tx: Tx, merchantId: string, { invoiceId, actor, reason }: Sto
   );
 
 async function explainNothingToStop(tx: Tx, merchantId: string, invoiceId: string): Promise<string | null> {
-  const latest = (await casesOfInvoice(tx, merchantId, invoiceId)).at(-1);
-  if (latest)
-    return explainNotStoppable(latest) ?? nothingToStopMessage("Its case was opened in this very moment: ask again.");
+  const latestCase = (await casesOfInvoice(tx, merchantId, invoiceId)).at(-1);
+  if (latestCase)
+    return explainNotStoppable(latestCase) ?? nothingToStopMessage("The case was only just opened. Try again.");
   return (await findInvoices(tx, merchantId, [invoiceId])).has(invoiceId)
     ? nothingToStopMessage(NEVER_IN_RECOVERY)
     : null;
 }
 
-/** Why a case can't be stopped; null when it can. */
+/** Returns why a case cannot be stopped; null if it can. */
 export function explainNotStoppable({ arm, endReason }: Pick<Case, "arm" | "endReason">): string | null {
   if (endReason !== null) return nothingToStopMessage(`The case ended already: ${END_REASON_WORDING[endReason]}`);
   if (arm === "dunlin") return null;
@@ -109,6 +106,6 @@ export function explainNotStoppable({ arm, endReason }: Pick<Case, "arm" | "endR
 }
 
 const FAILED_AGAIN_MESSAGE =
-  "Nothing was stopped. The recovery that you saw is over, and the invoice failed anew since: look at it again.";
+  "Nothing was stopped. The recovery that you saw is over, and the invoice has failed again since then. Check it again.";
 
-const nothingToStopMessage = (why: string) => `There is nothing to stop. ${why}`;
+const nothingToStopMessage = (reason: string) => `There is nothing to stop. ${reason}`;

@@ -18,11 +18,11 @@ export async function requestShadowReport(db: Database, merchantId: string, acto
 /** Does such a job. */
 export const createShadowHandler =
   (ports: Ports): JobHandler =>
-  async ({ job, db, keep, signal }) => {
+  async ({ job, db, extendLease, signal }) => {
     const lost = new Error("another process has it by now");
     try {
       const figures = await computeShadowFigures(db, job.merchantId, new Date(0), ports.now(), async (cases) => {
-        if (signal.aborted || !(await keep({ cases }))) throw lost;
+        if (signal.aborted || !(await extendLease({ cases }))) throw lost;
       });
       return { result: { ...figures, money: [...figures.money] } };
     } catch (error) {

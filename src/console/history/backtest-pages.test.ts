@@ -103,7 +103,7 @@ test("before anything is known both pages say what to do next, and a backtest of
   const path = String((await owner.post("/backtest")).headers.location);
   await at.work("backtest", runBacktests);
   const report = (await owner.get(path)).body;
-  assert.match(report, /<title>Backtest of \d+ \w+ \d{4} \d\d:\d\d · Dunlin<[\s\S]*No payment attempt is known yet/);
+  assert.match(report, /<title>Backtest of \d+ \w+ \d{4} \d\d:\d\d · Dunlin<[\s\S]*No payment attempts are stored/);
   assert.match((await owner.get("/backtest")).body, />failed</);
   assert.equal((await owner.get(`${path}/ways.csv`)).statusCode, 404);
 });
