@@ -26,8 +26,8 @@ const UNMEASURED_CAVEAT =
   "A model flatters the plans that it made; by how much was measured in no world of such payments, which are neither by card nor bank debits.";
 
 /**
- * To be said beside what `plans` would recover, of which `debits` are for bank debits and `others` neither for those nor for cards; `npm run lab -- promises`
- * measures it, docs/measurements.md has the figures.
+ * Returns the caveats for predicted recoveries of `plans` retry plans: `debits` of them for bank debits, `others` for neither
+ * debits nor cards. docs/measurements.md has the figures, from `npm run lab -- promises`.
  */
 export const listPlanCaveats = ({ plans, debits, others }: { plans: number; debits: number; others: number }) =>
   [
@@ -40,28 +40,28 @@ const CARD_COMPARISON_CAVEAT = `${CARD_PLAN_CAVEAT} Even tries recovered up to 6
 const CARD_EVENLY_SPACED_CAVEAT =
   "In simulated worlds of cards even tries recovered up to 6 points more than a model said.";
 const DEBIT_COMPARISON_CAVEAT = `${DEBIT_PLAN_CAVEAT}, and even tries 6 to 11 points less.`;
-/** The same, where even tries are beside the plan, if there is one: what holds for one way of paying does not for others. */
+/** Returns the caveat for evenly spaced retries of one payment method, shown beside the plan if there is one. */
 export function evenlySpacedCaveat(paidBy: Instrument, isPlanned = true): string {
   if (findBankDebit(paidBy.paymentMethodType)) return DEBIT_COMPARISON_CAVEAT;
   if (!isCard(paidBy)) return UNMEASURED_CAVEAT;
   return isPlanned ? CARD_COMPARISON_CAVEAT : CARD_EVENLY_SPACED_CAVEAT;
 }
 
-/** What else could have been done, and what it would have been worth by the same model. */
+/** The other choices and their values by the same model. */
 export type Alternatives = Pick<DecisionAccount, "days" | "hours" | "even">;
 
-/** A moment that the next try was chosen from, and what the plan is worth with it there. */
+/** A time that could have been chosen, and the value of the plan with its next retry there. */
 interface ComparedTime {
   at: number;
   worth: number;
 }
 
 /**
- * The alternatives to a try that was chosen. Chances are calibrated, and all are weighed with the margin, also in a case that is tried although no
- * try seems worth making.
+ * Computes the alternatives to a chosen retry. Probabilities are calibrated, and every value includes the margin, also in a case
+ * that is retried although it is not worth retrying.
  *
- * @param unpaidAt  start of the window, from which six even tries would be spread
- * @param now  what had passed by then is no alternative, though moments are weighed from the last news on
+ * @param unpaidAt  start of the window, from which six retries would be spaced evenly
+ * @param now  earlier times are no alternatives, although plans are evaluated from the last news on
  */
 export function compareAlternatives(
   learned: LearnedModel,
@@ -93,23 +93,23 @@ export function compareAlternatives(
   };
 }
 
-/** The moment whose try alone would bring most, in a case in which none is worth making. */
+/** The time whose single retry would bring most, in a case that is not worth retrying. */
 export interface BestTime {
   at: number;
-  /** That it succeeds, as it was weighed: of a moment that is chosen it is said as worked out for that one alone, which differs by a few points. */
+  /** Probability of success, as evaluated for this time alone. A chosen retry may differ by a few points. */
   chance: number;
-  /** What it costs, and with the margin what it must bring, as shares of the amount due. */
+  /** The cost of the retry, and the value it must reach with the margin, as fractions of the amount due. */
   cost: number;
   mustBring: number;
-  /** From this chance on it would be worth making. */
+  /** The probability from which the retry would be worth making. */
   worthFrom: number;
 }
 
 /**
- * What there was in a case in which no try is worth making: its best moment, and even tries; null where no moment is left to be chosen.
+ * Computes the best time and evenly spaced retries for a case that is not worth retrying; null if no time is left.
  *
  * @param unpaidAt  as for `compareAlternatives`
- * @param now  no moment before it is left
+ * @param now  earlier times are left out
  */
 export function compareWithoutRetry(
   learned: LearnedModel,
@@ -121,7 +121,7 @@ export function compareWithoutRetry(
   const { dollars } = question;
   const stakes = withMargin(question.stakes, learned, dollars);
   const { cost } = question.stakes;
-  // As if tries cost nothing: then some would be chosen, from the same moments.
+  // As if retries cost nothing: then one is chosen, from the same times.
   const free = { ...question.stakes, cost: cost - stakes.cost };
   const asked = { ...question, now: Math.max(question.now, now) };
   const chosen = chooseRetry(learned, belief, { ...asked, stakes: free });
@@ -155,7 +155,7 @@ function listComparedTimes({
 
 const localDayOf = ({ clock: { offsetMs } }: CasePosterior, at: number) => Math.floor((at + offsetMs) / DAY_MS);
 
-/** The best one of each local day: the first day has several, and another one may have two. */
+/** Returns the best time of each local day. The first day has several times, and another day may have two. */
 function bestTimePerDay(belief: CasePosterior, compared: readonly ComparedTime[]): ComparedTime[] {
   const best: ComparedTime[] = [];
   for (const one of compared) {
@@ -166,7 +166,7 @@ function bestTimePerDay(belief: CasePosterior, compared: readonly ComparedTime[]
   return best;
 }
 
-/** Every fourth hour of the local day of a moment, as far as a try is allowed then, with what was compared that day. */
+/** Returns every fourth hour of the local day at which a retry is allowed, with the values that were computed for that day. */
 function compareHours(
   belief: CasePosterior,
   question: RetryContext,
@@ -179,7 +179,10 @@ function compareHours(
   return [...worth].map(([at, worth]) => ({ at, worth })).sort((a, b) => a.at - b.at);
 }
 
-/** Six tries spread evenly over the window, or as many as may be made in it, the last one an hour before its end: those that are still to come, and allowed. */
+/**
+ * Evaluates six retries spaced evenly over the window, or as many as it allows, the last one an hour before its end. Only future,
+ * allowed ones count.
+ */
 function evaluateEvenlySpaced(
   belief: CasePosterior,
   chosen: ChosenRetry,
@@ -205,7 +208,7 @@ function evaluateEvenlySpaced(
     tries.push(slot);
     moments.push(moment);
   }
-  // It is asked about the first plan of a case.
+  // Only for the first plan of a case.
   const isAsked = belief.tries === 0 && weighed.tries.length > tries.length && tries.length > 0;
   const fewer = isAsked ? planWithFewerRetries(tries.length, chosen) : null;
   const [even, planned, asMany] = evaluateSets(forecast, [tries, weighed.tries, ...(fewer ? [fewer] : [])], stakes);
@@ -221,7 +224,10 @@ function evaluateEvenlySpaced(
   };
 }
 
-/** The plan as it would be with so many tries at most: its own first ones would be fewer of another plan, worth less than even tries in one case of three. */
+/**
+ * Returns the best plan of so many retries. The first retries of a longer plan would be worth less than evenly spaced ones in one
+ * case of three.
+ */
 function planWithFewerRetries(count: number, { hopeless, drawn, hourDrawn, spread, weighed }: ChosenRetry): number[] {
   const { forecast, plan, tries, stakes } = weighed;
   const fewer = planFewerRetries(forecast, count, hopeless ? { ...stakes, cost: 0 } : stakes, plan);

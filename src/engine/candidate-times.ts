@@ -6,36 +6,36 @@ import { addDays, atLocalTime, type LocalDay, localDay } from "./local-time.ts";
 import { findPayDay, type PayDay } from "./pay-days.ts";
 import type { DeclineGroup } from "./rules/decline-groups.ts";
 
-/** Two tries of one invoice are at least this far apart: sooner hardly anything has changed at the bank. */
+/** Minimum time between two retries of one invoice. Sooner, hardly anything has changed at the bank. */
 export const MIN_GAP_MS = 12 * HOUR_MS;
-/** Retries of a morning are spread over this long, so that one bank does not get them all at nine. */
+/** Morning retries are spread over this time, so that a bank does not receive all of them at nine. */
 const MAX_JITTER_MS = 15 * 60_000;
-/** Money booked overnight is there, and a person who is asked to confirm is awake. */
+/** By then, payments booked overnight have arrived, and a customer who has to confirm is awake. */
 const MORNING_HOUR = 9;
 
-/** A moment for the next try, and why it was chosen. */
+/** A time for the next retry, and the reason for it. */
 export interface CandidateTime {
   at: number;
   why: "even" | "morning" | "pay_day" | "day_turn" | "month_turn" | "outage" | "new_card" | "last_chance";
   payDay?: PayDay;
 }
 
-/** What the choice of a moment rests on. All of it facts: none depends on when it is asked. */
+/** The interval in which a time is chosen. It depends on facts alone, never on the current time. */
 export interface RetryInterval {
-  /** The try is due here when tries are spread evenly. */
+  /** The time of the retry if all are spaced evenly. */
   even: number;
-  /** It may be moved between these two. */
+  /** The limits between which it may be moved. */
   from: number;
   to: number;
   windowEnd: number;
   jitterMs: number;
 }
 
-/** Retries that were carried out, or should have been. */
+/** Returns the retries that were executed or should have been. */
 const countedRetries = (known: DecisionFacts) =>
   known.retries.filter(({ status }) => status !== "SCHEDULED" && status !== "CANCELED");
 
-/** The last try of the invoice, made or asked for; the start of the window when there was none since. */
+/** Returns the time of the last attempt or request on the invoice, or the start of the window. */
 export function lastAttemptTime(known: DecisionFacts): number {
   let anchor = known.unpaidAt.getTime();
   for (const entry of known.ledger) if (entry.onThisInvoice) anchor = Math.max(anchor, entry.at.getTime());
@@ -44,11 +44,11 @@ export function lastAttemptTime(known: DecisionFacts): number {
 }
 
 /**
- * The stretch of time in which the next try falls: the tries left are spread evenly over the days left, and each may
- * be moved by half the gap.
+ * Returns the interval of the next retry: the remaining retries are spaced evenly over the remaining days, and each may be moved
+ * by half the gap.
  *
- * @param tries  how many are left
- * @param notBefore  the earliest moment by the bank's advice; 0 when there is none
+ * @param tries  remaining retries
+ * @param notBefore  the earliest time by the bank's advice; 0: none
  */
 export function retryIntervalOf(known: DecisionFacts, tries: number, notBefore: number): RetryInterval {
   const anchor = lastAttemptTime(known);
@@ -65,7 +65,7 @@ export function retryIntervalOf(known: DecisionFacts, tries: number, notBefore: 
   };
 }
 
-/** The best moment of the span for a decline of that group. It may lie in the past, or past the window's end. */
+/** Returns the best time of the interval for a decline of that group. It may lie in the past, or after the window. */
 export function chooseBestTime(
   span: RetryInterval,
   group: DeclineGroup,
@@ -92,7 +92,7 @@ function evenlySpacedTime({ even, jitterMs: jitter, windowEnd }: RetryInterval) 
   return even + jitter < windowEnd ? even + jitter : even;
 }
 
-/** The good moments after one that was missed or is not allowed, one a day, up to the window's end. */
+/** Yields the good times after one that was missed or is forbidden, one a day, until the end of the window. */
 export function* laterTimes(
   span: RetryInterval,
   first: number,
@@ -105,7 +105,7 @@ export function* laterTimes(
   }
 }
 
-/** One moment a local day from `span.from` on: its morning, or its start when a limit is what failed. */
+/** Yields one time per local day from `span.from` on: its morning, or its start if a limit caused the decline. */
 function* dailyTimes(
   span: RetryInterval,
   zone: CustomerLocale["zone"],
@@ -121,6 +121,6 @@ function* dailyTimes(
   }
 }
 
-/** The same few minutes for the same try of the same case, and others for others, in whole seconds. */
+/** Returns a delay in whole seconds that is constant for one retry of one case, and differs between cases. */
 export const jitterMs = (known: DecisionFacts) =>
   (hashText(`${known.caseId}:${countedRetries(known).length + 1}`) % (MAX_JITTER_MS / 1000)) * 1000;

@@ -3,40 +3,43 @@ import { featureIndex, type Reason, rowStart, rowsOf, STANDINGS } from "./learne
 import { networkKeyOf } from "./rules/card-networks.ts";
 import { normalizeMethod } from "./rules/instrument.ts";
 
-/** What is known of a charge and of whom it is for; null is "not known". Who reads this learns what the model looks at. */
+/** The facts of a charge and its customer that the model uses; null if unknown. */
 export interface CaseTraits {
-  /** US dollars, roughly. */
+  /** Approximate US dollars. */
   dollars: number;
-  /** Since the subscription began; null for a one-off invoice. */
+  /** Days since the subscription began; null for a one-off invoice. */
   tenureDays: number | null;
   billingPeriod: number | null;
   billingPeriodUnit: string | null;
   merchant: string;
-  /** ISO 3166 alpha-2 of the card, else the currency. */
+  /** ISO 3166 alpha-2 of the card, or else of the currency. */
   country: string;
   paymentMethodType: string | null;
   network: string | null;
   funding: string | null;
   issuer: string | null;
-  /** The codes of the decline that the case began with, as they came. */
+  /** The codes of the first decline of the case, unchanged. */
   declineCode: string | null;
   adviceCode: string | null;
   past: PaymentRecord;
 }
 
-/** What a customer's bills showed so far. */
+/** The results of a customer's invoices so far. */
 export interface PaymentRecord {
-  /** First charges of bills, and how many of them were declined. A case's own is among them, as its bill was charged before it began. */
+  /**
+   * First charges of invoices, and the declined ones among them. They include that of the case, which was made before the case
+   * began.
+   */
   firsts: number;
   declined: number;
-  /** Of the declined ones: paid later, and not paid so far. */
+  /** Declined ones that were paid later, and those that are still unpaid. */
   recovered: number;
   unpaid: number;
-  /** Why the bill that was recovered last had failed. */
+  /** The decline reason of the last invoice that was recovered. */
   lastReason: Reason | null;
 }
 
-/** Of somebody whose first bill is yet to come. */
+/** Returns the record of a customer without invoices. */
 export const newPaymentRecord = (): PaymentRecord => ({
   firsts: 0,
   declined: 0,
@@ -45,7 +48,10 @@ export const newPaymentRecord = (): PaymentRecord => ({
   lastReason: null,
 });
 
-/** How a customer stands, by the share of first charges that were declined, the case's own among them. One more is taken to have been approved: of a single bill nothing can be said. */
+/**
+ * Returns a class by the fraction of declined first charges, including the case's own. One approved charge is added, because a
+ * single invoice says nothing.
+ */
 export function standingOf({ firsts, declined }: PaymentRecord): number {
   const share = declined / (firsts + 1);
   return share < 0.3 ? STANDINGS.good : share < 0.6 ? STANDINGS.between : STANDINGS.bad;
@@ -53,23 +59,26 @@ export function standingOf({ firsts, declined }: PaymentRecord): number {
 
 const PAID_COUNT_EDGES = [1, 2, 4, 8];
 
-/** Names that mean the same wherever they are met, so that a prior may carry what was learned of them. */
+/** Whether a feature has the same meaning at every merchant, so that the pretrained model may have learned it. */
 export const isPortableFeature = (name: string) => !/^.(merchant|issuer):/.test(name);
 
 const featureValue = (value: string | number | null) =>
   typeof value === "string" ? value.toLowerCase() : (value ?? "?");
 const methodFeature = ({ paymentMethodType: type }: Pick<CaseTraits, "paymentMethodType">) =>
   featureValue(type && normalizeMethod(type));
-/** Charge cards are issued to the same people as credit cards, and far fewer: the model knows them as those. */
+/** Charge cards go to the same people as credit cards and are much rarer, so the model treats them as credit cards. */
 const fundingFeature = ({ funding }: Pick<CaseTraits, "funding">) => {
   const name = featureValue(funding);
   return name === "charge" ? "credit" : name;
 };
 const networkFeature = ({ network }: Pick<CaseTraits, "network">) => network && networkKeyOf(network);
 
-/** From some 740,000 dollars on all amounts have the same names: how many a try has room for is bounded (`look` in engine/learned/observe.ts). */
+/**
+ * Amounts from about 740,000 dollars share their features: the number of features of a retry is bounded
+ * (`engine/learned/observe.ts`).
+ */
 const MAX_AMOUNT_BUCKETS = 20;
-/** Steps that double. */
+/** Each bucket doubles the amount. */
 const amountBucket = ({ dollars }: Pick<CaseTraits, "dollars">) => Math.round(Math.log2(Math.max(1, dollars)));
 const tenureBucket = (days: number) => Math.round(Math.log2(1 + Math.max(0, days) / 20));
 const periodOf = ({ billingPeriod, billingPeriodUnit }: Pick<CaseTraits, "billingPeriod" | "billingPeriodUnit">) =>
@@ -77,15 +86,15 @@ const periodOf = ({ billingPeriod, billingPeriodUnit }: Pick<CaseTraits, "billin
 const USUAL_PERIOD = "1month";
 const toLowerCase = (value: string | null) => value?.toLowerCase() ?? null;
 
-/** Whether the names are those of a bill's first charge ("f…") or of a case ("r…"). */
+/** Whether features describe the first charge of an invoice ("f…") or a case ("r…"). */
 type FeatureStage = "f" | "r";
 
-/** What a customer's bills keep from one to the next. */
+/** The facts that all invoices of a customer share. */
 type StableTraits = Omit<CaseTraits, "dollars" | "declineCode" | "adviceCode" | "past">;
 
 /**
- * The names of a bill's first charge or of a case: each has a weight of its own. An amount has those of all steps below its own, so that
- * what is learned of one says something of the next: few bills are large, and they are much of the money.
+ * Returns the feature names of a first charge or of a case. Each has its own weight. An amount has the features of all smaller
+ * buckets too, so that the model learns about large amounts, which are rare, from smaller ones.
  */
 export const caseFeatures = (stage: FeatureStage, traits: CaseTraits): string[] =>
   [...amountFeatures(traits), ...stableFeatures(traits), ...invoiceFeatures(stage, traits)].map(
@@ -118,7 +127,7 @@ function invoiceFeatures(stage: FeatureStage, traits: CaseTraits): string[] {
   const paid = past.firsts - past.declined;
   names.push(
     codeFeature(traits),
-    // The same code says something else of somebody who always pays in the end.
+    // The same code has another meaning for a customer who always pays in the end.
     `rate:${share}:${code}`,
     `past:${Math.min(2, past.recovered)}:${Math.min(2, past.unpaid)}:${code}`,
     `last:${featureValue(past.lastReason)}:${code}`,
@@ -127,7 +136,9 @@ function invoiceFeatures(stage: FeatureStage, traits: CaseTraits): string[] {
   return names;
 }
 
-/** Where the weights of `caseFeatures` are, for the bills of one customer: of what they keep the names are made once. */
+/**
+ * Creates a function that returns the weight indices of `caseFeatures` for one customer. It computes the shared features once.
+ */
 export function createFeatureIndexer(steady: StableTraits): (stage: FeatureStage, traits: CaseTraits) => Int32Array {
   const kept = new Map<string, Int32Array>();
   return (stage, traits) => {
@@ -148,18 +159,18 @@ export function createFeatureIndexer(steady: StableTraits): (stage: FeatureStage
 const codeFeature = ({ declineCode, adviceCode }: CaseTraits) =>
   `code:${featureValue(declineCode)}:${featureValue(adviceCode)}`;
 
-/** Where the weight of a case's code and advice is. */
+/** Returns the weight index of a case's code and advice. */
 export const codeFeatureIndex = (traits: CaseTraits) => featureIndex(`r${codeFeature(traits)}`);
 
-/** What the code of a try's decline is called where the case began with another one; null: it is the same. */
+/** Returns the feature for a decline code that differs from the first one of the case; null if it is the same. */
 export function codeChangeFeature(first: string | null, code: string | null): string | null {
   return featureValue(first) === featureValue(code) ? null : `rthen:${featureValue(first)}:${featureValue(code)}`;
 }
 
 /**
- * What a try's decline says of the next.
+ * Returns the features that a retry's decline adds for the next retry.
  *
- * @param first  the code that the case began with, and `code` the one that came now; null: nobody said one
+ * @param first  the first code of the case; `code` is the new one; null: not reported
  */
 export function declineFeaturesOf(first: string | null, code: string | null): DeclineFeatures {
   const name = codeChangeFeature(first, code);
@@ -169,7 +180,7 @@ export function declineFeaturesOf(first: string | null, code: string | null): De
   };
 }
 
-/** Where the rows of a case are: its weights for certain moments. */
+/** Returns the indices of a case's rows: its weights for certain times. */
 export const caseRows = (traits: Omit<CaseTraits, "merchant" | "past">): Int32Array =>
   rowsOf({
     country: traits.country,
@@ -180,13 +191,12 @@ export const caseRows = (traits: Omit<CaseTraits, "merchant" | "past">): Int32Ar
     amount: amountBucket(traits),
     tenure: traits.tenureDays === null ? null : tenureBucket(traits.tenureDays),
     issuer: toLowerCase(traits.issuer),
-    // The usual one has none: what most cases share is learned by the class of their reason, and a row beside it would learn all of it again.
+    // The usual period has no row. The decline reasons cover these cases, and a row would learn the same again.
     period: traits.billingPeriodUnit && periodOf(traits) !== USUAL_PERIOD ? periodOf(traits) : null,
   });
 
-/** Where the names' weights are. */
 export function featureIndices(names: readonly string[]): Int32Array {
-  // Int32Array.from takes almost three times as long, and a year of bills has some two hundred names.
+  // Int32Array.from takes almost three times as long, and a year of invoices has about two hundred names.
   const weights = new Int32Array(names.length);
   for (let n = 0; n < names.length; n++) weights[n] = featureIndex(names[n]!);
   return weights;

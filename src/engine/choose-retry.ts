@@ -23,74 +23,79 @@ import type { PlanLimit } from "./rules/plan-limits.ts";
 import { evenlySpacedRate, evenlySpacedSlot } from "./space-evenly.ts";
 import { uniformHash } from "./uniform-hash.ts";
 
-/** A try right after one that failed would meet the same answer. */
+/** A retry right after a failed one would get the same answer. */
 export const MIN_WAIT_MS = 2 * HOUR_MS;
-/** And longer where the card itself, or a confirmation, is what is missing: a person sees to it, or an updater's batch, of which there is one a day. */
+/** Minimum wait when a new card or a confirmation is needed: the customer acts, or an account updater does, once a day. */
 export const MIN_CARD_WAIT_MS = 20 * HOUR_MS;
-/** The last slot is this long before the window ends. */
+/** Time between the last slot and the end of the window. */
 const LAST_SLOT_MARGIN_MS = HOUR_MS / 2;
 export const lastSlotTime = ({ windowEndsAt }: RetryContext) => windowEndsAt - LAST_SLOT_MARGIN_MS;
 /**
- * Share of cases that are tried although no try seems worth making, as if tries cost nothing: else what is once believed to be hopeless is
- * never seen to be otherwise. At least so many; after a code that few tries were seen of, more.
+ * Fraction of cases not worth retrying that are retried all the same, as if retries cost nothing. Otherwise a wrong estimate
+ * would never be corrected. It is higher after codes with few observed retries.
  */
 export const NOT_WORTH_RETRYING_RATE = 0.05;
-/** When so many tries after a code were seen, half of the hopeless cases with it are tried. */
+/** After this many retries with a code, half of its cases not worth retrying are retried. */
 export const NOT_WORTH_RETRYING_HALF_COUNT = 30;
 
-/** The question to decide. */
+/** The inputs of one choice. */
 export interface RetryContext {
-  /** Names the case: what is drawn for it falls the same way when it is decided again by what was known then. */
+  /** Names the case. Random choices depend on it, so they repeat when the case is decided again on the same facts. */
   key: string;
   now: number;
   windowEndsAt: number;
   triesLeft: number;
-  /** Whether a share of retries may be sampled to learn from them. Without it nothing is random, except while predictions do not come true. */
+  /** Whether a share of retries may be sampled to learn from them. Otherwise nothing is random, except while predictions fail. */
   explores: boolean;
-  /** Whether the rules allow a try then. */
+  /** Whether the rules allow a retry at this time. */
   allow(at: number): boolean;
   /** The limits for several retries together, if the retries left could exceed them. */
   limits: readonly PlanLimit[];
-  /** The amount due, roughly in US dollars. */
+  /** The amount due in approximate US dollars. */
   dollars: number;
   stakes: RetryValue;
 }
 
-/** What was weighed before a try was chosen. Chances are not calibrated. Good until the next decision is made: see `tables`. */
+/**
+ * The evaluated plan from which a retry was chosen. Probabilities are not calibrated. Valid until the next decision, which reuses
+ * the workspace.
+ */
 export interface WeighedPlan {
   forecast: Forecast;
   plan: RetryPlan;
-  /** Slots of the try that was chosen and of those that follow it: the plan, but for what a draw put in place of its next try. */
+  /** Slots of the chosen retry and the following ones: the plan, with a sampled slot in place of its next one. */
   tries: readonly number[];
-  /** With the margin, also where a hopeless case was planned as if tries cost nothing. */
+  /** With the margin, also if a case not worth retrying was planned as if retries cost nothing. */
   stakes: RetryValue;
-  /** What the plan is worth with its next try at each slot that it was chosen from; null where no lot asked for it. */
+  /** Value of the plan by slot of its next retry; null if no sampling needed it. */
   worth: readonly number[] | null;
 }
 
-/** The next try, and what a person or a later evaluation may ask about it. */
+/** The chosen retry, with everything that its explanation and a later evaluation need. */
 export interface ChosenRetry {
   at: number;
-  /** The chance that it succeeds, calibrated. */
+  /** Calibrated probability of success. */
   chance: number;
-  /** The chance with which this moment was to be chosen, and any at all: over all moments they sum to one, or to the share of hopeless cases that is tried. */
+  /**
+   * Probability with which this time was to be chosen. Over all times it sums to one, or to the fraction of cases not worth
+   * retrying that are retried.
+   */
   propensity: number;
-  /** The moments planned if this one fails, as of now. */
+  /** The times planned if this one fails, as of now. */
   next: readonly number[];
   drawn: boolean;
-  /** Another moment would have been chosen, had its hour not been drawn. */
+  /** Whether sampling the hour changed the time. */
   hourDrawn: boolean;
-  /** No try is worth making: the case is one of the few that are tried all the same. */
+  /** Whether the case is not worth retrying and is one of the few that are retried all the same. */
   hopeless: boolean;
-  /** Spread evenly, since what is said does not come true of late. */
+  /** Whether the retry is spaced evenly, because recent predictions failed. */
   spread: boolean;
   weighed: WeighedPlan;
 }
 
 /**
- * When to try next; null when nothing allowed brings what it costs and the margin, but for a few cases.
- *
- * Pure: the same belief, question and `now` give the same answer.
+ * Chooses the next retry; null if no allowed one is worth its cost and the margin, except for a few cases. Pure: the same
+ * posterior, question and `now` give the same answer.
  */
 export function chooseRetry(learned: LearnedModel, belief: CasePosterior, question: RetryContext): ChosenRetry | null {
   const turn = `${question.key}:${belief.tries}`;
@@ -127,7 +132,7 @@ export function chooseRetry(learned: LearnedModel, belief: CasePosterior, questi
   const propensity = (1 - evenShare) * triedShare * (lots + draw.propensityOf(best) * hour.propensityOf(at));
   let slot = slots.indexOf(at);
   if (slot < 0) {
-    // An hour that no plan is made with: what it is worth as the next try has to be foreseen beside the plan.
+    // No plan contains this hour, so its value as the next retry has to be computed in addition.
     slots = [...slots, at].sort((one, other) => one - other);
     slot = slots.indexOf(at);
     forecast = buildForecast(learned, belief, slots);
@@ -148,8 +153,9 @@ export function chooseRetry(learned: LearnedModel, belief: CasePosterior, questi
 }
 
 /**
- * How many of the cases not worth retrying are retried. Banks differ in the meaning of a code, so an estimate for one is worth little before retries
- * have confirmed it. Without exploring, all are retried until enough retries were seen, and none after that.
+ * Returns the fraction of cases not worth retrying that are retried. Banks use codes differently, so the estimate for one bank
+ * means little before retries confirm it. Without exploring, all are retried until enough retries were observed, and none
+ * afterwards.
  */
 function notWorthRetryingRate(
   { seen }: LearnedModel,
@@ -163,8 +169,8 @@ function notWorthRetryingRate(
 }
 
 /**
- * The moments that may be chosen, earliest first: every slot of the first day, since after a fault at the bank hours
- * count, of later days those at some hours, and the last one of the window.
+ * Returns the times to choose from, earliest first: every slot of the first day, since hours count after a fault at the bank; on
+ * later days the slots of some hours; and the last slot of the window.
  */
 function findCandidateSlots(belief: CasePosterior, question: RetryContext, hours: readonly number[]): number[] {
   const { now, allow } = question;
@@ -180,7 +186,7 @@ function findCandidateSlots(belief: CasePosterior, question: RetryContext, hours
   return slots;
 }
 
-/** The moments of the local day of a moment at which a try may be made, at every fourth hour. */
+/** Returns the allowed times of the local day, one for every fourth hour. */
 export function allowedTimesOfDay(belief: CasePosterior, question: RetryContext, at: number): number[] {
   const first = Math.floor(slotOf(belief, at) / SLOTS_PER_DAY) * SLOTS_PER_DAY;
   const soonest = earliestRetryTime(belief, question);
@@ -191,10 +197,13 @@ export function allowedTimesOfDay(belief: CasePosterior, question: RetryContext,
   ).filter((moment) => moment >= soonest && moment < last && question.allow(moment));
 }
 
-/** The first moment that may be chosen: what comes of other bills puts it off by no wait, or a customer who is charged each hour would never be tried. */
+/**
+ * Returns the earliest time to choose. Charges of other invoices do not postpone it: a customer charged each hour would never be
+ * retried.
+ */
 export const earliestRetryTime = (belief: CasePosterior, { now }: RetryContext): number =>
   Math.max(now + 1, belief.lastTriedAt + minWaitAfter(belief));
 
-/** How long after such a decline no try is made. */
+/** Returns the minimum wait after the latest decline. */
 export const minWaitAfter = ({ reason }: CasePosterior): number =>
   reason !== "FIRST" && endsRetries(reason) ? MIN_CARD_WAIT_MS : MIN_WAIT_MS;

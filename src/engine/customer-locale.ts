@@ -1,7 +1,7 @@
 import type { DecisionFacts } from "./decision-facts.ts";
 import { findZone, type Zone } from "./local-time.ts";
 
-/** The zone where most people of a country live. A country of many zones gets its most populous one; of those with a single one Intl knows the rest. */
+/** The most populous zone of countries with several zones. Intl knows the zone of the others. */
 const ZONE_BY_COUNTRY: Readonly<Record<string, string>> = {
   AE: "Asia/Dubai",
   AR: "America/Argentina/Buenos_Aires",
@@ -79,7 +79,7 @@ const ZONE_BY_COUNTRY: Readonly<Record<string, string>> = {
   ZA: "Africa/Johannesburg",
 };
 
-/** Currencies of one country. USD, EUR and others used across borders say nothing about where somebody lives. */
+/** Currencies of a single country. USD, EUR and other shared currencies say nothing about the customer's country. */
 const COUNTRY_BY_CURRENCY: Readonly<Record<string, string>> = {
   AED: "AE",
   ARS: "AR",
@@ -130,11 +130,11 @@ const COUNTRY_BY_CURRENCY: Readonly<Record<string, string>> = {
 
 export interface CustomerLocale {
   zone: Zone;
-  /** ISO 3166 alpha-2, for pay days; null when not known. */
+  /** ISO 3166 alpha-2, for pay days; null if unknown. */
   country: string | null;
 }
 
-/** Where the customer's clock and calendar are: what was said, else the card's country, else the currency's, else UTC. */
+/** Returns the customer's zone and calendar: as reported, else by the card's country, else by the currency, else UTC. */
 export function findCustomerLocale(
   known: Pick<DecisionFacts, "customerTimezone" | "cardCountry" | "currency">,
 ): CustomerLocale {
@@ -144,10 +144,10 @@ export function findCustomerLocale(
   return { zone: named ?? findZone(usual ?? "UTC")!, country };
 }
 
-/** Asking Intl takes a third of a millisecond. */
+/** A query of Intl takes a third of a millisecond. */
 const onlyZoneByCountry = new Map<string, string | null>();
 
-/** The zone of a country that has but one; null: it has several, or is none. */
+/** Returns the zone of a country with a single one, else null. */
 function findOnlyZone(country: string): string | null {
   if (!/^[A-Z]{2}$/.test(country)) return null;
   let zone = onlyZoneByCountry.get(country);

@@ -34,9 +34,9 @@ const NO_OUTLOOK = () => null;
 /**
  * Returns the next action by the learned policy.
  *
- * Rules and declines that leave no choice (stop, a card change, a new card) are left to the static policy. A time is planned from the
- * last attempt, or from the last charge of another invoice of the customer since, and not from `now`. So it stays the same until it is
- * reached or a fact changes.
+ * The static policy decides if rules or declines leave no choice: stop, a request for a new card, or a retry with a new card. A
+ * time is planned from the last attempt, or from the last charge of another invoice of the customer since, and not from `now`. So
+ * it stays the same until it is reached or a fact changes.
  *
  * @param history  of the context; the learned policy needs it
  * @see docs/engine-internals.md
@@ -74,12 +74,15 @@ export function decideLearned(
   return { decision, isLearned: true, chosen: null, outlook: () => least?.outlook ?? null };
 }
 
-/** The next bill of a customer may come so much later than the ones before. */
+/** The next invoice may come this much later than its period says. */
 const INVOICE_LATE_MS = DAY_MS;
-/** Another case may end without an attempt, and nobody tells those that wait for it: they look each day. */
+/** Another case may end without an attempt, which queues nothing, so cases that wait for it check each day. */
 const OTHER_CASES_CHECK_MS = DAY_MS;
 
-/** No try is worth making by what is known now: wait for what comes of the customer's other bills, where some is to come within the window, or for another card that was asked for, else stop. */
+/**
+ * Decides a case in which no retry is worth making now: waits for news of the customer's other invoices if any is due within the
+ * window, or for a new card that was requested; otherwise stops.
+ */
 function decideWithoutRetry(context: DecisionContext, belief: CasePosterior, best: BestTime | null): Decision {
   const { facts, now, locale } = context;
   const said = explainNoRetry(context, belief, best);
@@ -90,12 +93,12 @@ function decideWithoutRetry(context: DecisionContext, belief: CasePosterior, bes
     if (waits) return { kind: "wait", reasons: [...said, waits] };
     return { kind: "stop", end: "hopeless", reasons: [...said, describeBudget(facts)] };
   }
-  // What is waited for stands last, and without figures, which change each day.
+  // The awaited news comes last, and without figures, which change each day.
   const reasons = [...said, describeAwaitedInvoices(isInTime ? billAt : null, locale.zone)];
   return { kind: "wait", until: new Date(isInTime ? billAt + INVOICE_LATE_MS : now + OTHER_CASES_CHECK_MS), reasons };
 }
 
-/** The try to be made and what was asked for it; null: none is worth making. */
+/** Returns the retry to make and the question it answers; null if none is worth making. */
 function planRetry(learned: LearnedModel, belief: CasePosterior, question: RetryContext, now: number) {
   const inTime = chooseRetry(learned, belief, question);
   if (!inTime || !isMissed(inTime.at, question, now)) return inTime && { asked: question, chosen: inTime };
@@ -104,7 +107,7 @@ function planRetry(learned: LearnedModel, belief: CasePosterior, question: Retry
   return chosen && { asked, chosen };
 }
 
-/** Too long ago to be made up for at once, or not allowed any more. */
+/** Whether the time is too long ago to make up for at once, or no longer allowed. */
 function isMissed(at: number, { allow }: RetryContext, now: number): boolean {
   const late = now - at;
   return late > 0 && (late > MAX_LATENESS_MS || !allow(now));
@@ -113,9 +116,9 @@ function isMissed(at: number, { allow }: RetryContext, now: number): boolean {
 function retryContextOf(context: DecisionContext, belief: CasePosterior): RetryContext {
   const { facts, guard } = context;
   const dollars = amountDueUsd(facts.amount, facts.currency);
-  // What was asked for and not answered was tried, as far as anybody knows.
+  // A request without an answer counts as an attempt.
   const now = Math.max(belief.lastTriedAt, belief.beside?.at ?? 0, lastAttemptTime(facts));
-  // Where the rules leave room for none, they allow no moment either, but for the last minutes before a limit is free for sure.
+  // If the rules leave no retry, they allow no time either, except for the last minutes before a limit is certainly free.
   const left = Math.max(1, retriesLeftOf(context).count);
   return {
     key: facts.caseId,
@@ -138,19 +141,19 @@ function decideRetry(
   chosen: ChosenRetry,
 ): Decision {
   const { facts, guard, issuerUpAt, now } = context;
-  // A few minutes, so that one bank does not get all tries of an hour in the same second.
+  // A delay of some minutes, so that a bank does not receive all retries of an hour in the same second.
   const jittered = chosen.at + jitterMs(facts);
   const isFree = jittered < facts.windowEndsAt.getTime() && findForbiddingRule(guard, jittered) === null;
   const at = Math.max(now, isFree ? jittered : chosen.at);
   const reasons = explainRetry(context, learned, belief, chosen, at);
-  // A retry that is made up for at once comes because it was missed.
+  // A retry that is made up for at once comes because it was missed, not because of a wait.
   const from = at > now ? Math.max(asked.now, belief.lastTriedAt + MIN_GAP_MS) : now;
   const wait = findWaitBefore(context, at, from);
   if (!wait && issuerUpAt > now && isSoonAfter(at, issuerUpAt)) reasons.push(describeOutage(context));
   return buildRetryDecision(context, at, reasons, wait, countRetriesAfter(at, asked, belief));
 }
 
-/** For how many tries there is time after one at a moment, should it fail as the latest one did: as far apart as they would be planned, from slot to slot. */
+/** Returns how many retries fit after one at this time if it fails like the latest one. */
 function countRetriesAfter(at: number, asked: RetryContext, belief: CasePosterior): number {
   const gap = minWaitAfter(belief);
   const span = lastSlotTime(asked) - at - gap;

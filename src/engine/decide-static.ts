@@ -25,8 +25,8 @@ import { findForbiddingRule } from "./rules/guard.ts";
 import { interpretDecline } from "./rules/interpret-decline.ts";
 
 /**
- * A moment missed by no more than this is made up for at once; after longer the next good moment is waited for. Long
- * enough for a restart or a slow loop, short enough that a morning stays a day.
+ * A time missed by at most this is made up for at once; after longer, the next good time is taken. Long enough for a restart or a
+ * slow loop, short enough that a morning stays the same day.
  */
 export const MAX_LATENESS_MS = 3 * HOUR_MS;
 /** With a new card: soon, but not while the customer may still be correcting it. */
@@ -35,8 +35,9 @@ const NEW_CARD_WAIT_MS = HOUR_MS;
 /**
  * Returns the next action by the static policy: fixed rules, nothing learned.
  *
- * The remaining retries are spread evenly over the remaining days. Each is moved, by at most half the gap, to a time that suits the reason
- * of the last decline. A time that a network rule forbids is never chosen. The same facts give the same time as long as it lies ahead.
+ * The remaining retries are spaced evenly over the remaining days. Each is moved, by at most half the gap, to a time that suits
+ * the reason of the last decline. A time that a network rule forbids is never chosen. The same facts give the same time until it
+ * has passed.
  *
  * @see docs/guides/decisions.md
  */
@@ -47,12 +48,12 @@ export function decideStatic(context: DecisionContext): Decision {
   return giveUp(context) ?? chooseNextRetry(context);
 }
 
-/** The first good moment that no rule forbids. */
+/** Returns a retry at the first good time that no rule forbids. */
 function chooseNextRetry(context: DecisionContext): Decision {
   const { facts, now, guard, decline, isNewCard, locale } = context;
   const windowEnd = facts.windowEndsAt.getTime();
   let refused: Ruling | null = null;
-  // What kept the try from the moments before, unless one was missed: then it comes now because of that.
+  // The rule that held the retry back so far. A missed time clears it: then the retry comes now because it was missed.
   let held: Ruling | null = null;
   let missed = false;
   const retryAt = (moment: CandidateTime, at: number): Decision | null => {
@@ -69,13 +70,13 @@ function chooseNextRetry(context: DecisionContext): Decision {
     return buildRetryDecision(context, at, why, held ?? wait, (windowEnd - at) / MIN_GAP_MS);
   };
   for (const moment of candidateTimes(context)) {
-    // One that is forbidden stays so when it is late: else the plan would move as time passes, and nothing else.
+    // A forbidden time stays forbidden when it is late. Otherwise the plan would move as time passes.
     const ruling = findForbiddingRule(guard, moment.at);
     refused ??= ruling;
     held ??= ruling;
     if (ruling) continue;
     if (moment.at < now) [missed, held] = [true, null];
-    // A new card is tried at once however late it is: the hour hardly matters to it.
+    // A new card is tried at once, however late: the hour hardly matters.
     const isLate = moment.why !== "new_card" && moment.at < now - MAX_LATENESS_MS;
     const decision = isLate ? null : retryAt(moment, Math.max(moment.at, now));
     if (decision) return decision;
@@ -93,7 +94,7 @@ function chooseNextRetry(context: DecisionContext): Decision {
   };
 }
 
-/** Good moments, best first, then later ones in order of time. All rest on facts alone, so they stay the same. */
+/** Yields good times, best first, then later ones in order. All depend on facts alone, so they stay the same. */
 function* candidateTimes(context: DecisionContext): Generator<CandidateTime> {
   const { facts, guard, decline, isNewCard, locale } = context;
   const advised = guard.notBefore ? guard.notBefore.at + facts.leadMs : 0;
@@ -108,14 +109,14 @@ function* candidateTimes(context: DecisionContext): Generator<CandidateTime> {
   yield* laterTimes(span, first.at, group, locale);
 }
 
-/** About an hour after the change; at once when the window ends before that. */
+/** Returns about an hour after the change, or now if the window ends before that. */
 function newCardTime(facts: DecisionFacts, windowEnd: number): CandidateTime {
   const changedAt = facts.cardChangedAt!.getTime();
   const at = changedAt + NEW_CARD_WAIT_MS + jitterMs(facts);
   return { at: at < windowEnd ? at : changedAt, why: "new_card" };
 }
 
-/** The latest try of the invoice met a fault at the bank, and the one before it did not. */
+/** Whether the latest attempt met a fault at the bank and the one before it did not. */
 function isFirstOutage(facts: DecisionFacts): boolean {
   const tries = facts.ledger.filter((entry) => entry.onThisInvoice && entry.approved !== true);
   const [before, latest] = [tries.at(-2), tries.at(-1)];

@@ -13,17 +13,17 @@ import { findForbiddingRule, forbidsAnyTime } from "./rules/guard.ts";
 import type { Source } from "./rules/sources.ts";
 
 const YEAR_MS = 366 * DAY_MS;
-/** The rules are asked about every fourth hour, and where they change, about the hours between. */
+/** The rules are checked every fourth hour, and where they change, at the hours between. */
 const RULE_CHECK_STEP_MS = 4 * HOUR_MS;
-/** Whether what a rule forbids goes on to the end of the window. */
+/** Whether the excluded period lasts until the end of the window. */
 export const lastsToWindowEnd = ({ to }: ExcludedPeriod, windowEndsAt: Date) => to >= windowEndsAt;
 const MAX_LISTED_ATTEMPTS = 4;
 
 /**
- * What a decision rested on, for people.
+ * Builds the account of a decision for people: its facts, its rules, its alternatives.
  *
  * @param fallback  why the static policy decided in place of the learned engine; null: it did not
- * @param before  the decision before in the same case; null: this is the first
+ * @param before  the previous decision in the case; null: this is the first
  */
 export function buildAccount(
   context: DecisionContext,
@@ -57,18 +57,18 @@ export function buildAccount(
 const positionsOf = (sentences: readonly string[], those: readonly string[]) =>
   sentences.flatMap((sentence, place) => (those.includes(sentence) ? place : []));
 
-/** What is known, but for what is counted: that changes as time passes. */
+/** Returns the facts without counts, which change as time passes. */
 const selectLastingFacts = ({ known, about: { limit, tally } }: Pick<DecisionAccount, "known" | "about">) =>
   known.filter((_, place) => !limit.includes(place) && !tally.includes(place));
 
-/** What is new; where nothing is, what is known no longer: beside what is new it mostly gave way to that. */
+/** Returns the new facts, or if there are none, the facts that no longer hold: a new fact mostly replaces an old one. */
 function findNewFacts(before: readonly string[], facts: readonly string[]): string[] {
   const added = facts.filter((fact) => !before.includes(fact));
   if (added.length > 0) return added;
   return before.filter((fact) => !facts.includes(fact)).map((fact) => `Known before, and no longer: ${fact}`);
 }
 
-/** What was known, in sentences that stay the same as long as it does, but for what is counted: that falls as time passes. */
+/** Returns the facts as sentences. A sentence is the same while its fact is, except for counts, which fall as time passes. */
 function listFacts(context: DecisionContext, reasons: readonly string[]) {
   const { facts, history, decline, isNewCard, locale } = context;
   const { budgetLeft } = facts;
@@ -91,7 +91,7 @@ function listFacts(context: DecisionContext, reasons: readonly string[]) {
 
 const formatTime = ({ locale }: DecisionContext, at: Date) => formatZonedTime(locale.zone, at.getTime());
 
-/** The latest tries of the invoice that were not approved: those that failed, then those of which nobody knows. */
+/** Describes the latest attempts on the invoice that were not approved: failed ones first, then those without a known result. */
 function describeFailedAttempts(context: DecisionContext) {
   const tries = context.facts.ledger.filter(({ onThisInvoice }) => onThisInvoice);
   const failed = tries.filter(({ approved }) => approved === false);
@@ -99,7 +99,7 @@ function describeFailedAttempts(context: DecisionContext) {
   const named = failed.slice(-MAX_LISTED_ATTEMPTS);
   const more = failed.length - named.length;
   const tally = more > 0 ? [`${formatCount(more, "try", "tries")} failed before those that follow.`] : [];
-  // Without codes nobody reported it: it is the first try, which must have been.
+  // An entry without codes was never pushed: it is the first attempt, which must have been made.
   const tried = named.map(({ at, codes }) =>
     codes === null
       ? `A first try is taken to have failed when the invoice became unpaid, on ${formatTime(context, at)}.`
@@ -113,9 +113,9 @@ function describeFailedAttempts(context: DecisionContext) {
 }
 
 /**
- * How far the rules' limits are used.
+ * Describes how far the limits of the rules are used.
  *
- * @param reasons  of the decision: what they say of tries left is not said again
+ * @param reasons  of the decision: their sentences about retries left are not repeated
  */
 function describeLimits(context: DecisionContext, reasons: readonly string[]): string[] {
   const { facts, now, guard } = context;
@@ -126,7 +126,7 @@ function describeLimits(context: DecisionContext, reasons: readonly string[]): s
     ({ at, onPresentCard, onThisInvoice, approved, isUnsent }) =>
       onPresentCard && !onThisInvoice && !isUnsent && approved !== true && counting.has(at.getTime()),
   ).length;
-  // Of an invoice the first try is counted as one, and what a rule allows may be said without it.
+  // The first attempt on an invoice counts, and a rule may give its limit without it.
   const words = limits.map(
     (limit) =>
       `${limit.sentence} Counted so far${limit.counts === "invoice" ? ", with the first one" : ""}: ${within(limit).length}.`,
@@ -140,11 +140,11 @@ function describeLimits(context: DecisionContext, reasons: readonly string[]): s
   return words;
 }
 
-/** How many tries a debit's scheme leaves, of which a return code may leave none. */
+/** Returns how many retries the scheme of a debit leaves. After some return codes it leaves none. */
 const describeAttemptsLeft = (context: DecisionContext, count: number) =>
   findDebitEndRule(context) ? "none, after such a decline" : Number.isFinite(count) ? `${count}` : "any number";
 
-/** What became of the card, and of its bank. */
+/** Describes the changes of the card, and outages of its bank. */
 function describeCard(context: DecisionContext): string[] {
   const { cardChangedAt, cardChange, issuerDownAt } = context.facts;
   const words: string[] = [];
@@ -181,7 +181,7 @@ function describePayment({ facts, history, locale }: DecisionContext): string {
   return `${amount} is due, to be paid by ${type}${card.length === 0 ? "" : ` (${card.join(", ")})`}. ${describeLocalTime(locale.zone)}`;
 }
 
-/** What the learned engine looks at of the subscription: how long it had lasted, and how often it is billed. */
+/** Describes the subscription as the learned engine sees it: its age and its period. */
 function describeSubscription({ traits: { tenureDays, billingPeriod, billingPeriodUnit } }: CustomerHistory): string {
   if (tenureDays === null) return "The invoice is of no subscription that is known.";
   const days = Math.floor(tenureDays);
@@ -192,7 +192,7 @@ function describeSubscription({ traits: { tenureDays, billingPeriod, billingPeri
   return `The subscription is billed every ${billingPeriod === 1 ? unit : `${billingPeriod} ${unit}s`}, and ${began}.`;
 }
 
-/** How the bills went that came before this one: the latest ones are known. */
+/** Describes the results of the earlier invoices. Only the latest ones are loaded. */
 function describePastInvoices({ bills }: CustomerHistory, zone: Zone): string {
   const began = bills.at(-1)!.charges[0]!.at;
   const earlier = bills.slice(0, -1).filter(({ charges }) => charges[0]!.at < began);
@@ -212,7 +212,7 @@ function describePastInvoices({ bills }: CustomerHistory, zone: Zone): string {
   return `${said} ${which} ${days.slice(-MAX_LISTED_ATTEMPTS).join(", ")}.`;
 }
 
-/** How charges of the customer's other bills went since the case began. */
+/** Describes the charges of the customer's other invoices since the case began. */
 function describeOtherInvoices({ bills }: CustomerHistory, zone: Zone): string[] {
   const since = bills.at(-1)!.charges[0]!.at;
   return bills
@@ -228,7 +228,7 @@ function describeOtherInvoices({ bills }: CustomerHistory, zone: Zone): string[]
 
 const formatCount = (number: number, one: string, more: string) => `${number} ${number === 1 ? one : more}`;
 
-/** Which rules leave no try when, from the decision to the end of the window. */
+/** Returns the periods in which rules allow no retry, from the decision to the end of the window. */
 function findRuledOutTimes(context: DecisionContext): ExcludedPeriod[] {
   const { facts, guard, now } = context;
   const scheme = findDebitEndRule(context);
@@ -254,7 +254,7 @@ function findRuledOutTimes(context: DecisionContext): ExcludedPeriod[] {
   return found;
 }
 
-/** The first moment that is other than `from`, to the minute, where `to` is. */
+/** Returns the first time, to the minute, that differs from `from` as `to` does. */
 function findFirstChange(from: number, to: number, isSame: (at: number) => boolean): number {
   if (to - from <= MINUTE_MS) return to;
   const middle = (from + to) / 2;

@@ -21,7 +21,7 @@ export interface DecisionContext {
   guard: Guard;
   /** The latest decline of the current card. */
   decline: InterpretedDecline | null;
-  /** Whether a new card was seen that was not tried on this invoice yet. */
+  /** Whether a new card was seen that has not been charged for this invoice. */
   isNewCard: boolean;
   /** When an issuer that was found down may be tried again; 0 if no outage is known. */
   issuerUpAt: number;
@@ -41,7 +41,7 @@ export function buildDecisionContext(
   const guard = buildGuard({
     instrument: facts,
     amount: facts.amount,
-    // The last decline counts also where the ledger does not reach back to it.
+    // The last decline counts even if the ledger does not reach back to it.
     ledger:
       last === null || isSeen
         ? facts.ledger
@@ -75,14 +75,14 @@ export function buildDecisionContext(
   };
 }
 
-/** A try that comes within a day after a wait comes because of it: of most days two hours are weighed. */
+/** A retry within a day after a wait counts as its result: most days have only two hours to choose from. */
 const SOON_AFTER_MS = DAY_MS;
 export const isSoonAfter = (at: number, over: number) => at >= over && at < over + SOON_AFTER_MS;
 
 /**
- * The wait because of which a try comes when it does; null: none.
+ * Returns the wait that determined the time of a retry; null: none.
  *
- * @param from  the first moment that was thought of: a wait that was over by then kept nothing back
+ * @param from  the earliest time that was considered: a wait that ended before it held nothing back
  */
 export function findWaitBefore(
   { facts, guard: { notBefore } }: DecisionContext,
@@ -93,7 +93,10 @@ export function findWaitBefore(
   return over > from && isSoonAfter(at, over) ? notBefore : null;
 }
 
-/** How many tries are left until the window ends, and the rule by which they are fewer than the budget; null: it is the budget. */
+/**
+ * Returns how many retries are left until the window ends, and the rule that leaves fewer than the budget; null: the budget
+ * limits them.
+ */
 export function retriesLeftOf({ facts, guard }: DecisionContext): { count: number; rule: Ruling | null } {
   const span = [lastAttemptTime(facts), facts.windowEndsAt.getTime()] as const;
   const fewer = findTightestLimit(guard, span, MIN_GAP_MS, facts.budgetLeft);
@@ -104,10 +107,13 @@ const CONFIRMATION_DECLINE = {
   group: "AUTH_REQUIRED",
   words: "the bank still says what may mean that the customer has to confirm",
 } as const;
-/** A limit of payments is over after as many tries as this. */
+/** A limit of payments has ended after this many attempts. */
 const LIMIT_ATTEMPT_COUNT = 3;
 
-/** Each of the latest tries of the invoice met a code that is a limit or wants the customer: by now it is no limit. */
+/**
+ * Whether each of the latest attempts met a code that is either a limit or needs the customer. After so many it is no longer a
+ * limit.
+ */
 function needsCustomer({ ledger, network, cardCountry }: DecisionFacts): boolean {
   const { dialect } = findCardNetwork(network);
   const latest = ledger

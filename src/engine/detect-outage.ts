@@ -1,34 +1,38 @@
 import { HOUR_MS } from "../domain/durations.ts";
 
-/** The latest attempts of so many customers say whether a place is down, as far as they are no older than this: what was seen has faded by then. Of a bank so many attempts are read. */
+/** The number of latest attempts at a bank that are read, and their maximum age: older ones say nothing any more. */
 export const MAX_ATTEMPTS_AT_PLACE = 16;
 export const OUTAGE_LOOKBACK_MS = 36 * HOUR_MS;
-/** Those by one way are looked for among so many of all: of a rare way little is found, but one reading serves all ways. */
+/**
+ * The number of latest attempts that are read for all routes together. It covers rare routes poorly, but one query serves all.
+ */
 export const MAX_ATTEMPTS_OVERALL = 48;
 
-/** Of attempts at what is well, and at what is down, so many end as if it could not be reached: at some merchants one in seven always does, and an outage need not be whole. */
+/**
+ * Fraction of attempts that fail as unreachable when a place is up, and when it is down. At some merchants one attempt in seven
+ * always does, and an outage need not be complete.
+ */
 const UNREACHABLE_RATE_WHEN_UP = 0.15;
 const UNREACHABLE_RATE_WHEN_DOWN = 0.75;
-/** Share of the time that something is down, before any attempt is seen, and how long that lasts on average: minutes at a bank, days at a gateway. */
+/** Prior fraction of time that a place is down, and the mean length of an outage: minutes at a bank, days at a gateway. */
 const USUAL_DOWN_RATE = 0.05;
 const MEAN_OUTAGE_MS = 12 * HOUR_MS;
-/** Held to be down from this chance on. */
+/** The probability from which a place counts as down. */
 const MIN_DOWN_CHANCE = 0.5;
-/** After the latest attempt that found it down nothing is tried for so long. The next attempt in vain says whether that was enough. */
+/** No retry is made this long after the latest unreachable attempt. The next one shows whether that was enough. */
 const OUTAGE_WAIT_MS = 3 * HOUR_MS;
 
-/** An attempt by whoever. */
+/** An attempt of any customer. */
 export interface OutageEvidence {
-  /** Who was charged: any name that tells customers apart. */
+  /** A name that tells customers apart. */
   customer: string;
   at: Date;
-  /** The name of its way to banks; null: nothing is known of it. */
+  /** The route to the banks, from `routeOf`; null if unknown. */
   way: string | null;
-  /** The bank could not be reached. */
+  /** Whether the bank could not be reached. */
   isDown: boolean;
 }
 
-/** How an attempt was made. */
 interface RouteFields {
   paymentGatewayName?: string | undefined;
   paymentMethodType?: string | undefined;
@@ -36,14 +40,14 @@ interface RouteFields {
   cardCountry?: string | undefined;
 }
 
-/** The name of a way to banks: the gateway, how it is paid, and what card it is; null: nothing is known of it. */
+/** Returns a name for a route to banks: gateway, payment method and card; null if all are unknown. */
 export function routeOf({ paymentGatewayName, paymentMethodType, cardBrand, cardCountry }: RouteFields): string | null {
   const known = [paymentGatewayName, paymentMethodType, cardBrand, cardCountry];
   return known.every((each) => each === undefined) ? null : known.map((each) => each ?? "").join("|");
 }
 
 /**
- * When a place was found down last, if it is down by now; null: no outage is known.
+ * Returns the last time at which a place was unreachable, if it is down now; null: no outage is known.
  *
  * @param latest  the latest attempts there, in any order
  */
@@ -54,7 +58,8 @@ export function findDownTime(latest: readonly OutageEvidence[], now: Date): Date
 }
 
 /**
- * Where no bank is named: when the way to banks was found down last, or all ways were, if they are by now.
+ * Returns the last time at which the route to the banks, or all routes, were unreachable, if they are down now. For attempts that
+ * name no bank.
  *
  * @param latest  the merchant's latest attempts, in any order
  */
@@ -63,12 +68,12 @@ export function findRouteDownTime(latest: readonly OutageEvidence[], way: string
   return findDownTime(onWay, now) ?? findDownTime(latest, now);
 }
 
-/** From when on what was found down may be tried again. */
+/** Returns when a place that was down may be tried again. */
 export const outageWaitEnd = (down: Date): number => down.getTime() + OUTAGE_WAIT_MS;
 
 /**
- * The chance that a place is down, by the latest attempts there: a chain of two states that turns by itself, so that what was seen fades. Each customer counts
- * once, by the latest: a card that fails again and again is one card, and hides nobody else's.
+ * Computes the probability that a place is down from the latest attempts there, by a Markov chain of two states whose memory
+ * fades. Each customer counts once, with the latest attempt: a card that fails repeatedly is one card, and hides no other one.
  */
 function downChance(attempts: readonly OutageEvidence[], now: Date): number {
   const ofCustomers = new Map(attempts.toSorted(byTime).map((each) => [each.customer, each]));

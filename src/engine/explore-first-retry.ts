@@ -5,50 +5,56 @@ import type { LearnedModel } from "./learned/learned-model.ts";
 import type { RetryPlan } from "./plan-retries.ts";
 import { uniformHash } from "./uniform-hash.ts";
 
-/** Share of first tries whose moment is drawn by lot among good ones, so that history can be weighed again for another policy. */
+/**
+ * Fraction of first retries whose time is sampled among good ones, so that a backtest can weigh the history for another policy.
+ */
 export const EXPLORATION_RATE = 0.03;
-/** A moment that is drawn among good ones costs at most this share of what the plan is worth. */
+/** A time sampled among good ones costs at most this fraction of the plan's value. */
 export const EXPLORATION_MAX_LOSS = 0.05;
-/** When so many first tries were made in a stretch of time, a quarter of those planned for later would be made there: less, by the limit for all stretches. */
+/**
+ * With this many first retries in a time bucket, a quarter of those planned for later would be moved into it, before the limit
+ * for all buckets.
+ */
 export const EARLY_QUARTER_RATE_COUNT = 3;
-/** Of all first tries at most this share is made sooner than planned. */
+/** At most this fraction of all first retries is moved earlier. */
 export const EARLY_MAX_RATE = 0.1;
-/** A moment that is drawn among sooner ones costs at most this share of what is due, or what one among good ones may cost. */
+/** An earlier time costs at most this fraction of the amount due, or the cost allowed for a time among good ones. */
 export const EARLY_MAX_LOSS = 0.02;
-/** No lot costs more US dollars than this: a small invoice teaches as much as a large one. */
+/** A sampled time costs at most this many US dollars: a small invoice teaches as much as a large one. */
 export const EXPLORATION_MAX_LOSS_USD = 5;
 
 interface SlotChoice {
   slot: number;
-  /** Another slot than the plan's next one. */
+  /** Whether the slot differs from the plan's next one. */
   drawn: boolean;
-  /** The chance with which a slot was to be chosen. */
+  /** The probability with which a slot was to be chosen. */
   propensityOf(slot: number): number;
 }
 
-/** Where no lot is drawn: the plan's next slot. */
+/** Returns the plan's next slot, with certainty. */
 export const withoutExploration = (best: number): SlotChoice => ({
   slot: best,
   drawn: false,
   propensityOf: (slot) => Number(slot === best),
 });
 
-/** A slot before the planned one, and the share of cases that are tried there. */
+/** A slot before the planned one, and the fraction of cases moved to it. */
 interface EarlySlot {
   slot: number;
   share: number;
 }
 
 /**
- * The moment of a first try: the plan's next one, but for those that are drawn, to learn.
+ * Chooses the time of a first retry: the plan's next one, except for sampled cases.
  *
- * Where first tries are planned for later, nobody sees what sooner ones would bring, and what is once believed of them stays believed: so a stretch of time in
- * which few were made is tried, the fewer the oftener. It costs a try, and the plan's others follow. Of the rest a few are drawn among good moments. What a plan
- * is worth says which are good, not the chance of the try: a slot two weeks later may promise as much, and costs the time and the tries that would have come before it.
+ * If all first retries are planned late, nothing shows how early ones would do, and a wrong estimate stays. So some are moved to
+ * time buckets with few first retries, the more the fewer there are. Of the others, a few are sampled among good times. A time is
+ * good by the value of the whole plan, not by the probability of the retry: a slot two weeks later may have the same probability,
+ * but wastes the time and the retries before it.
  *
- * @param key  names the case: the same is drawn when it is decided again
- * @param worth  what the plan is worth with its next try at each slot that it was chosen from
- * @param dollars  what is due, in US dollars
+ * @param key  names the case: it is sampled the same way when it is decided again
+ * @param worth  value of the plan by slot of its next retry
+ * @param dollars  amount due in US dollars
  */
 export function chooseFirstRetry(
   learned: LearnedModel,
@@ -70,11 +76,11 @@ export function chooseFirstRetry(
     return amongSooner + asPlanned * (amongGood + (slot === best ? 1 - EXPLORATION_RATE : 0));
   };
   const drawn = sampleSlot(key, sooner, good);
-  // Where the plan's own is the only good one, or is drawn among them, no lot changed anything.
+  // If the plan's slot is the only good one, or is the sampled one, nothing changed.
   return { slot: drawn ?? best, drawn: drawn !== null && drawn !== best, propensityOf };
 }
 
-/** The slot that is drawn; null: none, as for most cases. */
+/** Returns the sampled slot; null: none, as for most cases. */
 function sampleSlot(key: string, sooner: readonly EarlySlot[], good: readonly number[]): number | null {
   let soon = uniformHash(`${key}:soon`);
   for (const { slot, share } of sooner) {
@@ -86,9 +92,9 @@ function sampleSlot(key: string, sooner: readonly EarlySlot[], good: readonly nu
 }
 
 /**
- * The best slot of each stretch of time before the one that is planned for, where that costs little.
+ * Returns the best slot of each time bucket before the planned one, if it costs little.
  *
- * @param costMax  of any lot, as a share of what is due
+ * @param costMax  of any sampled slot, as a fraction of the amount due
  */
 function earlySlots(
   learned: LearnedModel,
@@ -117,7 +123,7 @@ function earlySlots(
   return sooner.map(({ slot, share }) => ({ slot, share: share * scale }));
 }
 
-/** The plan's next slot, and others that cost the plan little. */
+/** Returns the plan's next slot, and others that cost the plan little. */
 function nearOptimalSlots(plan: RetryPlan, worth: readonly number[], costMax: number): number[] {
   const least = plan.worth - Math.min(costMax, EXPLORATION_MAX_LOSS * plan.worth);
   return plan.picked.filter((slot, n) => slot === plan.slots[0] || worth[n]! >= least);

@@ -17,7 +17,7 @@ import type { Guard } from "./rules/guard.ts";
 import type { InterpretedDecline } from "./rules/interpret-decline.ts";
 import { findFullLimit } from "./rules/plan-limits.ts";
 
-/** Stop, or ask for another card, or wait for the one that was asked for, or for the outcome of an attempt that was made; null when trying again makes sense. */
+/** Returns a stop, a request for a new card, or a wait for that card or for a pending attempt; null if a retry makes sense. */
 export function giveUp(context: DecisionContext): Decision | null {
   const { facts, now, guard, decline, isNewCard } = context;
   const said = describeDecline(decline, isNewCard);
@@ -42,18 +42,19 @@ export function giveUp(context: DecisionContext): Decision | null {
     };
 
   const isTried = ends && decline.renewsItself && !bar;
-  // Once another card was asked for, the present one is tried as well. The last try of the budget is kept for the other one, as long as that may come.
+  // After the request for a new card, the current card is retried too. The last retry of the budget is kept for the new card
+  // while it may still come.
   const isKept = facts.cardChange === "awaited" && facts.budgetLeft === 1;
   if (isTried && facts.cardChange !== null && !isKept) return null;
 
-  // Nothing failed that would have to be explained.
+  // A dispute without a decline needs no sentence about a failure.
   const reasons = bar?.isDispute && !decline ? [] : [said];
   if (bar && !(bar.onThisInvoice && decline && isSameDecline(bar.decline, decline))) reasons.push(describeBlock(bar));
   const ruling = bar ?? usedUp ?? findDebitEndRule(context);
   if (ruling) reasons.push(ruling.sentence);
   const waits = describeCardWait(context);
   if (waits) return { kind: "wait", reasons: [...reasons, waits] };
-  // Whoever confirms keeps the card.
+  // A customer who confirms can keep the card.
   const how = !ruling && canConfirm(context) ? CONFIRM_PHRASE : "for another card or payment method";
   const why = bar
     ? BLOCKED_REASON
@@ -75,15 +76,18 @@ export function giveUp(context: DecisionContext): Decision | null {
 const BLOCKED_REASON = "By that rule the same one is not tried again";
 const USED_UP_REASON = "By that rule no try is left";
 const LIMIT_FULL_REASON = "By that rule no try is allowed before the recovery window ends";
-/** Of a debit's return code. */
+/** For a debit's return code. */
 const DEBIT_ENDED_REASON = "After such a decline that rule allows none";
 const POINTLESS_REASON = "Trying the same one again would not help";
 
-/** What keeps the card from being tried for as long as the window lasts. */
+/** Returns the block that keeps the card from being charged for the rest of the window. */
 const findBlockUntilEnd = ({ bar, lifted }: Guard, { windowEndsAt }: DecisionFacts) =>
   bar ?? (lifted && lifted.at >= windowEndsAt.getTime() ? lifted : null);
 
-/** By which decline. One of another invoice may have been on a card that stands in for this one, or on one that nobody named: it counts all the same. */
+/**
+ * Describes the decline behind a block. One on another invoice may have been on a substitute card, or on an unnamed card, and
+ * counts all the same.
+ */
 const describeBlock = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard["bar"]>) =>
   isDispute
     ? `The customer disputed ${onThisInvoice ? "a payment of this invoice" : "a payment of another invoice, made with the same card or account"}.`
@@ -92,16 +96,18 @@ const describeBlock = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard[
 const isSameDecline = (one: InterpretedDecline, other: InterpretedDecline) =>
   describeFailure("It", one) === describeFailure("It", other);
 
-/** Neither later nor with another card. */
+/** Whether neither time nor a new card can help. */
 const isFinalDecline = (read: InterpretedDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";
 
-/** Why nothing else follows, and who may go on: nobody forbids to ask, but whom, and how, is no matter of dunning. */
+/**
+ * Explains why nothing follows, and who may continue. The merchant may contact the customer, but that is not a matter of dunning.
+ */
 const explainNoCardChange = ({ paymentMethodType }: DecisionFacts) =>
   findBankDebit(paymentMethodType)
     ? "It will not succeed later either, and after such a return Dunlin asks for no other way of paying: whether to ask for a new mandate or another one is the merchant's to say."
     : "It will not succeed later either, and after such an answer Dunlin asks for no other card or payment method: whether to ask for one is the merchant's to say.";
 
-/** The scheme's rule, after a return code with which a debit is not presented again. */
+/** Returns the scheme's rule if a return code forbids to present the debit again. */
 export const findDebitEndRule = ({ facts, guard, decline }: DecisionContext): Ruling | null =>
   decline && endsRetries(decline.group) && findBankDebit(facts.paymentMethodType) ? guard.triesLeft : null;
 
@@ -117,7 +123,7 @@ function decideBudgetUsed(context: DecisionContext, said: string): Decision {
   return { kind: "stop", end: "budget_used", reasons: [said, "All retries of this invoice's budget are used."] };
 }
 
-/** Both could be paid: most of what is pending is a debit, which takes days, or waits for its customer. */
+/** Otherwise both could be paid. Most pending attempts are debits, which take days, or wait for the customer. */
 const describePending = ({ at, until }: NonNullable<DecisionFacts["pending"]>, { locale }: DecisionContext) =>
   `An attempt was made on ${formatZonedTime(locale.zone, at.getTime())} and may still go through, so nothing else is asked for before its outcome is known, or until ${formatZonedTime(locale.zone, until.getTime())}.`;
 

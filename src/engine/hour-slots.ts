@@ -6,37 +6,37 @@ import { probit } from "./learned/normal-distribution.ts";
 import { IMMEDIATE } from "./learned/settlement.ts";
 import { uniformHash } from "./uniform-hash.ts";
 
-/** Tries are weighed at every fourth local hour. */
+/** Retries are evaluated at every fourth local hour. */
 export const SLOT_MS = 4 * HOUR_MS;
 export const SLOTS_PER_DAY = 6;
-/** Slots begin at one in the night: just after the turn of the day, when limits start afresh. */
+/** Slots begin at one at night, just after the date changes and daily limits start again. */
 export const FIRST_SLOT_OFFSET_MS = HOUR_MS;
 /**
- * Share of tries whose hour is drawn, by how likely each is believed to be the best one: else an hour that was never tried stays where
- * the prior put it.
+ * Fraction of retries whose hour is sampled, by the probability that it is the best one. Otherwise an hour without retries would
+ * keep its prior for ever.
  */
 export const HOUR_EXPLORATION_RATE = 0.2;
-/** An hour may be drawn whose chance is at least this part of the planned one's. */
+/** An hour is sampled only if its probability of success is at least this fraction of the planned one's. */
 export const MIN_RELATIVE_CHANCE = 0.95;
-/** How likely each hour is to be the best one is told by so many draws from what is believed of all of them, the same for every case. */
+/** Number of samples from the posterior of all hours, the same for every case. They estimate how likely each hour is the best. */
 const SCENARIO_COUNT = 64;
 const SCENARIO_SAMPLES = Float64Array.from({ length: SCENARIO_COUNT * SLOTS_PER_DAY }, (_, n) =>
   probit(uniformHash(`scenario ${n}`)),
 );
 
-/** Counted from 1970 in local time; a whole number at the beginning of a slot. */
+/** Returns the slot number since 1970 in local time; a whole number at the beginning of a slot. */
 export const slotOf = ({ clock: { offsetMs } }: CasePosterior, at: number) =>
   (at + offsetMs - FIRST_SLOT_OFFSET_MS) / SLOT_MS;
 
-/** Which slot of its day. */
+/** Returns the position of a slot in its day. */
 export const slotOfDay = (slot: number) => ((slot % SLOTS_PER_DAY) + SLOTS_PER_DAY) % SLOTS_PER_DAY;
 
 const hourOf = (slot: number) => (slot * SLOT_MS + FIRST_SLOT_OFFSET_MS) / HOUR_MS;
-/** The weight of an hour of the day, as a slot, for such declines. */
+/** Returns the index of the weight of an hour for this decline reason. */
 const hourWeightOf = ({ reason }: CasePosterior, slot: number) => hourWeight(classOf(reason), hourOf(slot));
-/** What is believed of an hour: for such declines, and for such cases. */
+/** Returns the estimated effect of an hour, for this decline reason and this case. */
 function hourScore({ mean }: LearnedModel, belief: CasePosterior, slot: number): number {
-  // What is booked with all else of a day has no hour.
+  // A payment that is booked in a daily batch has no hour.
   if (belief.clock.booking !== IMMEDIATE) return 0;
   const column = dayPartColumn(hourOf(slot));
   let score = mean[hourWeightOf(belief, slot)]!;
@@ -44,7 +44,7 @@ function hourScore({ mean }: LearnedModel, belief: CasePosterior, slot: number):
   return score;
 }
 
-/** The slot of each half of the local day with the best hour for such a case. */
+/** Returns the best slot of each half of the local day. */
 export function findGoodHours(learned: LearnedModel, belief: CasePosterior): number[] {
   const half = SLOTS_PER_DAY / 2;
   return [0, half].map((from) => {
@@ -52,7 +52,7 @@ export function findGoodHours(learned: LearnedModel, belief: CasePosterior): num
     let most = Number.NEGATIVE_INFINITY;
     for (let slot = from; slot < from + half; slot++) {
       const score = hourScore(learned, belief, slot);
-      // Of hours that are alike the latest is taken: what is booked in the morning is there by then.
+      // Of equal hours the latest is taken: payments booked in the morning have arrived by then.
       if (score < most) continue;
       most = score;
       best = slot;
@@ -61,25 +61,25 @@ export function findGoodHours(learned: LearnedModel, belief: CasePosterior): num
   });
 }
 
-/** The moment of a try on a planned day, and the chance with which each of that day was to be chosen. */
+/** The time of a retry on a planned day, and the probability with which each time of that day was to be chosen. */
 interface HourChoice {
   at: number;
   propensityOf(at: number): number;
 }
 
-/** The planned time, if no hour is sampled. */
+/** Returns the planned time, with certainty. */
 export const withoutHourExploration = (planned: number): HourChoice => ({
   at: planned,
   propensityOf: (at) => Number(at === planned),
 });
 
 /**
- * The planned moment, or in one turn of five an hour of its day that is drawn. What is not known of a case's rows is not drawn: each would be
- * explored anew, and what all of them say of an hour tells enough to look there.
+ * Returns the planned time, or for one retry of five a sampled hour of its day. The uncertainty of a case's own rows is not
+ * sampled: every row would be explored again, and all of them together tell enough about an hour.
  *
- * @param turn  names the case and its try: the same is drawn when it is decided again
- * @param ofDay  the moments of the planned day at which a try may be made
- * @param chanceAt  the chance of a try at a moment
+ * @param turn  names the case and its retry: it is sampled the same way when it is decided again
+ * @param ofDay  the times of the planned day at which a retry is allowed
+ * @param chanceAt  the probability of success at a time
  */
 export function chooseHour(
   learned: LearnedModel,

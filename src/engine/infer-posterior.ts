@@ -25,40 +25,43 @@ import { type Instrument, isCard } from "./rules/instrument.ts";
 import { type DeclineCodes, findDeclineGroup } from "./rules/interpret-decline.ts";
 import { normalizeCardCode, removeWords } from "./rules/response-codes.ts";
 
-/** One charge of a bill, whoever made it. */
+/** One charge of an invoice, by anyone. */
 export interface PastCharge {
   at: Date;
   approved: boolean;
-  /** null when nothing was said. */
+  /** Null if no code was reported. */
   codes: DeclineCodes | null;
-  /** Nobody charged: a new card stands where a charge would, and says nothing of the customer. */
+  /** No charge was made: a new card stands in its place, and says nothing about the customer. */
   isPresumed?: true;
 }
 
-/** A bill with its charges, oldest first; the first of them is the one that came with the bill. */
+/** An invoice with its charges, oldest first. The first one is that with which the invoice began. */
 export interface PastInvoice {
   dollars: number;
-  /** How it was charged; null: no attempt tells, so its moments are those of answers, by which a debit was booked already. */
+  /**
+   * The payment method; null if no attempt names it. Then its times are those of answers, by which a debit was already booked.
+   */
   paymentMethodType: string | null;
   charges: readonly PastCharge[];
 }
 
-/** What a customer's history holds, as far as the model looks at it. */
+/** The facts about a customer that the model uses. */
 export interface CustomerHistory {
-  /** What stays the same over the customer's bills. */
+  /** The facts that all invoices of the customer share. */
   traits: Omit<CaseTraits, "dollars" | "declineCode" | "adviceCode" | "past">;
   instrument: Instrument;
-  /** Local time less UTC at a moment, milliseconds. */
+  /** Returns local time minus UTC at a time, in milliseconds. */
   offsetAt(at: number): number;
-  /** Oldest first; the last one is the case that is to be decided, and its first charge was declined. */
+  /** Oldest first. The last one is the invoice of the case, whose first charge was declined. */
   bills: readonly PastInvoice[];
 }
 
 /**
- * What to believe of a customer's open case, worked out from the whole history. Changes nothing that was learned, so it
- * may be asked as often as one likes; the same history gives the same belief.
+ * Computes the posterior of a customer's open case from the whole history. It changes nothing in the model; the same history
+ * gives the same posterior.
  *
- * @param booking  which of BOOKINGS the moments are looked at by of what was charged in the present way
+ * @param booking  index into BOOKINGS: the settlement pattern by which the times of charges with the current payment method are
+ * read
  */
 export function inferPosterior(
   learned: LearnedModel,
@@ -74,7 +77,7 @@ export function inferPosterior(
     const at = charge.at.getTime();
     const reason = reasonOf(history, charge);
     const own = cases.get(bill);
-    // What nothing more is known of needs no belief.
+    // A case without later facts needs no posterior.
     const others = [...cases]
       .filter(
         ([other, { isOpen }]) => other !== bill && isOpen && (other === last || other.charges.at(-1)!.at > charge.at),
@@ -103,21 +106,21 @@ export function inferPosterior(
   return { person, belief: open.belief };
 }
 
-/** All charges, oldest first; of the same moment in the order of the bills. */
+/** Returns all charges, oldest first; ties in the order of the invoices. */
 const chargesInOrder = (bills: readonly PastInvoice[]) =>
   bills
     .flatMap((bill) => bill.charges.map((charge) => [bill, charge] as const))
     .sort(([, one], [, other]) => one.at.getTime() - other.at.getTime());
 
-/** Why a charge failed; null: it did not. */
+/** Returns why a charge failed; null: it did not. */
 const reasonOf = ({ instrument }: CustomerHistory, { approved, codes }: PastCharge): Reason | null =>
   approved ? null : codes ? findDeclineGroup(codes, instrument) : "UNKNOWN";
 
-/** The name by which a code is learned, whatever stands around it. Of a debit 1 and 01 may be two reasons. */
+/** Returns the name under which a code is learned, without the text around it. For a debit, 1 and 01 may be two reasons. */
 export const normalizeCode = (instrument: Instrument, code: string) =>
   isCard(instrument) ? normalizeCardCode(code) : removeWords(code).trim();
 
-/** The code of a decline; null: nobody said one. */
+/** Returns the code of a decline; null if none was reported. */
 function codeOf(history: CustomerHistory, { codes }: PastCharge): string | null {
   const response = codes?.networkDeclineCode ?? null;
   return response === null ? (codes?.gatewayCode?.trim() ?? null) : normalizeCode(history.instrument, response);
@@ -126,7 +129,7 @@ function codeOf(history: CustomerHistory, { codes }: PastCharge): string | null 
 const schemeName = ({ paymentMethodType: type }: Pick<PastInvoice, "paymentMethodType">) =>
   type && paymentSchemeOf(type);
 
-/** A bill's first charge: the case that began with it; null when it was approved. */
+/** Observes the first charge of an invoice and returns the case that began with it; null if it was approved. */
 function observeFirstOfInvoice(
   learned: LearnedModel,
   history: CustomerHistory,

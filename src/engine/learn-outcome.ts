@@ -6,23 +6,23 @@ import { hasSettlementPattern, learnSettlement } from "./learned/settlement.ts";
 import { recordPrediction } from "./learned/shortfall.ts";
 import { countCustomer, learnCase, learnRetry } from "./learned/train.ts";
 
-/** How a retry of a case ended. */
+/** The outcome of a retry. */
 export interface RetryOutcome {
   at: Date;
   /** Why it failed; null: it was approved. */
   reason: Reason | null;
-  /** No retry of the case was learned before. */
+  /** Whether no retry of the case was learned from before. */
   isFirst: boolean;
-  /** The chance of approval that was said when it was decided; null: none was. */
+  /** The probability of approval predicted when it was decided; null: none. */
   said: number | null;
 }
 
 /**
- * Learn from the outcome of a retry: changes `learned`.
+ * Trains the model on the outcome of a retry: changes `learned`.
  *
- * @param start  what was known before any lesson: by that a scheme's booking is judged too. What was learned by one booking speaks for
- *   it; what was known before speaks for none
- * @param history  what was known right before the retry
+ * @param start  the model before any training, which also judges the settlement pattern of a scheme: later training favors the
+ * pattern it was done with
+ * @param history  the facts right before the retry
  */
 export function learnOutcome(
   learned: LearnedModel,
@@ -31,14 +31,14 @@ export function learnOutcome(
   { at, reason, isFirst, said }: RetryOutcome,
 ) {
   const scheme = history.traits.paymentMethodType;
-  // By the booking that was held when the retry was made: this outcome may change which one is.
+  // With the settlement pattern that was used when the retry was made: this outcome may change the pattern.
   const { person, belief } = inferPosterior(learned, history);
   if (hasSettlementPattern(scheme))
     learnSettlement(learned, scheme, reason === null, (booking) =>
       [start, learned].map((model) => chanceOf(model, inferPosterior(model, history, booking).belief, at.getTime())),
     );
   if (isFirst) {
-    // Whose earlier bill failed too is counted by now.
+    // A customer whose earlier invoice failed has been counted already.
     const hadFailed = history.bills.slice(0, -1).some(({ charges }) => charges[0]?.approved === false);
     if (!hadFailed) countCustomer(learned, person);
     learnCase(learned, belief);

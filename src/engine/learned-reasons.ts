@@ -16,7 +16,7 @@ import type { DeclineGroup } from "./rules/decline-groups.ts";
 import type { InterpretedDecline } from "./rules/interpret-decline.ts";
 import { formatPercent, formatTenths } from "./shares.ts";
 
-/** Why a try is made at a moment, by what was learned. */
+/** Returns the reasons for the time of a retry by the learned policy. */
 export function explainRetry(
   context: DecisionContext,
   learned: LearnedModel,
@@ -39,7 +39,7 @@ export function explainRetry(
   ].map(joinSentences);
 }
 
-/** Why none is made. `best`: null where no moment is left. */
+/** Returns the reasons why no retry is made. `best`: null if no time is left. */
 export const explainNoRetry = ({ decline, locale }: DecisionContext, belief: CasePosterior, best: BestTime | null) => [
   describeDecline(decline, false),
   describeLikeliest(belief, decline),
@@ -56,7 +56,7 @@ const FAMILY_WORDING: Readonly<Record<(typeof FAMILIES)[number], string>> = {
   never: "this card will not work again",
 };
 
-/** The same after declines that tell what it is that ends: what the bank said is not contradicted. */
+/** The wording after declines that name their cause: it must not contradict the bank. */
 const FAMILY_WORDING_BY_GROUP: Readonly<Partial<Record<DeclineGroup, Partial<typeof FAMILY_WORDING>>>> = {
   FUNDS: { hold: "what holds the money back passes by itself", never: "the money will not come" },
   LIMIT: {
@@ -77,7 +77,7 @@ const FAMILY_WORDING_BY_GROUP: Readonly<Partial<Record<DeclineGroup, Partial<typ
   },
 };
 
-/** The likeliest explanation. */
+/** Describes the likeliest explanation. */
 function describeLikeliest(belief: CasePosterior, decline: InterpretedDecline | null): string {
   const families = FAMILIES.map(() => 0);
   const kindShareBuffer = new Float64Array(KIND_COUNT);
@@ -90,7 +90,7 @@ function describeLikeliest(belief: CasePosterior, decline: InterpretedDecline | 
   return `Most likely, by what was seen so far, ${words} (${formatPercent(share)})${cycle}.`;
 }
 
-/** When the money seems to come, where that is likely enough to be said. */
+/** Describes when pay is likely to arrive, if that is likely enough. */
 function describePayCycle({ shares }: CasePosterior, ofAll: number): string {
   let likeliest = 0;
   for (let c = 1; c < CYCLE_COUNT; c++) if (shares[c]! > shares[likeliest]!) likeliest = c;
@@ -103,7 +103,7 @@ const describeOtherInvoice = ({ beside }: CasePosterior, zone: Zone): string | n
   beside &&
   `Since the last try another bill of this customer was ${beside.approved ? "paid" : "declined"}, on ${formatZonedTime(zone, beside.at)}.`;
 
-/** How a moment was chosen, and with what chance. */
+/** Describes how a time was chosen, and its probability of success. */
 function describeChoice(
   { hopeless, drawn, hourDrawn, spread, chance }: ChosenRetry,
   at: number,
@@ -124,21 +124,21 @@ function describeChoice(
   return `The moments were weighed together, and the best next one ${is}`;
 }
 
-/** From where days are counted. */
+/** The first day of day numbers. */
 const EPOCH = { year: 1970, month: 1, day: 1, weekday: 4 };
 
-/** When a bank debit that is asked for at a moment is booked, by what was seen of such debits; null: at once. */
+/** Describes when a bank debit is booked that is requested at this time, as observed for such debits; null: at once. */
 function describeSettlement({ clock }: CasePosterior, at: number): string | null {
   if (clock.booking === IMMEDIATE) return null;
   return `A debit that is asked for then is taken to be booked on ${formatDay(addDays(EPOCH, settlementDay(clock, at)))}; bank holidays are not known here.`;
 }
 
-/** From this step on, what was approved around a date is worth a word: two charges of late. */
+/** From this step on, the approvals around a date are worth mentioning: two recent charges. */
 const MIN_CLEAR_STEP = 3;
-/** In standard deviations of a try's score: so much it must speak for a moment. */
+/** In standard deviations of a retry's score: the least effect that is mentioned. */
 const MIN_NOTABLE_SCORE = 0.05;
 
-/** That the customer's charges went well around the date of a moment, where none failed, and that spoke for it; null where it did not. */
+/** Says that the customer's charges succeeded around this date and none failed, if that raised the score; else null. */
 function describeDate({ mean }: LearnedModel, { dateCells, clock, reason }: CasePosterior, at: number): string | null {
   const cell = dateCells[dayOfMonth(settlementDay(clock, at)) - 1]!;
   const { approved, failed } = cellSteps(cell);
@@ -148,14 +148,17 @@ function describeDate({ mean }: LearnedModel, { dateCells, clock, reason }: Case
   return "Around that date of the month, payments of this customer went through before, as far as is known.";
 }
 
-/** In the sentence that names an outage. */
+/** Part of the sentence about an outage. */
 export const NOTHING_BEFORE = "so nothing is tried there before";
 
-/** Why nothing is tried before the card's bank may be up again. */
+/** Explains why no retry is made before the card's bank may be up again. */
 export const describeOutage = ({ facts, locale, issuerUpAt }: DecisionContext) =>
   `Payments of several customers could not reach the bank, the last one on ${formatZonedTime(locale.zone, facts.issuerDownAt!.getTime())}, ${NOTHING_BEFORE} ${formatZonedTime(locale.zone, issuerUpAt)}.`;
 
-/** What is lacking: how likely the best moment is, and how likely it had to be. Rounded so that the two never look the other way round. */
+/**
+ * Says how likely the best time is to succeed, and how likely it would have to be. Rounded so that the order of the two never
+ * turns around.
+ */
 function explainNotWorthRetrying({ at, chance, cost, mustBring, worthFrom }: BestTime, zone: Zone): string {
   const said = (share: number, round = Math.round) => formatTenths(round(share * 1000) / 1000);
   const pays =
@@ -165,7 +168,9 @@ function explainNotWorthRetrying({ at, chance, cost, mustBring, worthFrom }: Bes
   return `No further try is likely enough to succeed to be worth making: the best moment left is ${formatZonedTime(zone, at)}, with a chance of ${said(chance, Math.floor)}. A try costs ${COST_WORDING}, here ${said(cost)} of what is due, and must bring ${said(mustBring)} beyond that, ${pays}.`;
 }
 
-/** What of the customer's other bills is waited for. `at`: when the next one is due; null: another one is in recovery. */
+/**
+ * Describes the awaited news of the customer's other invoices. `at`: when the next one is due; null: another one is in recovery.
+ */
 export const describeAwaitedInvoices = (at: number | null, zone: Zone) =>
   at === null
     ? "The recovery of another bill of this customer goes on, and what comes of it may change that, so the case stays open."

@@ -1,6 +1,6 @@
 import { DAY_MS } from "../domain/durations.ts";
 
-/** A calendar day somewhere; `month` 1 to 12, `weekday` 0 for Sunday. */
+/** A local calendar day; `month` 1 to 12, `weekday` 0 for Sunday. */
 export interface LocalDay {
   year: number;
   month: number;
@@ -9,22 +9,22 @@ export interface LocalDay {
 }
 
 /**
- * A zone's offset from UTC, remembered per UTC day. Asking Intl takes microseconds, and a decision asks dozens of
- * times; a day that begins and ends with the same offset has it throughout (no zone changes twice in a day).
+ * A zone with its offsets from UTC by UTC day. A query of Intl takes microseconds, and a decision needs dozens. A day that begins
+ * and ends with the same offset has it throughout, because no zone changes twice in a day.
  */
 export interface Zone {
   name: string;
   format: Intl.DateTimeFormat;
-  /** UTC day number to offset; NaN on days of a change. */
+  /** Offsets by UTC day number; NaN on days with a change. */
   offsets: Map<number, number>;
 }
 
 const zoneByName = new Map<string, Zone | null>();
-/** IANA has some 600 names; strangers' misspellings must not fill the memory. */
+/** IANA has some 600 names. Misspelled ones must not fill the memory. */
 const MAX_ZONES = 2000;
 const MAX_OFFSETS = 2000;
 
-/** The zone of an IANA name; null when there is none. */
+/** Returns the zone of an IANA name; null if it does not exist. */
 export function findZone(name: string): Zone | null {
   const known = zoneByName.get(name);
   if (known !== undefined) return known;
@@ -50,11 +50,11 @@ function createZone(name: string): Zone | null {
     });
     return { name, format, offsets: new Map() };
   } catch {
-    return null; // RangeError: no such zone
+    return null; // A RangeError: no such zone.
   }
 }
 
-/** Milliseconds that local time is ahead of UTC at that moment. */
+/** Returns local time minus UTC at that time, in milliseconds. */
 export function offsetMs(zone: Zone, at: number): number {
   const day = Math.floor(at / DAY_MS);
   let offset = zone.offsets.get(day);
@@ -75,7 +75,6 @@ function exactOffsetMs(zone: Zone, at: number) {
   return Date.UTC(year, month - 1, day, hour, minute, field.second!) - second;
 }
 
-/** The local calendar day of a moment. */
 export function localDay(zone: Zone, at: number): LocalDay {
   const local = new Date(at + offsetMs(zone, at));
   return dayOf(local);
@@ -88,17 +87,16 @@ const dayOf = (local: Date): LocalDay => ({
   weekday: local.getUTCDay(),
 });
 
-/** The calendar day so many days on. */
 export const addDays = (day: LocalDay, days: number): LocalDay =>
   dayOf(new Date(Date.UTC(day.year, day.month - 1, day.day + days)));
 
-/** The moment at which clocks show that hour of the day. */
+/** Returns the time at which local clocks show that hour of the day. */
 export const atLocalTime = (zone: Zone, { year, month, day }: LocalDay, hour: number): number =>
   fromLocalTime(zone, Date.UTC(year, month - 1, day, hour));
 
 /**
- * The moment at which clocks show what UTC's show at `wanted`. A time that is skipped when clocks go forward becomes the same
- * distance after the change; of a time that comes twice, the first is meant.
+ * Returns the time at which local clocks show `wanted`, a local time written as UTC. A time that is skipped when clocks go
+ * forward becomes the same distance after the change; of a time that occurs twice, the first is taken.
  */
 export function fromLocalTime(zone: Zone, wanted: number): number {
   const before = offsetMs(zone, wanted - DAY_MS);

@@ -1,19 +1,19 @@
 import { DAY_MS } from "../domain/durations.ts";
 
-/** A bill of a subscription. */
 export interface SubscriptionInvoice {
   subscriptionId: string;
   at: Date;
 }
 
-/** Bills of a subscription that are nearer to one another than this are no period apart: one corrects the other. */
+/** Invoices of a subscription closer together than this are not a period apart: one corrects the other. */
 const MIN_PERIOD_MS = DAY_MS;
 
 /**
- * When the next bill of one of these subscriptions is due, if it comes as the last two did; null where nobody can say. Milliseconds since 1970.
+ * Returns when the next invoice of one of these subscriptions is due, at the interval of its last two, in milliseconds; null if
+ * unknown.
  *
  * @param bills  in any order
- * @param after  one that was due before this, and did not come, is not waited for
+ * @param after  an invoice that was due before this and did not come is not awaited
  */
 export function findNextInvoiceTime(bills: readonly SubscriptionInvoice[], after: number): number | null {
   let soonest: number | null = null;

@@ -1,6 +1,6 @@
 import { addDays, type LocalDay } from "./local-time.ts";
 
-/** A day on which many people are likely to have money on their account. */
+/** A day on which many customers are likely to have money in their account. */
 export interface PayDay {
   /** Completes "… is a likely pay day: …". */
   words: string;
@@ -8,7 +8,7 @@ export interface PayDay {
   weight: number;
 }
 
-/** Days of the month on which wages are usual in a country, beside those of everywhere. An assumption. */
+/** Usual pay dates of a country, in addition to those of every country. An assumption. */
 const USUAL_PAY_DATES: Readonly<Record<string, readonly number[]>> = {
   CH: [25],
   ES: [28],
@@ -20,7 +20,7 @@ const USUAL_PAY_DATES: Readonly<Record<string, readonly number[]>> = {
   NL: [25],
   SE: [25],
 };
-/** Everywhere: wages, pensions and benefits come at the turn and in the middle of the month. */
+/** Every country: wages, pensions and benefits are paid at the beginning and in the middle of the month. */
 const USUAL_PAY_DATES_EVERYWHERE: readonly number[] = [1, 15];
 /** Weekly or fortnightly wages, mostly on Fridays. */
 const PAID_ON_FRIDAYS = new Set(["US", "CA", "GB", "AU"]);

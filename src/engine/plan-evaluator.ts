@@ -16,14 +16,14 @@ export const minGapIn = (spanMs: number, tries: number): number =>
 export const minGapOf = ({ slots }: Forecast, tries: number): number =>
   minGapIn((slots.at(-1) ?? 0) - (slots[0] ?? 0), tries);
 
-/** Whether one slot is far enough behind another one for a try at each: the first one's answer is there by then. */
+/** Whether one slot is late enough after another for a retry at each: the first answer is there by then. */
 export const isFarEnoughApart = ({ slots, answeredAt }: Forecast, first: number, second: number, apartMs: number) =>
   slots[second]! - slots[first]! >= apartMs && (answeredAt === null || slots[second]! >= answeredAt[first]!);
 
-/** Tries of the longest plan: no budget is larger. */
+/** The maximum length of a plan: no budget is larger. */
 export const MAX_PLAN_LENGTH = 100;
 
-/** 1 when pay came between two tries, else 0: its day only moves on, so the sign tells, and no branch has to be guessed. */
+/** Returns 1 if pay arrived between two retries, else 0. Its day only increases, so the sign answers without a branch. */
 const paidBetween = (paidBefore: number, paidNow: number) => (paidBefore - paidNow) >>> 31;
 
 /**
@@ -92,13 +92,13 @@ export function createPlanEvaluator(
   };
 }
 
-/** The plan looked at. */
+/** Returns the slots of the current plan. */
 export const getPlan = ({ planSlots, tries }: PlanEvaluator): number[] => Array.from(planSlots.subarray(0, tries));
 
 /**
- * Look at that plan from then on.
+ * Sets and evaluates a plan.
  *
- * @returns what it is worth, and the chance that one of its tries succeeds
+ * @returns its value, and the probability that one of its retries succeeds
  */
 export function evaluatePlan(board: PlanEvaluator, slots: readonly number[]): { worth: number; recovers: number } {
   board.planSlots.set(slots);
@@ -107,21 +107,21 @@ export function evaluatePlan(board: PlanEvaluator, slots: readonly number[]): { 
   return { worth, recovers: board.reachedShares[0]! - board.reachedShares[board.tries]! };
 }
 
-/** One try more, at that slot and place. @returns what the plan is worth then */
+/** Inserts a retry at that slot and position. Returns the new value of the plan. */
 export function insertRetry(board: PlanEvaluator, place: number, slot: number): number {
   board.planSlots.copyWithin(place + 1, place, board.tries++);
   board.planSlots[place] = slot;
   return evaluateFrom(board, place);
 }
 
-/** Walk through the plan anew from a place on. @returns what the plan is worth */
+/** Evaluates the plan again from a position on. Returns its value. */
 function evaluateFrom(board: PlanEvaluator, from: number): number {
   for (let place = from; place < board.tries; place++) advancePosition(board, place);
   computeValuesToGo(board);
   return board.valuesBefore[board.tries]!;
 }
 
-/** From a place of the plan to the next one. */
+/** Computes the row of the next position from that of this one. */
 function advancePosition(board: PlanEvaluator, place: number) {
   const { worth, cost, forecast, planSlots, remainingShares, valuesBefore, reachedShares, restPositions } = board;
   const { next, later, paidOn } = forecast;
@@ -142,7 +142,9 @@ function advancePosition(board: PlanEvaluator, place: number) {
   restPositions[place + 1] = -1;
 }
 
-/** Fill `valuesToGo`. Worth is linear in what is left of an explanation, so it holds whatever comes before. */
+/**
+ * Fills `valuesToGo`. The value is linear in the remaining probability of a hypothesis, so it does not depend on earlier retries.
+ */
 export function computeValuesToGo(board: PlanEvaluator) {
   const { tries, worth, cost, forecast, planSlots, valuesToGo, restPositions } = board;
   const { later, paidOn } = forecast;
@@ -160,7 +162,7 @@ export function computeValuesToGo(board: PlanEvaluator) {
   }
 }
 
-/** Where in the plan that slot would come; -1 when it is too near to one of its tries, or a limit would not be kept. */
+/** Returns the position of a new slot in the plan; -1 if it is too close to another retry or breaks a limit. */
 export function findInsertPosition(board: PlanEvaluator, slot: number): number {
   const { planSlots } = board;
   let place = 0;
@@ -168,7 +170,10 @@ export function findInsertPosition(board: PlanEvaluator, slot: number): number {
   return canPlaceRetry(board, slot, place, place) ? place : -1;
 }
 
-/** Whether a slot is far enough from the tries before a place and those from `after` on, and keeps the limits together with them. */
+/**
+ * Whether a slot is far enough from the retries before a position and from those from `after` on, and keeps the limits together
+ * with them.
+ */
 export function canPlaceRetry(
   { tries, limits, apartMs, forecast, planSlots }: PlanEvaluator,
   slot: number,
@@ -182,15 +187,15 @@ export function canPlaceRetry(
   if (limits.length === 0) return true;
   const others: number[] = [];
   for (let n = 0; n < tries; n++) if (n < place || n >= after) others.push(slots[planSlots[n]!]!);
-  // Of a try alone the guard has said that it is allowed; it knows better how early the ones before came.
+  // The guard has already allowed a single retry; it knows better how early the previous ones came.
   if (others.length === 0) return true;
   for (const limit of limits) if (!keepsLimit(limit, others, at)) return false;
   return true;
 }
 
 /**
- * What the plan would be worth with a try at that slot between the tries before `place` and those from `after` on: with one try more
- * where both are the same, with another one in its place where `after` is the next.
+ * Returns the value of the plan with a retry at that slot between the retries before `place` and those from `after` on. If both
+ * are equal, it is an additional retry; if `after` is the next position, it replaces one.
  */
 export function evaluateWith(board: PlanEvaluator, slot: number, place: number, after: number): number {
   const { tries, cost, forecast, planSlots, remainingShares, valuesBefore, reachedShares, restValues, restPositions } =
@@ -222,7 +227,7 @@ export function evaluateWith(board: PlanEvaluator, slot: number, place: number, 
   return worth;
 }
 
-/** The share of cases that a try after all others recovers. */
+/** Returns the fraction of cases that a retry after all others recovers. */
 function recoveredLater({ forecast, planSlots, remainingShares }: PlanEvaluator, row: number, place: number): number {
   const { later, paidOn } = forecast;
   const width = forecast.shares.length;
@@ -252,7 +257,9 @@ function fillRestValues(board: PlanEvaluator, place: number, after: number) {
   restPositions[place] = after;
 }
 
-/** Makes the try at that place at another slot; before the next walk back only the places after it may be asked about. */
+/**
+ * Moves the retry at that position to another slot. Before `computeValuesToGo` runs again, only later positions may be evaluated.
+ */
 export function moveRetry(board: PlanEvaluator, place: number, slot: number) {
   board.planSlots[place] = slot;
   advancePosition(board, place);

@@ -18,39 +18,39 @@ import {
 import type { RetryValue } from "./retry-value.ts";
 import { keepsLimit, type PlanLimit } from "./rules/plan-limits.ts";
 
-/** The tries to come, as seen now: only the first will be made for sure, the rest is planned anew after it. */
+/** The planned retries. Only the first is certain; the others are planned again after it. */
 export interface RetryPlan {
-  /** Slots of the forecast, earliest first; empty when no try brings what it must. */
+  /** Slots of the forecast, earliest first; empty if no retry is worth making. */
   slots: readonly number[];
-  /** Expected, of the whole plan, as a share of the amount due. */
+  /** Expected value of the whole plan as a fraction of the amount due. */
   worth: number;
   /** The slots that it was chosen from, earliest first. */
   picked: readonly number[];
-  /** What it keeps. */
+  /** The limits that it keeps. */
   limits: readonly PlanLimit[];
-  /** How far apart its tries are at least. */
+  /** Minimum time between its retries. */
   apartMs: number;
-  /** The slots that it grew by, in that order, before they were moved. */
+  /** The slots in the order in which they were added, before they were moved. */
   grown: readonly number[];
 }
 
-/** Moving each try once is enough, as a rule; a second round is made where the first one gained much. */
+/** One round of moves is usually enough. A second follows if the first gained much. */
 const MAX_ROUNDS = 2;
 const SMALL_GAIN_RATE = 0.002;
-/** A change must gain this much, or rounding could go on for ever. */
+/** Smaller gains may come from rounding, and could go on for ever. */
 const MIN_GAIN = 1e-9;
 
 /**
- * The set of tries worth most together.
+ * Returns the set of retries with the highest value together.
  *
- * Only failure lets a case go on, so a plan is a set of moments. Its worth is a sum over explanations: how likely each
- * is, and what the tries reach if it is true. That way a second try on the same pay day counts for little, and one that
- * covers another explanation for much. Found greedily, then each try is moved to where it is best between its neighbours: to let it
- * jump over others gained one part in eight thousand, and most of the looking was for that.
+ * A case continues only after a failure, so a plan is a set of times. Its value is a sum over hypotheses: their probability times
+ * the value of the retries if the hypothesis is true. So a second retry on the same pay day adds little, and one that covers
+ * another hypothesis adds much. The set is built greedily; then each retry is moved to its best slot between its neighbors. Moves
+ * past other retries gained one part in eight thousand and took most of the time.
  *
- * @param tries  how many may be planned at most
- * @param limits  to be kept by all tries of the plan together: where few are allowed in a stretch of time, they are not spent early
- * @param aside  a slot that no plan is made with; -1: none
+ * @param tries  the maximum number of retries
+ * @param limits  kept by all retries of the plan together: if few are allowed in a time bucket, they are not spent early
+ * @param aside  a slot that no plan may use; -1: none
  */
 export function planRetries(
   forecast: Forecast,
@@ -64,15 +64,15 @@ export function planRetries(
   const apartMs = minGapOf(forecast, tries);
   const length = Math.min(tries, MAX_PLAN_LENGTH);
   const board = createPlanEvaluator(forecast, stakes, length, limits, apartMs);
-  // What each picked slot gained when it was looked at last.
+  // The latest known gain of each picked slot.
   const gains = new Float64Array(picked.length);
-  // The picked slots, in the order in which they are looked at.
+  // The picked slots in the order in which they are evaluated.
   const order = new Int32Array(picked.length);
   for (let n = 0; n < order.length; n++) order[n] = n;
   const grown: number[] = [];
   let worth = 0;
   while (grown.length < length) {
-    // A second try is scored otherwise than a first one, so what a slot gained as the first says nothing of it.
+    // A second retry is scored differently from a first, so the gains of the first say nothing about it.
     const slot = findBestAddition(board, picked, worth, gains, order, grown.length > 1);
     if (slot < 0) break;
     grown.push(slot);
@@ -81,7 +81,7 @@ export function planRetries(
   return { ...improvePlan(board, picked, worth), picked, limits, apartMs, grown };
 }
 
-/** What `planRetries` finds on the same terms where only so many tries may be planned: a plan grows by the same slots however many they may become. */
+/** Returns what `planRetries` finds with fewer retries. A plan adds the same slots whatever its maximum length. */
 export function planFewerRetries(forecast: Forecast, tries: number, stakes: RetryValue, plan: RetryPlan): RetryPlan {
   const { picked, limits, apartMs } = plan;
   const grown = plan.grown.slice(0, tries);
@@ -90,7 +90,7 @@ export function planFewerRetries(forecast: Forecast, tries: number, stakes: Retr
   return { ...improvePlan(board, picked, worth), picked, limits, apartMs, grown };
 }
 
-/** Moves the tries that a plan has grown by to where they are best. */
+/** Moves the added retries to their best slots. */
 function improvePlan(
   board: PlanEvaluator,
   picked: readonly number[],
@@ -106,7 +106,7 @@ function improvePlan(
   return { slots: getPlan(board), worth };
 }
 
-/** The best slot of each 24 hours, and all of the first ones: after a fault at the bank hours count. */
+/** Returns the best slot of each 24 hours, and all of the first ones: after a fault at the bank hours count. */
 function bestOf24Hours({ slots, chances }: Forecast, aside: number): number[] {
   const found: number[] = [];
   const start = slots[0] ?? 0;
@@ -120,16 +120,16 @@ function bestOf24Hours({ slots, chances }: Forecast, aside: number): number[] {
   return found;
 }
 
-/** The more tries are planned, the less another one gains, nearly always: so a gain seen before is hoped for again, and this much more. */
+/** The gain of a slot nearly always falls as the plan grows. So its latest gain, times this factor, bounds its next one. */
 const GAIN_OPTIMISM = 1.2;
 
 /**
- * The one try more that makes the plan worth most.
+ * Finds the additional retry with the highest gain.
  *
- * @param ofPlan  what the plan is worth without it
- * @param gains  of the picked slots, as last seen; what is seen now is written
- * @param isLess  each gains less now than it did: whoever gained little is not looked at
- * @returns its slot; -1: none makes it worth more
+ * @param ofPlan  value of the plan without it
+ * @param gains  latest gains of the picked slots, updated here
+ * @param isLess  whether gains only fall: then slots with small ones are skipped
+ * @returns its slot; -1: none raises the value
  */
 function findBestAddition(
   board: PlanEvaluator,
@@ -157,8 +157,8 @@ function findBestAddition(
 }
 
 /**
- * Puts those first that gained most, of as many the earlier one. They hardly change their order from one try to the next, so each is moved to its place
- * by hand: a list made and sorted anew each time took a tenth of a decision.
+ * Sorts slots by gain, highest first; ties by time. The order hardly changes from one retry to the next, so an insertion sort is
+ * used: a new sorted list took a tenth of a decision.
  */
 function sortByGain(order: Int32Array, gains: Float64Array) {
   for (let n = 1; n < gains.length; n++) {
@@ -174,7 +174,7 @@ function sortByGain(order: Int32Array, gains: Float64Array) {
   }
 }
 
-/** Moves each try in turn, the first one first, to where it is best between the one before it and the one after. @returns what the plan is worth then */
+/** Moves each retry, in order, to its best slot between its neighbors. Returns the value of the plan. */
 function moveEachRetry(board: PlanEvaluator, picked: readonly number[], ofPlan: number): number {
   const plan = getPlan(board);
   let most = ofPlan;
@@ -197,7 +197,7 @@ function moveEachRetry(board: PlanEvaluator, picked: readonly number[], ofPlan: 
   return most;
 }
 
-/** The tries of a plan that still come after its next one when that is made at this slot instead. */
+/** Returns the retries of a plan that still follow if its next one is made at this slot instead. */
 export function findFollowingSlots(
   forecast: Forecast,
   { slots: plan, limits, apartMs }: RetryPlan,
@@ -216,7 +216,9 @@ export function findFollowingSlots(
   });
 }
 
-/** For each slot that a plan was chosen from: what it is worth when its next try is made there instead, and those that still come after it follow. */
+/**
+ * Returns, for each picked slot, the value of the plan if its next retry is made there and the others follow as far as they can.
+ */
 export function valuesByNextSlot(forecast: Forecast, plan: RetryPlan, stakes: RetryValue): number[] {
   const board = createPlanEvaluator(forecast, stakes, plan.slots.length);
   const worth: number[] = [];
@@ -232,7 +234,10 @@ export function valuesByNextSlot(forecast: Forecast, plan: RetryPlan, stakes: Re
   return worth;
 }
 
-/** Whether a list ends with another one. What those tries are worth does not depend on what comes before, so one look serves both. */
+/**
+ * Whether a list ends with another one. The value of those retries does not depend on the earlier ones, so one evaluation serves
+ * both.
+ */
 function isSuffix(of: readonly number[], end: readonly number[]): boolean {
   const from = of.length - end.length;
   if (from < 0) return false;
@@ -241,7 +246,7 @@ function isSuffix(of: readonly number[], end: readonly number[]): boolean {
 }
 
 /**
- * What sets of tries would reach: that one of them succeeds, and their worth as a share of the amount due.
+ * Computes the results of sets of retries: the probability that one succeeds, and their value as a fraction of the amount due.
  *
  * @param sets  lists of slots of the forecast, earliest first
  */

@@ -25,20 +25,23 @@ const GROUP_WORDING: Readonly<Record<DeclineGroup, string>> = {
 };
 
 const NEW_CARD_REASON = "The customer has a new card or payment method.";
-/** The same, of one that is tried. */
+/** For a retry with a new card. */
 export const NEW_CARD_RETRY_REASON = "The customer has a new card or payment method, which may well work.";
 
-/** What is known of why the payment failed; null: nothing was reported of the present card. */
+/** Describes why the payment failed. Null: no decline was reported on the current card. */
 export function describeDecline(decline: InterpretedDecline | null, isNewCard: boolean): string {
   if (isNewCard) return NEW_CARD_REASON;
   if (!decline) return "No failed attempt with the present card has been reported, so why it failed is not known.";
   return describeFailure("The last try", decline);
 }
 
-/** Of a card that is tried after a decline that ends retries, in whatever was asked for. */
+/** For a card that is retried after a decline that ends retries. */
 export const RENEWAL_PHRASE = "renew such cards by themselves";
 
-/** Why a card is tried after a decline that ends retries, beside what was asked for; null where none did. */
+/**
+ * Explains why a card is retried after a decline that ends retries, besides the request for a new card; null if there was no such
+ * decline.
+ */
 export function describeRenewal({ cardChange }: DecisionFacts, decline: InterpretedDecline | null): string | null {
   if (cardChange === null || decline === null || !endsRetries(decline.group)) return null;
   return `${CARD_CHANGE_WORDING[cardChange]} ${RENEWAL_PHRASE}, and nobody hears of it, so this one is tried as well.`;
@@ -50,7 +53,7 @@ const CARD_CHANGE_WORDING = {
   unasked: "Banks",
 } as const;
 
-/** That a try failed, and why, as far as is known. `which` names it: "The last try". */
+/** Says that an attempt failed, and why if it is known. `which` names it: "The last attempt". */
 export function describeFailure(which: string, { group, words, codes }: InterpretedDecline): string {
   const named = describeCodes(codes);
   const unknown = ` for a reason that ${named === null ? "was not told" : "is not known"}`;
@@ -58,7 +61,7 @@ export function describeFailure(which: string, { group, words, codes }: Interpre
   return `${which} failed${why}${named === null ? "" : ` (${named})`}.`;
 }
 
-/** Why that moment. `at` differs from the moment when it is a little late and comes at once. */
+/** Explains the choice of a time. `at` is later than the time if it is slightly late and comes at once. */
 export function explainTime(moment: CandidateTime, at: number, place: CustomerLocale): string {
   const when = formatZonedTime(place.zone, at);
   const day = formatDay(localDay(place.zone, moment.at));
@@ -83,11 +86,11 @@ export function explainTime(moment: CandidateTime, at: number, place: CustomerLo
 }
 
 /**
- * The decision to try at a moment.
+ * Builds the decision for a retry.
  *
- * @param why  that moment was chosen; what rules say of it is said after that
- * @param held  the rule that kept the try from coming sooner; null: none did
- * @param room  for how many more tries there is time, should they fail as the latest one did
+ * @param why  reasons for the time; sentences about rules follow them
+ * @param held  the rule that kept the retry from coming sooner; null: none
+ * @param room  how many more retries fit before the window ends, if they fail like the latest one
  */
 export function buildRetryDecision(
   context: DecisionContext,
@@ -110,7 +113,7 @@ export function buildRetryDecision(
   };
 }
 
-/** How many more tries budget and rules allow, and for how many of these there is time. */
+/** Says how many more retries budget and rules allow, and how many fit into the window. */
 function describeRetriesLeft(allowed: number, room: number, windowEnds: string): string {
   const fit = Math.max(0, Math.floor(room));
   const more = allowed <= 0 ? "no more try" : allowed === 1 ? "1 more try" : `${allowed} more tries`;
@@ -120,7 +123,7 @@ function describeRetriesLeft(allowed: number, room: number, windowEnds: string):
   return `After this one, ${more} would be allowed, but before the window ends on ${windowEnds} there is ${some}.`;
 }
 
-/** Of a way of paying that a retry is not known to be right for; null: it is. */
+/** Says that the rules of a payment method are unknown; null if they are known. */
 function describeUnknownMethod({ facts, guard }: DecisionContext): string | null {
   if (hasKnownRules(facts)) return null;
   const pushed = toDisplayText(facts.paymentMethodType!);
@@ -131,10 +134,10 @@ function describeUnknownMethod({ facts, guard }: DecisionContext): string | null
     : `How ${payments} are tried again is the merchant's to say.`;
 }
 
-/** In the reasons for asking the customer, where it is a confirmation that the bank wants. */
+/** For requests to the customer if the bank wants a confirmation. */
 export const CONFIRM_PHRASE = "to confirm the payment or to give another card or payment method";
 
-/** Whether the customer may as well confirm the payment, and keep the card: no rule bars it. */
+/** Whether the customer may confirm the payment and keep the card: no rule blocks it. */
 export const canConfirm = ({ decline, guard }: Pick<DecisionContext, "decline" | "guard">) =>
   decline?.group === "AUTH_REQUIRED" && !guard.bar && !guard.usedUp;
 
@@ -143,7 +146,7 @@ export const describeAwaitedCard = (context: DecisionContext) =>
     ? `The customer is asked ${CONFIRM_PHRASE}, and may still do so.`
     : "Another card or payment method is asked for, and may still come.";
 
-/** Why a case waits for another card that was asked for, whether or not its time to come is over; null: none was asked for. */
+/** Explains the wait for a new card that was requested, also after its deadline; null if none was requested. */
 export function describeCardWait(context: DecisionContext): string | null {
   const { facts, locale } = context;
   if (facts.cardChange === "awaited") return describeAwaitedCard(context);
@@ -156,13 +159,12 @@ export function describeCardWait(context: DecisionContext): string | null {
   return `Another card or payment method was asked for on ${asked}, and none came so far. The case stays open until the recovery window ends on ${ends}, in case one does.`;
 }
 
-/** What is there of some sentences. */
 const withoutNulls = (...sentences: (string | null)[]) => sentences.filter((words) => words !== null);
 
-/** The same as one line. */
+/** Joins the sentences that exist. */
 export const joinSentences = (sentences: readonly (string | null)[]) => withoutNulls(...sentences).join(" ");
 
-/** How many retries remain, when none is planned. */
+/** Says how many retries remain if none is planned. */
 export function describeBudget(known: DecisionFacts) {
   return known.budgetLeft > 0
     ? `Retries still left in the budget: ${known.budgetLeft}.`

@@ -6,28 +6,28 @@ import type { LearnedModel } from "./learned/learned-model.ts";
 import { shortfallDeviations } from "./learned/shortfall.ts";
 import { EXPENSIVE_COST_RATE } from "./retry-value.ts";
 
-/** From so many standard deviations on, fewer approvals than half of those that were said are no chance: some tries are spread evenly. */
+/** If approvals fall short of the predicted ones by this many standard deviations, some retries are spaced evenly. */
 export const SHORTFALL_MIN_DEVIATIONS = 3.5;
-/** From so many on, the largest share of them. */
+/** From this many on, the largest fraction of retries is spaced evenly. */
 export const SHORTFALL_FULL_DEVIATIONS = 5.5;
 export const MAX_EVENLY_SPACED_RATE = 0.7;
-/** Of more tries than these nobody knows that they do better. */
+/** More retries than this are not known to do better. */
 export const EVENLY_SPACED_RETRY_COUNT = 6;
 
-/** The schedule that others are compared with: days after the failure, spread evenly over a window of so many, the last one an hour before its end. */
+/** Returns the reference schedule: days after the failure, spaced evenly over the window, the last one an hour before its end. */
 export const evenlySpacedDays = (windowDays: number, tries: number): number[] =>
   Array.from({ length: tries }, (_, n) => (windowDays * (n + 1)) / tries - (n + 1 === tries ? 1 / 24 : 0));
 
-/** How many of a case's tries may still be spread evenly. */
+/** Returns how many retries of a case may still be spaced evenly. */
 const evenlySpacedRetriesLeft = ({ tries }: CasePosterior, { triesLeft }: RetryContext) =>
   Math.min(EVENLY_SPACED_RETRY_COUNT - tries, triesLeft);
 
 /**
- * Share of the next tries of such cases that are spread evenly, whatever is believed of days: where far fewer tries were approved of late than was said,
- * the world is not what was learned. Then no day is known to be better, a plan that keeps to what was best never sees what is best now, and even
- * tries are the best that can be done without knowing.
+ * Returns the fraction of retries that are spaced evenly in spite of the estimates. If far fewer retries were approved recently
+ * than predicted, the world has changed: no day is known to be better, and a plan that keeps to the old best days never sees the
+ * new ones. Evenly spaced retries are best without knowledge.
  *
- * @param hopeless  no try seems worth making
+ * @param hopeless  whether the case is not worth retrying
  */
 export function evenlySpacedRate(
   learned: LearnedModel,
@@ -44,19 +44,21 @@ export function evenlySpacedRate(
 }
 
 /**
- * The slot for the next of the tries that are left when they are spread evenly from the last one to the end of the window, the last one shortly before it.
+ * Returns the slot of the next retry if the remaining ones are spaced evenly from the last attempt to shortly before the end of
+ * the window.
  *
- * @param slots  moments that may be chosen, earliest first; one at least
+ * @param slots  times to choose from, earliest first; at least one
  */
 export function evenlySpacedSlot(slots: readonly number[], belief: CasePosterior, question: RetryContext): number {
-  // From the last try on, and not from what comes of other bills: else who is charged each day would never be tried.
+  // Counted from the last attempt and not from charges of other invoices: otherwise a customer who is charged each day would
+  // never be retried.
   const { lastTriedAt } = belief;
   const { windowEndsAt } = question;
   const gap = (windowEndsAt - lastTriedAt) / Math.max(1, evenlySpacedRetriesLeft(belief, question));
   return nearestSlot(slots, Math.min(lastTriedAt + Math.max(gap, MIN_GAP_MS), windowEndsAt - HOUR_MS));
 }
 
-/** The slot nearest to a moment. */
+/** Returns the slot nearest to a time. */
 export function nearestSlot(slots: readonly number[], at: number): number {
   let best = 0;
   for (let slot = 1; slot < slots.length; slot++)

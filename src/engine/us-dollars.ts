@@ -1,6 +1,6 @@
 /**
- * Minor units of a currency for one US dollar, rounded, early 2026: to compare amounts and to weigh a try's cost, never
- * to account for money. A stranger counts as cents: every currency whose minor unit is no hundredth has to be here.
+ * Minor units of a currency for one US dollar, rounded, early 2026: for comparing amounts and weighing the cost of a retry, never
+ * for accounting. Currencies not listed count as cents, so every currency whose minor unit is not a hundredth must be listed.
  */
 const MINOR_UNITS_PER_USD: Readonly<Record<string, number>> = {
   AED: 367,
@@ -155,6 +155,6 @@ const MINOR_UNITS_PER_USD: Readonly<Record<string, number>> = {
   ZMW: 2200,
 };
 
-/** An amount of minor units in US dollars, roughly. Worlds of others may write currencies in small letters. */
+/** Converts minor units to approximate US dollars. Currencies may be in small letters. */
 export const toUsd = (amount: number, currency: string): number =>
   amount / (MINOR_UNITS_PER_USD[currency.toUpperCase()] ?? 100);
