@@ -40,16 +40,3 @@ export const cardBrandName = (brand: string): string => BRAND_NAMES.get(normaliz
 /** "SEPA debit" for "sepa_debit"; unknown types stay unchanged. */
 export const paymentMethodName = (paymentMethodType: string): string =>
   METHOD_NAMES.get(paymentSchemeOf(paymentMethodType)) ?? cardBrandName(paymentMethodType);
-
-/** Earlier versions used the gateway's words. */
-const FORMER_PAYER_SENTENCE = /( is due, to be paid by )([a-z_]+)(?: \(([a-z]+)(?=[ ,)]))?/;
-
-/** Rewrites sentences of earlier versions, so that a change of words is no change of facts. */
-export const updateFormerSentences = (known: readonly string[]): string[] =>
-  known.map((sentence) =>
-    sentence.replace(
-      FORMER_PAYER_SENTENCE,
-      (_, due: string, method: string, brand?: string) =>
-        `${due}${paymentMethodName(method)}${brand === undefined ? "" : ` (${cardBrandName(brand)}`}`,
-    ),
-  );

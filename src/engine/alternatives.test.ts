@@ -238,23 +238,26 @@ test("only the first plan of a case is set beside one of as many tries as even o
 
 test("what is said beside a plan's figures is what was measured of that way of paying, and of no other", () => {
   const paidBy = (paymentMethodType: string) => ({ paymentMethodType, network: null, cardCountry: null });
-  const flatters = /^A model flatters the plans that it made: in simulated worlds of cards/;
+  const flatters = /^A model overrates its own plans: in simulations with cards/;
   assert.match(evenlySpacedCaveat(paidBy("card")), flatters);
-  assert.match(evenlySpacedCaveat(paidBy("card")), /\. Even tries recovered up to 6 points more than it said\.$/);
+  assert.match(
+    evenlySpacedCaveat(paidBy("card")),
+    /\. Evenly spaced retries recovered up to 6 points more than predicted\.$/,
+  );
   assert.equal(
     evenlySpacedCaveat(paidBy("card"), false),
-    "In simulated worlds of cards even tries recovered up to 6 points more than a model said.",
+    "In simulations with cards, evenly spaced retries recovered up to 6 points more than predicted.",
   );
-  const debits = "In a simulated world of bank debits plans recovered what the model said of them";
-  assert.equal(evenlySpacedCaveat(paidBy("sepa_debit")), `${debits}, and even tries 6 to 11 points less.`);
-  assert.match(evenlySpacedCaveat(paidBy("paypal")), /was measured in no world of such payments/);
+  const debits = "In simulations with bank debits, plans recovered as much as predicted";
+  assert.equal(evenlySpacedCaveat(paidBy("sepa_debit")), `${debits}, and evenly spaced retries 6 to 11 points less.`);
+  assert.match(evenlySpacedCaveat(paidBy("paypal")), /By how much is unknown/);
   const beside = (plans: number, debitPlans: number, others: number) =>
     listPlanCaveats({ plans, debits: debitPlans, others });
-  assert.match(beside(3, 0, 0), /^A model flatters .* less than it said\.$/);
+  assert.match(beside(3, 0, 0), /^A model overrates .* less than predicted\.$/);
   assert.equal(beside(3, 3, 0), `${debits}.`);
   assert.match(
     beside(3, 1, 1),
-    /less than it said\. In a simulated world of bank debits .* of them\. A model flatters .* nor bank debits\.$/,
+    /less than predicted\. In simulations with bank debits, .* as predicted\. A model overrates .* nor bank debits\.$/,
   );
-  assert.match(beside(2, 0, 2), /^A model flatters the plans that it made; by how much/);
+  assert.match(beside(2, 0, 2), /^A model overrates its own plans\. By how much/);
 });

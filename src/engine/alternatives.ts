@@ -20,10 +20,10 @@ import { roundShare } from "./shares.ts";
 import { EVENLY_SPACED_RETRY_COUNT, nearestSlot } from "./space-evenly.ts";
 
 const CARD_PLAN_CAVEAT =
-  "A model flatters the plans that it made: in simulated worlds of cards, with six tries, they recovered 1 to 6 points less than it said.";
-const DEBIT_PLAN_CAVEAT = "In a simulated world of bank debits plans recovered what the model said of them";
+  "A model overrates its own plans: in simulations with cards and six retries, they recovered 1 to 6 points less than predicted.";
+const DEBIT_PLAN_CAVEAT = "In simulations with bank debits, plans recovered as much as predicted";
 const UNMEASURED_CAVEAT =
-  "A model flatters the plans that it made; by how much was measured in no world of such payments, which are neither by card nor bank debits.";
+  "A model overrates its own plans. By how much is unknown for payments that are neither cards nor bank debits.";
 
 /**
  * Returns the caveats for predicted recoveries of `plans` retry plans: `debits` of them for bank debits, `others` for neither
@@ -36,10 +36,10 @@ export const listPlanCaveats = ({ plans, debits, others }: { plans: number; debi
     ...(others > 0 ? [UNMEASURED_CAVEAT] : []),
   ].join(" ");
 
-const CARD_COMPARISON_CAVEAT = `${CARD_PLAN_CAVEAT} Even tries recovered up to 6 points more than it said.`;
+const CARD_COMPARISON_CAVEAT = `${CARD_PLAN_CAVEAT} Evenly spaced retries recovered up to 6 points more than predicted.`;
 const CARD_EVENLY_SPACED_CAVEAT =
-  "In simulated worlds of cards even tries recovered up to 6 points more than a model said.";
-const DEBIT_COMPARISON_CAVEAT = `${DEBIT_PLAN_CAVEAT}, and even tries 6 to 11 points less.`;
+  "In simulations with cards, evenly spaced retries recovered up to 6 points more than predicted.";
+const DEBIT_COMPARISON_CAVEAT = `${DEBIT_PLAN_CAVEAT}, and evenly spaced retries 6 to 11 points less.`;
 /** Returns the caveat for evenly spaced retries of one payment method, shown beside the plan if there is one. */
 export function evenlySpacedCaveat(paidBy: Instrument, isPlanned = true): string {
   if (findBankDebit(paidBy.paymentMethodType)) return DEBIT_COMPARISON_CAVEAT;

@@ -34,7 +34,7 @@ test("a customer whose pay always came between the 20th and the 26th is not trie
   assert.equal(decision.kind, "retry");
   const date = (decision as { at: Date }).at.getUTCDate();
   assert.ok(date >= 21 && date <= 28, `${date}`);
-  assert.match(decision.reasons.join(" "), /money comes with the next pay.*2[1-6]/);
+  assert.match(decision.reasons.join(" "), /money arrives with the next pay.*2[1-6]/);
   assert.ok(chosen!.chance > 0.15 && decision.reasons.length >= 3 && decision.reasons.length <= 5);
   assert.ok(decision.reasons.every((reason) => /^[A-Z].*\.$/.test(reason) && !/undefined|null|NaN/.test(reason)));
 });
@@ -53,18 +53,18 @@ test("that payments went through around the chosen date before is said where tha
   };
   const months = [1, 2, 3, 4];
   const { date, said } = decided(taught, []);
-  assert.doesNotMatch(said, /Around that date/);
+  assert.doesNotMatch(said, /around this day/);
   const paidOn = months.map((month) => buildInvoice(`2026-0${month}-${date}`, [], null));
   const paid = decided(taught, paidOn);
   assert.ok(Math.abs(Number(paid.date) - Number(date)) <= 1, `${paid.date}`);
-  assert.match(paid.said, /Around that date of the month, payments of this customer went through before/);
-  assert.doesNotMatch(decided(newModel, paidOn).said, /Around that date/);
+  assert.match(paid.said, /Earlier payments of this customer succeeded around this day of the month/);
+  assert.doesNotMatch(decided(newModel, paidOn).said, /around this day/);
   const once = decided(taught, paidOn.slice(3));
   assert.equal(once.date, date);
-  assert.doesNotMatch(once.said, /Around that date/);
+  assert.doesNotMatch(once.said, /around this day/);
   const failedOnce = decided(taught, [...paidOn.slice(0, 3), buildInvoice(`2026-04-${date}`, [])]);
   assert.equal(failedOnce.date, date);
-  assert.doesNotMatch(failedOnce.said, /Around that date/);
+  assert.doesNotMatch(failedOnce.said, /around this day/);
 });
 
 test("decided again while its moment lies ahead, the plan is word for word the same; missed by days, it is a later one", () => {
@@ -130,9 +130,7 @@ test("of a bank debit it is said when it is booked, by what its scheme is known 
   assert.equal(decision.kind, "retry");
   const booked = decision.reasons
     .join(" ")
-    .match(
-      /A debit that is asked for then is taken to be booked on (\w+) (\d+) (\w+); bank holidays are not known here\./,
-    );
+    .match(/The bank is expected to book this debit on (\w+) (\d+) (\w+) \(bank holidays are not considered\)\./);
   assert.ok(booked, decision.reasons.join(" "));
   const asked = (decision as { at: Date }).at.getTime() + HOUR;
   const days = (Date.parse(`${booked[2]} ${booked[3]} 2026 UTC`) - Math.floor(asked / DAY) * DAY) / DAY;
@@ -166,13 +164,13 @@ test("a case that is not worth a try any more is given up, in words", () => {
   assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
   assert.match(
     decision.reasons.join(" "),
-    /likely enough to succeed to be worth making: the best moment left is .*, with a chance of \d+\.\d%\. A try costs .* more than it could bring\./,
+    /No retry is worth its cost\. The best remaining time is .*, with a chance of \d+\.\d%\. A retry costs .* That is more than it could bring\./,
   );
 });
 
 test("what a given-up case lacked is said in figures: the best moment's chance, what a try costs, and from which chance it pays", () => {
   const figures =
-    /the best moment left is \w+ \d+ \w+, \d\d:\d\d \(.*\), with a chance of ([\d.]+)%\. A try costs some 0\.12 US dollars and 0\.3%, here ([\d.]+)% of what is due, and must bring [\d.]+% beyond that, so then it is worth making from a chance of ([\d.]+)% on\./;
+    /The best remaining time is \w+ \d+ \w+, \d\d:\d\d \(.*\), with a chance of ([\d.]+)%\. A retry costs about 0\.12 US dollars and 0\.3%, here ([\d.]+)% of the amount due, plus a margin of [\d.]+%\. A chance of ([\d.]+)% is needed\./;
   let met = 0;
   for (const amount of [20, 25, 30, 40]) {
     const [known, history] = buildCase([buildInvoice("2026-05-11", [])], {
@@ -201,10 +199,7 @@ test("what a given-up case lacked is said in figures: the best moment's chance, 
     history,
     pretrainedModel,
   );
-  assert.match(
-    late.decision.reasons.join(" "),
-    /No moment that could be chosen is left before the recovery window ends/,
-  );
+  assert.match(late.decision.reasons.join(" "), /No time is left before the recovery window ends/);
   assert.equal(late.outlook(), null);
 });
 
@@ -218,7 +213,7 @@ test("where no try is worth making, the customer's other bills are waited for as
   const weekly = decided({ billed });
   assert.equal(weekly.kind, "wait");
   assert.deepEqual((weekly as { until?: Date }).until, new Date("2026-05-16T09:00:00Z"), "a day after it is due");
-  assert.match(weekly.reasons.join(" "), /next bill of this customer is due about Fri 15 May.*the case stays open/);
+  assert.match(weekly.reasons.join(" "), /next invoice of this customer is due about Fri 15 May.*the case stays open/);
   const late = decided({ billed }, 4 * 24 + 12);
   assert.deepEqual([late.kind, (late as { until?: Date }).until], ["wait", new Date("2026-05-16T09:00:00Z")], "late");
   assert.equal(decided({ billed }, 5 * 24).kind, "stop", "it did not come");
@@ -229,14 +224,17 @@ test("where no try is worth making, the customer's other bills are waited for as
     ["wait", new Date("2026-05-12T09:06:00Z")],
     "looks each day",
   );
-  assert.match(beside.reasons.join(" "), /The recovery of another bill of this customer goes on/);
+  assert.match(beside.reasons.join(" "), /Another invoice of this customer is in recovery/);
   const tooLate = decided({ billed, othersPlanned: true, windowEndsAt: new Date("2026-05-14T09:00:00Z") });
   assert.equal(tooLate.reasons.at(-1), beside.reasons.at(-1), "not the bill that comes after the window");
   assert.equal(decided({}).kind, "stop");
-  assert.match(decided({ cardChange: "awaited" }).reasons.join(" "), /and may still come\.$/);
+  assert.match(decided({ cardChange: "awaited" }).reasons.join(" "), /may still come\.$/);
   const expired = decided({ cardChange: "expired", cardAskedAt: new Date("2026-05-12T09:00:00Z") });
   assert.deepEqual([expired.kind, "until" in expired], ["wait", false]);
-  assert.match(expired.reasons.at(-1)!, /^Another card .* asked for on Tue 12 May, and none came so far\./);
+  assert.match(
+    expired.reasons.at(-1)!,
+    /^The customer was asked for another card .* on Tue 12 May, and none came so far\./,
+  );
 });
 
 test("a plan is made anew from the charge of another bill on, names it, and stays as long as its moment lies ahead", () => {
@@ -251,7 +249,7 @@ test("a plan is made anew from the charge of another bill on, names it, and stay
   assert.ok(ideal > new Date("2026-05-18T09:00:00Z") && ideal < new Date("2026-05-19T09:00:00Z"), `${ideal}`);
   assert.match(
     first.reasons.join(" "),
-    /Since the last try another bill of this customer was paid, on Mon 18 May, 11:00/,
+    /Since the last attempt, another invoice of this customer was paid, on Mon 18 May, 11:00/,
   );
   assert.deepEqual(at(new Date(+ideal - 60_000).toISOString()), first);
 });
@@ -287,7 +285,7 @@ test("a bank that is down is tried again three hours later at the soonest, and t
   );
   assert.equal(decision.kind, "retry");
   assert.ok(+(decision as { at: Date }).at >= +issuerDownAt + 3 * HOUR);
-  assert.match(decision.reasons.join(" "), /could not reach the bank.*nothing is tried there before/);
+  assert.match(decision.reasons.join(" "), /could not reach it.*the next retry there comes after/);
   assert.ok(decision.reasons.length <= 5);
 });
 
@@ -336,13 +334,13 @@ test("where rules leave few tries they are not spent early, and the reasons say 
     return { tries: [chosen!.at, ...chosen!.next].map((at) => (at - +known.unpaidAt) / DAY), decision };
   };
   assert.ok(plannedFor({}).tries.length > 4);
-  // PayPal: two tries after the first.
+  // PayPal: two attempts after the first.
   const paypal = plannedFor({ paymentMethodType: "paypal", windowEndsAt: new Date("2026-06-06T09:00:00Z") });
   assert.equal(paypal.tries.length, 2, `${paypal.tries}`);
   assert.ok(paypal.tries[1]! > 15, `${paypal.tries}`);
   assert.match(
     paypal.decision.reasons.join(" "),
-    /1 more try may be made before [^.]*\. PayPal allows at most two tries/,
+    /1 more retry is possible before [^.]*\. PayPal allows at most two attempts/,
   );
   // A prepaid card that cannot be topped up: three tries in all.
   const [known] = buildCase(bills);
@@ -350,7 +348,10 @@ test("where rules leave few tries they are not spent early, and the reasons say 
   const ledger = known.ledger.map((entry) => ({ ...entry, codes }));
   const prepaid = plannedFor({ network: "mastercard", ledger, lastDecline: { ...known.lastDecline!, ...codes } });
   assert.ok(prepaid.tries.length <= 2, `${prepaid.tries}`);
-  assert.match(prepaid.decision.reasons.join(" "), /1 more try may be made .* Only 3 tries are advised on such a card/);
+  assert.match(
+    prepaid.decision.reasons.join(" "),
+    /1 more retry is possible .* Only 3 attempts are advised on such a card/,
+  );
 });
 
 test("a try comes some minutes after its moment, the same ones for each look at it, unless the window is over by then", () => {

@@ -53,12 +53,12 @@ test("each rule because of which a try comes no sooner is told from the other re
     buildEntry(-1, { approved: true, clears: true }),
   );
   for (const [known, hours, words] of [
-    [advised, 0.1, /^With a decline .*, and no try comes sooner/],
+    [advised, 0.1, /^With a decline .*, so no retry comes sooner/],
     [{ ...lifted, windowEndsAt: hoursAfterFailure(40 * 24) }, 29 * 24 - 1, /within 30 days of that decline\.$/],
     [
       buildFactsWith(buildEntry(24 * 14, { codes: null, approved: null, mayBeAnswered: true })),
       24 * 14,
-      /is heard first/,
+      /so it is awaited first/,
     ],
   ] as const) {
     const { waits, reasons } = buildAccountOf(known, hours);
@@ -77,10 +77,10 @@ test("of a debit that may not be presented again no try is said to be left, and 
     buildAccountOf(buildFailedFacts({ networkDeclineCode }, { paymentMethodType, network: null })).limits.join(" ");
   assert.match(
     paidBy("sepa_debit", "MD01"),
-    /after AM04 or MS03 .* Tries left by this rule: none, after such a decline\.$/,
+    /after AM04 or MS03 .* Retries left by this rule: none, after such a decline\.$/,
   );
-  assert.match(paidBy("bacs_debit", "0"), / Tries left by this rule: any number\.$/);
-  assert.match(paidBy("paypal", "51"), /two tries after the first .* Counted so far, with the first one: 1\.$/);
+  assert.match(paidBy("bacs_debit", "0"), / Retries left by this rule: any number\.$/);
+  assert.match(paidBy("paypal", "51"), /two attempts after the first .* Counted so far, including the first: 1\.$/);
 });
 
 test("what an invoice is paid by is named as people write it", () => {
@@ -89,7 +89,7 @@ test("what an invoice is paid by is named as people write it", () => {
   assert.match(payer({ network: "amex" }), / to be paid by card \(American Express, /);
   assert.match(payer({ paymentMethodType: "us_bank_account", network: null }), / to be paid by ACH debit \(/);
   const { reasons } = buildAccountOf({ ...MASTERCARD, paymentMethodType: "paypal", network: null });
-  assert.match(reasons.at(-2)!, /^How payments by PayPal are tried again/);
+  assert.match(reasons.at(-2)!, /^How payments by PayPal are retried/);
 });
 
 test("a rule that leaves fewer tries, and that none is known, are told from the other reasons", () => {
@@ -99,23 +99,23 @@ test("a rule that leaves fewer tries, and that none is known, are told from the 
   assert.match(rules[0]!, /^No rules are known/);
   const paypal = paidBy("paypal");
   assert.deepEqual(paypal.rules, paypal.reasons.slice(-2));
-  assert.match(paypal.rules[1]!, /^After this one, 1 more try .* PayPal allows/);
+  assert.match(paypal.rules[1]!, /^After this one, 1 more retry .* PayPal allows/);
   assert.deepEqual(buildAccountOf(MASTERCARD).rules, []);
 });
 
 test("what is counted is told from what else is known, and is no change", () => {
   const others = Array.from({ length: 6 }, (_, n) => buildEntry(2 * n + 2, { onThisInvoice: true }));
   const before = buildAccountOf(buildFactsWith(...others), 13);
-  assert.deepEqual(before.tally, ["3 tries failed before those that follow."]);
+  assert.deepEqual(before.tally, ["3 attempts failed before the following ones."]);
   assert.equal(before.limits.length, 2);
   for (const limit of before.limits) assert.match(limit!, /Counted so far: 7\.$/);
   // Told late: it is none of the latest ones, so that it is counted is all that is new.
   const late = buildAccountOf(buildFactsWith(buildEntry(1, { onThisInvoice: true }), ...others), 13, before);
-  assert.deepEqual([late.tally, late.changed], [["4 tries failed before those that follow."], []]);
+  assert.deepEqual([late.tally, late.changed], [["4 attempts failed before the following ones."], []]);
   assert.match(late.limits[0]!, /Counted so far: 8\.$/);
   const another = buildAccountOf(buildFactsWith(...others, buildEntry(13, { onThisInvoice: true })), 14, before);
   assert.deepEqual(another.changed.length, 1);
-  assert.match(another.changed[0]!, /^A try failed on /);
+  assert.match(another.changed[0]!, /^An attempt failed on /);
 });
 
 test("a first try of which nobody told is not known to have failed", () => {
@@ -145,21 +145,21 @@ test("of the tries of this invoice the latest four that failed are told, then th
     mine(10, { approved: null, codes: null }),
   );
   const { known, tally } = buildAccountOf(tries, 11);
-  const told = known.filter((fact) => /^A (first )?try /.test(fact));
+  const told = known.filter((fact) => /^(A first|An) attempt |^A retry was/.test(fact));
   const clock = (hours: number) => `Mon 6 April, ${12 + hours}:00 (Europe/Berlin)`;
   assert.deepEqual(told, [
-    ...[0, 1, 2, 5].map((hours) => `A try failed on ${clock(hours)}.`),
-    ...[7, 8, 9].map((hours) => `A try was made on ${clock(hours)}, and how it ended is not known.`),
-    `A try was asked for on ${clock(10)}, and how it ended is not known.`,
+    ...[0, 1, 2, 5].map((hours) => `An attempt failed on ${clock(hours)}.`),
+    ...[7, 8, 9].map((hours) => `An attempt was made on ${clock(hours)}, and its outcome is not known.`),
+    `A retry was requested on ${clock(10)}, and its outcome is not known.`,
   ]);
   assert.deepEqual(tally, []);
 });
 
 test("a first try that nobody reported is told as what it is taken for", () => {
   const presumed = { ...buildFailedFacts(null), ledger: [buildEntry(0, { onThisInvoice: true, codes: null })] };
-  const told = buildAccountOf(presumed).known.filter((fact) => /try/.test(fact) && /failed/.test(fact));
+  const told = buildAccountOf(presumed).known.filter((fact) => /attempt/.test(fact) && /to have failed/.test(fact));
   assert.deepEqual(told, [
-    "A first try is taken to have failed when the invoice became unpaid, on Mon 6 April, 12:00 (Europe/Berlin).",
+    "A first attempt is assumed to have failed when the invoice became unpaid, on Mon 6 April, 12:00 (Europe/Berlin).",
   ]);
 });
 

@@ -65,7 +65,7 @@ const selectLastingFacts = ({ known, about: { limit, tally } }: Pick<DecisionAcc
 function findNewFacts(before: readonly string[], facts: readonly string[]): string[] {
   const added = facts.filter((fact) => !before.includes(fact));
   if (added.length > 0) return added;
-  return before.filter((fact) => !facts.includes(fact)).map((fact) => `Known before, and no longer: ${fact}`);
+  return before.filter((fact) => !facts.includes(fact)).map((fact) => `No longer true: ${fact}`);
 }
 
 /** Returns the facts as sentences. A sentence is the same while its fact is, except for counts, which fall as time passes. */
@@ -98,16 +98,16 @@ function describeFailedAttempts(context: DecisionContext) {
   const open = tries.filter(({ approved }) => approved === null).slice(-MAX_LISTED_ATTEMPTS);
   const named = failed.slice(-MAX_LISTED_ATTEMPTS);
   const more = failed.length - named.length;
-  const tally = more > 0 ? [`${formatCount(more, "try", "tries")} failed before those that follow.`] : [];
+  const tally = more > 0 ? [`${formatCount(more, "attempt", "attempts")} failed before the following ones.`] : [];
   // An entry without codes was never pushed: it is the first attempt, which must have been made.
   const tried = named.map(({ at, codes }) =>
     codes === null
-      ? `A first try is taken to have failed when the invoice became unpaid, on ${formatTime(context, at)}.`
-      : `A try failed on ${formatTime(context, at)}.`,
+      ? `A first attempt is assumed to have failed when the invoice became unpaid, on ${formatTime(context, at)}.`
+      : `An attempt failed on ${formatTime(context, at)}.`,
   );
   for (const { at, codes } of open) {
-    const done = codes === null ? "asked for" : "made";
-    tried.push(`A try was ${done} on ${formatTime(context, at)}, and how it ended is not known.`);
+    const done = codes === null ? "A retry was requested" : "An attempt was made";
+    tried.push(`${done} on ${formatTime(context, at)}, and its outcome is not known.`);
   }
   return { tally, tried, knowsFailure: named.some(({ codes }) => codes !== null) };
 }
@@ -129,14 +129,14 @@ function describeLimits(context: DecisionContext, reasons: readonly string[]): s
   // The first attempt on an invoice counts, and a rule may give its limit without it.
   const words = limits.map(
     (limit) =>
-      `${limit.sentence} Counted so far${limit.counts === "invoice" ? ", with the first one" : ""}: ${within(limit).length}.`,
+      `${limit.sentence} Counted so far${limit.counts === "invoice" ? ", including the first" : ""}: ${within(limit).length}.`,
   );
   if (others > 0)
     words.unshift(
-      `${formatCount(others, "try of another invoice counts", "tries of other invoices count")} for this card, declined or not answered.`,
+      `${formatCount(others, "attempt for another invoice counts", "attempts for other invoices count")} for this card, declined or unanswered.`,
     );
   if (triesLeft && !reasons.some((reason) => reason.includes(triesLeft.sentence)))
-    words.push(`${triesLeft.sentence} Tries left by this rule: ${describeAttemptsLeft(context, triesLeft.count)}.`);
+    words.push(`${triesLeft.sentence} Retries left by this rule: ${describeAttemptsLeft(context, triesLeft.count)}.`);
   return words;
 }
 
@@ -153,24 +153,22 @@ function describeCard(context: DecisionContext): string[] {
   if (cardChange === "expired")
     words.push(
       canConfirm(context)
-        ? `The customer was asked ${CONFIRM_PHRASE}, and nothing came of it within seven days.`
+        ? `The customer was asked ${CONFIRM_PHRASE}, without an answer within seven days.`
         : "The customer was asked for another card or payment method, and none came within seven days.",
     );
   if (issuerDownAt)
     words.push(
-      `Payments of several customers could not reach the bank, the last one on ${formatTime(context, issuerDownAt)}.`,
+      `The bank appears to be down: payments of several customers could not reach it, most recently on ${formatTime(context, issuerDownAt)}.`,
     );
   return words;
 }
 
-export const describeLocalTime = ({ name }: Zone) => `Local time is that of ${name}.`;
+export const describeLocalTime = ({ name }: Zone) => `Time zone: ${name}.`;
 
 function describePayment({ facts, history, locale }: DecisionContext): string {
   const { paymentMethodType, network, cardCountry } = facts;
   const type =
-    paymentMethodType === null
-      ? "a payment method that was not named"
-      : paymentMethodName(toDisplayText(paymentMethodType));
+    paymentMethodType === null ? "an unknown payment method" : paymentMethodName(toDisplayText(paymentMethodType));
   const { funding, issuer } = history?.traits ?? { funding: null, issuer: null };
   const shown = (...texts: (string | null)[]) => texts.flatMap((each) => (each ? toDisplayText(each) : [])).join(" ");
   const brand = network && cardBrandName(network);
@@ -183,11 +181,11 @@ function describePayment({ facts, history, locale }: DecisionContext): string {
 
 /** Describes the subscription as the learned engine sees it: its age and its period. */
 function describeSubscription({ traits: { tenureDays, billingPeriod, billingPeriodUnit } }: CustomerHistory): string {
-  if (tenureDays === null) return "The invoice is of no subscription that is known.";
+  if (tenureDays === null) return "The invoice belongs to no known subscription.";
   const days = Math.floor(tenureDays);
   const began = `began ${days < 1 ? "less than a day" : formatCount(days, "day", "days")} before the invoice failed`;
   if (billingPeriod === null || billingPeriodUnit === null)
-    return `How often the subscription is billed is not known; it ${began}.`;
+    return `The billing period of the subscription is unknown; it ${began}.`;
   const unit = billingPeriodUnit.toLowerCase();
   return `The subscription is billed every ${billingPeriod === 1 ? unit : `${billingPeriod} ${unit}s`}, and ${began}.`;
 }
@@ -196,19 +194,19 @@ function describeSubscription({ traits: { tenureDays, billingPeriod, billingPeri
 function describePastInvoices({ bills }: CustomerHistory, zone: Zone): string {
   const began = bills.at(-1)!.charges[0]!.at;
   const earlier = bills.slice(0, -1).filter(({ charges }) => charges[0]!.at < began);
-  if (earlier.length === 0) return "No earlier bill of this customer is known.";
+  if (earlier.length === 0) return "No earlier invoice of this customer is known.";
   const failed = earlier.filter(({ charges }) => charges[0]!.approved === false);
   const said =
     earlier.length === 1
-      ? `The bill before this one was ${failed.length === 0 ? "not " : ""}declined at first.`
-      : `Of the latest ${earlier.length} bills before this one ${failed.length === 0 ? "none was" : formatCount(failed.length, "was", "were")} declined at first.`;
+      ? `The invoice before this one was ${failed.length === 0 ? "not " : ""}declined at first.`
+      : `Of the latest ${earlier.length} invoices before this one ${failed.length === 0 ? "none was" : formatCount(failed.length, "was", "were")} declined at first.`;
   const paid = failed.flatMap(({ charges }) => charges.findLast(({ approved }) => approved)?.at ?? []);
   const days = [...new Set(paid.sort((a, b) => +a - +b).map((at) => formatDay(localDay(zone, +at))))];
   if (days.length === 0) return said;
   const which =
     days.length > MAX_LISTED_ATTEMPTS
-      ? "The latest days on which declined ones were paid are"
-      : "Declined ones were paid on";
+      ? "The latest days on which declined invoices were paid are"
+      : "Declined invoices were paid on";
   return `${said} ${which} ${days.slice(-MAX_LISTED_ATTEMPTS).join(", ")}.`;
 }
 
@@ -222,7 +220,7 @@ function describeOtherInvoices({ bills }: CustomerHistory, zone: Zone): string[]
     .slice(-MAX_LISTED_ATTEMPTS)
     .map(
       ({ at, approved }) =>
-        `Another bill of this customer was ${approved ? "paid" : "declined"} on ${formatZonedTime(zone, at.getTime())}.`,
+        `Another invoice of this customer was ${approved ? "paid" : "declined"} on ${formatZonedTime(zone, at.getTime())}.`,
     );
 }
 

@@ -33,7 +33,7 @@ test("where another invoice's decline bars the card until the window is over, an
   assert.equal(late.kind, "card_change");
   assert.match(
     late.reasons.join(" "),
-    /A try of another invoice that counts for this card failed: [^.]*\(code 57\)\. Visa does not allow another try on a card after such a decline/,
+    /An attempt for another invoice that counts for this card failed: [^.]*\(code 57\)\. Visa does not allow another attempt on a card after such a decline/,
   );
   // Over on the 27th day of the window.
   assert.ok(+assertRetry(after(3)).at >= +hoursAfterFailure(27 * 24));
@@ -48,8 +48,8 @@ test("where the last try ends retries and another one bars the card, the one tha
       ...expired,
       ledger: [{ ...lost, onThisInvoice, at: hoursAfterFailure(-24) }, ...expired.ledger],
     }).reasons;
-  assert.match(reasonsOf(true)[1]!, /^An earlier try failed: the card was reported lost/);
-  assert.match(reasonsOf(false)[1]!, /^A try of another invoice that counts for this card failed: .* lost/);
+  assert.match(reasonsOf(true)[1]!, /^An earlier attempt failed: the card was reported lost/);
+  assert.match(reasonsOf(false)[1]!, /^An attempt for another invoice that counts for this card failed: .* lost/);
 });
 
 test("a stop names the rule by which its own decline bars the card, and none that another decline brings", () => {
@@ -64,7 +64,7 @@ test("a stop names the rule by which its own decline bars the card, and none tha
     assert.doesNotMatch(stop.reasons.join(" "), /does not allow/);
   }
   const revoked = buildFailedFacts({ networkDeclineCode: "R1" });
-  assert.match(decideSoonAfterFailure(revoked).reasons.join(" "), /Visa does not allow another try/);
+  assert.match(decideSoonAfterFailure(revoked).reasons.join(" "), /Visa does not allow another attempt/);
   const alike = { ...revoked, ledger: revoked.ledger.map((entry) => ({ ...entry, onThisInvoice: false })) };
   assert.doesNotMatch(
     decideSoonAfterFailure(alike).reasons.join(" "),
@@ -80,11 +80,11 @@ test("where nothing more is asked for, that is said, and that it is the merchant
   assert.equal(kind, "stop");
   assert.match(
     words!,
-    /Dunlin asks for no other way of paying: whether to ask for a new mandate .* the merchant's to say/,
+    /Dunlin does not ask for another payment method: the merchant decides whether to ask for a new mandate/,
   );
   assert.match(
     said(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "R0" })))[1]!,
-    /no other card or payment method: .*merchant's/,
+    /does not ask for another card: the merchant decides/,
   );
 });
 
@@ -95,7 +95,7 @@ test("a new card is said to be likely to work only where it is tried", () => {
   const barred = { ...first!, onThisInvoice: false, at: hoursAfterFailure(30) };
   const said = (over: Partial<typeof changed>) =>
     decideStatic(buildDecisionContext({ ...changed, ledger, ...over }, hoursAfterFailure(31))).reasons.join(" ");
-  assert.match(said({}), /^The customer has a new card or payment method, which may well work\./);
+  assert.match(said({}), /^The customer has a new card or payment method, so a retry may succeed\./);
   for (const over of [{ ledger: [...ledger, barred] }, { budgetLeft: 0 }]) {
     assert.match(said(over), /^The customer has a new card or payment method\./);
     assert.doesNotMatch(said(over), /may well work/);
@@ -117,15 +117,18 @@ test("a card that cannot be charged asks for another at once, and waits for it u
       assert.match(
         expired.reasons.at(-1)!,
         code === "1A"
-          ? /^The customer was asked on Tue 7 April to confirm the payment or to give another card or payment method, and nothing came of it so far\. The case stays open until the recovery window ends on Mon 4 May, in case something does\.$/
-          : /^Another card or payment method was asked for on Tue 7 April, and none came so far\. The case stays open until the recovery window ends on Mon 4 May, in case one does\.$/,
+          ? /^The customer was asked on Tue 7 April to confirm the payment or to give another card or payment method, without an answer so far\. The case stays open until the recovery window ends on Mon 4 May\.$/
+          : /^The customer was asked for another card or payment method on Tue 7 April, and none came so far\. The case stays open until the recovery window ends on Mon 4 May\.$/,
       );
   }
 });
 
 test("a card that banks renew by themselves is tried as well once another one was asked for, as far as the rules allow it", () => {
   const tried = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "54" }, { cardChange: "awaited" }));
-  assert.match(tried.reasons[0]!, /expired \(code 54\)\. Another card is asked for; banks renew such cards/);
+  assert.match(
+    tried.reasons[0]!,
+    /expired \(code 54\)\. The customer is asked for another card; banks renew such cards/,
+  );
   const withBudget = (budgetLeft: number) =>
     decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "54" }, { cardChange: "awaited", budgetLeft })).kind;
   assert.deepEqual([2, 1].map(withBudget), ["retry", "wait"], "the last try is kept for the other card");
@@ -138,7 +141,7 @@ test("a card that banks renew by themselves is tried as well once another one wa
     buildFailedFacts({ networkDeclineCode: "54" }, { cardChange: "awaited", budgetLeft: 0 }),
   );
   assert.equal(used.kind, "wait", "the customer may still bring another one");
-  assert.match(used.reasons.at(-1)!, /Another card or payment method is asked for/);
+  assert.match(used.reasons.at(-1)!, /The customer is asked for another card or payment method/);
   const debit = { paymentMethodType: "sepa_debit", network: null, cardChange: "awaited" } as const;
   assert.equal(decideSoonAfterFailure(buildFailedFacts({ gatewayCode: "expired_card" }, debit)).kind, "wait");
   const expired = { cardChange: "expired", cardAskedAt: hoursAfterFailure(0) } as const;
@@ -167,7 +170,7 @@ test("a card with wrong data is tried as well where its bank says that there is 
 
 test("the rule that ended the retries is named with its source", () => {
   const decision = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "41" }));
-  assert.match(decision.reasons.join(" "), /lost \(code 41\).*Visa does not allow another try.*17 April 2021/);
+  assert.match(decision.reasons.join(" "), /lost \(code 41\).*Visa does not allow another attempt.*17 April 2021/);
 });
 
 test("the last decline counts where attempts do not reach back to it, whatever was tried on another card in that moment", () => {
@@ -176,7 +179,7 @@ test("the last decline counts where attempts do not reach back to it, whatever w
   for (const ledger of [[], [onAnother]])
     assert.match(
       decideSoonAfterFailure({ ...known, ledger }).reasons.join(" "),
-      /Visa does not allow another try on a card/,
+      /Visa does not allow another attempt on a card/,
     );
 });
 
@@ -200,7 +203,7 @@ test("a later mild decline does not lift what an earlier one barred", () => {
     ),
   );
   assert.equal(decision.kind, "card_change");
-  assert.match(decision.reasons.join(" "), /An earlier try failed: the card was reported stolen/);
+  assert.match(decision.reasons.join(" "), /An earlier attempt failed: the card was reported stolen/);
 });
 
 test("a used budget stops, but not while the last retry is on its way", () => {
@@ -229,7 +232,7 @@ test("a returned debit is presented twice again, and then another payment method
     buildDecisionContext({ ...debit, ledger: [...debit.ledger, ...again], budgetLeft: 6 }, hoursAfterFailure(150)),
   );
   assert.equal(decision.kind, "card_change");
-  assert.match(decision.reasons.join(" "), /SEPA debits allow 2 more tries .* By that rule no try is left, so/);
+  assert.match(decision.reasons.join(" "), /SEPA debits allow 2 more attempts .* By this rule no retry is left, so/);
 });
 
 test("a debit returned for another reason is not presented again", () => {
@@ -240,7 +243,7 @@ test("a debit returned for another reason is not presented again", () => {
   ] as const) {
     const { kind, reasons } = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode }, { paymentMethodType }));
     assert.equal(kind, "card_change");
-    assert.match(reasons.join(" "), /debits allow .* only after .* After such a decline that rule allows none, so/);
+    assert.match(reasons.join(" "), /debits allow .* only after .* After such a decline this rule allows no retry, so/);
   }
   assert.equal(
     decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "R07" }, { paymentMethodType: "ach_debit" })).kind,
@@ -266,7 +269,7 @@ test("a card whose limit is full to the end of the window is not tried any more,
   assert.equal(full.kind, "card_change");
   assert.match(
     full.reasons.join(" "),
-    /Visa allows at most 20 declined tries .*By that rule no try is allowed before the recovery window ends, so the customer is asked/,
+    /Visa allows at most 20 declined attempts .*By this rule no retry is allowed before the recovery window ends, so the customer is asked/,
   );
   assert.equal(after(18).kind, "retry");
   assert.equal(after(19, { windowEndsAt: hoursAfterFailure(32 * 24) }).kind, "retry", "by then one is over");
@@ -288,7 +291,7 @@ test("a debit is not presented again after what a gateway says of a closed accou
   for (const code of [null, "payment_failed", "generic_decline", "try_again_later", "processing_error"])
     assert.match(
       assertRetry(debit("sepa_debit", code)).reasons.join(" "),
-      /only after AM04 or MS03; whether the last one met that was not reported, so tries are counted alone \(/,
+      /only after AM04 or MS03; whether the last one had that code was not reported, so only attempts are counted \(/,
       code ?? "no code",
     );
   assert.doesNotMatch(assertRetry(debit("sepa_debit", "insufficient_funds")).reasons.join(" "), /not reported/);
@@ -308,8 +311,8 @@ test("where the bank wants the customer to confirm, they are asked for that, too
 test("whose rule bars a card is said: Visa's own on a Visa card, and on others that it is kept there all the same", () => {
   const reasons = (network: string) =>
     decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "57" }, { network })).reasons.join(" ");
-  assert.match(reasons("visa"), /\. Visa does not allow another try/);
-  assert.match(reasons("discover"), /Visa's categories, kept here as the safe choice, do not allow another try/);
+  assert.match(reasons("visa"), /\. Visa does not allow another attempt/);
+  assert.match(reasons("discover"), /Visa's categories, kept here as the safe choice, do not allow another attempt/);
 });
 
 test("while an attempt is pending nothing else is asked for, until when is said, and after that tries go on", () => {
@@ -319,7 +322,7 @@ test("while an attempt is pending nothing else is asked for, until when is said,
   assert.deepEqual([waiting.kind, waiting.kind === "wait" && waiting.until], ["wait", pending.until]);
   assert.equal(
     waiting.reasons.at(-1),
-    "An attempt was made on Mon 6 April, 13:00 (Europe/Berlin) and may still go through, so nothing else is asked for before its outcome is known, or until Wed 8 April, 13:00 (Europe/Berlin).",
+    "An attempt was made on Mon 6 April, 13:00 (Europe/Berlin) and may still succeed, so Dunlin waits for its outcome, until Wed 8 April, 13:00 (Europe/Berlin).",
   );
   assert.equal(decideStatic(buildDecisionContext(known, hoursAfterFailure(49))).kind, "retry");
 });

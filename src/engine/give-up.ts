@@ -38,7 +38,7 @@ export function giveUp(context: DecisionContext): Decision | null {
   if (!ends && !bar && hasOutstandingRetry(facts))
     return {
       kind: "wait",
-      reasons: ["The last try allowed was asked for, and its outcome is not known yet.", usedUp!.sentence],
+      reasons: ["The last allowed retry was requested, and its outcome is not known yet.", usedUp!.sentence],
     };
 
   const isTried = ends && decline.renewsItself && !bar;
@@ -67,18 +67,18 @@ export function giveUp(context: DecisionContext): Decision | null {
           : POINTLESS_REASON;
   reasons.push(
     isTried
-      ? "The customer is asked for another card or payment method now; banks renew such cards by themselves, so this one may be tried as well."
+      ? "The customer is asked for another card or payment method now. Banks renew such cards without notice, so this one may be retried too."
       : `${why}, so the customer is asked ${how} now.`,
   );
   return { kind: "card_change", at: new Date(now), reasons };
 }
 
-const BLOCKED_REASON = "By that rule the same one is not tried again";
-const USED_UP_REASON = "By that rule no try is left";
-const LIMIT_FULL_REASON = "By that rule no try is allowed before the recovery window ends";
+const BLOCKED_REASON = "By this rule the same card or account is not charged again";
+const USED_UP_REASON = "By this rule no retry is left";
+const LIMIT_FULL_REASON = "By this rule no retry is allowed before the recovery window ends";
 /** For a debit's return code. */
-const DEBIT_ENDED_REASON = "After such a decline that rule allows none";
-const POINTLESS_REASON = "Trying the same one again would not help";
+const DEBIT_ENDED_REASON = "After such a decline this rule allows no retry";
+const POINTLESS_REASON = "Charging the same card or account again would not help";
 
 /** Returns the block that keeps the card from being charged for the rest of the window. */
 const findBlockUntilEnd = ({ bar, lifted }: Guard, { windowEndsAt }: DecisionFacts) =>
@@ -91,7 +91,10 @@ const findBlockUntilEnd = ({ bar, lifted }: Guard, { windowEndsAt }: DecisionFac
 const describeBlock = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard["bar"]>) =>
   isDispute
     ? `The customer disputed ${onThisInvoice ? "a payment of this invoice" : "a payment of another invoice, made with the same card or account"}.`
-    : describeFailure(onThisInvoice ? "An earlier try" : "A try of another invoice that counts for this card", decline);
+    : describeFailure(
+        onThisInvoice ? "An earlier attempt" : "An attempt for another invoice that counts for this card",
+        decline,
+      );
 
 const isSameDecline = (one: InterpretedDecline, other: InterpretedDecline) =>
   describeFailure("It", one) === describeFailure("It", other);
@@ -104,8 +107,8 @@ const isFinalDecline = (read: InterpretedDecline | null) => read?.group === "REV
  */
 const explainNoCardChange = ({ paymentMethodType }: DecisionFacts) =>
   findBankDebit(paymentMethodType)
-    ? "It will not succeed later either, and after such a return Dunlin asks for no other way of paying: whether to ask for a new mandate or another one is the merchant's to say."
-    : "It will not succeed later either, and after such an answer Dunlin asks for no other card or payment method: whether to ask for one is the merchant's to say.";
+    ? "A later retry will not succeed either. After such a return Dunlin does not ask for another payment method: the merchant decides whether to ask for a new mandate."
+    : "A later retry will not succeed either. After such a decline Dunlin does not ask for another card: the merchant decides whether to ask.";
 
 /** Returns the scheme's rule if a return code forbids to present the debit again. */
 export const findDebitEndRule = ({ facts, guard, decline }: DecisionContext): Ruling | null =>
@@ -116,7 +119,7 @@ function decideBudgetUsed(context: DecisionContext, said: string): Decision {
   if (hasOutstandingRetry(facts))
     return {
       kind: "wait",
-      reasons: ["The last retry was asked for, and its outcome is not known yet.", describeBudget(facts)],
+      reasons: ["The last retry was requested, and its outcome is not known yet.", describeBudget(facts)],
     };
   if (facts.cardChange === "awaited")
     return { kind: "wait", reasons: [said, describeBudget(facts), describeAwaitedCard(context)] };
@@ -125,6 +128,6 @@ function decideBudgetUsed(context: DecisionContext, said: string): Decision {
 
 /** Otherwise both could be paid. Most pending attempts are debits, which take days, or wait for the customer. */
 const describePending = ({ at, until }: NonNullable<DecisionFacts["pending"]>, { locale }: DecisionContext) =>
-  `An attempt was made on ${formatZonedTime(locale.zone, at.getTime())} and may still go through, so nothing else is asked for before its outcome is known, or until ${formatZonedTime(locale.zone, until.getTime())}.`;
+  `An attempt was made on ${formatZonedTime(locale.zone, at.getTime())} and may still succeed, so Dunlin waits for its outcome, until ${formatZonedTime(locale.zone, until.getTime())}.`;
 
 const hasOutstandingRetry = (known: DecisionFacts) => known.retries.some(({ status }) => status === "SENT");

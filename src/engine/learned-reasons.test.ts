@@ -38,9 +38,9 @@ test("of a try that is spread evenly neither its date nor a next try is named, a
     if (drawn) continue;
     met[`${spread}`]++;
     const words = decision.reasons.join(" ");
-    assert.equal(/some are spread evenly .*: this one is /.test(words), spread);
+    assert.equal(/some retries are evenly spaced\. This one is /.test(words), spread);
     assert.equal(/If it fails, .* would be next\./.test(words), !spread);
-    const isDated = /Around that date of the month/.test(words);
+    const isDated = /around this day of the month/.test(words);
     assert.ok(!(spread && isDated), words);
     dated += Number(isDated);
   }
@@ -49,10 +49,10 @@ test("of a try that is spread evenly neither its date nor a next try is named, a
 
 test("what passes by itself is named where the decline tells what it is", () => {
   for (const [code, model, words] of [
-    ["54", pretrainedModel, "the card's renewal comes through by itself"],
+    ["54", pretrainedModel, "the card's renewal takes effect by itself"],
     ["91", pretrainedModel, "the fault at the bank passes by itself"],
-    ["65", pretrainedModel, "the limit is freed again by itself"],
-    ["05", newLearnedModel(), "something at the bank passes by itself"],
+    ["65", pretrainedModel, "the limit is restored by itself"],
+    ["05", newLearnedModel(), "a temporary block at the bank ends by itself"],
   ] as const) {
     const [known, history] = buildCase([buildInvoice("2026-05-11", [], code)], { cardChange: "unasked" });
     const said = decideLearned(
@@ -60,16 +60,16 @@ test("what passes by itself is named where the decline tells what it is", () => 
       history,
       model,
     ).decision.reasons.join(" ");
-    assert.match(said, new RegExp(`by what was seen so far, ${words} \\(`));
+    assert.match(said, new RegExp(`Most likely ${words} \\(`));
   }
 });
 
 test("whatever is likeliest after a decline is told in words that the decline does not contradict, with how likely it is", () => {
   for (const [code, fits] of [
-    ["61", /money or limit is free again with the next payday|the limit is freed again by itself/],
-    ["65", /money or limit is free again with the next payday|the limit is freed again by itself/],
-    ["91", /the bank answers again, and the money comes with the next payday|the fault at the bank passes by itself/],
-    ["51", /the money comes with the next payday|what holds the money back passes by itself/],
+    ["61", /there is enough money or limit again with the next payday|the limit is restored by itself/],
+    ["65", /there is enough money or limit again with the next payday|the limit is restored by itself/],
+    ["91", /the bank answers again, and the money arrives with the next payday|the fault at the bank passes by itself/],
+    ["51", /the money arrives with the next payday|a hold on the money ends by itself/],
   ] as const)
     for (const model of [pretrainedModel, newLearnedModel()])
       for (const before of [[], PAID_ON_THE_25TH]) {
@@ -79,7 +79,7 @@ test("whatever is likeliest after a decline is told in words that the decline do
           history,
           model,
         ).decision.reasons.join(" ");
-        const [, words] = /Most likely, by what was seen so far, (.*?) \(\d+%\)/.exec(said)!;
+        const [, words] = /Most likely (.*?) \(\d+%\)/.exec(said)!;
         assert.match(words!, fits, code);
       }
 });
@@ -95,7 +95,7 @@ test("when money comes is told where one rhythm is likely enough, and not where 
   };
   assert.match(
     said([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]),
-    /next payday \(\d+%\), which seems to come .* \(\d+%\)\./,
+    /next payday \(\d+%\), probably .* \(\d+%\)\./,
   );
   assert.match(said([buildInvoice("2026-05-11", [])]), /with the next payday \(\d+%\)\. /);
 });
@@ -120,14 +120,11 @@ test("the reason names the way a moment was chosen: evenly, in spite of little h
       START + 86_400_000,
     ).join(" ");
   const said: [Partial<typeof chosen>, RegExp][] = [
-    [{}, /The moments were weighed together, and the best next one is Tue 7 April/],
-    [
-      { spread: true },
-      /some are spread evenly over what is left of the window, whatever is believed of the days: this one is Tue 7 April/,
-    ],
-    [{ hopeless: true }, /no try is likely enough to succeed .*: the best next moment is Tue 7 April/],
-    [{ drawn: true }, /Some first tries are drawn by lot, .*; this one is Tue 7 April/],
-    [{ hourDrawn: true }, /In one try of five the hour is drawn, .* is Tue 7 April/],
+    [{}, /\nThe best next time is Tue 7 April|^(?!.*No retry is expected).*The best next time is Tue 7 April/],
+    [{ spread: true }, /some retries are evenly spaced\. This one is Tue 7 April/],
+    [{ hopeless: true }, /No retry is expected to be worth its cost.* The best next time is Tue 7 April/],
+    [{ drawn: true }, /This time was sampled .* It is Tue 7 April/],
+    [{ hourDrawn: true }, /The hour was sampled .* is Tue 7 April/],
   ];
   for (const [over] of said) {
     const matching = said.filter(([, pattern]) => pattern.test(words(over))).map(([each]) => each);
@@ -153,7 +150,7 @@ test("payments around a date are a word only where three went well, none failed,
       chosen,
       START + 86_400_000,
     ).join(" ");
-    return /Around that date of the month, payments of this customer went through before/.test(said);
+    return /Earlier payments of this customer succeeded around this day of the month/.test(said);
   };
   assert.ok(isTold(cellOf(3, 0), 0.3, 0));
   assert.ok(isTold(cellOf(3, 0), 0.05, 0));

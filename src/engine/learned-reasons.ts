@@ -47,33 +47,33 @@ export const explainNoRetry = ({ decline, locale }: DecisionContext, belief: Cas
 ];
 
 const NO_TIME_LEFT =
-  "No moment that could be chosen is left before the recovery window ends: none is weighed within two hours of the last try, or twenty where the card itself or a confirmation is missing.";
+  "No time is left before the recovery window ends. A retry comes at least two hours after the last attempt, or twenty if a new card or a confirmation is needed.";
 
 const FAMILY_WORDING: Readonly<Record<(typeof FAMILIES)[number], string>> = {
-  cycle: "the money comes with the next payday",
-  any_day: "the money may come on any day",
-  hold: "something at the bank passes by itself",
+  cycle: "the money arrives with the next payday",
+  any_day: "the money may arrive on any day",
+  hold: "a temporary block at the bank ends by itself",
   never: "this card will not work again",
 };
 
 /** The wording after declines that name their cause: it must not contradict the bank. */
 const FAMILY_WORDING_BY_GROUP: Readonly<Partial<Record<DeclineGroup, Partial<typeof FAMILY_WORDING>>>> = {
-  FUNDS: { hold: "what holds the money back passes by itself", never: "the money will not come" },
+  FUNDS: { hold: "a hold on the money ends by itself", never: "the money will not arrive" },
   LIMIT: {
-    cycle: "money or limit is free again with the next payday",
-    any_day: "money or limit may be free again on any day",
-    hold: "the limit is freed again by itself",
+    cycle: "there is enough money or limit again with the next payday",
+    any_day: "there may be enough money or limit again on any day",
+    hold: "the limit is restored by itself",
     never: "the limit stays too low for this payment",
   },
   ISSUER_DOWN: {
-    cycle: "the bank answers again, and the money comes with the next payday",
-    any_day: "the bank answers again, and the money may come on any day",
+    cycle: "the bank answers again, and the money arrives with the next payday",
+    any_day: "the bank answers again, and the money may arrive on any day",
     hold: "the fault at the bank passes by itself",
   },
   EXPIRED: {
-    cycle: "the card is renewed, and the money comes with the next payday",
-    any_day: "the card is renewed, and the money may come on any day",
-    hold: "the card's renewal comes through by itself",
+    cycle: "the card is renewed, and the money arrives with the next payday",
+    any_day: "the card is renewed, and the money may arrive on any day",
+    hold: "the card's renewal takes effect by itself",
   },
 };
 
@@ -87,7 +87,7 @@ function describeLikeliest(belief: CasePosterior, decline: InterpretedDecline | 
   const family = FAMILIES[families.indexOf(share)]!;
   const cycle = family === "cycle" ? describePayCycle(belief, share) : "";
   const words = (decline && FAMILY_WORDING_BY_GROUP[decline.group]?.[family]) ?? FAMILY_WORDING[family];
-  return `Most likely, by what was seen so far, ${words} (${formatPercent(share)})${cycle}.`;
+  return `Most likely ${words} (${formatPercent(share)})${cycle}.`;
 }
 
 /** Describes when pay is likely to arrive, if that is likely enough. */
@@ -95,13 +95,13 @@ function describePayCycle({ shares }: CasePosterior, ofAll: number): string {
   let likeliest = 0;
   for (let c = 1; c < CYCLE_COUNT; c++) if (shares[c]! > shares[likeliest]!) likeliest = c;
   const share = shares[likeliest]! / ofAll;
-  return share < 0.15 ? "" : `, which seems to come ${PAY_CYCLES[likeliest]!.words} (${formatPercent(share)})`;
+  return share < 0.15 ? "" : `, probably ${PAY_CYCLES[likeliest]!.words} (${formatPercent(share)})`;
 }
 
 /** Returns the news of another invoice of the customer since the last attempt; null without any. */
 const describeOtherInvoice = ({ beside }: CasePosterior, zone: Zone): string | null =>
   beside &&
-  `Since the last try another bill of this customer was ${beside.approved ? "paid" : "declined"}, on ${formatZonedTime(zone, beside.at)}.`;
+  `Since the last attempt, another invoice of this customer was ${beside.approved ? "paid" : "declined"}, on ${formatZonedTime(zone, beside.at)}.`;
 
 /** Describes how a time was chosen, and its probability of success. */
 function describeChoice(
@@ -112,16 +112,15 @@ function describeChoice(
 ): string {
   const is = `is ${formatZonedTime(zone, at)}, with a chance of ${formatPercent(chance)}.`;
   if (spread)
-    return `Of late far fewer tries were approved than was said, in cases that began with such a decline, so until what is said comes true again some are spread evenly over what is left of the window, whatever is believed of the days: this one ${is}`;
+    return `Recently far fewer retries after such declines were approved than predicted. Until predictions hold again, some retries are evenly spaced. This one ${is}`;
   if (hopeless && !explores)
-    return `By what is known no try is likely enough to succeed to be worth making, but few tries were seen after such a code, so it is not relied on: the best next moment ${is}`;
+    return `No retry is expected to be worth its cost, but few retries after such a code were observed, so Dunlin retries all the same. The best next time ${is}`;
   if (hopeless)
-    return `By what is known no try is likely enough to succeed to be worth making; a share of such cases, larger after codes that were seldom met, is tried all the same, to keep learning: the best next moment ${is}`;
-  if (drawn)
-    return `Some first tries are drawn by lot, to keep learning: one in thirty among good moments, and more among sooner ones while few were made so soon after such a decline; this one ${is}`;
+    return `No retry is expected to be worth its cost. Dunlin retries a sample of such cases to keep the model accurate. The best next time ${is}`;
+  if (drawn) return `This time was sampled to keep the model accurate, among good or earlier times. It ${is}`;
   if (hourDrawn)
-    return `In one try of five the hour is drawn, by how likely each is believed to be the best one, to keep learning; the next moment, on the day that is best, ${is}`;
-  return `The moments were weighed together, and the best next one ${is}`;
+    return `The hour was sampled to keep the model accurate, as in one of five retries. The next time, on the best day, ${is}`;
+  return `The best next time ${is}`;
 }
 
 /** The first day of day numbers. */
@@ -130,7 +129,7 @@ const EPOCH = { year: 1970, month: 1, day: 1, weekday: 4 };
 /** Describes when a bank debit is booked that is requested at this time, as observed for such debits; null: at once. */
 function describeSettlement({ clock }: CasePosterior, at: number): string | null {
   if (clock.booking === IMMEDIATE) return null;
-  return `A debit that is asked for then is taken to be booked on ${formatDay(addDays(EPOCH, settlementDay(clock, at)))}; bank holidays are not known here.`;
+  return `The bank is expected to book this debit on ${formatDay(addDays(EPOCH, settlementDay(clock, at)))} (bank holidays are not considered).`;
 }
 
 /** From this step on, the approvals around a date are worth mentioning: two recent charges. */
@@ -145,27 +144,25 @@ function describeDate({ mean }: LearnedModel, { dateCells, clock, reason }: Case
   const of = classOf(reason);
   const gain = mean[dateCellWeight(of, cell)]! - mean[dateCellWeight(of, 0)]!;
   if (approved < MIN_CLEAR_STEP || failed > 0 || gain < MIN_NOTABLE_SCORE) return null;
-  return "Around that date of the month, payments of this customer went through before, as far as is known.";
+  return "Earlier payments of this customer succeeded around this day of the month.";
 }
 
 /** Part of the sentence about an outage. */
-export const NOTHING_BEFORE = "so nothing is tried there before";
+export const NOTHING_BEFORE = "so the next retry there comes after";
 
 /** Explains why no retry is made before the card's bank may be up again. */
 export const describeOutage = ({ facts, locale, issuerUpAt }: DecisionContext) =>
-  `Payments of several customers could not reach the bank, the last one on ${formatZonedTime(locale.zone, facts.issuerDownAt!.getTime())}, ${NOTHING_BEFORE} ${formatZonedTime(locale.zone, issuerUpAt)}.`;
+  `The bank appears to be down: payments of several customers could not reach it, most recently on ${formatZonedTime(locale.zone, facts.issuerDownAt!.getTime())}, ${NOTHING_BEFORE} ${formatZonedTime(locale.zone, issuerUpAt)}.`;
 
 /**
  * Says how likely the best time is to succeed, and how likely it would have to be. Rounded so that the order of the two never
  * turns around.
  */
 function explainNotWorthRetrying({ at, chance, cost, mustBring, worthFrom }: BestTime, zone: Zone): string {
-  const said = (share: number, round = Math.round) => formatTenths(round(share * 1000) / 1000);
-  const pays =
-    worthFrom < 1
-      ? `so then it is worth making from a chance of ${said(worthFrom, Math.ceil)} on`
-      : "more than it could bring";
-  return `No further try is likely enough to succeed to be worth making: the best moment left is ${formatZonedTime(zone, at)}, with a chance of ${said(chance, Math.floor)}. A try costs ${COST_WORDING}, here ${said(cost)} of what is due, and must bring ${said(mustBring)} beyond that, ${pays}.`;
+  const percent = (share: number, round = Math.round) => formatTenths(round(share * 1000) / 1000);
+  const needed =
+    worthFrom < 1 ? `A chance of ${percent(worthFrom, Math.ceil)} is needed` : "That is more than it could bring";
+  return `No retry is worth its cost. The best remaining time is ${formatZonedTime(zone, at)}, with a chance of ${percent(chance, Math.floor)}. A retry costs ${COST_WORDING}, here ${percent(cost)} of the amount due, plus a margin of ${percent(mustBring)}. ${needed}.`;
 }
 
 /**
@@ -173,5 +170,5 @@ function explainNotWorthRetrying({ at, chance, cost, mustBring, worthFrom }: Bes
  */
 export const describeAwaitedInvoices = (at: number | null, zone: Zone) =>
   at === null
-    ? "The recovery of another bill of this customer goes on, and what comes of it may change that, so the case stays open."
-    : `The next bill of this customer is due about ${formatDay(localDay(zone, at))}, and what comes of it may change that, so the case stays open.`;
+    ? "Another invoice of this customer is in recovery. Its outcome may change this, so the case stays open."
+    : `The next invoice of this customer is due about ${formatDay(localDay(zone, at))}. Its outcome may change this, so the case stays open.`;

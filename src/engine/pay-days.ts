@@ -29,7 +29,7 @@ const FIFTH_BUSINESS_DAY = new Set(["BR"]);
 
 /**
  * Whether a day is a likely pay day in a country. Assumptions, not measured: docs/guides/decisions.md lists them. What
- * falls on a weekend is paid on the business day before; bank holidays are not known here.
+ * falls on a weekend is paid on the business day before (bank holidays are not considered).
  */
 export function findPayDay(day: LocalDay, country: string | null): PayDay | null {
   if (isWeekend(day)) return null;

@@ -20,10 +20,10 @@ test("where the time left has room for fewer tries than are allowed, both are sa
     retry(hoursLeft)
       .reasons.at(-1)!
       .replace(/ may be made.*?\./, "");
-  assert.match(words(3), /^After this one, 1 more try PayPal allows/);
+  assert.match(words(3), /^After this one, 1 more retry .* PayPal allows/);
   assert.equal(
     retry(1.5).reasons.at(-1),
-    "After this one, 1 more try would be allowed, but before the window ends on Sat 9 May there is no time for it.",
+    "After this one, 1 more retry would be allowed, but there is no time for it before the window ends on Sat 9 May.",
   );
   const { reasons } = buildRetryDecision(
     buildDecisionContext(buildCase(PAID_ON_THE_25TH)[0], soonAfterFailure(known)),
@@ -34,28 +34,28 @@ test("where the time left has room for fewer tries than are allowed, both are sa
   );
   assert.match(
     reasons.at(-1)!,
-    /^After this one, 4 more tries would be allowed, but .* there is time for about 2 of them\.$/,
+    /^After this one, 4 more retries would be allowed, but there is time for about 2 of them before .*\.$/,
   );
 });
 
 test("every class of declines has words of its own for why a try failed, unless the code has better ones", () => {
   const failed = (group: DeclineGroup, words: string | null = null) =>
-    describeFailure("The last try", { group, words, codes: [] } as unknown as InterpretedDecline);
+    describeFailure("The last attempt", { group, words, codes: [] } as unknown as InterpretedDecline);
   const expected: Record<DeclineGroup, string> = {
-    REVOKED: "The last try failed: the customer revoked the payment.",
-    FRAUD: "The last try failed: fraud is suspected.",
-    HARD_CARD: "The last try failed: the card or account can no longer be charged.",
-    INVALID_DATA: "The last try failed: the card or account data is wrong.",
-    EXPIRED: "The last try failed: the card has expired or was replaced.",
-    AUTH_REQUIRED: "The last try failed: the bank wants the customer to confirm.",
-    LIMIT: "The last try failed: a spending limit was reached.",
-    FUNDS: "The last try failed: there was not enough money.",
-    ISSUER_DOWN: "The last try failed: the bank could not be reached.",
-    GENERIC: "The last try failed: the bank gave no clear reason.",
-    UNKNOWN: "The last try failed for a reason that was not told.",
+    REVOKED: "The last attempt failed: the customer revoked the payment.",
+    FRAUD: "The last attempt failed: fraud is suspected.",
+    HARD_CARD: "The last attempt failed: the card or account can no longer be charged.",
+    INVALID_DATA: "The last attempt failed: the card or account data is wrong.",
+    EXPIRED: "The last attempt failed: the card has expired or was replaced.",
+    AUTH_REQUIRED: "The last attempt failed: the bank wants the customer to confirm.",
+    LIMIT: "The last attempt failed: a spending limit was reached.",
+    FUNDS: "The last attempt failed: there was not enough money.",
+    ISSUER_DOWN: "The last attempt failed: the bank could not be reached.",
+    GENERIC: "The last attempt failed: the bank gave no clear reason.",
+    UNKNOWN: "The last attempt failed without a reason.",
   };
   for (const [group, words] of Object.entries(expected)) assert.equal(failed(group as DeclineGroup), words);
-  assert.equal(failed("FUNDS", "the mandate ended"), "The last try failed: the mandate ended.");
+  assert.equal(failed("FUNDS", "the mandate ended"), "The last attempt failed: the mandate ended.");
 });
 
 test("each reason for a moment is told in words of its own, with the moment", () => {
@@ -63,14 +63,14 @@ test("each reason for a moment is told in words of its own, with the moment", ()
   const at = Date.parse("2026-04-15T07:02:00Z");
   const payDay = { weight: 1, words: "the 15th" };
   const said: Record<CandidateTime["why"], RegExp> = {
-    pay_day: /^Wed 15 April is a likely pay day in Germany \(the 15th\), so the next try is on that morning/,
-    day_turn: /^Limits usually start afresh at midnight, /,
-    month_turn: /^Limits usually start afresh with a new month, /,
-    outage: /^Such faults pass within hours, /,
-    new_card: /^The first try with it comes about an hour later: /,
-    last_chance: /^The better moments were missed and the recovery window ends soon, /,
-    morning: /^What is left of the tries is spread evenly over the days left, each in the local morning, /,
-    even: /^What is left of the tries is spread evenly over the time left: /,
+    pay_day: /^Wed 15 April is a likely pay day in Germany \(the 15th\), so the next retry is on that morning/,
+    day_turn: /^Limits usually reset at midnight, /,
+    month_turn: /^Limits usually reset with a new month, /,
+    outage: /^Such faults usually end within hours, /,
+    new_card: /^The first retry with it comes about an hour later: /,
+    last_chance: /^Better times were missed and the recovery window ends soon, /,
+    morning: /^The remaining retries are spaced evenly over the remaining days, each in the local morning: /,
+    even: /^The remaining retries are spaced evenly over the remaining time: /,
   };
   for (const [why, words] of Object.entries(said)) {
     const reason = explainTime({ at, why, payDay } as CandidateTime, at, place);

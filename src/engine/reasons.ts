@@ -26,17 +26,17 @@ const GROUP_WORDING: Readonly<Record<DeclineGroup, string>> = {
 
 const NEW_CARD_REASON = "The customer has a new card or payment method.";
 /** For a retry with a new card. */
-export const NEW_CARD_RETRY_REASON = "The customer has a new card or payment method, which may well work.";
+export const NEW_CARD_RETRY_REASON = "The customer has a new card or payment method, so a retry may succeed.";
 
 /** Describes why the payment failed. Null: no decline was reported on the current card. */
 export function describeDecline(decline: InterpretedDecline | null, isNewCard: boolean): string {
   if (isNewCard) return NEW_CARD_REASON;
-  if (!decline) return "No failed attempt with the present card has been reported, so why it failed is not known.";
-  return describeFailure("The last try", decline);
+  if (!decline) return "No failed attempt with the current card was reported, so the reason is unknown.";
+  return describeFailure("The last attempt", decline);
 }
 
 /** For a card that is retried after a decline that ends retries. */
-export const RENEWAL_PHRASE = "renew such cards by themselves";
+export const RENEWAL_PHRASE = "renew such cards without notice";
 
 /**
  * Explains why a card is retried after a decline that ends retries, besides the request for a new card; null if there was no such
@@ -48,15 +48,15 @@ export function describeRenewal({ cardChange }: DecisionFacts, decline: Interpre
 }
 
 const CARD_CHANGE_WORDING = {
-  awaited: "Another card is asked for; banks",
-  expired: "Another card was asked for, and none came; banks",
+  awaited: "The customer is asked for another card; banks",
+  expired: "The customer was asked for another card, and none came; banks",
   unasked: "Banks",
 } as const;
 
 /** Says that an attempt failed, and why if it is known. `which` names it: "The last attempt". */
 export function describeFailure(which: string, { group, words, codes }: InterpretedDecline): string {
   const named = describeCodes(codes);
-  const unknown = ` for a reason that ${named === null ? "was not told" : "is not known"}`;
+  const unknown = named === null ? " without a reason" : " with an unknown code";
   const why = group === "UNKNOWN" ? unknown : `: ${words ?? GROUP_WORDING[group]}`;
   return `${which} failed${why}${named === null ? "" : ` (${named})`}.`;
 }
@@ -67,21 +67,21 @@ export function explainTime(moment: CandidateTime, at: number, place: CustomerLo
   const day = formatDay(localDay(place.zone, moment.at));
   switch (moment.why) {
     case "pay_day":
-      return `${day} is a likely pay day${describeCountry(place.country)} (${moment.payDay!.words}), so the next try is on that morning, when money booked overnight is there: ${when}.`;
+      return `${day} is a likely pay day${describeCountry(place.country)} (${moment.payDay!.words}), so the next retry is on that morning, after payments were booked overnight: ${when}.`;
     case "day_turn":
-      return `Limits usually start afresh at midnight, so the next try is on ${when}.`;
+      return `Limits usually reset at midnight, so the next retry is on ${when}.`;
     case "month_turn":
-      return `Limits usually start afresh with a new month, so the next try is on ${when}.`;
+      return `Limits usually reset with a new month, so the next retry is on ${when}.`;
     case "outage":
-      return `Such faults pass within hours, so the next try is soon: ${when}.`;
+      return `Such faults usually end within hours, so the next retry is soon: ${when}.`;
     case "new_card":
-      return `The first try with it comes about an hour later: ${when}.`;
+      return `The first retry with it comes about an hour later: ${when}.`;
     case "last_chance":
-      return `The better moments were missed and the recovery window ends soon, so it is tried at once: ${when}.`;
+      return `Better times were missed and the recovery window ends soon, so the retry comes at once: ${when}.`;
     case "morning":
-      return `What is left of the tries is spread evenly over the days left, each in the local morning, when money booked overnight is there and people are awake: ${when}.`;
+      return `The remaining retries are spaced evenly over the remaining days, each in the local morning: ${when}.`;
     case "even":
-      return `What is left of the tries is spread evenly over the time left: ${when}.`;
+      return `The remaining retries are spaced evenly over the remaining time: ${when}.`;
   }
 }
 
@@ -116,11 +116,11 @@ export function buildRetryDecision(
 /** Says how many more retries budget and rules allow, and how many fit into the window. */
 function describeRetriesLeft(allowed: number, room: number, windowEnds: string): string {
   const fit = Math.max(0, Math.floor(room));
-  const more = allowed <= 0 ? "no more try" : allowed === 1 ? "1 more try" : `${allowed} more tries`;
+  const more = allowed <= 0 ? "no more retry" : allowed === 1 ? "1 more retry" : `${allowed} more retries`;
   if (allowed <= fit || allowed <= 0)
-    return `After this one, ${more} may be made before the window ends on ${windowEnds}.`;
+    return `After this one, ${more} ${allowed > 1 ? "are" : "is"} possible before the window ends on ${windowEnds}.`;
   const some = fit === 0 ? (allowed === 1 ? "no time for it" : "no time for any") : `time for about ${fit} of them`;
-  return `After this one, ${more} would be allowed, but before the window ends on ${windowEnds} there is ${some}.`;
+  return `After this one, ${more} would be allowed, but there is ${some} before the window ends on ${windowEnds}.`;
 }
 
 /** Says that the rules of a payment method are unknown; null if they are known. */
@@ -130,8 +130,8 @@ function describeUnknownMethod({ facts, guard }: DecisionContext): string | null
   const words = paymentMethodName(pushed);
   const payments = `payments by ${words === pushed ? `"${pushed}"` : words}`;
   return guard.limits.length === 0
-    ? `No rules are known for ${payments}, so how to try again is the merchant's to say.`
-    : `How ${payments} are tried again is the merchant's to say.`;
+    ? `No rules are known for ${payments}, so the merchant decides how to retry.`
+    : `How ${payments} are retried is the merchant's decision.`;
 }
 
 /** For requests to the customer if the bank wants a confirmation. */
@@ -144,7 +144,7 @@ export const canConfirm = ({ decline, guard }: Pick<DecisionContext, "decline" |
 export const describeAwaitedCard = (context: DecisionContext) =>
   canConfirm(context)
     ? `The customer is asked ${CONFIRM_PHRASE}, and may still do so.`
-    : "Another card or payment method is asked for, and may still come.";
+    : "The customer is asked for another card or payment method, and it may still come.";
 
 /** Explains the wait for a new card that was requested, also after its deadline; null if none was requested. */
 export function describeCardWait(context: DecisionContext): string | null {
@@ -155,8 +155,8 @@ export function describeCardWait(context: DecisionContext): string | null {
     formatDay(localDay(locale.zone, at.getTime())),
   );
   if (canConfirm(context))
-    return `The customer was asked on ${asked} ${CONFIRM_PHRASE}, and nothing came of it so far. The case stays open until the recovery window ends on ${ends}, in case something does.`;
-  return `Another card or payment method was asked for on ${asked}, and none came so far. The case stays open until the recovery window ends on ${ends}, in case one does.`;
+    return `The customer was asked on ${asked} ${CONFIRM_PHRASE}, without an answer so far. The case stays open until the recovery window ends on ${ends}.`;
+  return `The customer was asked for another card or payment method on ${asked}, and none came so far. The case stays open until the recovery window ends on ${ends}.`;
 }
 
 const withoutNulls = (...sentences: (string | null)[]) => sentences.filter((words) => words !== null);
@@ -167,8 +167,8 @@ export const joinSentences = (sentences: readonly (string | null)[]) => withoutN
 /** Says how many retries remain if none is planned. */
 export function describeBudget(known: DecisionFacts) {
   return known.budgetLeft > 0
-    ? `Retries still left in the budget: ${known.budgetLeft}.`
-    : "All retries of the budget were asked for.";
+    ? `Retries left in the budget: ${known.budgetLeft}.`
+    : "All retries of the budget were requested.";
 }
 
 const countryNames = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });

@@ -17,7 +17,7 @@ const LOSS_RATE_PER_DAY = 0.004;
 /** Fees of gateways and networks for a retry: US dollars, and a fraction of the amount. */
 const COST_USD = 0.12;
 const COST_RATE = 0.003;
-export const COST_WORDING = `some ${COST_USD} US dollars and ${100 * COST_RATE}%`;
+export const COST_WORDING = `about ${COST_USD} US dollars and ${100 * COST_RATE}%`;
 /** An amount of zero would make a retry infinitely expensive. */
 const MIN_AMOUNT_USD = 0.01;
 

@@ -32,7 +32,7 @@ test("an advised wait is named where the try comes soon after it, and not where 
     );
     assert.equal(decision.kind, "retry");
     const days = (+(decision as { at: Date }).at - +known.unpaidAt) / DAY;
-    return { days, isNamed: /no try comes sooner/.test(decision.reasons.join(" ")) };
+    return { days, isNamed: /no retry comes sooner/.test(decision.reasons.join(" ")) };
   };
   for (const [on, advice, hours] of [
     ["2026-05-11", "25", 0.1],
@@ -57,7 +57,7 @@ test("an outage is named where the try comes soon after it, and not where the tr
   );
   assert.equal(decision.kind, "retry");
   assert.ok(+(decision as { at: Date }).at > +issuerDownAt + 2 * DAY);
-  assert.doesNotMatch(decision.reasons.join(" "), /could not reach the bank/);
+  assert.doesNotMatch(decision.reasons.join(" "), /bank appears to be down/);
 });
 
 test("where a wait is named, an outage that was over before it is not", () => {
@@ -71,6 +71,6 @@ test("where a wait is named, an outage that was over before it is not", () => {
     history,
     pretrainedModel,
   );
-  assert.match(decision.reasons.join(" "), /no try comes sooner/);
-  assert.doesNotMatch(decision.reasons.join(" "), /could not reach the bank/);
+  assert.match(decision.reasons.join(" "), /no retry comes sooner/);
+  assert.doesNotMatch(decision.reasons.join(" "), /bank appears to be down/);
 });

@@ -42,7 +42,7 @@ test("What happened so far? The amount, each attempt with the bank's word, each 
   const answer = await ask("What happened so far?");
   assert.match(answer, /^inv_1: EUR 49\.00, UNPAID\./);
   assert.match(answer, /not enough money \(code 51\)/);
-  assert.match(answer, /A retry on .* was asked for, and failed on .*\./);
+  assert.match(answer, /A retry on .* was requested, and failed on .*\./);
   assert.match(answer, /\(code 91\)/);
 });
 
@@ -53,17 +53,17 @@ test("What happened so far? When something came of what was asked for, but for a
   const decidedAt = stage.now();
   const said = (over: Partial<typeof action>) => {
     const actions = [{ ...action!, decidedAt, status: "SUCCEEDED" as const, ...over }];
-    return buildExplanation({ ...explained, actions })[0]!.answer.find((line) => line.includes("was asked for"))!;
+    return buildExplanation({ ...explained, actions })[0]!.answer.find((line) => line.includes("was requested"))!;
   };
   const attemptedAt = action!.idealRetryTime;
   const later = new Date(+attemptedAt + HOUR);
-  assert.match(said({ attemptedAt }), /A retry on .* was asked for, and succeeded\.$/);
-  assert.match(said({ attemptedAt: later }), /A retry on .* was asked for, and succeeded on .*, \d\d:\d\d\.$/);
-  assert.match(said({ attemptedAt: null }), /A retry on .* was asked for, and succeeded\.$/);
+  assert.match(said({ attemptedAt }), /A retry on .* was requested, and succeeded\.$/);
+  assert.match(said({ attemptedAt: later }), /A retry on .* was requested, and succeeded on .*, \d\d:\d\d\.$/);
+  assert.match(said({ attemptedAt: null }), /A retry on .* was requested, and succeeded\.$/);
   for (const at of [attemptedAt, later])
     assert.match(
       said({ type: "CARD_CHANGE", attemptedAt: at }),
-      /Another card or payment method was asked for, and the invoice was paid on .*, \d\d:\d\d\.$/,
+      /Another card or payment method was requested, and the invoice was paid on .*, \d\d:\d\d\.$/,
     );
 });
 
@@ -80,10 +80,10 @@ test("What is planned now? The moment, its chance, and whether it may still chan
 test("Why not today? What today's best moment is worth, beside the one that was chosen and others", async () => {
   await createFailedInvoice();
   const answer = await ask("Why not today?");
-  assert.match(answer, /Of today's moments that were compared the best is Mon 2 March.*a chance of \d+%.*worth \d+%/);
-  assert.match(answer, /The one that was chosen, .*a chance of \d+%.*worth \d+%/);
-  assert.match(answer, /^(The next best|As good), .*: a chance of \d+%, worth \d+%\.$/m);
-  const worths = [...answer.matchAll(/worth (\d+)%/g)].map(([, worth]) => Number(worth));
+  assert.match(answer, /The best time today is Mon 2 March.*a chance of \d+%.*expected value of \d+%/);
+  assert.match(answer, /Chosen: .*a chance of \d+%.*expected value of \d+%/);
+  assert.match(answer, /^(Next best|As good), .*: a chance of \d+%, expected value \d+%\.$/m);
+  const worths = [...answer.matchAll(/expected value (?:of )?(\d+)%/g)].map(([, worth]) => Number(worth));
   assert.ok(worths[1]! >= worths[0]!, answer);
 });
 
@@ -91,7 +91,7 @@ test("Why not today? A rule, when one forbids it, with its source", async () => 
   await createFailedInvoice({ cardBrand: "mastercard", networkAdviceCode: "28" });
   assert.match(
     await ask("Why not today?"),
-    /^A rule leaves no try until .*6 days.*\nSource: Mastercard merchant advice codes.*docs\/sources\.md#/,
+    /^A rule allows no retry until .*6 days.*\nSource: Mastercard merchant advice codes.*docs\/sources\.md#/,
   );
 });
 
@@ -117,8 +117,8 @@ test("Why this hour? The latest decision answers, also when it is no retry", asy
 test("Which rules? What each one left out, by document and date, and how much of each limit is used", async () => {
   await createFailedInvoice({ cardBrand: "mastercard", networkAdviceCode: "28" });
   const answer = await ask("Which rules?");
-  assert.match(answer, /No try from .* to .*advises to try again after 6 days/);
-  assert.match(answer, /Mastercard allows at most 10 declined tries on a card in 24 hours.*Counted so far: \d+/);
+  assert.match(answer, /No retry from .* to .*advises to try again after 6 days/);
+  assert.match(answer, /Mastercard allows at most 10 declined attempts on a card in 24 hours.*Counted so far: \d+/);
 });
 
 test("Why a card change? The decline that ended the card, and the rule that bars it", async () => {
@@ -126,9 +126,9 @@ test("Why a card change? The decline that ended the card, and the rule that bars
   const answer = await ask("Why a card change?");
   assert.match(
     answer,
-    /^Another card or payment method was asked for on Mon 2 March, 11:00:\n.*reported lost \(code 41\)/,
+    /^Another card or payment method was requested on Mon 2 March, 11:00:\n.*reported lost \(code 41\)/,
   );
-  assert.match(answer, /Visa does not allow another try/);
+  assert.match(answer, /Visa does not allow another attempt/);
   assert.match(await ask("Why not today?"), /card change/);
 });
 
@@ -136,7 +136,7 @@ test("Why a card change? None was asked for, when the card may still work", asyn
   await createFailedInvoice();
   assert.match(
     await ask("Why a card change?"),
-    /^No other card or payment method was asked for\.\nThe present one may still work/,
+    /^No other card or payment method was requested\.\nThe current one may still work/,
   );
 });
 
@@ -145,12 +145,12 @@ test("Why did you stop? The end, and what led to it", async () => {
   const answer = await ask("Why did you stop?");
   assert.match(
     answer,
-    /^Dunlin gave the invoice up\.\n.*the customer stopped this payment \(code R0\)\.\nVisa does not allow another try on a card after such a decline \(.*\)\.\nIt will not/,
+    /^Dunlin gave up on the invoice\.\n.*the customer stopped this payment \(code R0\)\.\nVisa does not allow another attempt on a card after such a decline \(.*\)\.\nA later retry will not/,
   );
   const story = await ask("What happened so far?");
   assert.match(
     story,
-    /The case ended: Dunlin gave the invoice up: a rule, or what the bank said, leaves no other try\./,
+    /The case ended: Dunlin gave up on the invoice: a rule or the bank's answer allows no other retry\./,
   );
   assert.doesNotMatch(answer + story, /no try that is allowed is likely enough to succeed/);
 });
@@ -164,16 +164,14 @@ test("Why did you stop? It has not, or it was paid", async () => {
   assert.match(await ask("Why did you stop?"), /the invoice is paid/);
 });
 
-test("What would six even tries have done? Their days, chance and worth beside the plan's", async () => {
+test("What would six evenly spaced retries have done? Their days, chance and worth beside the plan's", async () => {
   await createFailedInvoice();
-  const answer = await ask("What would six even tries have done?");
-  const [even, plan, asMany] = [...answer.matchAll(/worth (\d+)%|is worth (\d+)%/g)].map((match) =>
-    Number(match[1] ?? match[2]),
-  );
+  const answer = await ask("What would six evenly spaced retries have done?");
+  const [even, plan, asMany] = [...answer.matchAll(/expected value (\d+)%/g)].map((match) => Number(match[1]));
   assert.ok(plan! >= asMany! && asMany! >= even!, answer);
-  const days = answer.match(/6 even tries on (.*) recover/)![1]!.split(", ");
+  const days = answer.match(/6 evenly spaced retries on (.*) recover/)![1]!.split(", ");
   assert.equal(days.length, 6);
-  assert.match(answer, /flatters the plans.* Even tries recovered/);
+  assert.match(answer, /overrates its own plans.* Evenly spaced retries recovered/);
 });
 
 test("What changed since the last plan? The new facts, one by one", async () => {
@@ -185,7 +183,7 @@ test("What changed since the last plan? The new facts, one by one", async () => 
   await stage.decide();
   const answer = await ask("What changed since the last plan?");
   assert.match(answer, /limit.*\(code 61\)/);
-  assert.match(answer, /A try failed on/);
+  assert.match(answer, /An attempt failed on/);
   assert.match(answer, /\n7 retries of the budget are left\.$/);
   assert.doesNotMatch(answer, /Counted so far|The window is open/);
 });
@@ -194,9 +192,9 @@ test("What was known? Of an invoice without a reported attempt no try is claimed
   await stage.invoice();
   await stage.decide();
   const answer = await ask("What was known?");
-  assert.match(answer, /^As of Mon 2 March, 10:00:\nNo failed attempt with the present card has been reported/);
-  assert.match(answer, /A first try is taken to have failed when the invoice became unpaid, on Mon 2 March/);
-  assert.doesNotMatch(answer, /A try failed on/);
+  assert.match(answer, /^As of Mon 2 March, 10:00:\nNo failed attempt with the current card was reported/);
+  assert.match(answer, /A first attempt is assumed to have failed when the invoice became unpaid, on Mon 2 March/);
+  assert.doesNotMatch(answer, /An attempt failed on/);
 });
 
 test("What was known? The customer's earlier bills, card, place and window", async () => {
@@ -204,7 +202,7 @@ test("What was known? The customer's earlier bills, card, place and window", asy
   const answer = await ask("What was known?");
   assert.match(
     answer,
-    /Of the latest 3 bills before this one 3 were declined at first\. Declined ones were paid on .*27 October/,
+    /Of the latest 3 invoices before this one 3 were declined at first\. Declined invoices were paid on .*27 October/,
   );
   assert.match(answer, /paid by card \(Visa, SE\)\.$/m);
   assert.match(answer, /The window is open until/);
@@ -212,17 +210,20 @@ test("What was known? The customer's earlier bills, card, place and window", asy
 
 test("How was it chosen? Engine, version and probability; by fixed rules where the merchant wants that", async () => {
   await createFailedInvoice();
-  assert.match(await ask("How was it chosen?"), /with version 0.*\nNothing was sampled: by what is known/s);
+  assert.match(await ask("How was it chosen?"), /with version 0.*\nNothing was sampled: no other time/s);
   merchantId = (await stage.enter(true, { explore: true })).id;
   await createFailedInvoice();
   assert.match(
     await ask("How was it chosen?"),
-    /learned engine decided, with version 0.*\nDraws counted in, .* probability of \d+\.\d%: that is kept to weigh .*, and is no chance of success\.$/s,
+    /learned engine decided, with version 0.*\nSelection probability: \d+\.\d% \(for evaluating strategies; not a chance of success\)\.$/s,
   );
   merchantId = (await stage.enter(true, { engine: "static" })).id;
   await createFailedInvoice();
   assert.match(await ask("How was it chosen?"), /static policy decided/);
-  assert.match(await ask("What would six even tries have done?"), /No alternatives .*: the static policy decided/);
+  assert.match(
+    await ask("What would six evenly spaced retries have done?"),
+    /No alternatives .*: the static policy decided/,
+  );
   assert.match(await ask("Why this hour?"), /\w/);
 });
 
@@ -239,7 +240,7 @@ test("The zone of the moments is named once, and how far limits are used is told
 
 test("An invoice that was never in recovery is explained too, and one that nobody knows is not", async () => {
   await stage.invoice({ id: "inv_paid", state: "PAID", updatedAt: new Date(START.getTime() + DAY) });
-  assert.match(await ask("Why was nothing decided?", "inv_paid"), /^This invoice was never in recovery, so nothing/);
+  assert.match(await ask("Why was nothing decided?", "inv_paid"), /^This invoice was never in recovery\./);
   assert.equal(await loadExplainedCase(stage.db, merchantId, "inv_unknown", stage.now()), null);
 });
 
@@ -247,26 +248,29 @@ test("Why was nothing decided? An experiment leaves the customer to the merchant
   await stage.start({ share: 0.01 });
   await stage.invoice();
   await stage.decide();
-  assert.match(await ask("Why was nothing decided?"), /^An experiment left this customer to the merchant's own system/);
+  assert.match(
+    await ask("Why was nothing decided?"),
+    /^An experiment assigned this customer to the merchant's own system/,
+  );
   const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const questions = buildExplanation(explained).map(({ question }) => question);
   assert.deepEqual(questions, ["What happened so far?", "Why was nothing decided?", "Why did you stop?"]);
-  assert.equal(await ask("Why did you stop?"), "The merchant's own system goes on.");
+  assert.equal(await ask("Why did you stop?"), "The merchant's own system continues.");
 });
 
 test("in shadow mode each answer says what Dunlin would do, and that the merchant's own system goes on", async () => {
   merchantId = (await stage.enter(true, { shadow: true })).id;
   await createFailedInvoice();
-  assert.match(await ask("What is planned now?"), /The merchant's own system goes on\.\nIt would ask for a retry on/);
+  assert.match(await ask("What is planned now?"), /only logs what it would do\.\nIt would request a retry on/);
   assert.match(await ask("Why this hour?"), /^The retry would be for /);
-  assert.equal(await ask("Why did you stop?"), "The merchant's own system goes on.");
+  assert.equal(await ask("Why did you stop?"), "The merchant's own system continues.");
   await stage.transaction({ cardCountry: "SE", networkDeclineCode: "R0" });
   await stage.decide();
   assert.match(
     await ask("Why did you stop?"),
-    /^The merchant's own system goes on\.\nDunlin would give the invoice up\.\n.*\(code R0\)/s,
+    /^The merchant's own system continues\.\nDunlin would give up on the invoice\.\n.*\(code R0\)/s,
   );
-  assert.equal(await ask("Why this hour?"), "No hour was chosen: no other try is made.");
+  assert.equal(await ask("Why this hour?"), "No hour was chosen: no other retry is made.");
 });
 
 test("in shadow mode another card would have been asked for, and is not said to have been", async () => {
@@ -274,7 +278,7 @@ test("in shadow mode another card would have been asked for, and is not said to 
   await createFailedInvoice({ networkDeclineCode: "41" });
   assert.match(
     await ask("Why a card change?"),
-    /^Another card or payment method would have been asked for on Mon 2 March, 11:00:\n/,
+    /^Another card or payment method would have been requested on Mon 2 March, 11:00:\n/,
   );
   const happened = await ask("What happened so far?");
   assert.match(happened, /Shadow mode: Dunlin would ask for another card or payment method\.$/m);

@@ -76,7 +76,11 @@ export function buildAnswers(explained: ExplainedCase): Answer[] {
     answered("Which rules?", describeRules(explained, latest!, zone)),
     answered("Why a card change?", cardChange, cardChange[0] !== NO_CARD_CHANGE),
     stopped,
-    answered("What would six even tries have done?", explainEvenlySpacedRetries(explained, zone), wasCompared),
+    answered(
+      "What would six evenly spaced retries have done?",
+      explainEvenlySpacedRetries(explained, zone),
+      wasCompared,
+    ),
     answered("What changed since the last plan?", describeChanges(latest!), latest!.number > 1),
     answered("What was known?", describeFacts(latest!, zone)),
     answered("How was it chosen?", describeChoice(latest!)),
@@ -120,17 +124,17 @@ export function explainUndecided(explained: ExplainedCase): string | null {
   const waits = kase!.endedAt ? null : describeWait(explained);
   if (waits !== null) return waits;
   return kase!.endedAt
-    ? "Nothing was decided before the case ended, or it is kept no longer."
-    : "The case was not looked at yet, so nothing was decided.";
+    ? "Nothing was decided before the case ended, or the decision is no longer stored."
+    : "The case was not processed yet, so nothing was decided.";
 }
 
 /** Why nothing is asked for although the invoice is unpaid, whatever was decided before; null: no fact keeps Dunlin from asking. */
 export function describeWait(explained: ExplainedCase): string | null {
   const { balance, invoice, smallestAmount } = explained;
   if (balance?.conflict)
-    return `Facts contradict each other, so Dunlin asks for no payment. ${describeConflict(balance.conflict, (at) => formatTime(findCustomerZone(explained), at))}`;
+    return `Facts contradict each other, so Dunlin requests no payment. ${describeConflict(balance.conflict, (at) => formatTime(findCustomerZone(explained), at))}`;
   if (!balance || balance.left === 0 || balance.left >= smallestAmount) return null;
-  return `${formatMoneyText(balance.left, invoice.currency)} is left, and this merchant has no retry made for less than ${formatMoneyText(smallestAmount, invoice.currency)}.`;
+  return `${formatMoneyText(balance.left, invoice.currency)} is left, and this merchant's smallest amount for a retry is ${formatMoneyText(smallestAmount, invoice.currency)}.`;
 }
 
 /** The customer's, as far as any attempt on the invoice tells: the one that was paid may name no card, and what was decided before was told on its clocks. */
@@ -146,15 +150,15 @@ export function findCustomerZone({
 
 /** The answer for an invoice without a case. */
 export const NEVER_IN_RECOVERY =
-  "This invoice was never in recovery, so nothing was decided: it was not pushed as unpaid while its recovery window was open, or comes from an imported history.";
+  "This invoice was never in recovery. It was not pushed as unpaid while its recovery window was open, or it comes from an imported history.";
 
 /** The answer for a case in the arm `merchant`. */
 export const HOLDOUT_ANSWER =
-  "An experiment left this customer to the merchant's own system: Dunlin asks for nothing, and watches what becomes of the invoice.";
+  "An experiment assigned this customer to the merchant's own system. Dunlin requests nothing and only observes the invoice.";
 
 /** The answer for a case in shadow mode. */
 export const SHADOW_ANSWER =
-  "The case began in shadow mode: Dunlin asks for nothing, and notes what it would do. The merchant's own system goes on.";
+  "The case began in shadow mode. The merchant's own system retries; Dunlin only logs what it would do.";
 
 /** Returns what Dunlin would do next. */
 function describeShadowPlan(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
@@ -163,7 +167,7 @@ function describeShadowPlan(explained: ExplainedCase, latest: DecisionRecord, zo
   const moment = kind === "retry" ? ` on ${formatTime(zone, idealTime!)}${chanceWords}` : "";
   if (isShadowRetryPast(explained, latest))
     return [
-      `It would have asked for a retry${moment}. ${SHADOW_PLAN_STANDS}`,
+      `It would have requested a retry${moment}. ${SHADOW_PLAN_STANDS}`,
       introduceEarlierReasons(latest, zone),
       ...account.reasons,
     ];
@@ -179,7 +183,7 @@ export const findPlannedAction = ({ case: kase, actions }: ExplainedCase) =>
 
 export function describePlan(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
   const { case: kase } = explained;
-  if (kase!.endedAt) return ["Nothing: the case is over."];
+  if (kase!.endedAt) return ["Nothing: the case has ended."];
   if (kase!.arm === "shadow") return [SHADOW_ANSWER, ...describeShadowPlan(explained, latest, zone)];
   const action = findPlannedAction(explained);
   if (!action) return [describeWait(explained) ?? latest.account.reasons].flat();
@@ -190,8 +194,8 @@ export function describePlan(explained: ExplainedCase, latest: DecisionRecord, z
     action.status === "SENT"
       ? "was sent to the merchant"
       : action.decidedAt
-        ? "is on its way to the merchant's endpoint, which has not taken it yet"
-        : "is planned, and may still change";
+        ? "was sent, and the merchant's endpoint has not accepted it yet"
+        : "is planned and may still change";
   return [`${what} for ${formatTime(zone, action.idealRetryTime)}${chance}; it ${state}.`, ...action.reasons];
 }
 
@@ -203,10 +207,10 @@ function describeRules(explained: ExplainedCase, latest: DecisionRecord, zone: Z
   const waits = at(reasons, about.wait).filter((wait) => !isRuledOut(wait));
   return [
     ...(ruledOut.length === 0 && waits.length === 0
-      ? [`No rule left out any moment of the window that was left on ${formatTime(zone, madeAt)}.`]
+      ? [`No rule excluded a time of the window remaining on ${formatTime(zone, madeAt)}.`]
       : []),
     ...ruledOut.flatMap((ruled) => [
-      `No try from ${formatTime(zone, ruled.from)} to ${describeBlockEnd(ruled, explained, zone)}: ${ruled.rule}`,
+      `No retry from ${formatTime(zone, ruled.from)} to ${describeBlockEnd(ruled, explained, zone)}: ${ruled.rule}`,
       `Source: ${ruled.source}.`,
     ]),
     ...waits,
@@ -224,16 +228,16 @@ const describeFacts = ({ madeAt, account: { known, about } }: DecisionRecord, zo
   );
 
 const SHADOW_CARD_CHANGE =
-  "Dunlin would ask for another card or payment method at once, too. In shadow mode it asks nobody, so what it would do is told of the present card, which its bank may renew.";
+  "Dunlin would also ask for another card or payment method at once. In shadow mode it does not, so its decisions concern the current card, which the bank may renew.";
 
-const NO_CARD_CHANGE = "No other card or payment method was asked for.";
+const NO_CARD_CHANGE = "No other card or payment method was requested.";
 
 function explainCardChange({ case: kase, decisions }: ExplainedCase, zone: Zone): string[] {
   const asked = decisions.findLast(({ kind }) => kind === "card_change");
   const was = kase!.arm === "shadow" ? "would have been" : "was";
   if (asked)
     return [
-      `${describeRequest(asked.account.reasons)} ${was} asked for on ${formatTime(zone, asked.madeAt)}:`,
+      `${describeRequest(asked.account.reasons)} ${was} requested on ${formatTime(zone, asked.madeAt)}:`,
       ...asked.account.reasons,
     ];
   const latest = decisions.at(-1);
@@ -241,7 +245,7 @@ function explainCardChange({ case: kase, decisions }: ExplainedCase, zone: Zone)
     return [SHADOW_CARD_CHANGE];
   return [
     NO_CARD_CHANGE,
-    ...(!kase!.endedAt && latest?.kind === "retry" ? ["The present one may still work: see what is planned."] : []),
+    ...(!kase!.endedAt && latest?.kind === "retry" ? ["The current one may still work: see the next step."] : []),
   ];
 }
 
@@ -253,49 +257,45 @@ function explainStop(explained: ExplainedCase, latest: DecisionRecord | null): s
   if (kase!.endedAt) {
     const isGivenUp = kase!.endReason === "hopeless" || kase!.endReason === "budget_used";
     return isGivenUp && gaveUp.length > 0
-      ? ["Dunlin gave the invoice up.", ...gaveUp]
+      ? ["Dunlin gave up on the invoice.", ...gaveUp]
       : [`The case ended: ${END_REASON_WORDING[kase!.endReason!]}`];
   }
   const waits = describeWait(explained);
-  if (kase!.arm === "dunlin" && waits !== null) return ["It has not stopped, it waits:", waits];
+  if (kase!.arm === "dunlin" && waits !== null) return ["It has not stopped; it waits:", waits];
   if (kase!.arm === "dunlin")
     return latest?.kind === "wait"
-      ? ["It has not stopped, it waits:", ...latest.account.reasons]
+      ? ["It has not stopped; it waits:", ...latest.account.reasons]
       : [NOT_STOPPED_ANSWER];
   return [
-    "The merchant's own system goes on.",
-    ...(gaveUp.length > 0 ? ["Dunlin would give the invoice up.", ...gaveUp] : []),
+    "The merchant's own system continues.",
+    ...(gaveUp.length > 0 ? ["Dunlin would give up on the invoice.", ...gaveUp] : []),
   ];
 }
 
 function describeChanges(latest: DecisionRecord): string[] {
   if (latest.number === 1) return ["This is the first decision in the case."];
   const { changed: facts } = latest.account;
-  return facts.length > 0
-    ? facts
-    : ["Nothing that is listed: a moment passed, or something changed that is only counted."];
+  return facts.length > 0 ? facts : ["No new facts: time passed, or a count changed."];
 }
 
 const PRETRAINED_ONLY =
-  "That is what Dunlin is shipped with: nothing was learned from real payments yet, and the chances come from simulated worlds.";
+  "This is the pretrained model: it has not learned from your payments yet, and its chances come from simulations.";
 
-const PROPENSITY_NOTE =
-  ": that is kept to weigh what comes of it when ways of choosing are compared, and is no chance of success.";
+const PROPENSITY_NOTE = " (for evaluating strategies; not a chance of success).";
 
 function describeChoice(latest: DecisionRecord): string[] {
   const { account, engine, modelVersion, propensity } = latest;
   const lines = [
     engine === "static"
-      ? "The static policy decided, by fixed rules."
+      ? "The static policy decided by fixed rules."
       : modelVersion === null
-        ? "Rules decided alone: nothing that was learned took part."
-        : `The learned engine decided, with version ${modelVersion} of what was learned.`,
+        ? "Rules alone decided; the model was not used."
+        : `The learned engine decided, with version ${modelVersion} of the model.`,
   ];
   if (modelVersion === 0) lines.push(PRETRAINED_ONLY);
   if (account.fallback) lines.push(`The merchant wants the learned engine, but ${account.fallback}.`);
   lines.push(...describeSampling(account));
-  if (propensity === 1) lines.push("Nothing was sampled: by what is known, no other time would bring more.");
-  else if (propensity !== null)
-    lines.push(`Draws counted in, it was chosen with a probability of ${formatTenths(propensity)}${PROPENSITY_NOTE}`);
+  if (propensity === 1) lines.push("Nothing was sampled: no other time had a higher expected value.");
+  else if (propensity !== null) lines.push(`Selection probability: ${formatTenths(propensity)}${PROPENSITY_NOTE}`);
   return lines;
 }

@@ -16,7 +16,7 @@ test("where the bank wants the customer to confirm, that is what is said to be a
     assert.match(await asked(question), /A confirmation of the payment|is asked at once to confirm/, question);
   assert.match(
     await asked("Why a card change?"),
-    /^A confirmation of the payment, or another card or payment method, was asked for on Mon 2 March, 11:00:\n/,
+    /^A confirmation of the payment, or another card or payment method, was requested on Mon 2 March, 11:00:\n/,
   );
   await stage.deliver();
   await stage.decide();

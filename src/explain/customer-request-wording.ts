@@ -21,9 +21,9 @@ export const describeRequestedAction = (reasons: readonly string[]) =>
   isConfirmationRequested(reasons) ? CONFIRM_PHRASE : "for another card or payment method";
 
 const SHADOW_ACTION_WORDING: Readonly<Record<DecisionKind, string>> = {
-  retry: "ask for a retry",
+  retry: "request a retry",
   card_change: "ask for another card or payment method",
-  stop: "give the invoice up",
+  stop: "give up on the invoice",
   wait: "wait",
 };
 
@@ -40,6 +40,6 @@ export function describeShadowAction(decision: DecisionRecord, firstAsk: Decisio
   const { kind, account } = decision;
   if (kind === "card_change" && isConfirmationRequested(account.reasons)) return `ask the customer ${CONFIRM_PHRASE}`;
   return kind === "retry" && decision === firstAsk
-    ? `${SHADOW_ACTION_WORDING.card_change}, and for a retry`
+    ? `${SHADOW_ACTION_WORDING.card_change}, and request a retry`
     : SHADOW_ACTION_WORDING[kind];
 }

@@ -16,7 +16,7 @@ const enterMerchant = async (settings: MerchantSettings = {}) => {
 };
 beforeEach(() => enterMerchant());
 
-const ask = (question = "What would six even tries have done?", invoiceId = "inv_1") =>
+const ask = (question = "What would six evenly spaced retries have done?", invoiceId = "inv_1") =>
   findAnswer(stage, merchantId, question, invoiceId);
 
 test("even tries are as many as could be made, with what is known of such sums in the way of paying", async () => {
@@ -25,10 +25,10 @@ test("even tries are as many as could be made, with what is known of such sums i
   await stage.transaction({ ...debit, currency: "USD", networkDeclineCode: "R01" });
   await stage.decide();
   const said = await ask();
-  assert.match(said, /\n2 even tries, as many as could be made, on .*, .* recover it with a chance of \d+%/);
+  assert.match(said, /\n2 evenly spaced retries, as many as possible, on .*, .* recover it with a chance of \d+%/);
   assert.match(
     said,
-    /world of bank debits plans recovered what the model said of them, and even tries 6 to 11 points less/,
+    /simulations with bank debits, plans recovered as much as predicted, and evenly spaced retries 6 to 11 points less/,
   );
   assert.doesNotMatch(said, /cards/);
 });
@@ -38,7 +38,7 @@ test("a plan of more tries than the even ones is set beside them as one of as ma
   await stage.transaction();
   await stage.decide();
   const words =
-    /\n6 even tries on .* with a chance of (\d+)%, worth (\d+)% of the amount\.\nThe plan, [78] tries on .* with a chance of (\d+)%, worth (\d+)%\.\nA plan of 6 tries, as many as the even ones, would recover it with a chance of (\d+)%, worth (\d+)%\.\nA model flatters .* with six tries/;
+    /\n6 evenly spaced retries on .* with a chance of (\d+)%, expected value (\d+)% of the amount\.\nThe plan, [78] retries on .* with a chance of (\d+)%, expected value (\d+)%\.\nA plan of 6 retries, as many as the evenly spaced ones, would recover it with a chance of (\d+)%, expected value (\d+)%\.\nA model overrates .* six retries/;
   const [even, , plan, planWorth, asMany, asManyWorth] = words
     .exec(await ask())!
     .slice(1)
@@ -48,15 +48,18 @@ test("a plan of more tries than the even ones is set beside them as one of as ma
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask(), /\n6 even tries on .*\nThe plan, [1-6] (try|tries) on .*\nA model flatters/);
+  assert.match(
+    await ask(),
+    /\n6 evenly spaced retries on .*\nThe plan, [1-6] (retry|retries) on .*\nA model overrates/,
+  );
   const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const [decision] = explained.decisions;
   const even2 = decision!.account.even!;
   const longer = { ...even2, tries: even2.tries.slice(0, even2.plan.length - 1), asMany: null };
   const former = { ...explained, decisions: [{ ...decision!, account: { ...decision!.account, even: longer } }] };
-  const said = buildExplanation(former).find(({ question }) => /even tries/.test(question))!;
+  const said = buildExplanation(former).find(({ question }) => /evenly spaced/.test(question))!;
   assert.ok(
-    said.answer.includes("With 1 try more than the even ones it reaches more by that alone."),
+    said.answer.includes("With 1 retry more than the evenly spaced ones, it reaches more by that alone."),
     said.answer.join(" "),
   );
 });
@@ -67,22 +70,19 @@ test("of a way of paying that is in no simulated world none is cited", async () 
   await stage.transaction({ ...paypal, networkDeclineCode: undefined, paymentGatewayErrorCode: "INSTRUMENT_DECLINED" });
   await stage.decide();
   const said = await ask();
-  assert.match(said, /by how much was measured in no world of such payments/);
-  assert.doesNotMatch(said, /worlds of cards/);
+  assert.match(said, /By how much is unknown for payments that are neither/);
+  assert.doesNotMatch(said, /simulations with cards/);
 });
 
 test("of a case that was given up it is said what even tries would have come to", async () => {
   await stage.invoice({ amount: 20, currency: "USD" });
   await stage.transaction({ amount: 20, currency: "USD" });
   await stage.decide();
-  assert.match(
-    await ask("What happened so far?"),
-    /gave the invoice up: no try that is allowed is likely enough to succeed to be worth making\./,
-  );
-  assert.match(await ask("Why did you stop?"), /^Dunlin gave the invoice up\.\n.*\n.*\n.*with a chance of .*on\.\n/);
+  assert.match(await ask("What happened so far?"), /gave up on the invoice: no allowed retry is worth its cost\./);
+  assert.match(await ask("Why did you stop?"), /^Dunlin gave up on the invoice\.\n.*\n.*\n.*with a chance of .*\.\n/);
   assert.match(
     await ask(),
-    /\n6 even tries on .* with a chance of \d+%, worth -\d+% of the amount\.\nNo plan was made: by what was known no try was worth making\.\nIn simulated worlds of cards even tries/,
+    /\n6 evenly spaced retries on .* with a chance of \d+%, expected value -\d+% of the amount\.\nNo plan was made: no retry was worth its cost\.\nIn simulations with cards, evenly spaced retries/,
   );
 });
 
@@ -90,23 +90,23 @@ test("once there is a later plan, the plan beside even tries is said to be the o
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask(), /^As seen on Mon 2 March, 11:00, .*\n.*\nThe plan, \d tr(y|ies) on /);
+  assert.match(await ask(), /^As seen on Mon 2 March, 11:00, .*\n.*\nThe plan, \d retr(y|ies) on /);
   stage.wait(24 * HOUR);
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask(), /^As seen on Mon 2 March, 11:00, .*\n.*\nThe plan of then, \d tr(y|ies) on /);
+  assert.match(await ask(), /^As seen on Mon 2 March, 11:00, .*\n.*\nThe plan at that time, \d retr(y|ies) on /);
 });
 
 test("a plan that was made before it was known how the invoice had failed is held against nothing", async () => {
   await stage.invoice();
   await stage.decide();
-  assert.match(await ask(), /The plan, \d tries on .* recovers it/);
+  assert.match(await ask(), /The plan, \d retries on .* recovers it/);
   stage.wait(HOUR);
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
   assert.equal(
     await ask(),
-    "No alternatives were worked out since it is known how the invoice had failed: another card or payment method was needed, so no try was planned.",
+    "No alternatives were computed since the failure is known: another card or payment method was needed, so no retry was planned.",
   );
 
   await enterMerchant();
@@ -115,7 +115,7 @@ test("a plan that was made before it was known how the invoice had failed is hel
   stage.wait(HOUR);
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask(), /when moments were first compared knowing how the invoice had failed, by the same/);
+  assert.match(await ask(), /when times were first compared with the failure known, by the same/);
 });
 
 test("why the plan was chosen is said where even tries are worth more, and only there", async () => {
@@ -131,18 +131,21 @@ test("why the plan was chosen is said where even tries are worth more, and only 
     const payer = { ...explained.payer, paymentMethodType };
     const decisions = [{ ...decision!, account: { ...plain, ...over, even } }];
     return buildExplanation({ ...explained, payer, decisions })
-      .find(({ question }) => /even tries/.test(question))!
+      .find(({ question }) => /evenly spaced/.test(question))!
       .answer.join(" ");
   };
-  assert.match(said({}, 0.401, 0.399), / To the percent the plan and the even tries are worth the same\. /);
+  assert.match(
+    said({}, 0.401, 0.399),
+    / To the percent the plan and the evenly spaced retries have the same expected value\. /,
+  );
   assert.doesNotMatch(said({}, 0.41, 0.399), /worth the same/);
-  assert.match(said({ drawn: true }), /It was chosen all the same\. The moment was drawn by lot/);
-  assert.match(said({ hourDrawn: true }), /all the same\. In one try of five the hour is drawn/);
-  assert.match(said({ spread: true }), /all the same\. Of late far fewer tries were approved/);
-  assert.match(said({}, 0.1, -0.2), /all the same\. No try seems worth making/);
+  assert.match(said({ drawn: true }), /It was chosen all the same\. The time was sampled/);
+  assert.match(said({ hourDrawn: true }), /all the same\. The hour was sampled/);
+  assert.match(said({ spread: true }), /all the same\. Recently far fewer retries after such declines/);
+  assert.match(said({}, 0.1, -0.2), /all the same\. No retry seems worth its cost/);
   assert.match(said({}), /all the same\. A plan is found step by step/);
-  assert.match(said({}, 0.5, 0.4, "bacs_debit"), /all the same\. A plan leaves each debit the days/);
-  const both = /all the same\. The moment was drawn by lot.*\. A plan leaves each debit the days/;
+  assert.match(said({}, 0.5, 0.4, "bacs_debit"), /all the same\. A plan waits for the answer/);
+  const both = /all the same\. The time was sampled.*\. A plan waits for the answer/;
   assert.match(said({ drawn: true }, 0.5, 0.4, "bacs_debit"), both);
   assert.doesNotMatch(said({ drawn: true }), /A plan leaves each debit/);
   assert.doesNotMatch(said({ drawn: true }, 0.404), /all the same/);

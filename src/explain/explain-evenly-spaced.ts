@@ -10,24 +10,24 @@ import type { ExplainedCase } from "./load-explained-case.ts";
 
 const NO_COMPARISON_WORDING: Readonly<Record<DecisionKind, string>> = {
   retry: "the static policy decided, by fixed rules",
-  card_change: "another card or payment method was needed, so no try was planned",
-  stop: "no try was worth planning",
-  wait: "no try was planned yet",
+  card_change: "another card or payment method was needed, so no retry was planned",
+  stop: "no retry was worth planning",
+  wait: "no retry was planned yet",
 };
 
-const describeRetryCount = (count: number) => `${count} ${count === 1 ? "try" : "tries"}`;
+const describeRetryCount = (count: number) => `${count} ${count === 1 ? "retry" : "retries"}`;
 
 const describeEvenlySpacedCount = (count: number) =>
-  `${count} even ${count === 1 ? "try" : "tries"}${count === EVENLY_SPACED_RETRY_COUNT ? "" : ", as many as could be made,"}`;
+  `${count} evenly spaced ${count === 1 ? "retry" : "retries"}${count === EVENLY_SPACED_RETRY_COUNT ? "" : ", as many as possible,"}`;
 
 /** A plan of more tries reaches more by these alone, so what it is ahead is said of one with as many. */
 function compareWithSameCount({ tries, plan, asMany }: NonNullable<DecisionAccount["even"]>): string | null {
   if (plan.length <= tries.length || tries.length === 0) return null;
   const more = plan.length - tries.length;
   if (!asMany)
-    return `With ${describeRetryCount(more)} more than the even ones it reaches more by ${more === 1 ? "that" : "these"} alone.`;
+    return `With ${describeRetryCount(more)} more than the evenly spaced ones, it reaches more by ${more === 1 ? "that" : "these"} alone.`;
   const { recovers, worth } = asMany;
-  return `A plan of ${describeRetryCount(tries.length)}, as many as the even ones, would recover it with a chance of ${formatPercent(recovers)}, worth ${formatPercent(worth)}.`;
+  return `A plan of ${describeRetryCount(tries.length)}, as many as the evenly spaced ones, would recover it with a chance of ${formatPercent(recovers)}, expected value ${formatPercent(worth)}.`;
 }
 
 /**
@@ -46,19 +46,19 @@ export function explainEvenlySpacedRetries({ decisions: all, payer }: ExplainedC
     const kinds = decisions.map(({ kind }) => kind);
     // The first of these that was met: who planned a try without comparing moments went by fixed rules.
     const kind = (["retry", "card_change"] as const).find((met) => kinds.includes(met)) ?? kinds.at(-1)!;
-    const since = before ? " since it is known how the invoice had failed" : "";
-    return [`No alternatives were worked out${since}: ${NO_COMPARISON_WORDING[kind]}.`];
+    const since = before ? " since the failure is known" : "";
+    return [`No alternatives were computed${since}: ${NO_COMPARISON_WORDING[kind]}.`];
   }
   const { tries, recovers, worth, plan, planRecovers, planWorth } = first.account.even!;
   const days = (dates: readonly Date[]) => dates.map((at) => formatDay(localDay(zone, at.getTime()))).join(", ");
   return [
-    `As seen on ${formatTime(zone, first.madeAt)}, when moments were first compared${before ? " knowing how the invoice had failed" : ""}, by the same model, less what each try costs and must bring beyond that:`,
+    `As seen on ${formatTime(zone, first.madeAt)}, when times were first compared${before ? " with the failure known" : ""}, by the same model, minus the cost and margin of each retry:`,
     tries.length === 0
-      ? "No even try could be made."
-      : `${describeEvenlySpacedCount(tries.length)} on ${days(tries)} ${tries.length === 1 ? "recovers" : "recover"} it with a chance of ${formatPercent(recovers)}, worth ${formatPercent(worth)} of the amount.`,
+      ? "No evenly spaced retry was possible."
+      : `${describeEvenlySpacedCount(tries.length)} on ${days(tries)} ${tries.length === 1 ? "recovers" : "recover"} it with a chance of ${formatPercent(recovers)}, expected value ${formatPercent(worth)} of the amount.`,
     plan.length === 0
       ? NO_PLAN
-      : `The plan${first === decisions.at(-1) ? "" : " of then"}, ${describeRetryCount(plan.length)} on ${days(plan)}, recovers it with a chance of ${formatPercent(planRecovers)}, worth ${formatPercent(planWorth)}.`,
+      : `The plan${first === decisions.at(-1) ? "" : " at that time"}, ${describeRetryCount(plan.length)} on ${days(plan)}, recovers it with a chance of ${formatPercent(planRecovers)}, expected value ${formatPercent(planWorth)}.`,
     ...[compareWithSameCount(first.account.even!)].filter((words) => words !== null),
     ...(plan.length > 0 && tries.length > 0 && toHundredths(worth) === toHundredths(planWorth) ? [EQUAL_VALUE] : []),
     ...(plan.length > 0 && toHundredths(worth) > toHundredths(planWorth)
@@ -79,9 +79,9 @@ function explainLowerValuePlan(account: DecisionAccount, paymentMethodType: stri
   return why.length > 0 ? why.join(" ") : PLAN_IS_APPROXIMATE;
 }
 
-const EQUAL_VALUE = "To the percent the plan and the even tries are worth the same.";
-const NO_PLAN = "No plan was made: by what was known no try was worth making.";
+const EQUAL_VALUE = "To the percent the plan and the evenly spaced retries have the same expected value.";
+const NO_PLAN = "No plan was made: no retry was worth its cost.";
 const NOT_WORTH_RETRYING =
-  "No try seems worth making: a share of such cases is tried without counting what tries cost, to go on learning.";
+  "No retry seems worth its cost. A sample of such cases is retried regardless of cost, to keep the model accurate.";
 const WAITS_FOR_DEBIT_ANSWER =
-  "A plan leaves each debit the days in which its answer comes before the next one is asked for, and even tries do not.";
+  "A plan waits for the answer to each debit before the next one, and evenly spaced retries do not.";

@@ -30,12 +30,9 @@ test("moments that have passed since the decision are not offered, and today's b
   const other = account.days.find(({ at }, n) => n > 1 && Math.abs(+at - +idealTime!) > DAY)!;
   stage.at(+other.at + HOUR);
   const [today, ...others] = (await ask("Why not today?")).split("\n");
-  assert.match(
-    today!,
-    /^Of today's moments that were compared the best was ... \d+ March, .*, which has passed: a chance of /,
-  );
+  assert.match(today!, /^The best time today was ... \d+ March, .*, which has passed: a chance of /);
   const dayOf = (line: string) => Number(/ (\d+) March/.exec(line)?.[1]);
-  const offered = others.filter((line) => /^(The next best|Worth more), /.test(line)).map(dayOf);
+  const offered = others.filter((line) => /^(Next best|Better), /.test(line)).map(dayOf);
   assert.ok(offered.length > 0 && offered.every((day) => day > dayOf(today!)), others.join("\n"));
 });
 
@@ -45,7 +42,7 @@ test("while the outcome of a retry is awaited no other day is compared", async (
   await stage.decide();
   const { ideal } = await stage.untilSent();
   stage.at(+ideal + 30 * HOUR);
-  assert.match(await ask("Why not today?"), /^A retry was asked for, on .*, and what comes of it is awaited first\.$/);
+  assert.match(await ask("Why not today?"), /^A retry was requested for .*, and its outcome is awaited first\.$/);
 });
 
 test("without a reported attempt, no answer says that one was too recent", async () => {
@@ -54,7 +51,7 @@ test("without a reported attempt, no answer says that one was too recent", async
   await stage.decide();
   assert.match(
     await ask("Why not today?"),
-    /^The first day with a moment that could be chosen is Tue 3 March: no try was reported, and the invoice became unpaid on Mon 2 March, 22:30\. No moment is weighed within two hours of that/,
+    /^The first possible day is Tue 3 March: no attempt was reported, and the invoice became unpaid on Mon 2 March, 22:30\. A retry is not considered within two hours of that/,
   );
 });
 
@@ -70,7 +67,7 @@ test("when the wait after the last attempt takes up the rest of today, only that
   const late = await said("51", START.getTime() + 11 * HOUR);
   assert.match(
     late,
-    /: the last try was on Mon 2 March, 22:00\. No moment is weighed within two hours of that, and then every/,
+    /: the last attempt was on Mon 2 March, 22:00\. A retry is not considered within two hours of that, and then only every/,
   );
   assert.doesNotMatch(late, /twenty|outage/);
 });
@@ -82,7 +79,7 @@ test("under fixed rules the answer says why they chose that time, and that no ti
   await stage.decide();
   assert.match(
     await ask("Why not today?"),
-    /^Fixed rules name the next moment, and compare it with no other:\n.*amount limit.*\nLimits usually start afresh/,
+    /^Fixed rules choose the time and compare it with no other:\n.*amount limit.*\nLimits usually reset/,
   );
 });
 
@@ -91,7 +88,7 @@ test("under fixed rules no answer says that a time of today was compared", async
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask("Why not today?"), /^Fixed rules name the next moment, and compare it with no other/);
+  assert.match(await ask("Why not today?"), /^Fixed rules choose the time and compare it with no other/);
 });
 
 test("after the first day only the likeliest moment of each 24 hours is compared, and a day without one is said to have none", async () => {
@@ -103,10 +100,7 @@ test("after the first day only the likeliest moment of each 24 hours is compared
   const dayOf = (at: Date) => Math.floor((+at + HOUR) / DAY);
   const bare = days.find(({ at }, n) => n > 0 && dayOf(at) > dayOf(days[n - 1]!.at) + 1);
   stage.at(bare ? +bare.at - DAY : +days.at(-1)!.at + DAY);
-  assert.match(
-    await ask("Why not today?"),
-    /^No moment of today was compared: after the first day it is the likeliest/,
-  );
+  assert.match(await ask("Why not today?"), /^No time today was compared: after the first day only the likeliest/);
 });
 
 test("another day is said to be worth more where a lot or a drawn hour chose, which is said too", async () => {
@@ -123,19 +117,19 @@ test("another day is said to be worth more where a lot or a drawn hour chose, wh
     const { drawn, hourDrawn } = decisions[0]!.account;
     const said = await ask("Why not today?", `inv_${n}`);
     if (said === "It is today.") continue;
-    assert.equal(/drawn by lot, to go on learning/.test(said), drawn, said);
-    assert.equal(/hour is drawn, .* on the day that is best/.test(said), hourDrawn, said);
+    assert.equal(/The time was sampled/.test(said), drawn, said);
+    assert.equal(/The hour was sampled .* The day is the best one/.test(said), hourDrawn, said);
     const { idealTime, chance, account } = decisions[0]!;
     const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(await ask("What is planned now?", `inv_${n}`))!.slice(1);
     const percent = (share: number) => `${Math.round(share * 100)}%`;
     assert.ok(
       said.includes(
-        `The one that was chosen, ${planned}: a chance of ${percent(chance!)}, and with the tries planned after it worth ${percent(account.even!.planWorth)}`,
+        `Chosen: ${planned}: a chance of ${percent(chance!)}, and with the following retries an expected value of ${percent(account.even!.planWorth)}`,
       ),
       `${idealTime!.toISOString()} ${said}`,
     );
-    if (/^Worth more/m.test(said)) assert.ok(drawn || hourDrawn || /found step by step/.test(said), said);
-    worthMore.push(/^Worth more/m.test(said));
+    if (/^Better/m.test(said)) assert.ok(drawn || hourDrawn || /found step by step/.test(said), said);
+    worthMore.push(/^Better/m.test(said));
   }
   assert.equal(new Set(worthMore).size, 2);
 });
@@ -155,7 +149,7 @@ test("Why this hour? Because it was drawn, in one try of five, and only there is
     const [{ account }] = decisions as [(typeof decisions)[0]];
     if (account.hourDrawn) drawn.push(id);
     for (const answer of [...answers, account.reasons.join()])
-      assert.equal(/hour is drawn, by how likely/.test(answer), account.hourDrawn, answer);
+      assert.equal(/The hour was sampled/.test(answer), account.hourDrawn, answer);
     const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(await ask("What is planned now?", id))!.slice(1);
     const notToday = await ask("Why not today?", id);
     if (notToday !== "It is today.") assert.ok(notToday.includes(planned!), `${planned}: ${notToday}`);
@@ -185,7 +179,11 @@ test("Why this hour? Because tries are spread evenly while what is said does not
     const questions = ["Why this hour?", "How was it chosen?", "Why not today?"];
     const answers = await Promise.all(questions.map((question) => ask(question, id)));
     for (const answer of [...answers, account.reasons.join()])
-      assert.equal(/far fewer tries were approved than was said/.test(answer), account.spread, answer);
+      assert.equal(
+        /far fewer retries after such declines were approved than predicted/.test(answer),
+        account.spread,
+        answer,
+      );
   }
   assert.ok(spread > 4 && spread < 20, `${spread}`);
 });
@@ -216,9 +214,9 @@ test("each likelier hour of the day is said to gain no more, to gain more, or no
     };
     assert.deepEqual(
       {
-        less: told("the chance was higher, but no more would have been gained"),
-        more: told("more would have been gained"),
-        unknown: told("the chance was higher, but that was not compared"),
+        less: told("the chance was higher, but the expected value was not:"),
+        more: told("the expected value was higher"),
+        unknown: told("the chance was higher, but the expected value was not computed"),
       },
       counts,
       words,
@@ -236,7 +234,7 @@ test("a retry that was asked for today is told as such, and not as one that is t
   stage.at(+ideal - MINUTE);
   assert.equal(await ask("Why not today?"), "It is today.");
   stage.at(+ideal + MINUTE);
-  assert.match(await ask("Why not today?"), /^A retry was asked for, on .*, and what comes of it is awaited first\.$/);
+  assert.match(await ask("Why not today?"), /^A retry was requested for .*, and its outcome is awaited first\.$/);
   assert.match(await ask("Why this hour?"), /^The retry was for /);
 });
 
@@ -255,15 +253,15 @@ async function describeHours(worths: readonly (number | null)[]) {
 }
 
 test("no hour that an earlier version stored is said not to have been compared", async () => {
-  assert.match((await describeHours([0])).join(" "), /that was not compared/);
-  assert.doesNotMatch((await describeHours([])).join(" "), /that was not compared/);
+  assert.match((await describeHours([0])).join(" "), /was not computed/);
+  assert.doesNotMatch((await describeHours([])).join(" "), /was not computed/);
 });
 
 test("each likelier hour is told once: that it gains no more, that it does, or that it was not compared", async () => {
   const told = (await describeHours([0, 1])).filter((line) => line.startsWith("At "));
   assert.deepEqual(
-    told.map((line) => /no more would have been gained|more would|not compared/.exec(line)?.[0]),
-    ["no more would have been gained", "more would", "not compared"],
+    told.map((line) => /the expected value was not:|value was higher|not computed/.exec(line)?.[0]),
+    ["the expected value was not:", "value was higher", "not computed"],
   );
   const hours = told.flatMap((line) => /^At ([\d:, ]+) /.exec(line)![1]!.split(", "));
   assert.ok(hours.length > 2);
@@ -275,12 +273,9 @@ test("How was it chosen? Before anything was learned the chances are said to be 
   await stage.transaction();
   await stage.decide();
   const answer = await ask("How was it chosen?");
-  assert.match(
-    answer,
-    /with version 0 of what was learned\.\nThat is what Dunlin is shipped with: nothing was learned/,
-  );
+  assert.match(answer, /with version 0 of the model\.\nThis is the pretrained model/);
   const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const decisions = explained.decisions.map((each) => ({ ...each, modelVersion: 1 }));
   const later = buildExplanation({ ...explained, decisions }).find(({ question }) => /chosen/.test(question))!;
-  assert.doesNotMatch(later.answer.join(" "), /shipped/);
+  assert.doesNotMatch(later.answer.join(" "), /pretrained/);
 });

@@ -33,11 +33,11 @@ const isSameDay = (a: LocalDay, b: LocalDay) => formatDay(a) === formatDay(b) &&
 export const describeBlockEnd = (ruled: ExcludedPeriod, { case: kase }: ExplainedCase, zone: Zone) =>
   lastsToWindowEnd(ruled, kase!.windowEndsAt) ? "the end of the window" : formatTime(zone, ruled.to);
 
-const FIXED_RULES_INTRODUCTION = "Fixed rules name the next moment, and compare it with no other:";
+const FIXED_RULES_INTRODUCTION = "Fixed rules choose the time and compare it with no other:";
 
 /** Beside what would have been asked for in shadow mode at a moment that has passed. */
 export const SHADOW_PLAN_STANDS =
-  "What would come next is decided when something new is known, such as the next try of the merchant's own system.";
+  "The next decision follows new facts, such as the next attempt of the merchant's own system.";
 
 /** Whether it would have been asked for by now, had nothing new come to be known: nobody follows what is planned in shadow mode. */
 export const isShadowRetryPast = ({ case: kase, now }: ExplainedCase, { kind, idealTime }: DecisionRecord) =>
@@ -45,12 +45,12 @@ export const isShadowRetryPast = ({ case: kase, now }: ExplainedCase, { kind, id
 
 /** Said before reasons that were given for a moment that has passed. */
 export const introduceEarlierReasons = ({ madeAt }: DecisionRecord, zone: Zone) =>
-  `What was said of it on ${formatTime(zone, madeAt)}:`;
+  `The reasons of ${formatTime(zone, madeAt)}:`;
 
 /** Why no try is made today, if none is. */
 export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
   const { case: kase, actions, now } = explained;
-  if (kase!.endedAt) return ["Nothing is tried any more: see why it stopped."];
+  if (kase!.endedAt) return ["Nothing is retried any more: see why it stopped."];
   const dayOf = (at: Date) => localDay(zone, at.getTime());
   const today = dayOf(now);
   const { account, idealTime, actionId } = latest;
@@ -58,11 +58,11 @@ export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord
   if (latest.kind === "card_change") return [`${describeRequest(account.reasons)} comes first: see why a card change.`];
   const ruling = ruledOut.find(({ from, to }) => from <= now && now < to);
   if (latest.kind !== "retry")
-    return ["No try is planned.", ...(ruling ? describeRule(ruling, explained, zone) : account.reasons.slice(-1))];
+    return ["No retry is planned.", ...(ruling ? describeRule(ruling, explained, zone) : account.reasons.slice(-1))];
   if (isShadowRetryPast(explained, latest))
-    return [`A retry would have been asked for, on ${formatTime(zone, idealTime!)}. ${SHADOW_PLAN_STANDS}`];
+    return [`A retry would have been requested for ${formatTime(zone, idealTime!)}. ${SHADOW_PLAN_STANDS}`];
   if (actions.some(({ id, decidedAt }) => id === actionId && decidedAt !== null) && idealTime! < now)
-    return [`A retry was asked for, on ${formatTime(zone, idealTime!)}, and what comes of it is awaited first.`];
+    return [`A retry was requested for ${formatTime(zone, idealTime!)}, and its outcome is awaited first.`];
   if (isSameDay(dayOf(idealTime!), today)) return ["It is today."];
   const dayEnds = atLocalTime(zone, addDays(today, 1), 0);
   const rule = ruledOut.find(({ from, to }) => from.getTime() < dayEnds && to.getTime() >= dayEnds);
@@ -87,11 +87,11 @@ export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord
       : +first.at >= dayEnds
         ? describeFirstComparedDay(explained, latest, zone)
         : NOT_COMPARED,
-    `The one that was chosen, ${formatTime(zone, idealTime!)}: ${describeProspect({ chance: latest.chance!, worth: account.even!.planWorth })}`,
+    `Chosen: ${formatTime(zone, idealTime!)}: ${describeProspect({ chance: latest.chance!, worth: account.even!.planWorth })}`,
     ...describeSampling(account),
     ...others.map(
       (day) =>
-        `${more(day) > 0 ? "Worth more" : more(day) === 0 ? "As good" : "The next best"}, ${formatTime(zone, day.at)}: a chance of ${formatPercent(day.chance)}, worth ${formatPercent(day.worth)}.`,
+        `${more(day) > 0 ? "Better" : more(day) === 0 ? "As good" : "Next best"}, ${formatTime(zone, day.at)}: a chance of ${formatPercent(day.chance)}, expected value ${formatPercent(day.worth)}.`,
     ),
     ...(shown.some((day) => more(day) === 0) ? [EQUAL_VALUE] : []),
     ...(!isSampled(account) && shown.some((day) => more(day) > 0) ? [PLAN_IS_APPROXIMATE] : []),
@@ -99,7 +99,7 @@ export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord
 }
 
 const describeRule = (rule: ExcludedPeriod, explained: ExplainedCase, zone: Zone) => [
-  `A rule leaves no try until ${describeBlockEnd(rule, explained, zone)}: ${rule.rule}`,
+  `A rule allows no retry until ${describeBlockEnd(rule, explained, zone)}: ${rule.rule}`,
   `Source: ${rule.source}.`,
 ];
 
@@ -107,7 +107,7 @@ const describeRule = (rule: ExcludedPeriod, explained: ExplainedCase, zone: Zone
 const SAME_TIME_TOLERANCE_MS = HOUR_MS;
 
 const describeBestToday = (best: EvaluatedTime, now: Date, zone: Zone) =>
-  `Of today's moments that were compared the best ${best.at > now ? "is" : "was"} ${formatTime(zone, best.at)}${best.at > now ? "" : ", which has passed"}: ${describeProspect(best)}`;
+  `The best time today ${best.at > now ? "is" : "was"} ${formatTime(zone, best.at)}${best.at > now ? "" : ", which has passed"}: ${describeProspect(best)}`;
 
 /** Why the first day of which a moment was compared is a later one: an outage, or the wait after the last try. */
 function describeFirstComparedDay(
@@ -116,7 +116,7 @@ function describeFirstComparedDay(
   zone: Zone,
 ): string {
   const { madeAt, account } = latest;
-  const day = `The first day with a moment that could be chosen is ${formatDay(localDay(zone, account.days[0]!.at.getTime()))}`;
+  const day = `The first possible day is ${formatDay(localDay(zone, account.days[0]!.at.getTime()))}`;
   const outage = account.reasons.find((reason) => reason.includes(NOTHING_BEFORE));
   if (outage) return `${day}. ${outage}`;
   const last = transactions.findLast(({ amount, createdAt }) => amount > 0 && createdAt <= madeAt);
@@ -124,31 +124,30 @@ function describeFirstComparedDay(
   const isOfCard =
     last?.state === "FAILED" && endsRetries(interpretDecline(declineCodesOf(last), instrumentOf(last)).group);
   const gap = isOfCard ? MIN_CARD_WAIT_MS : MIN_WAIT_MS;
-  const what = last ? "the last try was" : "no try was reported, and the invoice became unpaid";
+  const what = last ? "the last attempt was" : "no attempt was reported, and the invoice became unpaid";
   if (+lastAt + gap <= +madeAt)
-    return `${day}: it was decided on ${formatTime(zone, madeAt)}, and of what was left of that day no moment was weighed: ${EVERY_FOURTH_HOUR}.`;
-  return `${day}: ${what} on ${formatTime(zone, lastAt)}. No moment is weighed within ${isOfCard ? CARD_WAIT_WORDING : "two hours"} of that, and then ${EVERY_FOURTH_HOUR}.`;
+    return `${day}: it was decided on ${formatTime(zone, madeAt)}, when no time was left that day: ${EVERY_FOURTH_HOUR}.`;
+  return `${day}: ${what} on ${formatTime(zone, lastAt)}. A retry is not considered within ${isOfCard ? CARD_WAIT_WORDING : "two hours"} of that, and then only ${EVERY_FOURTH_HOUR}.`;
 }
 
-const CARD_WAIT_WORDING = "twenty hours, as the card itself or a confirmation is missing,";
-const EVERY_FOURTH_HOUR = "every fourth hour is, as far as rules allow it";
+const CARD_WAIT_WORDING = "twenty hours (a new card or a confirmation is needed)";
+const EVERY_FOURTH_HOUR = "every fourth hour, if the rules allow it";
 
 const NOT_COMPARED =
-  "No moment of today was compared: after the first day it is the likeliest moment of each 24 hours, and none of those is today.";
+  "No time today was compared: after the first day only the likeliest time of each 24 hours is, and none of those is today.";
 
 const describeProspect = ({ chance, worth }: Pick<EvaluatedTime, "chance" | "worth">) =>
-  `a chance of ${formatPercent(chance)}, and with the tries planned after it worth ${formatPercent(worth)} of the amount.`;
+  `a chance of ${formatPercent(chance)}, and with the following retries an expected value of ${formatPercent(worth)} of the amount.`;
 
 const SAMPLED_TIME =
-  "The moment was drawn by lot, to go on learning: among good ones, or sooner than planned where few first tries were made so soon.";
+  "The time was sampled to keep the model accurate: among good times, or earlier than planned if few first retries were made so early.";
 const SAMPLED_HOUR =
-  "In one try of five the hour is drawn, by how likely each is believed to be the best one, to go on learning: so was this one, on the day that is best.";
+  "The hour was sampled to keep the model accurate, as in one of five retries. The day is the best one.";
 const EVENLY_SPACED_TIME =
-  "Of late far fewer tries were approved than was said, in cases that began with such a decline, so some are spread evenly until it comes true again: so was this one.";
-const EQUAL_VALUE =
-  "Moments that are worth the same to the percent are as good as each other: which of them is chosen makes no difference that could be told.";
+  "Recently far fewer retries after such declines were approved than predicted. Until predictions hold again, some retries are evenly spaced, as this one was.";
+const EQUAL_VALUE = "Times with the same expected value to the percent are equally good.";
 export const PLAN_IS_APPROXIMATE =
-  "A plan is found step by step among the likeliest moments of the days, so now and then another one is worth a little more.";
+  "A plan is found step by step among the likeliest times, so occasionally another one has a slightly higher expected value.";
 
 type Sampling = Pick<DecisionAccount, "drawn" | "hourDrawn" | "spread">;
 
@@ -178,13 +177,13 @@ export function explainHour(explained: ExplainedCase, latest: DecisionRecord, zo
     const retries = actions.filter(({ type }) => type === "RETRY");
     if (retries.length === 0) return ["No hour was chosen: no retry was planned."];
     return retries.some(({ decidedAt }) => decidedAt !== null)
-      ? ["No retry that was asked for is known to have been carried out."]
-      : ["A retry was planned, and the case ended before it was asked for."];
+      ? ["No requested retry is known to have been executed."]
+      : ["A retry was planned, and the case ended before it was requested."];
   }
   const plans = decisions.filter(({ actionId }) => actionId === done.id);
   const [first, last] = [plans[0], plans.at(-1)];
-  if (!first || !last) return ["What was decided of the last retry is kept no longer."];
-  const anew = last === first ? "" : `, and anew on ${formatTime(zone, last.madeAt)}`;
+  if (!first || !last) return ["The decisions for the last retry are no longer stored."];
+  const anew = last === first ? "" : `, and again on ${formatTime(zone, last.madeAt)}`;
   return [
     `The last retry was planned on ${formatTime(zone, first.madeAt)}${anew}.`,
     ...describeHour(last, "was", zone),
@@ -197,11 +196,11 @@ function describeHour(decision: DecisionRecord, was: string, zone: Zone): string
   const { hours, reasons } = account;
   if (kind === "card_change")
     return [`No hour was chosen: the customer is asked at once ${describeRequestedAction(reasons)}.`];
-  if (kind === "stop") return ["No hour was chosen: no other try is made."];
-  if (kind === "wait") return ["No hour was chosen: no try is planned."];
+  if (kind === "stop") return ["No hour was chosen: no other retry is made."];
+  if (kind === "wait") return ["No hour was chosen: no retry is planned."];
   if (hours.length === 0) return reasons;
   return [
-    `The retry ${was} for ${formatTime(zone, idealTime!)}; a few minutes are added, so that a bank does not get all tries in one second.`,
+    `The retry ${was} for ${formatTime(zone, idealTime!)}. A few minutes are added, so that a bank does not get all retries in one second.`,
     ...describeSampling(account),
     `Chances on ${formatDay(localDay(zone, hours[0]!.at.getTime()))}: ${hours.map(({ at, chance }) => `${formatPercent(chance)} at ${formatClock(zone, at.getTime())}`).join(", ")}.`,
     ...(isSampled(account) ? [] : explainLikelierHours(decision, zone)),
@@ -209,7 +208,7 @@ function describeHour(decision: DecisionRecord, was: string, zone: Zone): string
   ];
 }
 
-const EQUAL_HOURS = "To the percent these hours are as good as each other.";
+const EQUAL_HOURS = "To the percent these hours are equally good.";
 
 /** "01:00, 17:00 and 21:00" */
 const LIST_FORMAT = new Intl.ListFormat("en-GB");
@@ -228,12 +227,12 @@ function explainLikelierHours({ chance, account: { hours, even } }: DecisionReco
   return [
     ...said(
       compared.filter((hour) => !isMore(hour)),
-      "the chance was higher, but no more would have been gained: what counts is what a try is worth together with those that can follow it.",
+      "the chance was higher, but the expected value was not: it includes the retries that can follow.",
     ),
-    ...said(compared.filter(isMore), `more would have been gained. ${PLAN_IS_APPROXIMATE}`),
+    ...said(compared.filter(isMore), `the expected value was higher. ${PLAN_IS_APPROXIMATE}`),
     ...said(
       likelier.filter(({ worth }) => worth === null),
-      "the chance was higher, but that was not compared: after the first day one moment of each 24 hours is, the likelier of two hours of the day that seem good for such declines.",
+      "the chance was higher, but the expected value was not computed: after the first day only one time of each 24 hours is compared.",
     ),
   ];
 }

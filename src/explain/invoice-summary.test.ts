@@ -29,14 +29,14 @@ test("the summary of an open case names the last step, the next one with its tim
   assert.match(
     await summary(),
     new RegExp(
-      `^Last done {3}${TIME_PATTERN}: .*\nNext {8}A retry for ${TIME_PATTERN}, with a chance of \\d+%; it is planned, .*\nWaits for {3}its time\\. `,
+      `^Last done {3}${TIME_PATTERN}: .*\nNext {8}A retry for ${TIME_PATTERN}, with a chance of \\d+%; it is planned .*\nWaits for {3}its time\\. `,
     ),
   );
   await stage.untilSent();
   assert.match(
     await summary(),
     new RegExp(
-      `^Last done {3}${TIME_PATTERN}: A retry on .* was asked for, .*\nNext {8}A retry for ${TIME_PATTERN}.* was sent to the merchant\\.\nWaits for {3}the outcome`,
+      `^Last done {3}${TIME_PATTERN}: A retry on .* was requested, .*\nNext {8}A retry for ${TIME_PATTERN}.* was sent to the merchant\\.\nWaits for {3}the outcome`,
     ),
   );
 });

@@ -38,14 +38,14 @@ function describeNextStep(explained: ExplainedCase): string[] {
     action.status === "SENT"
       ? AWAITED_WORDING[action.type]
       : action.decidedAt === null
-        ? "its time. What becomes known until then may change it."
-        : "the merchant's endpoint, which has not taken the webhook yet.";
+        ? "its time. New facts may change it until then."
+        : "the merchant's endpoint, which has not accepted the webhook yet.";
   // A retry is asked for ahead of its time; of a card change that was asked for nothing is next but the card.
   const isNext = action.type === "RETRY" || action.status !== "SENT";
   return [...(isNext ? [`Next        ${first}`] : []), `Waits for   ${awaited}`];
 }
 
-const SHADOW_LINE = "Waits for   the merchant's own system: in shadow mode Dunlin asks for nothing.";
+const SHADOW_LINE = "Waits for   the merchant's own system: in shadow mode Dunlin requests nothing.";
 const AWAITED_WORDING = {
   RETRY: "the outcome of that retry, which the merchant pushes.",
   CARD_CHANGE: "another card or payment method of the customer.",

@@ -69,11 +69,11 @@ function describeAction(action: RecoveryAction, isOver: boolean, zone: Zone): st
   const ideal = formatTime(zone, idealRetryTime);
   const made = attemptedAt && formatTime(zone, attemptedAt);
   const at = made === null || (type === "RETRY" && made === ideal) ? "" : ` on ${made}`;
-  if (type === "RETRY") return `A retry on ${ideal} was asked for${RETRY_WORDING[status](at)}.`;
+  if (type === "RETRY") return `A retry on ${ideal} was requested${RETRY_WORDING[status](at)}.`;
   const open = isOver ? "" : "; one may still come";
   const end =
     isOver && status === "SENT" ? ", and none came before the case ended" : CARD_CHANGE_WORDING[status](at, open);
-  return `${describeRequest(reasons)} was asked for${end}.`;
+  return `${describeRequest(reasons)} was requested${end}.`;
 }
 
 /** `open`: what is to be said of a case that is not over. */
@@ -81,16 +81,16 @@ type OutcomeWording = Readonly<Record<ActionStatus, (at: string, open?: string) 
 
 const UNDELIVERED_WORDING = {
   SCHEDULED: () => ", and the request is on its way",
-  CANCELED: () => ", but a payment came first, or the request was taken back",
-  DELIVERY_FAILED: () => ", but the endpoint did not take the request",
+  CANCELED: () => ", but a payment came first, or the request was withdrawn",
+  DELIVERY_FAILED: () => ", but the endpoint did not accept the request",
 } as const;
 
 const RETRY_WORDING: OutcomeWording = {
   ...UNDELIVERED_WORDING,
-  SENT: () => ", and what comes of it is awaited",
+  SENT: () => ", and its outcome is awaited",
   SUCCEEDED: (at) => `, and succeeded${at}`,
   FAILED: (at) => `, and failed${at}`,
-  EXPIRED: () => ", and what came of it was not told",
+  EXPIRED: () => ", and no result was reported",
 };
 
 const CARD_CHANGE_WORDING: OutcomeWording = {
@@ -98,7 +98,7 @@ const CARD_CHANGE_WORDING: OutcomeWording = {
   SENT: () => ", and may still come",
   SUCCEEDED: (at) => `, and the invoice was paid${at}`,
   FAILED: () => ", and none came",
-  EXPIRED: (_, open = "") => `, and no payment came of it within seven days${open}`,
+  EXPIRED: (_, open = "") => `, and no payment followed within seven days${open}`,
 };
 
 const ATTEMPT_WORDING: Readonly<Record<Exclude<TransactionState, "FAILED">, string>> = {
@@ -123,8 +123,8 @@ function describeEnd(reason: EndReason, decisions: ExplainedCase["decisions"]): 
   return `${END_REASON_WORDING.hopeless.slice(0, -1)}: ${last.modelVersion === null ? ENDED_BY_RULES : ENDED_AS_UNLIKELY}`;
 }
 
-const ENDED_BY_RULES = "a rule, or what the bank said, leaves no other try.";
-const ENDED_AS_UNLIKELY = "no try that is allowed is likely enough to succeed to be worth making.";
+const ENDED_BY_RULES = "a rule or the bank's answer allows no other retry.";
+const ENDED_AS_UNLIKELY = "no allowed retry is worth its cost.";
 
 export const END_REASON_WORDING: Readonly<Record<EndReason, string>> = {
   paid: "the invoice is paid.",
@@ -136,7 +136,7 @@ export const END_REASON_WORDING: Readonly<Record<EndReason, string>> = {
   subscription_expired: "the subscription expired.",
   window_over: "the recovery window was over.",
   budget_used: "all retries of the budget were used.",
-  hopeless: "Dunlin gave the invoice up.",
+  hopeless: "Dunlin gave up on the invoice.",
   settled: "nothing is left to pay: it was credited.",
   stopped_by_hand: "a person stopped the recovery of this invoice; the audit log says who.",
 };

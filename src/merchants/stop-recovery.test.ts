@@ -145,7 +145,7 @@ test("a stop explains why there is nothing to stop when Dunlin sends no instruct
   await stage.start({ calibrationDays: 7 });
   await stage.invoice();
   await stage.decide();
-  assert.match(String(await stage.stopRecovery()), /^There is nothing to stop\. An experiment left this customer/);
+  assert.match(String(await stage.stopRecovery()), /^There is nothing to stop\. An experiment assigned this customer/);
   assert.deepEqual([await endReasons(), await stage.events(), await recoveryAudit()], [[null], [], []]);
 });
 

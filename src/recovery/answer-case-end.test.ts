@@ -34,14 +34,14 @@ test("once a case is over, why the last try came when it did is still said, and 
   await stage.decide();
   const sent = await stage.untilSent();
   const { reasons } = (await loadExplained()).decisions.findLast(({ kind }) => kind === "retry")!.account;
-  assert.match((await loadAnswers()).get("Why a card change?")!, /The present one may still work/);
+  assert.match((await loadAnswers()).get("Why a card change?")!, /The current one may still work/);
   stage.at(sent.ideal);
   await stage.transaction({ state: "PAID" });
   await stage.invoice({ state: "PAID" });
   await stage.decide();
   const said = await loadAnswers();
-  assert.match(said.get("What happened so far?")!, /A retry on .* was asked for, and succeeded\./);
-  assert.equal(said.get("Why a card change?"), "No other card or payment method was asked for.");
+  assert.match(said.get("What happened so far?")!, /A retry on .* was requested, and succeeded\./);
+  assert.equal(said.get("Why a card change?"), "No other card or payment method was requested.");
   const hour = said.get("Why this hour?")!;
   assert.match(hour, /^The last retry was planned on .*\nThe retry was for .*\nChances on /s);
   for (const reason of reasons.map((each) => each.replaceAll(" (Europe/Berlin)", "")))
@@ -56,7 +56,7 @@ test("once a case is over no retry is told of that was never carried out", async
   await stage.invoice({ state: "PAID" });
   await stage.decide();
   const hour = (await loadAnswers()).get("Why this hour?");
-  assert.equal(hour, "A retry was planned, and the case ended before it was asked for.");
+  assert.equal(hour, "A retry was planned, and the case ended before it was requested.");
 });
 
 test("of a retry that was asked for and never told of it is said that nobody knows of it", async () => {
@@ -67,7 +67,7 @@ test("of a retry that was asked for and never told of it is said that nobody kno
   await stage.invoice({ state: "UNCOLLECTIBLE", updatedAt: stage.now() });
   await stage.decide();
   const hour = (await loadAnswers()).get("Why this hour?");
-  assert.equal(hour, "No retry that was asked for is known to have been carried out.");
+  assert.equal(hour, "No requested retry is known to have been executed.");
 });
 
 test("once a case is over in which no retry was planned, no hour was chosen", async () => {
@@ -75,7 +75,7 @@ test("once a case is over in which no retry was planned, no hour was chosen", as
   await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "MD07" });
   await stage.decide();
   const said = await loadAnswers();
-  assert.match(said.get("Why did you stop?")!, /^Dunlin gave the invoice up\./);
+  assert.match(said.get("Why did you stop?")!, /^Dunlin gave up on the invoice\./);
   assert.equal(said.get("Why this hour?"), "No hour was chosen: no retry was planned.");
 });
 
@@ -93,7 +93,7 @@ test("once a case is over the last try is said to have been planned when it was,
   await stage.decide();
   assert.match(
     (await loadAnswers()).get("Why this hour?")!,
-    /^The last retry was planned on Mon 2 March, 11:00[^,]*, and anew on Mon 2 March, 12:00/,
+    /^The last retry was planned on Mon 2 March, 11:00[^,]*, and again on Mon 2 March, 12:00/,
   );
 });
 
@@ -108,7 +108,7 @@ test("once a case that fixed rules decided is over, the reasons of its last try 
   await stage.invoice({ state: "PAID" });
   await stage.decide();
   const hour = (await loadAnswers()).get("Why this hour?")!;
-  assert.equal(hour.match(/The last try failed/g)?.length, 1, hour);
+  assert.equal(hour.match(/The last attempt failed/g)?.length, 1, hour);
 });
 
 test("what became of attempts and of what was asked for is told in words, and why a case waits", async () => {
@@ -118,22 +118,22 @@ test("what became of attempts and of what was asked for is told in words, and wh
   await stage.deliver();
   await stage.decide();
   const happened = async () => (await loadAnswers()).get("What happened so far?")!;
-  assert.match(await happened(), /Another card or payment method was asked for, and may still come\./);
+  assert.match(await happened(), /Another card or payment method was requested, and may still come\./);
   assert.match(
     (await loadAnswers()).get("Why not today?")!,
-    /^No try is planned\.\nA rule leaves no try until the end of the window: Visa does not allow .*\nSource: .*$/,
+    /^No retry is planned\.\nA rule allows no retry until the end of the window: Visa does not allow .*\nSource: .*$/,
   );
-  assert.equal((await loadAnswers()).get("Why this hour?"), "No hour was chosen: no try is planned.");
+  assert.equal((await loadAnswers()).get("Why this hour?"), "No hour was chosen: no retry is planned.");
   stage.wait(8 * DAY);
   await stage.decide();
   assert.match(
     await happened(),
-    /Another card or payment method was asked for, and no payment came of it within seven days; one may still come\./,
+    /Another card or payment method was requested, and no payment followed within seven days; one may still come\./,
   );
   const said = await loadAnswers();
   const reasons =
-    "The last try failed: .* \\(code 14\\)\\.\nVisa does not allow .*\nAnother card .* asked for on Mon 2 March, and none came so far\\. The case stays open until .* Mon 30 March.*";
-  assert.match(said.get("Why did you stop?")!, new RegExp(`^It has not stopped, it waits:\n${reasons}$`));
+    "The last attempt failed: .* \\(code 14\\)\\.\nVisa does not allow .*\nThe customer was asked for another card .* on Mon 2 March, and none came so far\\. The case stays open until .* Mon 30 March.*";
+  assert.match(said.get("Why did you stop?")!, new RegExp(`^It has not stopped; it waits:\n${reasons}$`));
   assert.match(said.get("What is planned now?")!, new RegExp(`^${reasons}$`));
   assert.match(said.get("What was known?")!, /none came within seven days/);
   await stage.transaction({ state: "PENDING" });
@@ -148,7 +148,7 @@ test("why a case was given up is told once", async () => {
   await stage.decide();
   assert.match(
     (await loadAnswers()).get("Why did you stop?")!,
-    /^Dunlin gave the invoice up\.\nThe last try failed: .* \(code R1\)\.\nVisa does not allow .*\nIt will not succeed later either, and after such an answer Dunlin asks for no other card or payment method: .* the merchant's to say\.$/,
+    /^Dunlin gave up on the invoice\.\nThe last attempt failed: .* \(code R1\)\.\nVisa does not allow .*\nA later retry will not succeed either\. After such a decline Dunlin does not ask for another card: .*\.$/,
   );
 });
 
@@ -163,7 +163,7 @@ test("another card that was asked for when the case ended is not said to be stil
   await stage.decide();
   assert.match(
     (await loadAnswers()).get("What happened so far?")!,
-    /Another card or payment method was asked for, (and none came before the case ended|but a payment came first)/,
+    /Another card or payment method was requested, (and none came before the case ended|but a payment came first)/,
   );
 });
 
@@ -172,11 +172,11 @@ test("where rules decide alone, the learned engine is not said to have decided",
   await stage.transaction();
   await stage.decide();
   const how = async () => (await loadAnswers()).get("How was it chosen?")!;
-  assert.match(await how(), /^The learned engine decided, with version \d+ of what was learned\./);
+  assert.match(await how(), /^The learned engine decided, with version \d+ of the model\./);
   await stage.transaction({ networkDeclineCode: "14" });
   await stage.decide();
   assert.equal((await loadExplained()).decisions.at(-1)!.kind, "card_change");
-  assert.match(await how(), /^Rules decided alone: nothing that was learned took part\./);
+  assert.match(await how(), /^Rules alone decided; the model was not used\./);
 });
 
 test("a rule that keeps a card from being tried is why another one is asked for, whatever the last try said", async () => {
@@ -187,7 +187,7 @@ test("a rule that keeps a card from being tried is why another one is asked for,
   const asked = (await loadAnswers()).get("Why a card change?")!;
   assert.match(
     asked,
-    /not enough money.*\n.*\(code 14\)\.\nVisa does not allow .*\nBy that rule the same one is not tried again/,
+    /not enough money.*\n.*\(code 14\)\.\nVisa does not allow .*\nBy this rule the same card or account is not charged again/,
   );
 });
 

@@ -27,13 +27,13 @@ test("of more than four failed tries it is said how many came before those that 
   }
   await stage.decide();
   const answer = await ask();
-  assert.equal(answer.match(/A try failed on/g)!.length, 4);
-  assert.match(answer, /2 tries failed before those that follow\.\nA try failed on/);
+  assert.equal(answer.match(/An attempt failed on/g)!.length, 4);
+  assert.match(answer, /2 attempts failed before the following ones\.\nAn attempt failed on/);
   stage.wait(DAY);
   await stage.transaction();
   await stage.decide();
   const changed = await ask("What changed since the last plan?");
-  assert.match(changed, /A try failed on/);
+  assert.match(changed, /An attempt failed on/);
   assert.doesNotMatch(changed, /those that follow|Counted so far/);
 });
 
@@ -48,17 +48,17 @@ test("where nothing is new since the last plan, what was taken back is told, or 
   stage.wait(HOUR);
   await stage.transaction({ ...taken, state: "VOIDED" });
   await stage.decide();
-  assert.equal(await changed(), "Known before, and no longer: A try failed on Mon 2 March, 12:00.");
+  assert.equal(await changed(), "No longer true: An attempt failed on Mon 2 March, 12:00.");
   for (let n = 0; n < 4; n++) {
     stage.wait(HOUR);
     await stage.transaction();
   }
   await stage.decide();
-  assert.match(await changed(), /^A try failed on [^:]*:/);
+  assert.match(await changed(), /^An attempt failed on [^:]*:/);
   // One that came before those that are listed, and is told of late.
   await stage.transaction({ createdAt: new Date(taken.createdAt.getTime() + HOUR / 2) });
   await stage.decide();
-  assert.equal(await changed(), "Nothing that is listed: a moment passed, or something changed that is only counted.");
+  assert.equal(await changed(), "No new facts: time passed, or a count changed.");
 });
 
 /** A bill that was declined on a day of January or later, and paid so many hours after that. */
@@ -78,7 +78,7 @@ test("of more bills than are looked at the latest are named as such, and of thei
   await stage.decide();
   assert.match(
     await ask(),
-    /Of the latest 15 bills before this one 15 were declined at first\. The latest days on which declined ones were paid are Thu 15 January, Sat 17 January, Mon 19 January, Wed 21 January\./,
+    /Of the latest 15 invoices before this one 15 were declined at first\. The latest days on which declined invoices were paid are Thu 15 January, Sat 17 January, Mon 19 January, Wed 21 January\./,
   );
 });
 
@@ -91,8 +91,11 @@ test("a later bill of the customer is not told of as an earlier one", async () =
   await stage.transaction({ invoiceId: "inv_2" });
   await stage.decide();
   const answer = await ask();
-  assert.match(answer, /The bill before this one was declined at first\. Declined ones were paid on Wed 21 January\./);
-  assert.match(answer, /Another bill of this customer was declined on Thu 5 March/);
+  assert.match(
+    answer,
+    /The invoice before this one was declined at first\. Declined invoices were paid on Wed 21 January\./,
+  );
+  assert.match(answer, /Another invoice of this customer was declined on Thu 5 March/);
 });
 
 test("the days on which declined bills were paid are told in their order, whichever bill was paid first", async () => {
@@ -101,7 +104,7 @@ test("the days on which declined bills were paid are told in their order, whiche
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask(), /Declined ones were paid on Tue 6 January, Mon 12 January\./);
+  assert.match(await ask(), /Declined invoices were paid on Tue 6 January, Mon 12 January\./);
 });
 
 test("of two bills that were charged in the same moment neither came before the other", async () => {
@@ -110,7 +113,7 @@ test("of two bills that were charged in the same moment neither came before the 
     await stage.transaction({ invoiceId: id });
   }
   await stage.decide();
-  assert.match(await ask(), /^No earlier bill of this customer is known\.$/m);
+  assert.match(await ask(), /^No earlier invoice of this customer is known\.$/m);
 });
 
 test("all that the learned engine looks at is told, and what changes of it", async () => {
@@ -140,7 +143,7 @@ test("of an invoice without a subscription, or of one that says little, that is 
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask(), /^The invoice is of no subscription that is known\.$/m);
+  assert.match(await ask(), /^The invoice belongs to no known subscription\.$/m);
   await enterMerchant();
   await stage.subscription("ACTIVE", { createdAt: new Date(stage.now().getTime() + HOUR) });
   await stage.invoice({ subscriptionId: "sub_1" });
@@ -148,7 +151,7 @@ test("of an invoice without a subscription, or of one that says little, that is 
   await stage.decide();
   assert.match(
     await ask(),
-    /^How often the subscription is billed is not known; it began less than a day before the invoice failed\.$/m,
+    /^The billing period of the subscription is unknown; it began less than a day before the invoice failed\.$/m,
   );
   await enterMerchant({ engine: "static" });
   await stage.invoice();
@@ -162,8 +165,8 @@ test("where nobody said why a try failed that is told, and of a way of paying wi
   await stage.transaction({ ...nothing, paymentMethodType: "klarna" });
   await stage.decide();
   const planned = await ask("What is planned now?");
-  assert.match(planned, /^The last try failed for a reason that was not told\.$/m);
-  const words = /^No rules are known for payments by "klarna", so how to try again is the merchant's to say\.$/m;
+  assert.match(planned, /^The last attempt failed without a reason\.$/m);
+  const words = /^No rules are known for payments by "klarna", so the merchant decides how to retry\.$/m;
   assert.match(planned, words);
   assert.match(await ask("Which rules?"), words);
   await enterMerchant();
@@ -189,7 +192,7 @@ test("of a budget with one retry or none left it is said in its number", async (
       `${left === 0 ? "No retry" : left === 1 ? "1 retry" : `${left} retries`} of the budget ${left > 1 ? "are" : "is"} left.`,
     );
   }
-  assert.match(await ask("Why did you stop?"), /^Dunlin gave the invoice up\.\n[\s\S]*budget are used\.$/);
+  assert.match(await ask("Why did you stop?"), /^Dunlin gave up on the invoice\.\n[\s\S]*budget are used\.$/);
 });
 
 test("a check of a card is no attempt at payment, and one of the merchant's own that is pending was not asked for", async () => {
@@ -205,11 +208,11 @@ test("a check of a card is no attempt at payment, and one of the merchant's own 
   assert.doesNotMatch(happened, /An attempt succeeded/);
   assert.match(happened, /Times are those of Europe\/Berlin/, "by the latest attempt that names a country");
   assert.doesNotMatch(await ask(), /Local time/, "it was decided by the same clock");
-  assert.match(await ask(), /A try was made on .*, and how it ended is not known\./);
+  assert.match(await ask(), /An attempt was made on .*, and its outcome is not known\./);
 });
 
 test("tries of other invoices are said to count only where a rule counts them", async () => {
-  const one = "1 try of another invoice counts for this card";
+  const one = "1 attempt for another invoice counts for this card";
   for (const [paymentMethodType, cardBrand, amount, count] of [
     ["paypal", undefined, 4900, null],
     ["card", "visa", 4900, one],
@@ -225,7 +228,7 @@ test("tries of other invoices are said to count only where a rule counts them", 
     }
     await stage.decide();
     const rules = await ask("Which rules?");
-    const said = /^.* of (?:an)?other invoices? counts? for this card/m.exec(rules)?.[0] ?? null;
+    const said = /^.* for (?:an)?other invoices? counts? for this card/m.exec(rules)?.[0] ?? null;
     assert.equal(said, count, `${paymentMethodType} ${cardBrand} ${amount}: ${rules}`);
     assert.doesNotMatch(await ask("What changed since the last plan?"), /counts? for this card/);
   }
@@ -242,7 +245,7 @@ test("a charge of another invoice that went through counts for no limit, though 
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask("Which rules?"), /^1 try of another invoice counts for this card/m);
+  assert.match(await ask("Which rules?"), /^1 attempt for another invoice counts for this card/m);
 });
 
 test("an attempt that becomes half a year old while a case is open moves no plan", async () => {
@@ -263,14 +266,11 @@ test("an instruction that was decided and not taken yet is said to be on its way
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask("What is planned now?"), /; it is planned, and may still change\./);
+  assert.match(await ask("What is planned now?"), /; it is planned and may still change\./);
   const [action] = await stage.actions();
   stage.at(action!.ideal.getTime());
   await stage.decide();
   stage.wait(30 * HOUR);
-  assert.match(
-    await ask("What is planned now?"),
-    /; it is on its way to the merchant's endpoint, which has not taken it/,
-  );
-  assert.match(await ask("Why not today?"), /^A retry was asked for, on .*, and what comes of it is awaited first\./);
+  assert.match(await ask("What is planned now?"), /; it was sent, and the merchant's endpoint has not accepted it/);
+  assert.match(await ask("Why not today?"), /^A retry was requested for .*, and its outcome is awaited first\./);
 });

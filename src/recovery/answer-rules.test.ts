@@ -26,12 +26,15 @@ test("a rule that holds to the end of the window is said to, and not to end at t
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
-  assert.match(await ask("Which rules?"), /^No try from .* to the end of the window: Visa does not allow another try/);
+  assert.match(
+    await ask("Which rules?"),
+    /^No retry from .* to the end of the window: Visa does not allow another attempt/,
+  );
   await enterMerchant();
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
   await stage.decide();
-  assert.match(await ask("Which rules?"), /^No try from .* to Sun 8 March, \d\d:\d\d/);
+  assert.match(await ask("Which rules?"), /^No retry from .* to Sun 8 March, \d\d:\d\d/);
 });
 
 test("a rule that is a reason and leaves no try for a while is named once", async () => {
@@ -39,7 +42,11 @@ test("a rule that is a reason and leaves no try for a while is named once", asyn
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
   await stage.decide();
   const answer = await ask("Which rules?");
-  assert.equal(answer.match(/the bank advises to try again after 6 days, and no try comes sooner/g)?.length, 1, answer);
+  assert.equal(
+    answer.match(/the bank advises to try again after 6 days, so no retry comes sooner/g)?.length,
+    1,
+    answer,
+  );
 });
 
 test("what a rule forbids begins with the decision, and ends to the minute", async () => {
@@ -47,7 +54,7 @@ test("what a rule forbids begins with the decision, and ends to the minute", asy
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
   // After 24 hours a try may come, and each may come 49 minutes early.
-  assert.match(await ask("Which rules?"), /^No try from Mon 2 March, 11:00 to Tue 3 March, 11:49: /);
+  assert.match(await ask("Which rules?"), /^No retry from Mon 2 March, 11:00 to Tue 3 March, 11:49: /);
 });
 
 test("a rule that is named as a reason is never denied, however soon the window ends", async () => {
@@ -58,14 +65,17 @@ test("a rule that is named as a reason is never denied, however soon the window 
   stage.at(end.getTime() - 2 * HOUR);
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
   await stage.decide();
-  assert.match(await ask("Which rules?"), /^No try from .* to the end of the window: .*6 days/);
+  assert.match(await ask("Which rules?"), /^No retry from .* to the end of the window: .*6 days/);
 });
 
 test("a scheme that lets no debit be presented again after such a return code is named among the rules", async () => {
   await stage.invoice();
   await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AC04" });
   await stage.decide();
-  assert.match(await ask("Which rules?"), /^No try from .* to the end of the window: SEPA debits allow 2 more tries/);
+  assert.match(
+    await ask("Which rules?"),
+    /^No retry from .* to the end of the window: SEPA debits allow 2 more attempts/,
+  );
   for (const question of ["What happened so far?", "Why a card change?", "What was known?"])
     assert.doesNotMatch(await ask(question), /other card(?! or payment method)/, "it is an account, and no card");
 });
@@ -76,7 +86,7 @@ test("a rule that leaves fewer tries than the budget is named among the rules", 
   await stage.decide();
   assert.match(
     await ask("Which rules?"),
-    /^No rule left out any moment of the window that was left on .*\.\nAfter this one, 1 more try may be made .* SEPA debits allow/,
+    /^No rule excluded a time of the window remaining on .*\.\nAfter this one, 1 more retry is possible .* SEPA debits allow/,
   );
 });
 
@@ -85,7 +95,7 @@ test("a scheme's rule is named also where it leaves no fewer tries than the budg
   const debit = { paymentMethodType: "bacs_debit", cardBrand: undefined, currency: "GBP" } as const;
   await stage.transaction({ ...debit, networkDeclineCode: "0" });
   await stage.decide();
-  assert.match(await ask("Which rules?"), /\nBacs debits allow tries .* Tries left by this rule: any number\.$/);
+  assert.match(await ask("Which rules?"), /\nBacs debits allow attempts .* Retries left by this rule: any number\.$/);
 });
 
 test("a wait that was over before anything was decided is no reason, and no rule that left out a moment", async () => {
@@ -97,7 +107,7 @@ test("a wait that was over before anything was decided is no reason, and no rule
     stage.at(START.getTime() + 4 * DAY);
     await stage.decide();
     for (const question of ["What is planned now?", "Which rules?"])
-      assert.doesNotMatch(await ask(question), /no try comes sooner/, engine);
+      assert.doesNotMatch(await ask(question), /no retry comes sooner/, engine);
   }
 });
 
@@ -107,7 +117,7 @@ test("what is counted, and what was known, is said to be of the moment of the de
   await stage.decide();
   const said = async () => {
     assert.match(await ask("Which rules?"), /\nAs counted on Mon 2 March, 11:00:\n.*Counted so far: 1\./);
-    assert.match(await ask("What was known?"), /^As of Mon 2 March, 11:00:\nThe last try failed/);
+    assert.match(await ask("What was known?"), /^As of Mon 2 March, 11:00:\nThe last attempt failed/);
   };
   stage.wait(9 * DAY);
   await said();
@@ -120,7 +130,7 @@ test("a rule that ends today is not why nothing is tried today", async () => {
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
-  assert.match(await ask("Why not today?"), /^A rule leaves no try until Tue 3 March/);
+  assert.match(await ask("Why not today?"), /^A rule allows no retry until Tue 3 March/);
   stage.at(START.getTime() + 18 * HOUR);
   assert.doesNotMatch(await ask("Why not today?"), /^A rule leaves no try/);
 });
@@ -131,13 +141,13 @@ test("a rule that ends today, after the last moment of it that is weighed, is wh
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
   stage.wait(12 * HOUR);
-  assert.match(await ask("Why not today?"), /^A rule leaves no try until Tue 3 March, 2[23]:\d\d: .*\nSource: /);
+  assert.match(await ask("Why not today?"), /^A rule allows no retry until Tue 3 March, 2[23]:\d\d: .*\nSource: /);
   await enterMerchant({ engine: "static" });
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
   stage.wait(HOUR);
-  assert.match(await ask("Why not today?"), /^A rule leaves no try until .*\nSource: /);
+  assert.match(await ask("Why not today?"), /^A rule allows no retry until .*\nSource: /);
 });
 
 test("a rule that has ended is not why nothing is tried today", async () => {
@@ -146,5 +156,5 @@ test("a rule that has ended is not why nothing is tried today", async () => {
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
   stage.wait(30 * HOUR);
-  assert.match(await ask("Why not today?"), /^Fixed rules name the next moment/);
+  assert.match(await ask("Why not today?"), /^Fixed rules choose the time/);
 });

@@ -29,10 +29,10 @@ test("what is worth the same as the moment that was chosen, to the percent, is s
   const far = account.days.findIndex(({ at }) => +at - +decision.idealTime! > DAY);
   const worthThere = (worth: number) => account.days.map((_, n) => (n === far ? worth : 0.5));
   const [tied, hour] = told(worthThere(0.9577), 0.6);
-  assert.match(tied!, /^As good, .*, worth 96%\.$/m);
-  assert.match(tied!, /^Moments that are worth the same to the percent are as good as each other/m);
-  assert.match(hour!, /\nTo the percent these hours are as good as each other\.$/);
+  assert.match(tied!, /^As good, .*, expected value 96%\.$/m);
+  assert.match(tied!, /^Times with the same expected value to the percent are equally good/m);
+  assert.match(hour!, /\nTo the percent these hours are equally good\.$/);
   const [better] = told(worthThere(0.9677), 0.6);
-  assert.match(better!, /^Worth more, .*, worth 97%\.$/m);
+  assert.match(better!, /^Better, .*, expected value 97%\.$/m);
   assert.doesNotMatch(better!, /As good|as good/);
 });

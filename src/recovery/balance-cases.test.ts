@@ -99,7 +99,7 @@ test("a payment in another currency, or one that is too large, lets the case wai
   await stage.decide();
   assert.deepEqual([await endReasons(), await statuses()], [[null], ["RETRY CANCELED"]]);
   assert.equal((await stage.conflicts())[0]?.kind, "two_currencies");
-  assert.match(await stage.planned(), /^Facts contradict each other.*in EUR, and a payment of USD 49\.00 stands/);
+  assert.match(await stage.planned(), /^Facts contradict each other.*in EUR, and a payment of USD 49\.00 counts/);
   await stage.transaction({ id: "txn_usd", state: "PAID", currency: "USD", amount: 5000 });
   await stage.decide();
   assert.equal((await stage.conflicts())[0]?.facts.paid, 5000);
@@ -117,7 +117,7 @@ test("for less than the merchant's smallest amount no retry is made", async () =
   assert.deepEqual([await endReasons(), await statuses()], [[null], []]);
   assert.match(
     await stage.planned(),
-    /^EUR 4\.00 is left, and this merchant has no retry made for less than EUR 5\.00/,
+    /^EUR 4\.00 is left, and this merchant's smallest amount for a retry is EUR 5\.00/,
   );
 });
 

@@ -34,7 +34,7 @@ test("a card that was reported lost a year ago is not tried, on whichever bill t
   assert.equal(type, "CARD_CHANGE");
   assert.match(
     reasons,
-    /A try of another invoice that counts for this card failed: the card was reported lost \(code 41\).*Visa does not allow another try/,
+    /An attempt for another invoice that counts for this card failed: the card was reported lost \(code 41\).*Visa does not allow another attempt/,
   );
 });
 
@@ -101,7 +101,7 @@ test("what is counted so far for a limit of 30 days is of 30 days", async () => 
   const { decisions } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const known = decisions.at(-1)!.account.known.join(" ");
   assert.match(known, /Counted so far: 2\./);
-  assert.match(known, /\. 1 try of another invoice counts for this card/);
+  assert.match(known, /\. 1 attempt for another invoice counts for this card/);
 });
 
 test("what replaced a card for somebody else who pays with it brings what it was told", async () => {

@@ -105,14 +105,17 @@ test("once the seven days are over the last try is made on the expired card", as
   assert.deepEqual(await listActions(), ["CARD_CHANGE SENT"]);
   assert.match(
     (await loadAnswers()).get("What was known?")!,
-    /Another card or payment method is asked for, and may still come/,
+    /The customer is asked for another card or payment method, and it may still come/,
   );
   stage.wait(7 * DAY + MINUTE);
   await stage.decide();
   assert.deepEqual(await listActions(), ["CARD_CHANGE EXPIRED", "RETRY SCHEDULED"]);
   const said = await loadAnswers();
   assert.match(said.get("What was known?")!, /none came within seven days/);
-  assert.match(said.get("What is planned now?")!, /Another card was asked for, and none came; banks renew/);
+  assert.match(
+    said.get("What is planned now?")!,
+    /The customer was asked for another card, and none came; banks renew/,
+  );
   await failRetry();
   assert.equal((await stage.cases())[0]!.end, "budget_used");
 });
@@ -162,7 +165,7 @@ test("an endpoint that takes no card change is asked for a try after two of them
   await stage.untilDecided();
   await refused();
   assert.deepEqual(await listActions(), [failed, failed, "RETRY SCHEDULED"]);
-  assert.match((await loadAnswers()).get("What is planned now?")!, /\. Banks renew such cards by themselves/);
+  assert.match((await loadAnswers()).get("What is planned now?")!, /\. Banks renew such cards without notice/);
   await failRetry();
   assert.deepEqual(await listActions(), [failed, failed, "RETRY FAILED", "CARD_CHANGE SCHEDULED"]);
 });
@@ -179,10 +182,13 @@ test("a lost card is not tried while another one is awaited", async () => {
 test("explain says why a card is tried whose change was asked for, and of one that paid what became of the other request", async () => {
   await waitUntilAsked();
   const said = await loadAnswers();
-  assert.match(said.get("What is planned now?")!, /^A retry .*Another card is asked for; banks renew such cards/s);
+  assert.match(
+    said.get("What is planned now?")!,
+    /^A retry .*The customer is asked for another card; banks renew such cards/s,
+  );
   assert.match(
     said.get("Why a card change?")!,
-    /banks renew such cards by themselves, so this one may be tried as well/,
+    /Banks renew such cards without notice, so this one may be retried too/,
   );
   const { id, ideal } = await stage.untilSent();
   stage.at(ideal);
@@ -190,7 +196,7 @@ test("explain says why a card is tried whose change was asked for, and of one th
   await stage.decide();
   assert.match(
     (await loadAnswers()).get("What happened so far?")!,
-    /Another card or payment method was asked for, and the invoice was paid on .*/,
+    /Another card or payment method was requested, and the invoice was paid on .*/,
   );
 });
 
@@ -207,7 +213,7 @@ test("where another card comes first, that is why not today; and of a lost one n
   await stage.deliver();
   await stage.decide();
   assert.match(
-    (await loadAnswers()).get("What would six even tries have done?")!,
+    (await loadAnswers()).get("What would six evenly spaced retries have done?")!,
     /another card or payment method was needed/,
   );
 });
@@ -232,7 +238,7 @@ test("in shadow mode nobody is said to be asked, the merchant's own tries are he
       assert.doesNotMatch(said.get("What is planned now?")!, /Another card/);
       assert.match(
         said.get("Why a card change?")!,
-        /^Dunlin would ask for another card or payment method at once, too\./,
+        /^Dunlin would also ask for another card or payment method at once\./,
       );
     }
   }

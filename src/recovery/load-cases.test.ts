@@ -50,7 +50,7 @@ test("what a case looks at is the same alone and beside an older one", async () 
     await stage.transaction({ ...stranger, cardFingerprint: "fp_d", networkDeclineCode: "51", ...daysAgo(2) });
   });
   assert.equal(kind, "retry");
-  assert.match(known.join(" "), /The bill before this one was not declined at first/, "that attempt is too old");
+  assert.match(known.join(" "), /The invoice before this one was not declined at first/, "that attempt is too old");
   merchantId = (await stage.enter()).id;
   const barred = await isSameBeside(0, 25, () => buildEarlierAttempt(190, { networkDeclineCode: "41" }));
   assert.equal(barred.kind, "card_change");
@@ -66,10 +66,10 @@ test("bills from more than 400 days before a case say nothing to it, alone and b
     for (const days of [30, 410]) await stage.invoice({ id: `bill_${days}`, state: "PAID", ...daysAgo(days) });
   };
   const { known } = await isSameBeside(0, 25, bills);
-  assert.match(known.join(" "), /The bill before this one was not declined at first/);
+  assert.match(known.join(" "), /The invoice before this one was not declined at first/);
   merchantId = (await stage.enter()).id;
   const older = await isSameBeside(25, 0, bills);
-  assert.match(older.known.join(" "), /Of the latest 2 bills before this one none was declined at first/);
+  assert.match(older.known.join(" "), /Of the latest 2 invoices before this one none was declined at first/);
 });
 
 test("an attempt on the invoice itself is looked at however long before the case it was made, and told of once", async () => {
@@ -78,6 +78,6 @@ test("an attempt on the invoice itself is looked at however long before the case
   await stage.decide();
   const { decisions } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const { reasons, known } = decisions[0]!.account;
-  assert.match(reasons[0]!, /^The last try failed: the card was reported lost/);
-  assert.equal(known.filter((sentence) => sentence.startsWith("A try failed on")).length, 1, known.join("\n"));
+  assert.match(reasons[0]!, /^The last attempt failed: the card was reported lost/);
+  assert.equal(known.filter((sentence) => sentence.startsWith("An attempt failed on")).length, 1, known.join("\n"));
 });

@@ -48,8 +48,8 @@ test("what comes of another bill makes the plan anew at once, and is named", asy
   const [plan] = await stage.actions();
   assert.deepEqual([plan!.id, plan!.status], [before!.id, "SCHEDULED"]);
   const [, anew] = await decisionsOf(0);
-  assert.match(anew!.account.changed.join(" "), /Another bill of this customer was paid on Tue 3 March, 18:00/);
-  assert.match(anew!.account.reasons.join(" "), /Since the last try another bill of this customer was paid/);
+  assert.match(anew!.account.changed.join(" "), /Another invoice of this customer was paid on Tue 3 March, 18:00/);
+  assert.match(anew!.account.reasons.join(" "), /Since the last attempt, another invoice of this customer was paid/);
   assert.ok(plan!.ideal > stage.now());
 });
 
@@ -97,8 +97,8 @@ test("from invoices alone, too, what comes of another bill makes the plan anew a
   await push("DRAFT", 0, { id: "inv_5" });
   await push("PAID", 1, { id: "inv_5", createdAt: stage.now() });
   assert.equal(changes.length, 4);
-  assert.match(changes[0]!, /^Another bill of this customer was declined on/);
-  for (const change of changes.slice(1)) assert.match(change, /^Another bill of this customer was paid on/);
+  assert.match(changes[0]!, /^Another invoice of this customer was declined on/);
+  for (const change of changes.slice(1)) assert.match(change, /^Another invoice of this customer was paid on/);
 });
 
 test("an invoice of which an attempt has told has nothing looked at beside its own case", async () => {
@@ -269,10 +269,10 @@ test("what a case waits for is said as it is, also when that is another thing th
   await pushDeclinedInvoice("inv_2");
   await stage.decide();
   const said = async () => (await decisionsOf(0)).at(-1)!.account.reasons.at(-1)!;
-  assert.match(await said(), /next bill of this customer is due about Mon 9 March/);
+  assert.match(await said(), /next invoice of this customer is due about Mon 9 March/);
   stage.at(+START + 8 * DAY + 1000);
   await stage.decide();
-  assert.match(await said(), /The recovery of another bill of this customer goes on/);
+  assert.match(await said(), /Another invoice of this customer is in recovery/);
   const decisions = (await decisionsOf(0)).length;
   stage.wait(DAY);
   await stage.decide();

@@ -153,8 +153,8 @@ test("a bank that other customers found down is left alone for some hours, and a
     const now = await planAt();
     assert.equal(now.ideal.getTime() >= downAt + 3 * HOUR, isMoved, theirs);
     const last = (await decisions()).at(-1)!;
-    assert.equal(/could not reach the bank/.test(last.account.known.join(" ")), isMoved);
-    assert.equal(/nothing is tried there before/.test(last.account.reasons.join(" ")), isMoved);
+    assert.equal(/bank appears to be down/.test(last.account.known.join(" ")), isMoved);
+    assert.equal(/the next retry there comes after/.test(last.account.reasons.join(" ")), isMoved);
     assert.equal(last.kind, "retry");
   }
 });
@@ -171,7 +171,7 @@ test("where no bank is named, an outage is seen on the way of such cards", async
   await stage.decide();
   const [planned] = await stage.actions();
   assert.ok(planned!.ideal.getTime() >= stage.now().getTime() + 3 * HOUR);
-  assert.match((await decisions()).at(-1)!.account.known.join(" "), /could not reach the bank/);
+  assert.match((await decisions()).at(-1)!.account.known.join(" "), /bank appears to be down/);
 });
 
 test("what a few met on other cards, and others did not, is no outage on the way of these", async () => {
@@ -183,7 +183,7 @@ test("what a few met on other cards, and others did not, is no outage on the way
   for (const customerId of ["cus_3", "cus_4", "cus_5", "cus_6"])
     await stage.transaction({ state: "PAID", invoiceId: customerId, customerId, cardFingerprint: customerId });
   await stage.decide();
-  assert.doesNotMatch((await decisions()).at(-1)!.account.known.join(" "), /could not reach the bank/);
+  assert.doesNotMatch((await decisions()).at(-1)!.account.known.join(" "), /bank appears to be down/);
 });
 
 test("attempts that the gateway blocked say nothing of an outage", async () => {
@@ -197,7 +197,7 @@ test("attempts that the gateway blocked say nothing of an outage", async () => {
         ...over,
       });
     await stage.decide();
-    const isOutage = /could not reach the bank/.test((await decisions()).at(-1)!.account.known.join(" "));
+    const isOutage = /bank appears to be down/.test((await decisions()).at(-1)!.account.known.join(" "));
     assert.equal(isOutage, !("paymentGatewayStatus" in over));
   }
 });
@@ -220,6 +220,6 @@ test("several invoices of one customer, or payments that went through in the end
       await stage.transaction({ networkDeclineCode: "91", cardFingerprint: each.customerId, ...each });
     await stage.decide();
     const { known } = (await decisions()).at(-1)!.account;
-    assert.equal(/could not reach the bank/.test(known.join(" ")), isOutage, JSON.stringify([strangers, engine]));
+    assert.equal(/bank appears to be down/.test(known.join(" ")), isOutage, JSON.stringify([strangers, engine]));
   }
 });

@@ -16,10 +16,10 @@ test("another card that would be asked for beside a retry of the present one is 
   await stage.transaction({ networkDeclineCode: "54" });
   await stage.decide();
   assert.equal((await decisions())[0]!.kind, "retry");
-  const ask = "Dunlin would ask for another card or payment method, and for a retry on ";
+  const ask = "Dunlin would ask for another card or payment method, and request a retry on ";
   assert.match(await findAnswer(stage, merchantId, "What happened so far?"), new RegExp(`Shadow mode: ${ask}`));
   const planned = await findAnswer(stage, merchantId, "What is planned now?");
-  assert.match(planned, /\nIt would ask for another card or payment method, and for a retry on /);
+  assert.match(planned, /\nIt would ask for another card or payment method, and request a retry on /);
   stage.wait(2 * DAY);
   await stage.transaction({ networkDeclineCode: "54" });
   await stage.decide();

@@ -1,13 +1,11 @@
 import type { DecisionRecord, PreviousDecision } from "../domain/decision.ts";
-import { updateFormerSentences } from "../domain/payment-method-names.ts";
 import { arrayParameters, type Column, columnValues, selectList } from "../postgres/batch-sql.ts";
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { type Database, prepared, preparedGeneric, type Tx } from "../postgres/database.ts";
 import { maintainPartitions, type PartitionedTable } from "../postgres/partitions.ts";
 import {
-  type FormerDecisionAccount,
   fromStoredAccount,
-  inferSentenceTopics,
+  NO_TOPICS,
   type StoredDecisionAccount,
   toStoredAccount,
 } from "./stored-decision-account.ts";
@@ -45,7 +43,7 @@ export async function insertDecisions(tx: Tx, merchantId: string, decisions: rea
 }
 
 interface StoredRecord extends Omit<DecisionRecord, "account"> {
-  account: StoredDecisionAccount | FormerDecisionAccount;
+  account: StoredDecisionAccount;
 }
 
 const LATEST = prepared(
@@ -61,12 +59,7 @@ const LATEST = prepared(
 
 export async function latestDecisions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const { rows } = await tx.run<PreviousDecision>(LATEST, [merchantId, encodeTextArray(caseIds, "uuid")]);
-  return new Map(
-    rows.map((row) => [
-      row.caseId,
-      { ...row, known: updateFormerSentences(row.known), about: row.about ?? inferSentenceTopics(row.known, []) },
-    ]),
-  );
+  return new Map(rows.map((row) => [row.caseId, { ...row, about: row.about ?? NO_TOPICS }]));
 }
 
 const OF_CASES = prepared(

@@ -1,12 +1,8 @@
 import type { DecisionAccount, EvaluatedHour, EvaluatedTime, SentenceIndex } from "../domain/decision.ts";
 import { MINUTE_MS } from "../domain/durations.ts";
-import { updateFormerSentences } from "../domain/payment-method-names.ts";
 
 type EvenlySpaced = NonNullable<DecisionAccount["even"]>;
-type NumericField = "days" | "hours" | "even";
-/** Accounts of earlier versions have no topics. */
-type AccountSentences = Omit<DecisionAccount, NumericField | "about" | "knowsFailure"> &
-  Partial<Pick<DecisionAccount, "about" | "knowsFailure">>;
+type AccountSentences = Omit<DecisionAccount, "days" | "hours" | "even">;
 
 /** A stored account: its sentences, and all numbers as one text. */
 export type StoredDecisionAccount = AccountSentences & {
@@ -14,24 +10,12 @@ export type StoredDecisionAccount = AccountSentences & {
    * Lists separated by `/`: days, hours with their chances, evenly spaced retries, the plan, the values of both (and of a plan
    * with as many retries), and the expected values of hours.
    *
-   * A time is minutes after the previous one, a fraction is in ten-thousandths, and `-` is null. Earlier versions stored another
-   * value with the chance of an hour, and had no last list.
+   * A time is minutes after the previous one, a fraction is in ten-thousandths, and `-` is null.
    *
    * Packed because an account has about 150 numbers: this saves 30% of the text, and a fifth of PostgreSQL's CPU time when cases
    * are replanned.
    */
   numbers: string;
-};
-
-/** Accounts of earlier versions: lists of times and objects, or numbers as texts with times in epoch milliseconds. */
-export type FormerDecisionAccount = Omit<AccountSentences, "hourDrawn" | "spread"> & {
-  hourDrawn?: boolean;
-  spread?: boolean;
-  days: string | EvaluatedTime[];
-  hours: string | EvaluatedTime[];
-  even:
-    | (Omit<EvenlySpaced, "tries" | "plan" | "asMany"> & { tries: string | number[]; plan: string | number[] })
-    | null;
 };
 
 /** Rounds times to minutes and fractions to ten-thousandths. */
@@ -68,42 +52,27 @@ function unpackEvenlySpaced(tries: Date[], plan: Date[], packedValues: readonly 
   return { tries, recovers, worth, plan, planRecovers, planWorth, asMany };
 }
 
-/** Infers the topics of an earlier version's sentences from their words. */
-export function inferSentenceTopics(known: readonly string[], reasons: readonly string[]): SentenceIndex {
-  const places = (sentences: readonly string[], words: RegExp) =>
-    sentences.flatMap((sentence, place) => (words.test(sentence) ? place : []));
-  return {
-    wait: places(reasons, /no try comes sooner|is heard first|not within 30 days of/),
-    rule: places(reasons, /^After this one, [^.]+\. .|is the merchant's to say\.$/),
-    limit: places(known, /Counted so far:|Tries left by this rule:|for this card, declined or not answered\.$/),
-    tally: places(known, /failed before those that follow\.$/),
-  };
-}
+/** The topics of an account that names none. */
+export const NO_TOPICS: SentenceIndex = { wait: [], rule: [], limit: [], tally: [] };
 
-export function fromStoredAccount(stored: StoredDecisionAccount | FormerDecisionAccount): DecisionAccount {
-  const {
-    ruledOut,
-    hourDrawn = false,
-    spread = false,
-    about = inferSentenceTopics(stored.known, stored.reasons),
-    knowsFailure = stored.known.some((sentence) => sentence.startsWith("A try failed on ")),
-    ...rest
-  } = stored;
-  const times = ruledOut.map((each) => ({ ...each, from: new Date(each.from), to: new Date(each.to) }));
-  const read = { known: updateFormerSentences(stored.known), about, knowsFailure, ruledOut: times, hourDrawn, spread };
-  if (!("numbers" in rest)) return { ...rest, ...unpackFormerNumbers(rest), ...read };
-  const { numbers, ...sentences } = rest;
+/** Reads a stored account. One of a version before 0.2.0 keeps its sentences and has no figures. */
+export function fromStoredAccount(stored: StoredDecisionAccount): DecisionAccount {
+  const { numbers = "", about = NO_TOPICS, knowsFailure = false, ruledOut, ...sentences } = stored;
   const [days, hours, tries, plan, packedValues, hoursWorth] = numbers
     .split("/")
     .map((list) => (list === "" ? [] : list.split(" ").map(Number)));
   return {
     ...sentences,
-    ...read,
-    days: unpackProspects(days!),
-    hours: hoursWorth ? unpackHourProspects(hours!, hoursWorth) : unpackProspects(hours!).map(withoutExpectedValue),
+    about,
+    knowsFailure,
+    hourDrawn: stored.hourDrawn ?? false,
+    spread: stored.spread ?? false,
+    ruledOut: ruledOut.map((each) => ({ ...each, from: new Date(each.from), to: new Date(each.to) })),
+    days: unpackProspects(days ?? []),
+    hours: hoursWorth ? unpackHourProspects(hours!, hoursWorth) : [],
     even:
-      packedValues!.length > 0
-        ? unpackEvenlySpaced(unpackTimes(tries!), unpackTimes(plan!), packedValues!.map(fromTenThousandths))
+      packedValues && packedValues.length > 0
+        ? unpackEvenlySpaced(unpackTimes(tries!), unpackTimes(plan!), packedValues.map(fromTenThousandths))
         : null,
   };
 }
@@ -151,31 +120,4 @@ function unpackHourProspects(numbers: readonly number[], worth: readonly number[
     chance: fromTenThousandths(numbers[count + n]!),
     worth: Number.isNaN(worth[n]!) ? null : fromTenThousandths(worth[n]!),
   }));
-}
-
-/** Earlier versions stored the value of a single retry, which cannot be compared with a plan's. */
-const withoutExpectedValue = (hour: EvaluatedTime): EvaluatedHour => ({ ...hour, worth: null });
-
-function unpackFormerNumbers({
-  days,
-  hours,
-  even,
-}: Pick<FormerDecisionAccount, NumericField>): Pick<DecisionAccount, NumericField> {
-  const numbersOf = (list: string | number[]) =>
-    typeof list === "string" ? (list === "" ? [] : list.split(" ").map(Number)) : list;
-  const prospectsOf = (list: string | EvaluatedTime[]) => {
-    if (typeof list !== "string") return list.map((each) => ({ ...each, at: new Date(each.at) }));
-    const numbers = numbersOf(list);
-    return Array.from({ length: numbers.length / 3 }, (_, n) => ({
-      at: new Date(numbers[3 * n]!),
-      chance: numbers[3 * n + 1]!,
-      worth: numbers[3 * n + 2]!,
-    }));
-  };
-  const timesOf = (list: string | number[]) => numbersOf(list).map((at) => new Date(at));
-  return {
-    days: prospectsOf(days),
-    hours: prospectsOf(hours).map(withoutExpectedValue),
-    even: even && { ...even, tries: timesOf(even.tries), plan: timesOf(even.plan), asMany: null },
-  };
 }

@@ -21,10 +21,10 @@ const unpaid = conflict("paid_but_unpaid", {
 test("each conflict says what contradicts what, and what to do", () => {
   const words = (each: typeof unpaid) =>
     describeConflict(parseStoredConflict(each), (at) => at.toISOString().slice(0, 10));
-  assert.match(words(unpaid), /EUR 49\.00 cover the invoice since 2026-03-01, but a version from 2026-03-02 says/);
+  assert.match(words(unpaid), /EUR 49\.00 cover the invoice since 2026-03-01, but a version from 2026-03-02 reports/);
   assert.match(
     words(conflict("two_currencies", { currency: "EUR", paid: 4900, paidCurrency: "USD" })),
-    /in EUR, and a payment of USD 49\.00 stands/,
+    /in EUR, and a payment of USD 49\.00 counts/,
   );
   assert.match(
     words(conflict("paid_too_much", { amount: 49, paid: 4900, currency: "EUR" })),

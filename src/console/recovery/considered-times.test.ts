@@ -57,7 +57,7 @@ const EVENLY_SPACED = {
 
 test("the plot and the table say the same, and between them stands what is said of the decision", () => {
   const ruledOut = [{ rule: "Visa allows <15> tries.", source: "Visa Core Rules", from: day(5), to: day(6) }];
-  const said = ["No try from here to there: Visa allows <15> tries."];
+  const said = ["No retry from here to there: Visa allows <15> tries."];
   const page = htmlText(
     consideredTimes(decisionWith({ days: DAYS, ruledOut, even: EVENLY_SPACED }), day(28), "UTC", said),
   );
@@ -70,7 +70,7 @@ test("the plot and the table say the same, and between them stands what is said 
     assert.equal(page.match(new RegExp(`class="${panel} chosen"`, "g"))?.length, 1);
   }
   assert.equal(page.match(/class="ruled"/g)?.length, 2);
-  assert.match(page, /<p class="text">No try from here to there: Visa allows &lt;15&gt; tries\.<\/p>/);
+  assert.match(page, /<p class="text">No retry from here to there: Visa allows &lt;15&gt; tries\.<\/p>/);
   assert.equal(page.match(/<tr><td[^>]*><time/g)?.length, 4);
   assert.match(page, /41%<\/td><td class="number"[^>]*>50%<\/td><td><small>chosen/);
 });

@@ -177,7 +177,7 @@ test("in shadow mode the overview says so, and the page of an invoice shows what
   assert.match(overview, /Shadow mode is on[\s\S]*An experiment can set a part aside once shadow mode is off/);
   assert.doesNotMatch(overview, /Leave a part alone/, "what is refused is not offered");
   const page = (await browser.get("/invoices/in_a")).body;
-  assert.match(page, /Shadow mode: Dunlin would ask for a retry at <time[\s\S]*The numbers/);
+  assert.match(page, /Shadow mode: Dunlin would request a retry at <time[\s\S]*The numbers/);
   assert.match((await browser.get("/invoices?outcome=watched")).body, /2 cases in the filter/);
 });
 
@@ -260,7 +260,7 @@ test("an invoice tells its story, latest first, with the reasons of each decisio
   assert.match(page, /USD.1,234\.56, unpaid for \d+ ms, next action planned for/);
   assert.match(
     page,
-    /<details open><summary>What is planned now\?<\/summary>[\s\S]*<p>The last try failed: [^<]+\(code 51\)\.<\/p>[\s\S]*Planned: retry at <time [^>]*>\d+ \w+ \d{4} \d\d:\d\d<\/time> \(UTC\) /,
+    /<details open><summary>What is planned now\?<\/summary>[\s\S]*<p>The last attempt failed: [^<]+\(code 51\)\.<\/p>[\s\S]*Planned: retry at <time [^>]*>\d+ \w+ \d{4} \d\d:\d\d<\/time> \(UTC\) /,
   );
   assert.match(page, /Payment attempt: failed[\s\S]*code 51/);
   assert.ok(!page.includes("<script>alert"), "nothing from outside is markup");

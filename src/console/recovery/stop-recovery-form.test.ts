@@ -112,7 +112,7 @@ test("the page says why there is nothing to stop, in place of the form, when Dun
   const browser = await as("admin");
   const page = (await browser.get("/invoices/in_a")).body;
   assert.doesNotMatch(page, FORM);
-  assert.match(page, /There is nothing to stop\. An experiment left this customer/);
+  assert.match(page, /There is nothing to stop\. An experiment assigned this customer/);
   assert.equal((await browser.post("/invoices/stop", { invoiceId: "in_a" })).statusCode, 409);
   at.clock.serviceMs += 60_000;
   await push("in_a", "PAID");

@@ -16,7 +16,7 @@ const MIN_UNCERTAINTY = 1;
 
 /**
  * Of each class of reasons: approvals of late that were said and did not come, beyond what is true enough, and the variance of that; when it began to fall
- * short, and when the last try was. All zero while enough comes.
+ * short, and when the last attempt was. All zero while enough comes.
  */
 const SHORTFALL_INDEX = 0;
 const VARIANCE_INDEX = 1;

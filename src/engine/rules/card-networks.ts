@@ -32,21 +32,21 @@ const VISA_30_DAYS: AttemptLimit = {
   attemptsMax: 20,
   windowMs: 30 * DAY_MS,
   counts: "card_and_amount",
-  words: "20 declined tries of one amount on a card in 30 days",
+  words: "20 declined attempts for one amount on a card in 30 days",
   source: SOURCES.visaReattempts,
 };
 const MASTERCARD_24_HOURS: AttemptLimit = {
   attemptsMax: 10,
   windowMs: DAY_MS,
   counts: "card",
-  words: "10 declined tries on a card in 24 hours",
+  words: "10 declined attempts on a card in 24 hours",
   source: SOURCES.mastercardExcessive,
 };
 const MASTERCARD_30_DAYS: AttemptLimit = {
   attemptsMax: 35,
   windowMs: 30 * DAY_MS,
   counts: "card_and_amount",
-  words: "35 declined tries of one amount on a card in 30 days",
+  words: "35 declined attempts for one amount on a card in 30 days",
   source: SOURCES.mastercardExcessive,
 };
 

@@ -215,7 +215,10 @@ test("a card that went through since another invoice was told to stop is tried a
     assert.ok(told(network, codes).bar);
     const lifted = told(network, codes, paid);
     assert.deepEqual(allowedMoments(lifted, [daysAfterStart(29.9), daysAfterStart(30)]), [daysAfterStart(30)]);
-    assert.match(lifted.notBefore!.sentence, /It was approved since, so it is tried again, but not within 30 days/);
+    assert.match(
+      lifted.notBefore!.sentence,
+      /A later charge was approved, so the card is retried, but not within 30 days/,
+    );
     // In doubt about the card, before the decline, or at the same moment: none of them says that it is alive.
     assert.ok(told(network, codes, { ...paid, clears: false }).bar);
     assert.ok(told(network, codes, { ...paid, at: daysAfterStart(-1) }).bar);
@@ -356,7 +359,7 @@ test("a retry of a prepaid card that nobody answered counts, and a decline that 
       "mastercard",
     ),
   );
-  assert.match(guard.bar!.sentence, /^Only 3 tries are advised on such a card; counted so far: 3 \(/);
+  assert.match(guard.bar!.sentence, /^Only 3 attempts are advised on such a card. Counted so far: 3 \(/);
 });
 
 test("a first debit that nobody reported counts as one", () => {

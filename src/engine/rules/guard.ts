@@ -130,7 +130,7 @@ function collectAdvice(counted: readonly LedgerEntry[], alive: number, instrumen
   let triesLeft: Guard["triesLeft"] = null;
   if (few) {
     const { source, triesMax } = few.advice;
-    const sentence = `Only ${triesMax === 1 ? "1 try is" : `${triesMax} tries are`} advised on such a card; counted so far: ${tries} ${citeSource(source)}.`;
+    const sentence = `Only ${triesMax === 1 ? "1 attempt is" : `${triesMax} attempts are`} advised on such a card. Counted so far: ${tries} ${citeSource(source)}.`;
     if (tries >= triesMax) bar = isMoreRestrictive(bar, { sentence, source, ...few });
     else triesLeft = { sentence, source, count: triesMax - tries };
   }
@@ -146,18 +146,18 @@ const ANSWER_WAIT_MS = 15 * 60_000;
 /** Two tries on a card that are decided before either is answered might both be made where the first one's answer is to wait, or to stop. */
 function waitForAnswer(at: Date): Guard["notBefore"] {
   const source = SOURCES.mastercardAdvice;
-  const sentence = `A try of another invoice that counts for this card is asked for, and what its bank says, which may be to wait or to stop, is heard first ${citeSource(source)}.`;
+  const sentence = `A retry of another invoice that counts for this card was requested. The bank's answer may be to wait or to stop, so it is awaited first ${citeSource(source)}.`;
   return { sentence, source, at: at.getTime() + ANSWER_WAIT_MS };
 }
 
 function waitForAdvice(advice: AdviceCode | null, at: Date): Guard["notBefore"] {
   if (!advice || advice.waitMs <= 0) return null;
-  const sentence = `With a decline ${advice.words}, and no try comes sooner ${citeSource(advice.source)}.`;
+  const sentence = `With a decline ${advice.words}, so no retry comes sooner ${citeSource(advice.source)}.`;
   return { sentence, source: advice.source, at: at.getTime() + advice.waitMs };
 }
 
 function waitForBlockEnd({ source, at }: NonNullable<Guard["lifted"]>): NonNullable<Guard["notBefore"]> {
-  const sentence = `A decline of another invoice barred this card ${citeSource(source)}. It was approved since, so it is tried again, but not within 30 days of that decline.`;
+  const sentence = `A decline for another invoice blocked this card ${citeSource(source)}. A later charge was approved, so the card is retried, but not within 30 days of that decline.`;
   return { sentence, source, at };
 }
 
@@ -172,14 +172,14 @@ function findBlock({ advice, category1 }: InterpretedDecline, network: CardNetwo
   const source = advice?.bars ? advice.source : category1;
   if (!source) return null;
   if (isOperatorSource(source))
-    return { sentence: `After such a decline the card may not be tried again ${citeSource(source)}.`, source };
+    return { sentence: `After such a decline the card may not be charged again ${citeSource(source)}.`, source };
   if (advice?.bars) {
-    const sentence = `Mastercard's advice with such a decline is to stop, so this card is not tried again ${citeSource(source)}.`;
+    const sentence = `Mastercard's advice with such a decline is to stop, so this card is not charged again ${citeSource(source)}.`;
     return { sentence, source };
   }
   const who =
     network.dialect === "visa" ? `${network.name} does` : "Visa's categories, kept here as the safe choice, do";
-  return { sentence: `${who} not allow another try on a card after such a decline ${citeSource(source)}.`, source };
+  return { sentence: `${who} not allow another attempt on a card after such a decline ${citeSource(source)}.`, source };
 }
 
 /** What this invoice was told counts before what another one was, then the more restrictive. */
@@ -199,7 +199,7 @@ function checkPresentations(question: ProposedAttempt, debit: BankDebit) {
   const group = latest?.codes ? interpretDecline(latest.codes, question.instrument).group : "UNKNOWN";
   // Any other reason, such as a fault or "declined", hides which return code it was.
   const isTold = group === "FUNDS" || endsRetries(group);
-  const untold = isTold ? "" : "; whether the last one met that was not reported, so tries are counted alone";
+  const untold = isTold ? "" : "; whether the last one had that code was not reported, so only attempts are counted";
   const ruling = {
     sentence: `${debit.name} debits allow ${debit.words}${untold} ${citeSource(debit.source)}.`,
     source: debit.source,

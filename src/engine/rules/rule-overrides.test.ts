@@ -87,7 +87,7 @@ test("everything that is wrong is said at once, each with its place and what to 
 
 test("a PayPal payment is tried twice after the first failure, as PayPal does", () => {
   assert.equal(allowedAfter(2, "", "paypal"), null);
-  assert.match(allowedAfter(3, "", "paypal")!.sentence, /PayPal allows at most two tries after the first/);
+  assert.match(allowedAfter(3, "", "paypal")!.sentence, /PayPal allows at most two attempts after the first/);
 });
 
 // Last: rules are set once for a process, and this file is one.
@@ -154,18 +154,18 @@ test("what the file says holds for brands known and unknown, debits and advice, 
   assert.match(allowedAfter(1, "mastercard", "card", "51", "24")!.sentence, /after 72 hours/);
   assert.match(
     allowedAfter(2, "", "sepa_debit", "AM04")!.sentence,
-    /SEPA debits allow 1 more try within 42 days, and only after AM04 \(Contract/,
+    /SEPA debits allow 1 more attempt within 42 days, and only after AM04 \(Contract/,
   );
   const debit = { paymentMethodType: "sepa_debit", network: null, cardCountry: null };
   assert.equal(interpretDecline({ ...code82, networkDeclineCode: "AM04" }, debit).group, "FUNDS");
   assert.equal(
     allowedAfter(1, "visa", "card", "05")!.sentence,
-    "After such a decline the card may not be tried again (Contract with the acquirer, appendix 3, May 2026).",
+    "After such a decline the card may not be charged again (Contract with the acquirer, appendix 3, May 2026).",
   );
-  assert.match(allowedAfter(1, "mastercard", "card", "51", "40")!.sentence, /^Only 1 try is advised .* \(Contract/);
+  assert.match(allowedAfter(1, "mastercard", "card", "51", "40")!.sentence, /^Only 1 attempt is advised .* \(Contract/);
   assert.match(
     allowedAfter(1, "mastercard", "card", "51", "07")!.sentence,
-    /^With a decline the bank advises to rest, and no try comes sooner \(Contract/,
+    /^With a decline the bank advises to rest, so no retry comes sooner \(Contract/,
   );
   assert.match(allowedAfter(1, "mastercard", "card", "51", "22")!.sentence, /^After such a decline .* \(Contract/);
   assert.match(allowedAfter(1, "mastercard", "card", "51", "50")!.sentence, /^After such a decline .* \(Contract/);

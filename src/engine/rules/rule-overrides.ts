@@ -143,7 +143,7 @@ export function parseRules(text: string): { rules: RuleOverrides | null; problem
     const representable = written ? new Set(written) : before.representable;
     const most = whole(given.presentationsMax, `${place}.presentationsMax`, 100) ?? before.presentationsMax;
     const days = whole(given.withinDays, `${place}.withinDays`, 365) ?? before.withinMs / DAY_MS;
-    const more = Number.isFinite(most) ? (most === 2 ? "1 more try" : `${most - 1} more tries`) : "tries";
+    const more = Number.isFinite(most) ? (most === 2 ? "1 more attempt" : `${most - 1} more attempts`) : "attempts";
     const after = [...representable].join(" or ");
     return {
       ...before,

@@ -20,7 +20,7 @@ const walletByType = new Map<string, CardNetwork>([
           // An invoice is what one cycle is billed with, however long it is.
           windowMs: Number.POSITIVE_INFINITY,
           counts: "invoice",
-          words: "two tries after the first in a billing cycle",
+          words: "two attempts after the first in a billing cycle",
           source: SOURCES.paypal,
         },
       ],
