@@ -21,7 +21,6 @@ import {
 const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** The checked settings from the environment. */
 export interface Settings {
   /** Replaces the embedded PostgreSQL. */
   databaseUrl: string | null;
@@ -36,27 +35,26 @@ export interface Settings {
   authUrl: string;
   /** `proxy` if a proxy terminates TLS. */
   tls: "on" | "proxy";
-  /** The maximum of connections from one address to the API of a process. */
+  /** The maximum from one address to one process. */
   connectionsPerAddress: number;
-  /** The maximum of database connections, for requests and for other work each. */
+  /** The maximum for requests, and again for other work. */
   databaseConnections: number;
   /** The proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies: TrustedProxies;
-  /** PEM of the operator's certificate and key; null if a local authority makes one. */
+  /** Null if a local authority makes one. */
   certificate: { cert: string; key: string } | null;
   /** Null keeps the rate that the database has, initially 1. */
   clockRate: number | null;
   /** How far the clocks of senders may be ahead of service time. */
   clockSkewMs: number;
   webhookAllow: string;
-  /** PEM of authorities that are trusted in addition to the usual ones. */
+  /** PEM of authorities in addition to the usual ones. */
   webhookCa: string | null;
   /** PEM for endpoints that require a client certificate. */
   webhookClientCertificate: { cert: string; key: string } | null;
   egressRanges: string[];
-  /** The operator's rules, which override the built-in ones. */
   rules: RuleOverrides | null;
-  /** The minimum age, in days of service time, at which the delivery log is deleted. */
+  /** The minimum age of deleted delivery log entries, in service time. */
   deliveryLogDays: number;
   /** The same for decisions, from the opening of their case. */
   decisionDays: number;
@@ -71,7 +69,7 @@ export interface Settings {
   pageTokenKeys: TokenKey[];
 }
 
-/** A setting that turns out to be wrong only when it is used. */
+/** A setting that proves wrong only in use. */
 export class ConfigError extends Error {
   readonly setting: string;
   constructor(setting: string, problem: string) {
@@ -83,11 +81,7 @@ export class ConfigError extends Error {
 /** A decision uses 400 days of invoices before its case, which usually lasts four weeks. The audit log covers a year. */
 const MIN_RETENTION_DAYS = { invoices: 450, subscriptions: 450, audit: 365 };
 
-/**
- * Reads all settings, and returns all problems at once.
- *
- * @param checkAllow  returns what is wrong with a list of allowed addresses, or null
- */
+/** @param checkAllow  returns the problem with a list of allowed addresses, or null */
 export function readSettings(
   environment: Environment,
   checkAllow: (text: string) => string | null,

@@ -18,7 +18,6 @@ export function readPem(path: string): { pem: string } | { problem: string } {
   return found.text.includes("-----BEGIN ") ? { pem: found.text } : { problem: `"${path}" is not a PEM file.` };
 }
 
-/** Returns what is wrong with a certificate, or null. */
 export function findCertificateProblem(pem: string, realNow: Date): string | null {
   try {
     const { validToDate, subject } = new X509Certificate(pem);
@@ -30,7 +29,6 @@ export function findCertificateProblem(pem: string, realNow: Date): string | nul
   }
 }
 
-/** Returns what is wrong with the key of a certificate, or null. */
 export function findKeyProblem(cert: string, key: string): string | null {
   try {
     const fits = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));

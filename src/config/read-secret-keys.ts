@@ -1,8 +1,6 @@
 import type { SecretKeys } from "../tables/secret-box.ts";
 
-/**
- * Reads secret keys, newest first, separated by commas or line breaks. Returns a problem instead if one cannot be used.
- */
+/** Newest first, separated by commas or line breaks. */
 export function readSecretKeys(text: string): { keys: SecretKeys } | { problem: string } {
   const keys = text.split(/[,\n]/).flatMap((each) => (each.trim() === "" ? [] : Buffer.from(each, "base64")));
   const problem = keys.length === 0 ? "holds no key" : keys.map(findKeyWeakness).find((each) => each !== null);
@@ -12,11 +10,7 @@ export function readSecretKeys(text: string): { keys: SecretKeys } | { problem: 
 /** A billion random keys all have more. */
 const MIN_DISTINCT_BYTES = 18;
 
-/**
- * Returns why a key can be guessed or has the wrong length, or null.
- *
- * Random keys have about 30 different bytes, and bytes that are not text. Words, digits and sample keys do not.
- */
+/** Random keys have about 30 different bytes, some of which are not text. Words, digits and sample keys do not. */
 export function findKeyWeakness(key: Uint8Array): string | null {
   if (key.length !== 32) return "is not 32 bytes in base64";
   if (key.every((byte) => byte >= 0x20 && byte < 0x7f)) return "is text in base64, which can be guessed";

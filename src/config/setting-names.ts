@@ -38,7 +38,7 @@ export const SETTING_NAMES: readonly string[] = [
   "DUNLIN_MAIL_FROM",
 ];
 
-/** Returns the suggestion of `suggestName` for a name with a word too many or too few. */
+/** Also finds names with a word too many or too few. */
 export function suggestByParts(typed: string): string {
   const name = [...SETTING_NAMES, "DATABASE_URL"].find(
     (each) => each.startsWith(`${typed}_`) || typed.startsWith(`${each}_`) || typed.endsWith(`_${each}`),

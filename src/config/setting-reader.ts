@@ -4,7 +4,6 @@ import { suggestName } from "./suggest-name.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Why a setting cannot be used, and what to write instead. */
 export interface SettingProblem {
   name: string;
   problem: string;
@@ -12,7 +11,7 @@ export interface SettingProblem {
 
 export type SettingReader = ReturnType<typeof createSettingReader>;
 
-/** Creates a reader that collects all problems instead of stopping at the first. Blank settings count as missing. */
+/** Collects all problems instead of stopping at the first. Blank settings count as missing. */
 export function createSettingReader(environment: Environment, realNow: Date) {
   const problems: SettingProblem[] = [];
   const report = (name: string, problem: string) => problems.push({ name, problem });
@@ -55,7 +54,6 @@ export function createSettingReader(environment: Environment, realNow: Date) {
     return { cert, key };
   };
 
-  /** Reports the setting that is missing if only one of two is set. */
   const reportMissingHalf = (one: string, other: string) => {
     if ((text(one) === null) !== (text(other) === null))
       report(text(one) === null ? one : other, "is missing: set both or neither.");
@@ -64,7 +62,6 @@ export function createSettingReader(environment: Environment, realNow: Date) {
   return { problems, report, text, number, url, pemFile, certificate, reportMissingHalf };
 }
 
-/** Reports settings with an unknown name. */
 export function reportUnknownSettings(environment: Environment, report: SettingReader["report"]) {
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("DUNLIN_") || SETTING_NAMES.includes(name)) continue;
@@ -73,6 +70,6 @@ export function reportUnknownSettings(environment: Environment, report: SettingR
   }
 }
 
-/** A PostgreSQL URL may have no host, or a socket folder, so it may be no URL in the strict sense. */
+/** A PostgreSQL URL may have no host, so it may be no URL in the strict sense. */
 const hasScheme = (value: string, schemes: readonly string[]) =>
   schemes.some((scheme) => value.startsWith(`${scheme}//`)) && (schemes.includes("postgres:") || URL.canParse(value));

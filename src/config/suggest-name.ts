@@ -13,7 +13,6 @@ export function suggestName(typed: string, names: readonly string[]): string {
   return name === null ? "" : ` Did you mean ${name}?`;
 }
 
-/** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { ensureLocalCertificate } from "../http/local-certificate.ts";
 import type { Settings } from "./config.ts";
 
-/** Returns the service's certificate, and the file of the authority if Dunlin made one. */
 export async function loadTlsIdentity({ tls, certificate, dataDir, baseUrl }: Settings, realNow: Date) {
   if (tls === "proxy") return { tls, caFile: null };
   if (certificate) return { tls: certificate, caFile: null };

@@ -8,7 +8,6 @@ import { type Page, renderPage, renderSignedOutPage } from "./page-layout.ts";
 import { withQuery } from "./page-query.ts";
 import { findVisit, urlOf } from "./visit.ts";
 
-/** Say in a page what went wrong. Nothing of the error itself is shown but what was written for people. */
 export async function answerPageError(
   options: ConsoleOptions,
   error: unknown,
@@ -18,20 +17,18 @@ export async function answerPageError(
   const { status, message, field } = toPageRefusal(error, request);
   request.errorMessage = message;
   const title =
-    status === 400 && request.method !== "GET"
-      ? "Nothing was changed"
-      : (TITLES_BY_STATUS[status] ?? "That did not work");
+    status === 400 && request.method !== "GET" ? "Nothing was changed" : (TITLES_BY_STATUS[status] ?? "Request failed");
   const body = html`<p class="notice ${status >= 500 ? "bad" : "warn"}" role="alert">${message}</p>
-<p class="soft">Request <code>${request.id}</code></p><p>${field !== undefined && linkWithoutParameter(field, request)}<a class="button" href="/overview">To the overview</a></p>`;
+<p class="soft">Request <code>${request.id}</code></p><p>${field !== undefined && linkWithoutParameter(field, request)}<a class="button" href="/overview">Go to the overview</a></p>`;
   const page: Page = { title, body };
-  // Who is signed in stays in the frame; while the database is away nobody can be known.
+  // The page keeps its frame if the person is signed in. That is unknown during a database outage.
   const visit = status >= 500 ? null : await findVisit(options, request, reply).catch(() => null);
   reply.code(status);
   if (status === 503) reply.header("retry-after", "2");
   return sendHtml(reply, visit ? renderPage(page, visit) : renderSignedOutPage(title, body));
 }
 
-/** A link to the rest of what was asked for; null where there is no such part in the address. */
+/** Null if the address does not contain the parameter. */
 function linkWithoutParameter(field: string, request: FastifyRequest): Html | null {
   const { pathname, searchParams } = urlOf(request);
   return searchParams.has(field)
@@ -40,13 +37,13 @@ function linkWithoutParameter(field: string, request: FastifyRequest): Html | nu
 }
 
 const TITLES_BY_STATUS: Record<number, string> = {
-  400: "This address can't be read",
+  400: "Invalid address",
   403: "Not allowed",
-  404: "Nothing here",
-  409: "Not as things stand",
-  413: "Too much at once",
-  500: "An error on our side",
-  503: "The database is out of reach",
+  404: "Not found",
+  409: "Not possible now",
+  413: "Request too large",
+  500: "Internal error",
+  503: "Database unavailable",
 };
 
 interface PageRefusal {
@@ -57,23 +54,23 @@ interface PageRefusal {
 
 function toPageRefusal(error: unknown, request: FastifyRequest): PageRefusal {
   if (error instanceof PageError) return error;
-  // Filters are those of the API, and what is wrong with one is said in its words.
+  // The API has the same filters and messages.
   if (error instanceof ApiError)
     return {
       status: error.status,
-      message: `The address can't be read: ${error.message}.`,
+      message: `The address is invalid: ${error.message}.`,
       field: error.problems[0]?.field,
     };
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   if (code?.startsWith("FST_") && statusCode && statusCode >= 400 && statusCode < 500)
-    return { status: statusCode, message: "The request can't be read." };
+    return { status: statusCode, message: "The request is invalid." };
   if (isOutage(error)) {
     request.log.error(errorFields(error), "database.unavailable");
     return {
       status: 503,
-      message: "The database does not answer right now. Nothing was changed; try again in a moment.",
+      message: "The database is not responding. Nothing was changed. Try again in a moment.",
     };
   }
   request.log.error(errorFields(error), "request.failed");
-  return { status: 500, message: "Something failed that should not have. It was logged under the request below." };
+  return { status: 500, message: "Something went wrong. The log has the details under the request id below." };
 }

@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => at.close());
 
-test("every page forbids scripts of others, frames, sniffing and keeping", async () => {
+test("every page forbids foreign scripts, frames, sniffing and caching", async () => {
   const owner = await at.as("owner");
   for (const reply of [
     await owner.get("/account"),
@@ -38,7 +38,7 @@ test("every page forbids scripts of others, frames, sniffing and keeping", async
   }
 });
 
-test("input of people is shown as text", async () => {
+test("people's input is shown as text", async () => {
   const browser = await at.as("viewer");
   const rename = prepared("test_rename_person", "update people set name = $2 where id = $1");
   await at.db.run(rename, [browser.person.id, `<script>alert(1)</script>"'&`]);
@@ -47,10 +47,10 @@ test("input of people is shown as text", async () => {
   assert.ok(body.includes("&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));
 });
 
-test("commands on pages name no path of the server, and are folded below what can be done on the page", async () => {
-  const own = await createTestConsole({ caPath: "/var/lib/dunlin/tls/ca.pem" });
+test("commands on pages contain no server path and are folded below the page's own actions", async () => {
+  const fixture = await createTestConsole({ caPath: "/var/lib/dunlin/tls/ca.pem" });
   try {
-    const owner = await own.as("owner");
+    const owner = await fixture.as("owner");
     for (const path of ["/overview", "/actions", "/import", "/backtest", "/experiments", "/shadow"]) {
       const { body } = await owner.get(path);
       assert.doesNotMatch(body, /\/var\/lib/, path);
@@ -59,22 +59,22 @@ test("commands on pages name no path of the server, and are folded below what ca
       assert.match(main, /<(a|button) [^>]*(href="\/(org|import|settings|experiments)|class="main")/, path);
     }
   } finally {
-    await own.close();
+    await fixture.close();
   }
 });
 
-test("every page shows the service time if it runs faster than real time, and no page does in real time", async () => {
+test("pages show the service time only when it runs faster than real time", async () => {
   assert.doesNotMatch((await (await at.as("viewer")).get("/account")).body, /class="clock"/);
   const fast = await createTestConsole({ ports: { ...testPorts(testClock()), clockRate: 8640 } });
   try {
     const { body } = await (await fast.as("viewer")).get("/account");
-    assert.match(body, /class="clock">A clock of its own: \d+ \w+ \d{4} \d\d:\d\d, and a day takes 10 s\.</);
+    assert.match(body, /class="clock">Service time: \d+ \w+ \d{4} \d\d:\d\d; one day takes 10 s\.</);
   } finally {
     await fast.close();
   }
 });
 
-test("the request log holds only pages that failed, under the merchant if a person is signed in", async () => {
+test("the request log contains only failed pages, under the merchant of a signed-in person", async () => {
   const { id } = at.merchant;
   const viewer = await at.as("viewer");
   const paths = ["/overview", "/invoices/nothing", "/org/audit", "/sign-in"];
@@ -83,36 +83,36 @@ test("the request log holds only pages that failed, under the merchant if a pers
   await at.http.inject({ url: "/v1/recovery_actions" });
   const logged = async (merchantId: string, count: number) => {
     const found = () => listRequests(at.db, merchantId, { limit: 100 });
-    for (let tries = 0; tries < 50 && (await found()).length < count; tries++) await sleep(100);
+    for (let checks = 0; checks < 50 && (await found()).length < count; checks++) await sleep(100);
     return (await found()).map(({ route, status }) => `${route} ${status}`).sort();
   };
   assert.deepEqual(await logged(id, 2), ["/invoices/* 404", "/org/audit 403"]);
   assert.deepEqual(await logged(UNAUTHENTICATED_MERCHANT_ID, 1), ["/v1/recovery_actions 401"]);
 });
 
-test("a page that does not exist is a page for browsers, and JSON for programs", async () => {
+test("a missing page is HTML for browsers and JSON for programs", async () => {
   const page = await at.http.inject({ url: "/nothing", headers: { accept: "text/html,*/*" } });
   assert.equal(page.statusCode, 404);
-  assert.match(page.body, /There is no such page/);
+  assert.match(page.body, /This page does not exist/);
   const document = await at.http.inject({ url: "/docs/nothing.html", headers: { accept: "text/html,*/*" } });
   assert.deepEqual([document.statusCode, document.body], [404, page.body]);
   const json = await at.http.inject({ url: "/nothing" });
   assert.equal(json.json().code, 404);
 });
 
-test("while the database is away a page says so, with the request's id and without a word of the error", async () => {
+test("a database outage shows a page with the request id and no part of the error", async () => {
   const down = Object.assign(new Error("connect ECONNREFUSED 10.0.0.5:5432"), { code: "ECONNREFUSED" });
   const db: Database = { ...at.db, run: () => Promise.reject(down), transaction: () => Promise.reject(down) };
   const away = await createTestConsole({ allTenantsDb: db });
   const reply = await away.http.inject({ url: "/account", headers: { cookie: `__Host-dunlin=${"a".repeat(43)}` } });
   assert.equal(reply.statusCode, 503);
-  assert.match(reply.body, /The database is out of reach/);
+  assert.match(reply.body, /Database unavailable/);
   assert.ok(reply.body.includes(String(reply.headers["x-request-id"])));
   assert.doesNotMatch(reply.body, /ECONNREFUSED|10\.0\.0\.5|at .*\.ts/);
   await away.close();
 });
 
-test("forms are read only as a browser sends them, and only up to a size", async () => {
+test("forms are accepted only with a browser's content type and a limited size", async () => {
   const { cookie } = await at.as("viewer");
   const send = (type: string, payload: string) =>
     at.http.inject({
@@ -125,12 +125,12 @@ test("forms are read only as a browser sends them, and only up to a size", async
   assert.equal((await send("application/x-www-form-urlencoded", `zone=${"x".repeat(70_000)}`)).statusCode, 413);
 });
 
-test("before there is anything every page says what to do next", async () => {
+test("every page without data shows the next step", async () => {
   const browser = await at.as("owner");
   for (const [path, says] of [
     ["/overview", /Nothing has been in recovery yet[\s\S]*ingest\/v1\/invoices/],
-    ["/actions", /No action yet[\s\S]*ingest\/v1\/invoices/],
-    ["/invoices", /A case opens when an unpaid one is pushed/],
+    ["/actions", /No actions yet[\s\S]*ingest\/v1\/invoices/],
+    ["/invoices", /A case opens when an unpaid invoice is pushed/],
     ["/deliveries", /No event yet/],
   ] as const) {
     const reply = await browser.get(path);
@@ -139,7 +139,7 @@ test("before there is anything every page says what to do next", async () => {
   }
 });
 
-test("a form that was taken and a file that was sent leave no error in the log", async () => {
+test("accepted forms and downloads leave no error in the log", async () => {
   const begin = at.api.lines.length;
   const owner = await at.as("owner");
   assert.equal((await owner.get("/invoices.csv")).statusCode, 200);

@@ -37,7 +37,7 @@ import { findVisit, type Visit } from "./visit.ts";
 
 const FORM_BYTES_MAX = 64 * 1024;
 
-/** Nothing comes from elsewhere, nothing in the page runs, nobody shows it in a frame. */
+/** Pages load nothing from other sites, run no inline code and refuse to be framed. */
 const HEADERS = {
   "cache-control": "no-store",
   "content-security-policy":
@@ -49,15 +49,14 @@ const HEADERS = {
   "x-frame-options": "DENY",
 };
 
-/** All pages for people, for the server that the API has too. */
 export const createConsolePages = (options: ConsoleOptions): Pages => ({
   routes: consoleRoutes(options),
   answerNotFound: (_request, reply) =>
     sendHtml(
       reply.code(404).headers(HEADERS),
       renderSignedOutPage(
-        "Nothing here",
-        html`<p>There is no such page.</p><p><a class="button" href="/overview">To the overview</a></p>`,
+        "Not found",
+        html`<p>This page does not exist.</p><p><a class="button" href="/overview">Go to the overview</a></p>`,
       ),
     ),
 });
@@ -74,19 +73,19 @@ function consoleRoutes(options: ConsoleOptions) {
       reply.headers(HEADERS);
       request.page = { merchantId: null };
       if (request.method !== "GET" && request.method !== "HEAD" && isCrossSite(request.headers, origin))
-        throw new PageError(403, "This form was sent by another site, so nothing was changed.");
+        throw new PageError(403, "Another site sent this form, so nothing was changed.");
     });
     http.setErrorHandler((error, request, reply) => answerPageError(options, error, request, reply));
 
-    const visited =
-      (deed: RoleOperation | null, show: PageHandler) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const asVisit =
+      (operation: RoleOperation | null, show: PageHandler) => async (request: FastifyRequest, reply: FastifyReply) => {
         const visit = await findVisit(options, request, reply);
         if (visit === null) return redirectToSignIn(request, reply);
         request.page = { merchantId: visit.merchantId };
-        if (deed !== null && !visit.may(deed))
+        if (operation !== null && !visit.may(operation))
           throw new PageError(
             403,
-            `Your role here, ${visit.role}, is not enough to: ${ROLE_OPERATIONS[deed].toLowerCase()}.`,
+            `Your role (${visit.role}) does not allow this operation: ${ROLE_OPERATIONS[operation].toLowerCase()}.`,
           );
         return sendPage(reply, await show(visit), visit);
       };
@@ -94,12 +93,12 @@ function consoleRoutes(options: ConsoleOptions) {
       ...options,
       http,
       origin,
-      page: (path, deed, show) => void http.get(path, visited(deed, show)),
-      post: (path, deed, change) => void http.post(path, visited(deed, change)),
-      upload: (path, deed, change) =>
+      page: (path, operation, show) => void http.get(path, asVisit(operation, show)),
+      post: (path, operation, change) => void http.post(path, asVisit(operation, change)),
+      upload: (path, operation, change) =>
         void http.register(async (forms) => {
           forms.addContentTypeParser("multipart/form-data", (_request, _body, done) => done(null));
-          forms.post(path, visited(deed, change));
+          forms.post(path, asVisit(operation, change));
         }),
     };
     for (const routes of ROUTES) routes(console);
@@ -135,7 +134,7 @@ const ROUTES = [
   auditRoutes,
 ];
 
-/** @param shown  undefined: a reply that was awaited, which has been sent */
+/** @param shown  undefined if the handler has sent the reply */
 function sendPage(reply: FastifyReply, shown: Page | FastifyReply | undefined, visit: Visit) {
   if (shown === undefined || !("body" in shown)) return reply;
   return sendHtml(reply.code(shown.status ?? 200), renderPage(shown, visit));

@@ -1,4 +1,3 @@
-// The start of this module's tests: the console on a real database, with a merchant and people of each role.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import pino from "pino";
@@ -29,7 +28,7 @@ import { SESSION_COOKIE } from "./visit.ts";
 export const ORIGIN = "https://dunlin.example.com";
 export const SECRET_KEYS = [Buffer.alloc(32, 7)];
 export const PASSWORD = "correct horse battery";
-/** As a browser says it of a form of the page itself. */
+/** As a browser sends it with the page's own form. */
 export const SAME_ORIGIN = { "sec-fetch-site": "same-origin" };
 
 type Fields = Record<string, string | readonly string[]>;
@@ -38,11 +37,9 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
   const database = await createTestDatabase();
   const clock = testClock();
   let ids = 0;
-  // In the order of their making, as in service.
   const newId = () => uuidV7(new Date(clock.serviceMs), ids++ % 4096, randomBytes(8));
   const ports = { ...testPorts(clock), newId };
   const { db } = database;
-  // As in service: behind the wall, and as roles that own no table.
   const { api: asApi, worker } = roleAddresses(database.address, true);
   const allTenantsDb = openDatabase(worker, 2, () => {});
   const tenantDb = openTenantDatabase(asApi, 2, () => {});
@@ -50,8 +47,8 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
   const withdrawn: string[][] = [];
   const passwords = createPasswords(randomBytes, 4);
   const options: ConsoleOptions = {
-    allTenantsDb: allTenantsDb,
-    tenantDb: tenantDb,
+    allTenantsDb,
+    tenantDb,
     ports,
     secretKeys: SECRET_KEYS,
     passwords,
@@ -74,11 +71,11 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
   const api = await testApi(db, clock, { pages: createConsolePages(options) });
   const merchant = await testMerchant(db, ports, { name: "Harbor Coffee Club" });
 
-  /** Make a person who is a member with this role, unless `role` is null. */
+  /** The person becomes a member unless `role` is null. */
   async function person(role: Role | null, of: Merchant = merchant): Promise<Person> {
     const email = `${role ?? "nobody"}-${randomBytes(4).toString("hex")}@example.com`;
     const password = await passwords.hash(PASSWORD);
-    const made: Person = {
+    const created: Person = {
       id: ports.newId(),
       email,
       name: `Ada ${role ?? "Nobody"}`,
@@ -87,12 +84,11 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
       theme: "system",
       createdAt: ports.now(),
     };
-    await insertPerson(db, made);
-    if (role) await addMember(db, of.id, made.id, role, ports.now());
-    return made;
+    await insertPerson(db, created);
+    if (role) await addMember(db, of.id, created.id, role, ports.now());
+    return created;
   }
 
-  /** A browser in which this person is signed in. */
   async function browser(who: Person) {
     const cookie = `${SESSION_COOKIE}=${await beginSession(db, who, undefined, ports)}`;
     return {
@@ -116,17 +112,16 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
       ).toString(),
     });
 
-  /** Does what was asked for on pages, as the loops of the service do. */
   async function work(kind: JobKind, judge: () => BacktestRunner = () => assert.fail("no judge")) {
-    const works = {
+    const handlers = {
       replay: createReplayHandler(ports, options.onEvents),
       backtest: createBacktestHandler(judge),
       shadow: createShadowHandler(ports),
     };
-    const todo = works[kind];
+    const handler = handlers[kind];
     const log = pino({ level: "silent" });
     const { signal } = new AbortController();
-    return runNextJob({ everyone: allTenantsDb, walled: tenantDb, ports, log, kind, work: todo, signal });
+    return runNextJob({ everyone: allTenantsDb, walled: tenantDb, ports, log, kind, work: handler, signal });
   }
 
   return {
@@ -142,7 +137,6 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
     work,
     person,
     browser,
-    /** A browser of a new person with this role. */
     as: async (role: Role) => browser(await person(role)),
     post,
     audited: () => listAuditEntries(db, merchant.id, {}, 100),
@@ -155,6 +149,5 @@ export async function createTestConsole(over: Partial<ConsoleOptions> = {}) {
 }
 export type TestConsole = Awaited<ReturnType<typeof createTestConsole>>;
 
-/** The value of a hidden field on a page. */
 export const hiddenFieldValue = (page: string, name: string) =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? "";

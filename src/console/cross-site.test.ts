@@ -4,7 +4,7 @@ import { isCrossSite, safePath } from "./cross-site.ts";
 
 const ORIGIN = "https://dunlin.example";
 
-test("a path leads on to a page of this site, and to none of another", () => {
+test("a path leads only to a page of this site", () => {
   for (const path of ["/overview", "/actions?status=SENT", "/a/../actions", "/actions#x"]) {
     const to = new URL(safePath(path, ORIGIN), ORIGIN);
     assert.equal(to.href, new URL(path, ORIGIN).href.replace(/#.*/, ""), path);
@@ -25,7 +25,7 @@ test("a path leads on to a page of this site, and to none of another", () => {
     assert.equal(safePath(path, ORIGIN), "/overview", `${path}`);
 });
 
-test("a form of another site is told by what the browser says, or by its origin", () => {
+test("a form from another site is detected by Sec-Fetch-Site or by its origin", () => {
   assert.equal(isCrossSite({ "sec-fetch-site": "same-origin" }, ORIGIN), false);
   for (const site of ["cross-site", "same-site", "none"])
     assert.equal(isCrossSite({ "sec-fetch-site": site }, ORIGIN), true);

@@ -1,10 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 /**
- * Whether a form may have been sent by another site. Browsers say where a request comes from in Sec-Fetch-Site, and no page
- * can change that; older ones name the origin.
+ * Whether another site may have sent a form. Pages cannot change Sec-Fetch-Site; older browsers send only the origin.
  *
- * @param origin  of the console, as people open it
+ * @param origin  of the console
  */
 export function isCrossSite(headers: IncomingHttpHeaders, origin: string): boolean {
   const site = headers["sec-fetch-site"];
@@ -12,12 +11,12 @@ export function isCrossSite(headers: IncomingHttpHeaders, origin: string): boole
   return headers.origin !== origin;
 }
 
-/** A path of this site to go on to; anything else is `/overview`, so that no link sends people elsewhere. */
+/** Returns the path if it is on this site, else `/overview`, so that no link leads people to another site. */
 export function safePath(path: string | null, origin: string): string {
   const home = "/overview";
   if (path === null || !/^\/(?![/\\])[\x21-\x7e]*$/.test(path) || !URL.canParse(path, origin)) return home;
   const url = new URL(path, origin);
-  // What is left of "/.//evil.example" is the address of another site.
+  // "/.//evil.example" normalizes to the address of another site.
   const isHere = url.origin === origin && !url.pathname.startsWith("//");
   return isHere ? url.pathname + url.search : home;
 }

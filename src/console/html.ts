@@ -1,11 +1,11 @@
 const MARKUP_KEY = Symbol("markup");
 
-/** Markup that is safe to put into a page as it is. Only `html` makes it, so nothing that came from outside is taken for it. */
+/** Safe markup, which only `html` creates. */
 export interface Html {
   readonly [MARKUP_KEY]: string;
 }
 
-/** What may stand in a template: text is escaped, markup is not, nothing is nothing. */
+/** Text is escaped, markup is not, and empty values add nothing. */
 export type HtmlPart = Html | string | number | bigint | null | undefined | false | readonly HtmlPart[];
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!);
 
-/** A piece of a page. Attribute values must stand in quotes: escaping protects nothing without them. */
+/** Attribute values must be quoted, because escaping does not protect unquoted ones. */
 export function html(pieces: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   let markup = pieces[0]!;
   for (let index = 0; index < parts.length; index++) markup += renderPart(parts[index]) + pieces[index + 1]!;
@@ -33,5 +33,4 @@ function renderPart(part: HtmlPart): string {
   return part.map(renderPart).join("");
 }
 
-/** The text that goes out. */
 export const htmlText = (page: Html) => page[MARKUP_KEY];

@@ -1,7 +1,6 @@
-/** A refusal that a person reads as a page. */
 export class PageError extends Error {
   readonly status: number;
-  /** The part of the address at fault, when there is one. */
+  /** The invalid parameter of the address. */
   readonly field: string | undefined;
   constructor(status: number, message: string, field?: string) {
     super(message);

@@ -24,16 +24,15 @@ const ADMINISTRATION_NAVIGATION = [
 
 export interface Page {
   title: string;
-  /** Exports and buttons at the right of the title. */
+  /** Buttons to the right of the title. */
   tools?: HtmlPart;
   body: Html;
   status?: number;
 }
 
-/** A whole page: the rail at the left, the title, and what it is about. */
 export function renderPage(page: Page, visit: Visit): string {
-  const link = ([path, words, deed]: readonly [string, string, Parameters<Visit["may"]>[0] | null]) =>
-    deed !== null && !visit.may(deed)
+  const link = ([path, words, operation]: readonly [string, string, Parameters<Visit["may"]>[0] | null]) =>
+    operation !== null && !visit.may(operation)
       ? null
       : html`<li><a href="${path}"${isCurrentPage(visit.path, path) ? html` aria-current="page"` : ""}>${words}</a></li>`;
   const { person, memberships, merchantId } = visit;
@@ -41,14 +40,14 @@ export function renderPage(page: Page, visit: Visit): string {
   return renderDocument(
     page.title,
     html`
-<a class="skip" href="#main">To the content</a>
+<a class="skip" href="#main">Skip to content</a>
 <header class="rail">
 <p class="name"><a href="/overview">Dunlin</a></p>
 <p class="merchant">${visit.merchantName}</p>
 ${visit.clock.rate !== 1 && fastClockNotice(visit)}
 <nav aria-label="Pages"><ul>${NAVIGATION.map(link)}</ul>
 ${administration.length > 0 && html`<h2>Administration</h2><ul>${administration}</ul>`}
-<h2>To read</h2><ul><li><a href="/docs/">Documents</a></li></ul></nav>
+<h2>Help</h2><ul><li><a href="/docs/">Documentation</a></li></ul></nav>
 <div class="who">
 ${memberships.length > 1 && merchantSwitch(memberships, merchantId, visit)}
 <p><a href="/account"${isCurrentPage(visit.path, "/account") ? html` aria-current="page"` : ""}>${person.name}</a><br><small>${visit.role}</small></p>
@@ -56,10 +55,10 @@ ${memberships.length > 1 && merchantSwitch(memberships, merchantId, visit)}
 </div>
 </header>
 <main id="main" tabindex="-1">
-<div class="title"><h1>${page.title}</h1><div class="tools">${page.tools}<a class="chip" href="/account" title="Times are shown on the clocks of this zone">${person.zone}</a></div></div>
+<div class="title"><h1>${page.title}</h1><div class="tools">${page.tools}<a class="chip" href="/account" title="Times are shown in this time zone">${person.zone}</a></div></div>
 ${page.body}
 </main>
-<dialog id="keys" aria-label="Keys"><h2>Keys</h2>
+<dialog id="keys" aria-label="Keyboard shortcuts"><h2>Keyboard shortcuts</h2>
 <dl class="facts"><div><dt><kbd>/</kbd></dt><dd>search or filter</dd></div><div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>next and previous row</dd></div><div><dt><kbd>Enter</kbd></dt><dd>open the row</dd></div><div><dt><kbd>?</kbd></dt><dd>this list</dd></div></dl>
 <form method="dialog"><button>Close</button></form></dialog>`,
     person.theme,
@@ -73,17 +72,16 @@ const merchantSwitch = (memberships: Visit["memberships"], merchantId: string, v
 
 const DAY_S = 86_400;
 
-/** In a demo: that moments on pages are not those of the reader's own clocks. */
+/** Shown in a demo, because times on pages differ from the reader's clock. */
 function fastClockNotice({ clock: { now, rate }, person: { zone } }: Visit): Html {
   const seconds = DAY_S / rate;
   const [length, unit] =
     seconds < 120 ? [seconds, "s"] : seconds < 7200 ? [seconds / 60, "min"] : [seconds / 3600, "h"];
-  return html`<p class="clock">A clock of its own: ${formatTime(now, zone)}, and a day takes ${Number(length.toFixed(1))} ${unit}.</p>`;
+  return html`<p class="clock">Service time: ${formatTime(now, zone)}; one day takes ${Number(length.toFixed(1))} ${unit}.</p>`;
 }
 
 const isCurrentPage = (path: string, page: string) => path === page || path.startsWith(`${page}/`);
 
-/** A page for who is not signed in. */
 export const renderSignedOutPage = (title: string, body: Html): string =>
   renderDocument(
     title,

@@ -1,15 +1,14 @@
 import { parseTimestamp } from "../domain/timestamp.ts";
 import { PageError } from "./page-error.ts";
 
-/** Reads the value of a parameter, or says what it must be. */
 export type ParameterReader<T> = (text: string) => T | InvalidParameter;
 interface InvalidParameter {
   wrong: string;
 }
 
 /**
- * Read the query of a page. What is empty counts as left out, because forms send every field; what is unknown, repeated or
- * wrong is refused in words: an empty page would say that there is nothing.
+ * Empty parameters count as missing, because forms send every field. Unknown, repeated and invalid ones are refused,
+ * because an empty page would look like a result.
  */
 export function parsePageQuery<Readers extends Record<string, ParameterReader<unknown>>>(
   query: URLSearchParams,
@@ -18,8 +17,8 @@ export function parsePageQuery<Readers extends Record<string, ParameterReader<un
   const values: Record<string, unknown> = {};
   for (const [name, text] of query) {
     const reader = Object.hasOwn(readers, name) ? readers[name] : undefined;
-    if (!reader) throw new PageError(400, `The address has "${name}" in it, which this page does not know.`, name);
-    if (query.getAll(name).length > 1) throw new PageError(400, `The address says "${name}" more than once.`, name);
+    if (!reader) throw new PageError(400, `This page has no parameter "${name}".`, name);
+    if (query.getAll(name).length > 1) throw new PageError(400, `The address contains "${name}" more than once.`, name);
     if (text === "") continue;
     const value = reader(text);
     if (isInvalidParameter(value)) throw new PageError(400, `"${name}" ${value.wrong}.`, name);
@@ -32,9 +31,9 @@ const isInvalidParameter = (value: unknown): value is InvalidParameter =>
   typeof value === "object" && value !== null && "wrong" in value;
 
 export const enumReader =
-  <T extends string>(known: readonly T[]): ParameterReader<T> =>
+  <T extends string>(choices: readonly T[]): ParameterReader<T> =>
   (text) =>
-    known.find((each) => each === text) ?? { wrong: `must be one of ${known.join(", ")}` };
+    choices.find((each) => each === text) ?? { wrong: `must be one of ${choices.join(", ")}` };
 
 export const identifierReader: ParameterReader<string> = (text) =>
   text.length <= 255 && !/\p{Cc}/u.test(text) ? text : { wrong: "must be an identifier of 1 to 255 characters" };
@@ -45,9 +44,9 @@ export const uuidReader: ParameterReader<string> = (text) =>
   isUuid(text) ? text : { wrong: "must be an id such as 0198c0de-…" };
 
 export const utcTimeReader: ParameterReader<Date> = (text) =>
-  (text.endsWith("Z") && parseTimestamp(text)) || { wrong: "must be a moment such as 2027-01-31T12:00:00Z" };
+  (text.endsWith("Z") && parseTimestamp(text)) || { wrong: "must be a time such as 2027-01-31T12:00:00Z" };
 
-/** The address with some parameters changed; null takes one out. */
+/** Null removes a parameter. */
 export function withQuery(path: string, query: URLSearchParams, changes: Record<string, string | null>): string {
   const next = new URLSearchParams([...query].filter(([, value]) => value !== ""));
   for (const [name, value] of Object.entries(changes))

@@ -6,14 +6,14 @@ import { uuidV7 } from "../process/clock.ts";
 import { createTestConsole, ORIGIN, PASSWORD, type TestConsole } from "./console.fixture.ts";
 import { createConsolePages } from "./console-pages.ts";
 
-// What holds for every page there is and will be: the routes are read from the server, not from a list.
+// These tests cover every page, because they read the routes from the server.
 
 interface Route {
   method: string;
   url: string;
 }
 
-/** Whoever has no session may ask for these alone. */
+/** The pages that need no session. */
 const OPEN = [
   "/",
   "/sign-in",
@@ -33,7 +33,7 @@ let http: Awaited<ReturnType<typeof testApi>>["http"];
 let close: () => Promise<void>;
 before(async () => {
   at = await createTestConsole();
-  // Nobody answers there, which is enough to have its pages.
+  // An unreachable provider is enough to have its pages.
   const provider = { issuer: "https://127.0.0.1:9", clientId: "c", clientSecret: "s", name: "Provider" };
   const pages = createConsolePages({ ...at.options, oidc: createOidc(provider, ORIGIN, () => 0) });
   const found: Route[] = [];
@@ -57,7 +57,7 @@ after(async () => {
 
 const pathOf = ({ url }: Route) =>
   url.replace("/*", "/inv_1").replaceAll(/:(\w+)/g, uuidV7(new Date(0), 0, Buffer.alloc(8)));
-const ask = (route: Route, headers: Record<string, string>) =>
+const send = (route: Route, headers: Record<string, string>) =>
   http.inject({
     method: route.method as "GET",
     url: pathOf(route),
@@ -70,44 +70,40 @@ const rowsOf = async () => {
   return (await at.db.run({ name: "test_counts", text })).rows;
 };
 
-test("there is a page for everything, and forms for what changes something", () => {
+test("there are pages for reading and forms for every change", () => {
   assert.ok(routes.filter(({ method }) => method === "GET").length > 20);
   assert.ok(routes.filter(({ method }) => method === "POST").length > 15);
-  assert.deepEqual(
-    [...new Set(routes.map(({ method }) => method))].sort(),
-    ["GET", "POST"],
-    "nothing changes by another method",
-  );
+  assert.deepEqual([...new Set(routes.map(({ method }) => method))].sort(), ["GET", "POST"], "no other method exists");
 });
 
-test("without a session every page leads to the sign-in, and no form does anything", async () => {
+test("every page redirects to the sign-in and no form works when there is no session", async () => {
   const before = await rowsOf();
   for (const route of routes.filter(({ url }) => !OPEN.includes(url))) {
-    const reply = await ask(route, { "sec-fetch-site": "same-origin" });
+    const reply = await send(route, { "sec-fetch-site": "same-origin" });
     assert.equal(reply.statusCode, 303, `${route.method} ${route.url}`);
     assert.match(String(reply.headers.location), /^\/sign-in(\?next=|$)/, route.url);
   }
   assert.deepEqual(await rowsOf(), before);
 });
 
-test("every form of another site is refused, also with the session of an owner", async () => {
+test("every form from another site is refused, even with an owner's session", async () => {
   const { cookie } = await at.as("owner");
   const before = await rowsOf();
   for (const route of routes.filter(({ method }) => method === "POST"))
     for (const headers of [{ "sec-fetch-site": "cross-site" }, { origin: "https://evil.example" }, {}]) {
-      const reply = await ask(route, { cookie, ...(headers as Record<string, string>) });
+      const reply = await send(route, { cookie, ...(headers as Record<string, string>) });
       assert.equal(reply.statusCode, 403, `${route.url} ${JSON.stringify(headers)}`);
-      assert.match(reply.body, /sent by another site/);
+      assert.match(reply.body, /Another site sent this form/);
     }
   assert.deepEqual(await rowsOf(), before);
   assert.equal((await at.http.inject({ url: "/account", headers: { cookie } })).statusCode, 200, "not even signed out");
 });
 
-test("every answer forbids frames, scripts of others and sniffing: pages, refusals, files, and what sends the browser on", async () => {
+test("every response forbids frames, foreign scripts and sniffing, including refusals, files and redirects", async () => {
   const { cookie } = await at.as("owner");
   for (const headers of [{ cookie }, {}])
     for (const route of routes) {
-      const reply = await ask(route, headers as Record<string, string>);
+      const reply = await send(route, headers as Record<string, string>);
       const name = `${route.method} ${route.url} (${reply.statusCode})`;
       assert.ok(reply.statusCode < 500 || reply.statusCode === 502, name);
       assert.match(
@@ -123,7 +119,7 @@ test("every answer forbids frames, scripts of others and sniffing: pages, refusa
     }
 });
 
-test("every cookie that is ever set is for this host alone, over TLS alone, and out of reach of scripts and of other sites' forms", async () => {
+test("every cookie is limited to this host and TLS, and hidden from scripts and other sites' forms", async () => {
   const { email } = await at.person("viewer");
   const signed = await at.post("/sign-in", { email, password: PASSWORD });
   const out = await at.post("/sign-out", {}, { "sec-fetch-site": "same-origin", cookie: "x=1" });
@@ -133,15 +129,15 @@ test("every cookie that is ever set is for this host alone, over TLS alone, and 
     assert.match(cookie, /^__Host-dunlin=[\w-]*; Path=\/; Secure; HttpOnly; SameSite=Lax; Max-Age=\d+$/);
 });
 
-test("guesses at a password are counted wherever a password is asked for", async () => {
+test("password guesses are limited on every form that asks for a password", async () => {
   const guesses = async (guess: () => Promise<{ statusCode: number; body: string }>) => {
-    for (let tries = 0; tries < 10; tries++) assert.notEqual((await guess()).statusCode, 303);
+    for (let guesses = 0; guesses < 10; guesses++) assert.notEqual((await guess()).statusCode, 303);
   };
   const victim = await at.person("viewer");
-  const thief = await at.browser(victim); // a browser left open
+  const thief = await at.browser(victim); // a browser that was left open
   await guesses(() => thief.post("/account/password", { former: "a guess at it", password: "my own from now on" }));
   const right = await thief.post("/account/password", { former: PASSWORD, password: "my own from now on" });
-  assert.equal(right.statusCode, 400, "the eleventh try is refused, right or wrong");
+  assert.equal(right.statusCode, 400, "the eleventh attempt is refused even with the right password");
   at.clock.realMs += 15 * 60_000;
   assert.equal((await at.post("/sign-in", { email: victim.email, password: PASSWORD })).statusCode, 303);
 
@@ -156,7 +152,7 @@ test("guesses at a password are counted wherever a password is asked for", async
   assert.equal((await join(PASSWORD)).statusCode, 303);
 });
 
-test("no address and no form leads from a page to another site", async () => {
+test("no page and no form leads to another site", async () => {
   const browser = await at.as("owner");
   const elsewhere = [
     "//evil.example",

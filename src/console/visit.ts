@@ -10,18 +10,16 @@ import { PageError } from "./page-error.ts";
 
 export const SESSION_COOKIE = "__Host-dunlin";
 
-/** A request by somebody who is signed in and works for the merchant whose pages are shown. */
+/** A request by a signed-in person, for the merchant whose pages are shown. */
 export interface Visit {
   person: Person;
   merchantId: string;
   merchantName: string;
   role: Role;
   memberships: readonly Membership[];
-  /** In which there is nothing but this merchant. */
   db: Database;
-  /** Of the session. */
   token: string;
-  /** Service time, and how many times as fast as real time it runs. */
+  /** Service time, and its speed relative to real time. */
   clock: { now: Date; rate: number };
   /** Real time. */
   signedInAt: Date;
@@ -30,11 +28,11 @@ export interface Visit {
   query: URLSearchParams;
   params: Record<string, string>;
   form: URLSearchParams;
-  may(deed: RoleOperation): boolean;
+  may(operation: RoleOperation): boolean;
   reply: FastifyReply;
 }
 
-/** The visit behind a request, or null when nobody is signed in. */
+/** Null if nobody is signed in. */
 export async function findVisit(
   options: ConsoleOptions,
   request: FastifyRequest,
@@ -48,7 +46,7 @@ export async function findVisit(
   const memberships = await membershipsOf(allTenantsDb, person.id);
   const membership = memberships.find(({ merchantId }) => merchantId === session.merchantId) ?? memberships[0];
   if (!membership)
-    throw new PageError(403, `${person.email} works for no merchant any more. Ask an owner for an invite.`);
+    throw new PageError(403, `${person.email} is no longer a member of any merchant. Ask an owner for an invite.`);
   const { pathname, searchParams } = urlOf(request);
   const address = clientAddressOf(request, options);
   return {
@@ -66,7 +64,7 @@ export async function findVisit(
     query: searchParams,
     params: request.params as Record<string, string>,
     form: formOf(request),
-    may: (deed) => isAllowed(membership.role, deed),
+    may: (operation) => isAllowed(membership.role, operation),
     reply,
   };
 }
@@ -78,15 +76,15 @@ export const cookieOf = (request: FastifyRequest, name = SESSION_COOKIE) =>
     ?.slice(name.length + 1);
 
 /**
- * From where it comes. A proxy that ends TLS and is not named is believed all the same: it adds the address that it saw at the end, and
- * what stands before was said by the caller.
+ * Returns the caller's address. A proxy that terminates TLS is trusted even if it is not listed, but only for the last
+ * address, which it adds itself.
  */
 export function clientAddressOf(
   { raw }: FastifyRequest,
   { behindProxy, trustedProxies }: Pick<ConsoleOptions, "behindProxy" | "trustedProxies">,
 ): string {
-  const named = clientAddress(raw, trustedProxies, behindProxy);
-  return named ?? clientAddress(raw, parseTrustedProxies(raw.socket.remoteAddress ?? ""), behindProxy) ?? "unknown";
+  const address = clientAddress(raw, trustedProxies, behindProxy);
+  return address ?? clientAddress(raw, parseTrustedProxies(raw.socket.remoteAddress ?? ""), behindProxy) ?? "unknown";
 }
 
 export const urlOf = (request: FastifyRequest) => new URL(request.url, "https://console.invalid");

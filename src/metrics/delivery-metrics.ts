@@ -24,7 +24,7 @@ export interface DelivererFigures {
 
 export interface DeliveryMetrics {
   onAttempt(attempt: AttemptObservation): void;
-  /** Adds gauges of a sending process. `readFigures` is called at each scrape. */
+  /** Calls `readFigures` at each scrape. */
   watchDeliverer(readFigures: () => DelivererFigures): void;
 }
 
@@ -42,7 +42,7 @@ const REFRESH_WAIT_MS = 1_000;
 /** Prometheus gives up after ten seconds. */
 const SCRAPE_TIMEOUT_MS = 5_000;
 
-/** Sets a gauge, or leaves it out if the database does not answer. The metrics of the process matter most then. */
+/** Leaves the gauge out if the database does not answer, because the metrics of the process matter most then. */
 export async function setGaugeIfAvailable(gauge: Gauge, set: () => Promise<void>): Promise<void> {
   const timeout = new AbortController();
   const timedOut = sleep(SCRAPE_TIMEOUT_MS, undefined, { signal: timeout.signal, ref: false }).then(() =>
@@ -59,10 +59,7 @@ export async function setGaugeIfAvailable(gauge: Gauge, set: () => Promise<void>
   }
 }
 
-/**
- * Metrics of this process are counted as they happen. Those of the queue are read from the database, at most every 15
- * seconds.
- */
+/** Counters change as things happen. Figures of the queue come from the database, at most every 15 seconds. */
 export function createDeliveryMetrics(registry: Registry, db: Database, ports: Ports): DeliveryMetrics {
   const registers = [registry];
   const attempts = new Histogram({

@@ -9,20 +9,17 @@ import { createDeliveryMetrics, type DeliveryMetrics } from "./delivery-metrics.
 import { readinessDetails, type ServiceFigures } from "./service-figures.ts";
 import { addServiceGauges } from "./service-metrics.ts";
 
-/** The metrics for operators, and the hooks that update them. */
 export interface Metrics extends DeliveryMetrics {
   registry: Registry;
   requestFinished(route: string, method: string, status: number, ms: number): void;
   recordsIngested(kind: string, received: number, changed: number, older: number): void;
-  /** Counts requests that the request log could not store. */
+  /** Requests that the request log could not store. */
   requestsUnlogged(count: number): void;
-  /** A request without a good key was counted alone, because there were many. */
+  /** Requests without a valid key, too many to be logged. */
   unauthenticatedRequest(): void;
   connectionRefused(reason: "address" | "all"): void;
   onSteps(count: number): void;
-  /** Adds the metrics of deciding, learning, money, database, certificates, disk and clock. */
   watchService(figures: ServiceFigures): void;
-  /** Adds the metrics of processes, database answers and logged warnings. */
   watchPresence(readFigures: () => HeartbeatFigures, loggedProblems: LoggedProblems): void;
 }
 

@@ -27,9 +27,7 @@ export interface ServiceParts {
   clock(): ClockFigures;
 }
 
-/**
- * The figures behind the metrics, `/readyz` and `dunlin doctor`. Database figures are read at most every 15 seconds.
- */
+/** For metrics, `/readyz` and `dunlin doctor`. Database figures are read at most every 15 seconds. */
 export type ServiceFigures = ReturnType<typeof createServiceFigures>;
 
 export function createServiceFigures({ db, owner, ports, pools, certificates, freeBytes, clock }: ServiceParts) {
@@ -37,10 +35,10 @@ export function createServiceFigures({ db, owner, ports, pools, certificates, fr
   const firstDue = cacheResult(ports, async () => (await merchantsWithWork(db, ports.now()))[0] ?? null);
   const unlearned = cacheResult(ports, () => oldestUntrainedOutcome(db, ports.now()));
   return {
-    /** Seconds of service time since the oldest due or queued case became due; 0 if there is none. */
+    /** Seconds of service time; 0 if no case is due. */
     oldestDueCaseS: async () => ageS((await firstDue())?.since),
     postponedCases: cacheResult(ports, () => countPostponedCases(db)),
-    /** Seconds of service time that the oldest outcome has waited for training; 0 if there is none. */
+    /** Seconds of service time; 0 if no outcome waits. */
     learnerLagS: async () => ageS(await unlearned()),
     actions: cacheResult(ports, () => countActionsByStatus(db)),
     money: cacheResult(ports, () => sumMoneyByOutcome(db)),
@@ -65,7 +63,7 @@ export function readFreeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/** Returns the figures for `/readyz`. Those of an unreachable database are null. */
+/** Figures of an unreachable database are null. */
 export async function readinessDetails(figures: ServiceFigures) {
   const orNull = <T>(figure: Promise<T>) => figure.catch(() => null);
   const [oldestDueSeconds, setAside, lagSeconds, sessions, actions, money] = await Promise.all([

@@ -31,7 +31,6 @@ export function addStoreMetrics(
   });
 }
 
-/** Announces this process to the others, and adds the metrics of all processes. */
 export function startProcessHeartbeat(
   metrics: Metrics,
   { db, ports }: Store,

@@ -11,8 +11,8 @@ const TABLE_COOLDOWN_MS = 10_000;
 const ANALYZE_TIMEOUT_MS = 60_000;
 
 /**
- * Analyzes tables that have grown since their last statistics (see `findGrownTables`). Uses its own connection, which
- * opens after a second because most commands have ended by then.
+ * Analyzes tables that have grown since their last statistics. Opens its own connection after a second, because most
+ * commands have ended by then.
  *
  * @returns stops the loop and cancels a running ANALYZE
  */
@@ -50,7 +50,7 @@ export function startAutoAnalyze(owner: Database, { monotonicMs }: Ports, log: L
     try {
       return await analyzeGrown();
     } catch (error) {
-      // Start again with a new connection. A table that cannot be read pauses, so the others get their turn.
+      // A table that cannot be read pauses, so the others get their turn.
       await connection?.close().catch(() => {});
       connection = null;
       if (isStopped) return CHECK_INTERVAL_MS;

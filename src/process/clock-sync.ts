@@ -6,14 +6,9 @@ import { rescheduleAfterClockReset } from "../tables/reschedule-after-clock-rese
 import { type Loop, startLoop } from "./loop.ts";
 import type { WallClock } from "./wall-clock.ts";
 
-/** A jump causes a check at once. */
 const SYNC_INTERVAL_MS = 10_000;
 
-/**
- * Sets a clock to the database's time.
- *
- * @returns by how many milliseconds it was set; 0 if it agreed
- */
+/** @returns by how many milliseconds the clock was set; 0 if it agreed */
 export async function syncWithDatabase(clock: WallClock, db: Tx, log: Log): Promise<number> {
   const requestedMs = clock.nowMs();
   const { now } = await readServerFacts(db);
@@ -32,8 +27,7 @@ interface Options {
 }
 
 /**
- * Keeps the clock in sync. Reschedules records that were written while the clock was ahead: at the start, for the
- * previous process, and after each reset.
+ * Reschedules records written while the clock was ahead: at the start, for the previous process, and after each reset.
  */
 export function startClockSync({ db, clock, ports, log, onSetBack }: Options): Loop {
   let needsReschedule = true;

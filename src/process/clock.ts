@@ -5,9 +5,9 @@ import type { Database } from "../postgres/database.ts";
 import { createWallClock, type WallClock } from "./wall-clock.ts";
 
 /**
- * Returns the anchor of service time. A restart keeps it; another rate continues from the current service time.
+ * A restart keeps the anchor. Another rate continues from the current service time.
  *
- * @param rate  the wanted rate; null keeps the rate of the anchor, initially 1
+ * @param rate  null keeps the rate of the anchor, initially 1
  */
 export async function anchorClock(db: Database, rate: number | null, realNow: Date): Promise<ClockAnchor> {
   return db.transaction(async (tx) => {
@@ -27,7 +27,6 @@ const serviceMs = ({ realAt, serviceAt, rate }: ClockAnchor, realMs: number) =>
 
 export const createMachineClock = () => createWallClock(Date.now, () => performance.now());
 
-/** Real time and randomness. */
 export function createRealPorts(anchor: ClockAnchor, clock: WallClock = createMachineClock()): Ports {
   const nowMs = () => serviceMs(anchor, clock.nowMs());
   return {
@@ -63,7 +62,7 @@ function createOrderedIds(nowMs: () => number): () => string {
   };
 }
 
-/** Random bytes are read in bulk, because ids are made thousands of times a second. */
+/** Random bytes are read in bulk for speed. */
 const POOLED_ID_COUNT = 512;
 const RANDOM_BYTES = 8;
 

@@ -18,11 +18,9 @@ const SLOW_ANSWER_MS = 100;
 /** A single slow answer may be chance. */
 const SLOW_HEARTBEAT_COUNT = 3;
 
-/** The processes of the installation and their database, as seen by this process. */
 export interface HeartbeatFigures {
   /** Whether the database answered within the last 15 seconds. */
   isDatabaseUp: boolean;
-  /** The latest answer time, in real milliseconds. */
   answerMs: number;
   /** Processes seen within an hour, including this one. */
   processes: { version: string; isSilent: boolean }[];
@@ -30,7 +28,7 @@ export interface HeartbeatFigures {
 
 export interface Heartbeat {
   figures(): HeartbeatFigures;
-  /** Removes this process from the list, so that a normal exit is not reported as silence. */
+  /** Removes this process from the list, so that it is not reported as silent. */
   stop(): Promise<void>;
 }
 
@@ -42,11 +40,10 @@ interface Options {
   roles: readonly string[];
   loggedProblems: LoggedProblems;
   pid: number;
-  /** Opens and closes a file. Throws if this process has no file descriptor left. */
+  /** Throws if this process has no file descriptor left. */
   tryFile(): void;
 }
 
-/** Writes a heartbeat every five seconds with the recent problems, and detects silent processes. */
 export function startHeartbeat({ db, ports, log, version, roles, loggedProblems, pid, tryFile }: Options): Heartbeat {
   const id = ports.newId();
   const startedAt = ports.realNow();

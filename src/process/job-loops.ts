@@ -22,12 +22,12 @@ interface JobLoopOptions {
   walled: TenantDatabase;
   ports: Ports;
   log: Log;
-  /** Null if the file cannot be read; backtests are impossible then. */
+  /** Null makes backtests impossible. */
   prior: PretrainedModel | null;
   onReplayed(merchantId: string): void;
 }
 
-/** Runs the jobs that pages start, in one loop for each kind, so that no kind waits for another. */
+/** One loop for each kind, so that no kind waits for another. */
 export function startJobLoops({ prior, onReplayed, ...rest }: JobLoopOptions) {
   const ending = new AbortController();
   const handlers: Record<JobKind, JobHandler> = {
@@ -51,7 +51,7 @@ export function startJobLoops({ prior, onReplayed, ...rest }: JobLoopOptions) {
   };
 }
 
-/** Uses its own thread, so that the service can answer requests meanwhile. */
+/** In a thread, so that the service can answer requests meanwhile. */
 export function runBacktestInWorker(prior: PretrainedModel | null, { now }: Pick<Ports, "now">): BacktestRunner {
   if (!prior) throw new JobFailure("The pretrained model cannot be read, so backtests are not possible.");
   const resourceLimits = { maxOldGenerationSizeMb: BACKTEST_HEAP_MB };

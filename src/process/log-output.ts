@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 export interface LogOutput {
   write(line: string): void;
-  /** Ends the output. Waits up to a second for the reader. */
+  /** Waits up to a second for the reader. */
   end(): Promise<void>;
 }
 
@@ -11,8 +11,8 @@ const MAX_BUFFERED_BYTES = 16 * 1024 * 1024;
 const FINAL_FLUSH_MS = 1_000;
 
 /**
- * Writes to a reader that may be slow or gone, and never waits for it. Buffers up to `maxBufferedBytes`, and drops
- * further lines. pino's own destinations block the process while a pipe is full.
+ * Never waits for a slow reader, unlike pino's own destinations. Buffers up to `maxBufferedBytes`, and drops further
+ * lines.
  */
 export function createLogOutput(stream: Writable, maxBufferedBytes = MAX_BUFFERED_BYTES): LogOutput {
   stream.on("error", () => {}); // the reader is gone
@@ -33,10 +33,7 @@ export function createLogOutput(stream: Writable, maxBufferedBytes = MAX_BUFFERE
 
 const BATCH_DELAY_MS = 10;
 
-/**
- * Writes lines of 10 ms together, because a write takes longer than creating a line. The last lines are written at
- * exit, but lost if the process is killed.
- */
+/** Batches lines, because a write takes longer than creating a line. A killed process loses its last lines. */
 export function batchLogLines(lines: LogOutput, delayMs = BATCH_DELAY_MS): LogOutput & { flush(): void } {
   let buffered = "";
   const flush = () => {

@@ -1,20 +1,17 @@
-/** Warnings and errors with the same name. */
 export interface LoggedProblem {
   /** The log event, such as `decide.failed`. */
   name: string;
-  /** Since the process started. */
   count: number;
-  /** Real time of the latest one. */
+  /** Real time. */
   last: Date;
-  /** The reason in the latest one; may be empty. */
+  /** The latest reason; may be empty. */
   why: string;
 }
 
 export interface LoggedProblems {
   note(name: string, why: string): void;
-  /** Returns those at or after `since`, latest first. */
+  /** Latest first. */
   recent(since: Date): LoggedProblem[];
-  /** Returns all since the start. */
   all(): LoggedProblem[];
 }
 
@@ -50,7 +47,7 @@ const toStorableText = (text: string) =>
 
 const WARN_LEVEL = 40;
 
-/** Returns a hook for `hooks.logMethod` of pino that records warnings and errors. */
+/** For `hooks.logMethod` of pino. */
 export const loggedProblemsHook = ({ note }: LoggedProblems) =>
   function logMethod<This>(this: This, args: unknown[], write: (...args: never[]) => void, level: number) {
     if (level >= WARN_LEVEL) {
@@ -60,7 +57,6 @@ export const loggedProblemsHook = ({ note }: LoggedProblems) =>
     write.apply(this, args as never[]);
   };
 
-/** Returns the first field that usually contains the reason. */
 function findReason({ why, error, errorMessage, errorCode, trouble }: Record<string, unknown>): string {
   return String(why ?? error ?? errorMessage ?? errorCode ?? trouble ?? "");
 }

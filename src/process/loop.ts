@@ -1,16 +1,14 @@
 import type { Logger as Log } from "pino";
 import { errorFields } from "../postgres/database-errors.ts";
 
-/** A background task that calls `runOnce` repeatedly until it is stopped. */
 export interface Loop {
-  /** Ends the current pause, because there may be work. */
+  /** Ends the current pause. */
   wake(): void;
   /** Waits for the current run. */
   stop(): Promise<void>;
 }
 
 const RETRY_MS = 250;
-/** The longest delay after an outage. */
 const RETRY_MAX_MS = 2_000;
 
 /**

@@ -19,15 +19,11 @@ import {
  * or be wrong, because polling finds all work anyway. Sending never blocks the caller.
  */
 export interface Notifications {
-  /** Events of this merchant were committed. */
   events(merchantId: string): void;
-  /** Events of this merchant were withdrawn. */
   withdrawn(merchantId: string, eventIds: readonly string[]): void;
-  /** Cases have new facts. */
   cases(): void;
-  /** The model was updated. */
   learned(): void;
-  /** The number of sent notifications, for tests. None are sent while no other process listens. */
+  /** For tests. Nothing is sent while no other process listens. */
   sent(): number;
   stop(): Promise<void>;
 }
@@ -56,7 +52,7 @@ const NOTIFY_TIMEOUT_MS = 5_000;
 const PENDING_MAX = 5_000;
 
 /**
- * Uses its own connection, and reconnects after a loss. Messages are lost meanwhile.
+ * Uses its own connection, and reconnects after a loss.
  *
  * @param heard  the channels to listen to; without any, the process only sends
  */
@@ -139,7 +135,6 @@ export function startNotifications({ db, log, heard }: Options): Notifications {
     else if (channel === "withdrawn" && ids.length > 1) heard.withdrawn?.(ids[0]!, ids.slice(1));
   }
 
-  /** Logs once per outage. */
   function logOnce(error: unknown) {
     if (isDown || isStopped) return;
     isDown = true;

@@ -19,7 +19,6 @@ import { anchorClock, createMachineClock, createRealPorts } from "./clock.ts";
 import { syncWithDatabase } from "./clock-sync.ts";
 import type { WallClock } from "./wall-clock.ts";
 
-/** The migrated database of this installation, with its clock and keys. */
 export interface Store {
   address: Address;
   /** All merchants. */
@@ -29,7 +28,6 @@ export interface Store {
   /** Creates and drops partitions. */
   owner: Database;
   ports: Ports;
-  /** The clock behind the ports. */
   clock: WallClock;
   secretKeys: SecretKeys;
   close(): Promise<void>;
@@ -90,7 +88,7 @@ export async function openStore(
       },
     };
   } catch (error) {
-    // An open pool would keep the process alive for half a minute.
+    // An open pool keeps the process alive for half a minute.
     await Promise.allSettled(opened.map((each) => each.close()));
     await embedded?.stop();
     const refusal = embedded ? null : describeRefusal((error as Error).cause ?? error);
@@ -98,15 +96,14 @@ export async function openStore(
   }
 }
 
-/** The database server alone, for commands that copy a whole database. */
+/** For commands that copy a whole database. */
 export interface DatabaseServer {
   address: Address;
-  /** The sessions of this process on the server. */
   sessions: number;
   close(): Promise<void>;
 }
 
-/** Opens the server without migrating. Creates the embedded one if it is missing. */
+/** Does not migrate. Creates the embedded server if it is missing. */
 export async function openServer(settings: Settings, log: Log): Promise<DatabaseServer> {
   if (settings.databaseUrl) return { address: { url: settings.databaseUrl }, sessions: 0, async close() {} };
   ensureFolder(settings.dataDir);
@@ -130,7 +127,7 @@ function ensureFolder(dataDir: string) {
 
 export const demoFolderOf = (dataDir: string): string => join(dataDir, "demo");
 
-/** Returns why there is no installation, or null. Otherwise a mistyped folder would silently create a new database. */
+/** Returns the reason, because a mistyped folder must not silently create a new database. */
 export function findMissingInstallation(settings: Settings): string | null {
   const { dataDir, databaseUrl, secretKeys } = settings;
   if (databaseUrl === null) return findMissingDatabase(settings);
@@ -139,7 +136,6 @@ export function findMissingInstallation(settings: Settings): string | null {
     : `There is no secret.key in ${describeDataDir(settings)}, and DUNLIN_SECRET_KEY is not set. "npx dunlin serve" creates one for a new database.`;
 }
 
-/** Checks only the database. */
 export const findMissingDatabase = (settings: Settings): string | null =>
   settings.databaseUrl !== null || existsSync(join(settings.dataDir, "postgres"))
     ? null
@@ -154,7 +150,7 @@ function demoDatabaseHint(dataDir: string): string {
     : "";
 }
 
-/** A process without the right keys cannot decrypt credentials, so it must not start. */
+/** A process without the right keys cannot decrypt credentials. */
 async function checkSecretKeys(db: Database, secretKeys: SecretKeys, { dataDir }: Settings) {
   const checks = secretKeys.map(keyCheck);
   const stored = await claimInstallation(db, checks[0]!);
@@ -167,7 +163,7 @@ async function checkSecretKeys(db: Database, secretKeys: SecretKeys, { dataDir }
   );
 }
 
-/** Returns the keys in the data folder. Creates the first one. */
+/** Creates the first key if there is none. */
 function loadSecretKeys(dataDir: string): SecretKeys {
   const path = join(dataDir, "secret.key");
   try {

@@ -4,7 +4,7 @@ import type { Logger as Log } from "pino";
 import { fromPretrained, type PretrainedModel } from "../engine/learned/pretrained-model.ts";
 import { errorFields } from "../postgres/database-errors.ts";
 
-/** Returns the pretrained model. Logs an error and returns null if the file is unusable. */
+/** Logs an error and returns null if the file is unusable. */
 export function readPretrainedModel(
   log: Log,
   path = join(import.meta.dirname, "../engine/learned/prior.json"),

@@ -2,11 +2,11 @@ import type { Logger as Log } from "pino";
 import { type DeletedCounts, deleteExpired, type RetentionRun } from "../merchants/delete-expired.ts";
 import { type Loop, startLoop } from "./loop.ts";
 
-/** Gives other work of the database precedence. */
+/** Lets other work of the database go first. */
 const TRANSACTION_PAUSE_MS = 20;
 
 /**
- * Deletes old records, and returns null if all records are kept forever.
+ * Returns null if all records are kept forever.
  *
  * @param pauseMs  between two passes over all records
  */

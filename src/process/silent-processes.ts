@@ -2,15 +2,12 @@ import type { ProcessRow } from "../tables/processes.ts";
 
 /** A process not seen for this long was killed, hangs, or cannot reach the database. */
 export const SILENT_AFTER_MS = 20_000;
-/**
- * After a longer gap between two checks, the checking process was cut off itself, and the others may have been, too.
- */
+/** After a longer gap, the checking process was cut off itself, and the others may have been, too. */
 const MAX_CHECK_GAP_MS = SILENT_AFTER_MS / 2;
 
-/** Decides which processes are silent, from the view of one of them. */
 export interface SilenceDetector {
   /**
-   * Takes all current rows. Returns those that became silent, and those that are back.
+   * Takes all current rows.
    *
    * @param now  real time
    */

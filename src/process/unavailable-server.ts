@@ -2,13 +2,9 @@ import type { Logger as Log } from "pino";
 import { errorBody } from "../http/errors.ts";
 import { createListener, listen, type Tls } from "../http/listener.ts";
 
-/** The longest pause between two checks of the database. */
 const RETRY_AFTER_S = 5;
 
-/**
- * Answers while the service waits for its database: 200 for `/healthz`, because the process is alive, and 503 for
- * everything else.
- */
+/** While the database is unavailable: 200 for `/healthz`, because the process is alive, and 503 otherwise. */
 export async function startUnavailableServer(tls: Tls, host: string, port: number, log: Log) {
   const server = createListener(tls, (request, reply) => {
     request.resume();

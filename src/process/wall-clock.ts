@@ -3,33 +3,29 @@ const TOLERATED_SKEW_MS = 1_000;
 export interface ClockFigures {
   /** Added to this machine's clock to get the database's time. */
   offsetMs: number;
-  /** Jumps of this machine's clock since the start. */
   jumps: number;
 }
 
-/** A clock in sync with the database. */
 export interface WallClock {
   /** Since 1970. */
   nowMs(): number;
   /**
    * Adopts the database's time.
    *
-   * @param databaseMs  the answer of the database
+   * @param databaseMs  its answer
    * @param requestedMs  `nowMs` right before the request, and `answeredMs` right after
    * @returns by how many milliseconds this clock was set; 0 for a small difference
    */
   syncTo(databaseMs: number, requestedMs: number, answeredMs: number): number;
-  /** Registers the listener for jumps of this machine's clock. */
   onJump(listener: (byMs: number) => void): void;
   figures(): ClockFigures;
 }
 
 /**
- * All processes of an installation agree on the time, and a jump on one machine makes nothing early or late. Jumps are
- * detected by the monotonic clock, and ignored until the database confirms them.
+ * Keeps all processes on the database's time. A jump of this machine's clock is detected by the monotonic clock, and
+ * ignored until the database confirms it.
  */
 export function createWallClock(wallMs: () => number, monotonicMs: () => number): WallClock {
-  /** Between the wall clock and the monotonic clock. */
   let distanceMs = wallMs() - monotonicMs();
   let offsetMs = 0;
   let jumps = 0;

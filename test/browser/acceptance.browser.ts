@@ -66,7 +66,7 @@ test("with scripts off every page reads, filters work, and a key can be made", a
   assert.equal(await bare.locator("tbody .state:not(.bad)").count(), 0);
   await bare.goto("/org/api_keys/new");
   await bare.getByLabel("push invoices").check();
-  await bare.getByRole("button", { name: "Make the key" }).click();
+  await bare.getByRole("button", { name: "Create the key" }).click();
   assert.match(await bare.locator("pre").first().innerText(), /^dln_live_[0-9A-Za-z]{36}$/);
   await context.close();
 });
@@ -86,8 +86,8 @@ test("with scripts off the recovery of an invoice is stopped by a button behind 
   await bare.getByText("Stop recovery", { exact: true }).click();
   await bare.getByLabel("Reason").fill("they complained");
   await confirm.click();
-  assert.match(await bare.locator(".notice.good").innerText(), /^Stopped\./);
-  assert.match(await bare.locator("main").innerText(), /Ended because\s+stopped by hand/);
+  assert.match(await bare.locator(".notice.good").innerText(), /^Recovery stopped\./);
+  assert.match(await bare.locator("main").innerText(), /End reason\s+stopped by hand/);
   assert.equal(await confirm.count(), 0);
   await context.close();
 });
@@ -97,9 +97,9 @@ test("with scripts off the form of the webhook shows the fields of the credentia
   const bare = await context.newPage();
   await bare.goto("/settings/webhook");
   const shown = async (auth?: string) => {
-    if (auth) await bare.getByLabel("The endpoint recognizes Dunlin by").selectOption(auth);
+    if (auth) await bare.getByLabel("Authentication").selectOption(auth);
     const labels = await bare.locator("form:has(#auth) label:visible").allInnerTexts();
-    return labels.slice(labels.indexOf("The endpoint recognizes Dunlin by") + 1);
+    return labels.slice(labels.indexOf("Authentication") + 1);
   };
   assert.deepEqual(await shown(), [], "what is saved stays as it is");
   assert.deepEqual(await shown("bearer"), ["Token"]);
@@ -143,7 +143,7 @@ test("a key is made, a filter set and an event sent again by the keyboard alone,
   await at.goto("/org/api_keys/new");
   await tabTo(/push invoices/);
   await at.keyboard.press("Space");
-  await tabTo(/Make the key/);
+  await tabTo(/Create the key/);
   await at.keyboard.press("Enter");
   await at.waitForSelector("pre");
   await at.goto("/deliveries");
@@ -214,7 +214,7 @@ test("a key is copied by its button, which says so; a double click takes the who
   const at = await context.newPage();
   await at.goto("/org/api_keys/new");
   await at.getByLabel("list recovery actions").check();
-  await at.getByRole("button", { name: "Make the key" }).click();
+  await at.getByRole("button", { name: "Create the key" }).click();
   const key = await at.locator("pre").first().innerText();
   await at.locator("pre").first().dblclick();
   assert.equal(await at.evaluate("String(getSelection())"), key);
@@ -250,7 +250,7 @@ test("a viewer sees no key, no webhook and no members, and the address bar does 
   for (const path of ["/settings/webhook", "/org/api_keys", "/org/members", "/org/audit"]) {
     const reply = await at.goto(path);
     assert.equal(reply?.status(), 403, path);
-    assert.match(await at.locator("main").innerText(), /Your role here, viewer, is not enough/);
+    assert.match(await at.locator("main").innerText(), /Your role \(viewer\) does not allow this operation/);
   }
   await context.close();
 });

@@ -24,7 +24,7 @@ async function make(note: string, ...permissions: string[]) {
   await page.goto("/org/api_keys/new");
   for (const permission of permissions) await page.getByLabel(permission).check();
   await page.getByLabel("Note").fill(note);
-  await page.getByRole("button", { name: "Make the key" }).click();
+  await page.getByRole("button", { name: "Create the key" }).click();
   const key = await page.locator("pre").first().innerText();
   await page.getByRole("link", { name: "I stored it" }).click();
   const path = (await page
@@ -59,7 +59,7 @@ test("a key that is revoked on the page is refused within a second", async () =>
   const { key, path } = await make("revoked", "list recovery actions");
   assert.equal(await statusOf(key), 200);
   await page.goto(path);
-  await page.getByLabel("The last four characters of the key").fill(key.slice(-4));
+  await page.getByLabel("Last four characters of the key").fill(key.slice(-4));
   await page.getByRole("button", { name: "Revoke" }).click();
   await eventually(async () => (await statusOf(key)) === 401, "the refusal", 1_000);
   await page.goto(path);
@@ -71,7 +71,7 @@ test("rotated with an overlap both keys work, and the page says until when; rota
   const rotate = async (of: string, words: string) => {
     await page.goto(of);
     await page.getByLabel(words).check();
-    await page.getByRole("button", { name: "Make the next key" }).click();
+    await page.getByRole("button", { name: "Create the new key" }).click();
     return page.locator("pre").first().innerText();
   };
   const second = await rotate(path, "still works for 1 hour");
@@ -79,7 +79,7 @@ test("rotated with an overlap both keys work, and the page says until when; rota
   await page.goto(path);
   assert.match(await page.locator("main .facts").innerText(), /active until[\s\S]*Replaced by/);
   const next = (await page.locator("main .facts a").last().getAttribute("href"))!;
-  const third = await rotate(next, "ends now");
+  const third = await rotate(next, "stops working now");
   await eventually(async () => (await statusOf(second)) === 401, "the end of the former key", 1_000);
   assert.equal(await statusOf(third), 200);
 });

@@ -40,17 +40,17 @@ test("a test event shows the exact request and answer; a wrong credential is cal
     );
   await page.goto("/settings/webhook");
   await page.getByRole("button", { name: "Send a test event" }).click();
-  assert.match(await page.locator(".notice").first().innerText(), /^Fine/);
-  const sent = await page.getByLabel("Sent", { exact: true }).innerText();
+  assert.match(await page.locator(".notice").first().innerText(), /^OK/);
+  const sent = await page.getByLabel("Request", { exact: true }).innerText();
   const { bytes, path } = shop.received.at(-1)!;
   assert.match(sent, new RegExp(`^POST ${path} HTTP/1\\.1`));
   assert.ok(sent.endsWith(bytes.toString()), "the very bytes");
   assert.match(
-    await page.getByLabel("Answered", { exact: true }).innerText(),
+    await page.getByLabel("Response", { exact: true }).innerText(),
     /^HTTP\/1\.1 200 OK[\s\S]*\{"says":"hello"\}$/,
   );
   await page.goto("/settings/webhook");
-  await page.getByLabel("The endpoint recognizes Dunlin by").selectOption("bearer");
+  await page.getByLabel("Authentication").selectOption("bearer");
   await page.getByLabel("Token").fill(WRONG);
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("button", { name: "Send a test event" }).click();
@@ -59,7 +59,7 @@ test("a test event shows the exact request and answer; a wrong credential is cal
   assert.ok(masked.includes("Bearer [redacted]") && !masked.includes(WRONG) && !masked.includes(BEARER));
   assert.equal(shop.received.at(-1)!.headers.authorization, `Bearer ${WRONG}`);
   await page.goto("/settings/webhook");
-  await page.getByLabel("The endpoint recognizes Dunlin by").selectOption("bearer");
+  await page.getByLabel("Authentication").selectOption("bearer");
   await page.getByLabel("Token").fill(BEARER);
   await page.getByRole("button", { name: "Save" }).click();
 });
@@ -104,16 +104,16 @@ test("exhausted events are sent again by a filter, with progress that is there w
   );
   await page.goto("/deliveries/replay");
   await page.getByLabel("Type").selectOption("pause_collection");
-  await page.getByRole("button", { name: "Look" }).click();
-  assert.match(await page.locator(".lead").innerText(), /^2 of 3 exhausted events would be sent again/);
+  await page.getByRole("button", { name: "Filter" }).click();
+  assert.match(await page.locator(".lead").innerText(), /^2 of 3 exhausted events can be sent again/);
   await page.getByRole("button", { name: "Send 2 again" }).click();
   await page.waitForURL(/\/deliveries\/replay\/[0-9a-f-]{36}$/);
   const path = new URL(page.url()).pathname;
   await page.goto("/overview");
   await page.goto("/deliveries/replay");
   await page.locator(`a[href='${path}']`).click();
-  await page.locator(".notice.good", { hasText: "2 sent again, 1 left out." }).waitFor();
-  assert.match(await page.locator("main").innerText(), /1 left out: the invoice was paid meanwhile/);
+  await page.locator(".notice.good", { hasText: "2 sent again, 1 skipped." }).waitFor();
+  assert.match(await page.locator("main").innerText(), /1 skipped: the invoice was paid meanwhile/);
   for (const id of ids.slice(1)) {
     await eventually(
       async () => (await shop.deliveries()).find(({ eventId }) => eventId === id)?.state === "delivered",

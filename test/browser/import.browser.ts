@@ -17,8 +17,8 @@ const csv = (content: string) => ({ name: "invoices.csv", mimeType: "text/csv", 
 async function fillIn(context: BrowserContext, content: string) {
   const page = await context.newPage();
   await page.goto("/import");
-  await page.getByLabel("What is in it").selectOption("invoices");
-  await page.getByLabel("Columns with other names").fill("id=number,amount=total");
+  await page.getByLabel("Kind of record").selectOption("invoices");
+  await page.getByLabel("Column names").fill("id=number,amount=total");
   await page.getByLabel("File", { exact: true }).setInputFiles(csv(content));
   return page;
 }
@@ -30,10 +30,10 @@ test("a file is checked, and imported without being chosen again; keys and butto
   page.on("console", (message) => void said.push(message.text()));
   page.on("pageerror", (error) => void said.push(String(error)));
   await page.getByRole("button", { name: "Check", exact: true }).click();
-  await page.getByText("2 rows, and nothing is wrong with them.").waitFor();
+  await page.getByText("2 rows, all valid.").waitFor();
   assert.equal(await page.evaluate("document.activeElement.id"), "main");
   await page.getByRole("button", { name: "Import", exact: true }).click();
-  await page.getByText("2 rows stored.").waitFor();
+  await page.getByText("Stored 2 rows.").waitFor();
   assert.match(await page.getByRole("region", { name: "Imports" }).innerText(), /invoices\.csv/);
   await page.keyboard.press("?");
   await page.locator("dialog[open]").waitFor();
@@ -48,7 +48,7 @@ test("a file that is too large is refused before it is sent", async () => {
   await page.getByLabel("File", { exact: true }).setInputFiles(csv(HEADER));
   await page.getByRole("button", { name: "Check", exact: true }).click();
   const says = await page.evaluate("document.querySelector('#file').validationMessage");
-  assert.match(String(says), /too large for a page/);
+  assert.match(String(says), /too large to upload/);
   assert.equal(await page.locator(".notice").count(), 0);
   await context.close();
 });
@@ -57,16 +57,16 @@ test("without scripts the same form checks, gives the wrong rows as a file, and 
   const context = await stage.as("owner", { javaScriptEnabled: false });
   const page = await fillIn(context, HEADER + row("in_3", "49.00") + row("in_4"));
   const download = page.waitForEvent("download");
-  await page.getByRole("button", { name: "Wrong rows as CSV" }).click();
+  await page.getByRole("button", { name: "Invalid rows as CSV" }).click();
   assert.equal((await download).suggestedFilename(), "wrong-rows.csv");
   await page.getByRole("button", { name: "Check", exact: true }).click();
   assert.match(
-    await page.getByRole("region", { name: "Wrong rows" }).innerText(),
+    await page.getByRole("region", { name: "Invalid rows" }).innerText(),
     /2\s+total\s+must be a whole number of minor units/,
   );
-  assert.equal(await page.getByLabel("Columns with other names").inputValue(), "id=number,amount=total");
+  assert.equal(await page.getByLabel("Column names").inputValue(), "id=number,amount=total");
   await page.getByLabel("File", { exact: true }).setInputFiles(csv(HEADER + row("in_3") + row("in_4")));
   await page.getByRole("button", { name: "Import", exact: true }).click();
-  await page.getByText("2 rows stored.").waitFor();
+  await page.getByText("Stored 2 rows.").waitFor();
   await context.close();
 });

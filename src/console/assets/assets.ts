@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 
-/** In the order in which they are read: of rules that weigh the same the later one holds. */
+/** The order matters: between rules with the same weight the later one wins. */
 const STYLES = ["frame", "page", "tables", "forms", "story", "charts", "experiments", "screens"];
 
 const FILES = [
@@ -11,7 +11,7 @@ const FILES = [
   ["console.svg", "image/svg+xml", ["console.svg"]],
 ] as const;
 
-/** The style sheet, the script and the icon. They hold no data, so a browser may keep them. */
+/** These files contain no data, so browsers may cache them. */
 export function assetRoutes({ http }: { http: FastifyInstance }) {
   for (const [name, type, files] of FILES) {
     const text = files.map((file) => readFileSync(new URL(file, import.meta.url), "utf8")).join("");

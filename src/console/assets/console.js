@@ -1,4 +1,4 @@
-// Everything works without this: it only saves steps.
+// Optional: every page works without scripts.
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
 for (const zone of all('input[name="zone"][type="hidden"]'))
@@ -23,13 +23,13 @@ document.addEventListener("click", async ({ target }) => {
   }, 2000);
 });
 
-// One double click takes a whole key or command.
+// A double click selects a whole key or command.
 document.addEventListener("dblclick", ({ target }) => {
   const text = target.closest?.(".copyable pre");
   if (text) getSelection().selectAllChildren(text);
 });
 
-// On a phone the menu is one line, and may begin far from where one is.
+// On a phone the menu is one line, which scrolls to the current page.
 const menu = document.querySelector(".rail nav");
 const here = menu?.querySelector("[aria-current]");
 if (here) menu.scrollLeft = here.offsetLeft - menu.offsetLeft - (menu.clientWidth - here.offsetWidth) / 2;
@@ -53,13 +53,12 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Fields that were left empty need not stand in the address.
 for (const form of all('form[method="get"]'))
   form.addEventListener("formdata", ({ formData }) => {
     for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
   });
 
-// Time until the next attempt, on the service's clock, which may run faster than ours.
+// Time until the next attempt in service time, which may run faster than real time.
 const twoDigits = (n) => String(n).padStart(2, "0");
 const clock = (ms) => {
   const seconds = Math.ceil(ms / 1000);
@@ -81,7 +80,7 @@ if (document.querySelector("[data-countdown], [data-live]")) {
   setInterval(count, 1000);
 }
 
-// Pages that show what goes on look again while somebody looks at them.
+// Live pages reload their content while they are visible.
 const live = document.querySelector("[data-live]");
 const still = ({ innerHTML }) => innerHTML.replace(/<span[^>]*data-countdown[^>]*>[^<]*/g, "").replace(/ open=""/g, "");
 if (live) {
@@ -90,7 +89,6 @@ if (live) {
     const reply = await fetch(location.href).catch(() => null);
     if (!reply?.ok || reply.redirected) return;
     const fresh = new DOMParser().parseFromString(await reply.text(), "text/html").querySelector("[data-live]");
-    // What has come to its end shows itself as a whole.
     if (!fresh) return location.reload();
     if (still(fresh) === still(live)) return;
     const open = all("details", live).map((each) => each.open);
@@ -100,16 +98,16 @@ if (live) {
   }, Number(live.dataset.live) * 1000);
 }
 
-// A file that is sent by a form: how much of it has gone. The form stays with its file, so that a check is followed by an import.
+// The form keeps its file, so that an import can follow a check.
 document.addEventListener("change", ({ target }) => {
   if (target.type !== "file") return;
   const isLarge = target.files[0]?.size > Number(target.form.dataset.upload);
-  target.setCustomValidity(isLarge ? "This file is too large for a page. The command takes it." : "");
+  target.setCustomValidity(isLarge ? "This file is too large to upload. Use the command instead." : "");
 });
 document.addEventListener("submit", (event) => {
   const { target: form, submitter } = event;
   if (!form.matches("[data-upload]")) return;
-  // Of a button that has no address of its own, formAction is the page's.
+  // A button without its own address has the page's address as formAction.
   const url = submitter?.hasAttribute("formaction") ? submitter.formAction : form.action;
   if (url.endsWith(".csv")) return;
   event.preventDefault();
@@ -123,7 +121,7 @@ document.addEventListener("submit", (event) => {
   request.onloadend = () => {
     sending(false);
     const answer = new DOMParser().parseFromString(request.responseText, "text/html").querySelector("#main");
-    // Without an answer the browser says why by itself; elsewhere is the sign-in.
+    // Without a response, or after a redirect to the sign-in, the browser loads the page itself.
     if (!answer || request.responseURL !== url) return location.reload();
     answer.querySelector("[data-upload]")?.replaceWith(form);
     document.querySelector("#main").replaceWith(answer);

@@ -1,15 +1,12 @@
-// What the tests of these pages begin with: a merchant with events, and attempts at them.
 import { makeDeliverer, makeEvents, makeMerchant } from "../../delivery/deliverer.fixture.ts";
 import type { Send } from "../../delivery/https/https-sender.ts";
 import type { EventType } from "../../domain/event.ts";
 import type { TestConsole } from "../console.fixture.ts";
 
-/** An endpoint that answers like this, always. */
 export const endpointAnswering =
   (status: number, text = ""): Send =>
   async () => ({ outcome: "response", status, retryAfter: null, text });
 
-/** Attempts that are due now, until `hours` have passed. */
 export async function deliverForHours(at: TestConsole, send: Send, hours: number) {
   const deliverer = makeDeliverer({ db: at.db, ports: at.ports, send });
   const end = at.clock.serviceMs + hours * 3_600_000;

@@ -16,7 +16,7 @@ const acceptingEndpoint = endpointAnswering(200);
 const deliver = (send: Send, hours: number) => deliverForHours(at, send, hours);
 const shop = () => createDeliveriesShop(at);
 
-test("the list says how many events need a hand, and shows how each stands", async () => {
+test("the list counts failed deliveries and shows the state of each event", async () => {
   const { events, browser } = await shop();
   const developer = await browser("developer");
   assert.match((await developer.get("/deliveries")).body, /No event yet/);
@@ -30,34 +30,34 @@ test("the list says how many events need a hand, and shows how each stands", asy
   await deliver(acceptingEndpoint, 0);
   const page = (await developer.get("/deliveries")).body;
   assert.match(page, />1 exhausted<\/a>: every attempt failed/);
-  assert.match(page, /50\.0% of 2 events were taken at the first attempt/);
+  assert.match(page, /50\.0% of 2 events were accepted at the first attempt/);
   const first = /<tr><td[^>]*><a href="\/deliveries\/([^"]+)"/.exec(page)![1];
   assert.equal(first, taken!.id);
   const only = (await developer.get("/deliveries?state=exhausted&type=recovery_action&code=500")).body;
   assert.ok(only.includes(lost!.id) && !only.includes(taken!.id));
-  assert.match((await developer.get("/deliveries?invoiceId=nobody")).body, /No event fits/);
+  assert.match((await developer.get("/deliveries?invoiceId=nobody")).body, /No event matches/);
 });
 
-test("what has failed and is tried again is told before the endpoint counts as failing", async () => {
+test("failed events that wait for another attempt are shown before the endpoint counts as failing", async () => {
   const { events, browser } = await shop();
   const viewer = await browser("viewer");
   const lead = async () => /class="lead">([^<]*)/.exec((await viewer.get("/deliveries")).body)![1];
   await events(1);
-  assert.equal(await lead(), "Nothing needs a hand");
+  assert.equal(await lead(), "No failed deliveries");
   await deliver(refusingEndpoint, 0.01);
   await events(1);
-  assert.equal(await lead(), "1 event has failed and waits for another attempt");
+  assert.equal(await lead(), "1 failed event waits for another attempt");
   await deliver(refusingEndpoint, 0.01);
-  assert.equal(await lead(), "2 events have failed and wait for another attempt");
+  assert.equal(await lead(), "2 failed events wait for another attempt");
   await deliver(acceptingEndpoint, 1);
-  assert.equal(await lead(), "Nothing needs a hand");
+  assert.equal(await lead(), "No failed deliveries");
 });
 
-test("what has failed and is tried again is told beside what is exhausted, and on the overview too", async () => {
+test("failed events that wait are shown beside exhausted ones, on the overview too", async () => {
   const { events, browser } = await shop();
   const viewer = await browser("viewer");
   const tile = async () =>
-    /Deliveries that need a hand<\/h2>(.*?)<\/section>/
+    /Failed deliveries<\/h2>(.*?)<\/section>/
       .exec((await viewer.get("/overview")).body)![1]!
       .replace(/<[^>]*>/g, " ")
       .trim();
@@ -69,12 +69,12 @@ test("what has failed and is tried again is told beside what is exhausted, and o
   await events(1);
   assert.match(
     (await viewer.get("/deliveries")).body,
-    />1 exhausted<\/a>: every attempt failed; 1 event has failed and waits for another attempt<\/p>/,
+    />1 exhausted<\/a>: every attempt failed; 1 failed event waits for another attempt<\/p>/,
   );
-  assert.match(await tile(), /^1 +2 waiting for an attempt, 1 after a failed one$/);
+  assert.match(await tile(), /^1 +2 waiting for an attempt, 1 of them after a failed one$/);
 });
 
-test("events stand in the order in which their plans were made, beside the moments at which they were created", async () => {
+test("events are listed by the time of their plan, next to the time of their creation", async () => {
   const { events, browser } = await shop();
   const [planned] = await events(1);
   const plannedAt = at.ports.now();
@@ -101,7 +101,7 @@ test("events stand in the order in which their plans were made, beside the momen
   );
 });
 
-test("attempts stand by the hour on the viewer's clocks, also where these differ by half an hour", async () => {
+test("the chart groups attempts by the viewer's hours, even with a half-hour offset", async () => {
   const { events, browser } = await shop();
   const developer = await browser("developer");
   assert.doesNotMatch((await developer.get("/deliveries")).body, /Attempts of the last 24 hours/);
@@ -124,30 +124,30 @@ test("attempts stand by the hour on the viewer's clocks, also where these differ
   assert.ok(hours.slice(0, -1).every(([, , taken, lost]) => taken === "0" && lost === "0"));
 });
 
-test("an attempt counts in the day in which it was made, however long before its event was planned", async () => {
+test("an attempt counts on the day it was made, no matter when its event was planned", async () => {
   const { events, browser } = await shop();
   const viewer = await browser("viewer");
   await events(2);
   at.clock.serviceMs += 20 * 86_400_000;
   await deliver(acceptingEndpoint, 0);
   const page = (await viewer.get("/deliveries")).body;
-  assert.match(page, /100\.0% of 2 events were taken at the first attempt/);
+  assert.match(page, /100\.0% of 2 events were accepted at the first attempt/);
   assert.match(page, /Attempts of the last 24 hours: 2 delivered, 0 failed/);
   at.clock.serviceMs += 25 * 3_600_000;
   await events(1);
   const dayLater = (await viewer.get("/deliveries")).body;
-  assert.doesNotMatch(dayLater, /were taken at the first attempt|Attempts of the last 24 hours/);
+  assert.doesNotMatch(dayLater, /were accepted at the first attempt|Attempts of the last 24 hours/);
 });
 
-test("an unknown filter or value is a message, not an empty page", async () => {
+test("an unknown filter or value shows an error instead of an empty page", async () => {
   const viewer = await (await shop()).browser("viewer");
   for (const [query, says] of [
     ["state=lost", /must be one of waiting, delivered/],
-    ["colour=red", /&quot;colour&quot; in it, which this page does not know/],
+    ["colour=red", /no parameter &quot;colour&quot;/],
     ["code=9", /must be a status/],
     ["state=waiting&state=delivered", /more than once/],
-    ["createdFrom=yesterday", /must be a moment/],
-    ["createdFrom=2026-02-30T12:00:00Z", /must be a moment/],
+    ["createdFrom=yesterday", /must be a time/],
+    ["createdFrom=2026-02-30T12:00:00Z", /must be a time/],
   ] as const) {
     const reply = await viewer.get(`/deliveries?${query}`);
     assert.equal(reply.statusCode, 400, query);
@@ -155,7 +155,7 @@ test("an unknown filter or value is a message, not an empty page", async () => {
   }
 });
 
-test("a time on the viewer's clocks becomes one in UTC in the address, which shows the same rows to everybody", async () => {
+test("a local time in a filter becomes UTC in the address and shows everyone the same rows", async () => {
   const viewer = await (await shop()).browser("viewer");
   await viewer.post("/account", { zone: "Europe/Berlin", theme: "system" });
   const moved = await viewer.get("/deliveries?state=&createdFrom=2026-07-01T12:00&createdTo=");
@@ -164,13 +164,13 @@ test("a time on the viewer's clocks becomes one in UTC in the address, which sho
   assert.match(page, /name="createdFrom" type="datetime-local" value="2026-07-01T12:00"/);
 });
 
-test("what is still to come is there with its plan, and how long it takes until the next one, to be counted down", async () => {
+test("planned attempts are listed, with a countdown to the next one", async () => {
   const { events, browser } = await shop();
   const [event] = await events(1);
   await deliver(refusingEndpoint, 0.01);
   const viewer = await browser("viewer");
   const page = (await viewer.get(`/deliveries/${event!.id}`)).body;
-  const toCome = /<tr><td[^>]*>(\d) of 6<\/td><td[^>]*><time datetime="([^"]+)"[^\n]* data-head="Took"><\/td>/g;
+  const toCome = /<tr><td[^>]*>(\d) of 6<\/td><td[^>]*><time datetime="([^"]+)"[^\n]* data-head="Duration"><\/td>/g;
   const rows = [...page.matchAll(toCome)].map(([, n, at]) => [n, at!]);
   const [next, last] = rows.map(([, planned]) => new Date(planned!).getTime());
   assert.deepEqual(
@@ -180,11 +180,11 @@ test("what is still to come is there with its plan, and how long it takes until 
   assert.equal(last! - next!, 30 * 60_000);
   const left = next! - at.clock.serviceMs;
   assert.match(page, new RegExp(`data-countdown="${left}" data-rate="1">in 14 minutes</span>`));
-  assert.match(page, /if the one before fails at once/);
+  assert.match(page, /if the previous one fails immediately/);
   assert.match((await viewer.get("/deliveries?state=waiting")).body, new RegExp(`data-countdown="${left}"`));
 });
 
-test("attempts stand beside the plan: 0, 100 ms, 5 s, 15 s, 15 min, 30 min after the one before", async () => {
+test("attempts are shown next to their plan: 0, 100 ms, 5 s, 15 s, 15 min, 30 min after the previous one", async () => {
   const { events, browser, merchant } = await shop();
   const [event] = await events(1);
   await deliver(refusingEndpoint, 1);
@@ -206,7 +206,7 @@ test("attempts stand beside the plan: 0, 100 ms, 5 s, 15 s, 15 min, 30 min after
   assert.match(page, /authorization: Bearer \[redacted\]/);
 });
 
-test("pages of the list are reached one after the other, and a CSV holds them all", async () => {
+test("pages of the list follow each other without gaps, and the CSV contains all rows", async () => {
   const { events, browser } = await shop();
   await events(120);
   const viewer = await browser("viewer");
@@ -224,7 +224,7 @@ test("pages of the list are reached one after the other, and a CSV holds them al
   assert.deepEqual(new Set(lines.slice(1).map((line) => line.split(",")[2])), new Set(seen));
 });
 
-test("events of another merchant are out of reach", async () => {
+test("events of another merchant are not accessible", async () => {
   const [mine, theirs] = [await shop(), await shop()];
   const [event] = await theirs.events(1);
   const developer = await mine.browser("developer");

@@ -8,14 +8,14 @@ import type { Visit } from "../visit.ts";
 
 const HOURS = 24;
 
-/** What became of the attempts of the last day, by the hour; null when there was none. */
+/** Null without attempts. */
 export async function loadHourChart({ db, merchantId, person: { zone } }: Visit, now: Date): Promise<Html | null> {
   const first = hourStart(new Date(now.getTime() - (HOURS - 1) * HOUR_MS), zone);
   const hours = await countAttemptsByHour(db, merchantId, first);
   return hours.length === 0 ? null : renderHourChart(hours, first, zone);
 }
 
-/** On the zone's clocks: not all of them differ from others by whole hours. */
+/** The viewer's zone may differ from UTC by a fraction of an hour. */
 const hourStart = (at: Date, zone: string) =>
   new Date(at.getTime() - (at.getTime() % 60_000) - Number(toDatetimeLocal(at, zone).slice(14, 16)) * 60_000);
 

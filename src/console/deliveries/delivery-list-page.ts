@@ -37,13 +37,12 @@ const QUERY_READERS = {
   before: uuidReader,
 };
 
-/** The events that went to the merchant's endpoint, or did not. */
 export function deliveryListRoutes(console: Console) {
   console.page(
     "/deliveries",
     null,
     async (visit) =>
-      redirectToCanonicalQuery(visit, { moments: ["createdFrom", "createdTo"] }) ?? listPage(console, visit),
+      redirectToCanonicalQuery(visit, { times: ["createdFrom", "createdTo"] }) ?? listPage(console, visit),
   );
   console.page("/deliveries.csv", null, ({ db, query, merchantId, reply }) => {
     const filter = parsePageQuery(query, QUERY_READERS);
@@ -98,12 +97,12 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
   ]);
   const rows = found.slice(0, PAGE_ROWS);
   const next = found.length > PAGE_ROWS ? withQuery(path, query, { before: rows.at(-1)!.eventId }) : null;
-  const trouble = merchant && endpointNotice(merchant, visit);
+  const notice = merchant && endpointNotice(merchant, visit);
   const isFiltered = [...query.keys()].length > 0;
   return {
     title: "Deliveries",
     tools: html`<a class="button" href="${withQuery("/deliveries.csv", query, { before: null })}">Export CSV</a>`,
-    body: html`${trouble}${summaryLine({ ...undelivered, ...figures }, visit, trouble === null)}
+    body: html`${notice}${summaryLine({ ...undelivered, ...figures }, visit, notice === null)}
 ${hours}
 <form method="get" class="filters" data-search>
 ${selectField("State", "state", [["", "any"], ...DELIVERY_STATES.map((each) => [each, each] as const)], filter.state ?? "")}
@@ -114,7 +113,7 @@ ${formField({ label: "Created from", name: "createdFrom", type: "datetime-local"
 ${formField({ label: "Created to", name: "createdTo", type: "datetime-local", value: filter.createdTo ? toDatetimeLocal(filter.createdTo, person.zone) : "" })}
 <button>Filter</button>${isFiltered && html`<a class="button" href="/deliveries">Clear</a>`}</form>
 <div data-live="5">
-${rows.length > 0 ? deliveryTable(rows, person.zone, ports) : isFiltered ? emptyNotice("No event fits these filters.") : emptyNotice("No event yet. The first ones go out when an unpaid invoice was pushed and the webhook is set.")}
+${rows.length > 0 ? deliveryTable(rows, person.zone, ports) : isFiltered ? emptyNotice("No event matches these filters.") : emptyNotice("No event yet. Dunlin sends the first ones when the webhook is set and an unpaid invoice was pushed.")}
 ${pageLinks(filter.before === undefined, withQuery(path, query, { before: null }), next)}</div>`,
   };
 }
@@ -124,16 +123,16 @@ function summaryLine(
   visit: Visit,
   isReached: boolean,
 ): Html {
-  const again = `${formatCount(failed)} ${failed === 1 ? "event has failed and waits" : "events have failed and wait"} for another attempt`;
-  const nothing = failed > 0 ? again : isReached ? "Nothing needs a hand" : "No event is exhausted";
-  const lost = html`<a href="/deliveries?state=exhausted">${formatCount(exhausted)} exhausted</a>: every attempt failed${failed > 0 && `; ${again}`}`;
+  const retried = `${formatCount(failed)} failed ${failed === 1 ? "event waits" : "events wait"} for another attempt`;
+  const withoutExhausted = failed > 0 ? retried : isReached ? "No failed deliveries" : "No exhausted event";
+  const withExhausted = html`<a href="/deliveries?state=exhausted">${formatCount(exhausted)} exhausted</a>: every attempt failed${failed > 0 && `; ${retried}`}`;
   return html`
-<p class="lead">${exhausted === 0 ? nothing : lost}</p>
+<p class="lead">${exhausted === 0 ? withoutExhausted : withExhausted}</p>
 <p>${exhausted > 0 && visit.may("replay") && html`<a href="/deliveries/replay">Send them again</a>. `}${formatCount(waiting)} ${waiting === 1 ? "event waits" : "events wait"} for an attempt. ${
     firstAttempts > 0 &&
-    html`In the last 24 hours ${formatShare(firstSuccesses, firstAttempts)} of ${formatCount(firstAttempts)} events were taken at the first attempt${p95Ms !== null && `, 95% of successes within ${Math.round(p95Ms)} ms`}.`
+    html`In the last 24 hours ${formatShare(firstSuccesses, firstAttempts)} of ${formatCount(firstAttempts)} events were accepted at the first attempt${p95Ms !== null && `, and 95% of successful attempts took at most ${Math.round(p95Ms)} ms`}.`
   }</p>
-<p class="soft">Latest plan first: an instruction is created when its time comes, which may be days after it was planned.</p>`;
+<p class="soft">Latest plan first. An instruction is created when it is due, which may be days after it was planned.</p>`;
 }
 
 const deliveryTable = (rows: readonly ListedDelivery[], zone: string, ports: Ports) =>
@@ -157,7 +156,7 @@ const deliveryTable = (rows: readonly ListedDelivery[], zone: string, ports: Por
         cell: ({ attempts, round }) => html`${attempts}${round > 1 && html` <small>in round ${round}</small>`}`,
         numeric: true,
       },
-      { head: "Last answer", cell: ({ status, error }) => status ?? (error && html`<small>${error}</small>`) },
+      { head: "Last response", cell: ({ status, error }) => status ?? (error && html`<small>${error}</small>`) },
     ],
     rows,
   );

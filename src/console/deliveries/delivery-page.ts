@@ -17,7 +17,6 @@ import { countdown, formatDuration, timeElement } from "../show/time-format.ts";
 import type { Visit } from "../visit.ts";
 import { invoiceLink } from "./delivery-list-page.ts";
 
-/** One event: what was sent, when each attempt was planned and made, and what came back. */
 export function deliveryDetailRoutes({ page, ports }: Console) {
   page("/deliveries/:eventId", null, async (visit): Promise<Page> => {
     const { db, merchantId, params } = visit;
@@ -26,18 +25,18 @@ export function deliveryDetailRoutes({ page, ports }: Console) {
     const event = delivery && (await findEvent(db, merchantId, eventId));
     if (!delivery || !event) throw notFoundError("event");
     const attempts = await listAttemptsOfEvent(db, merchantId, eventId);
-    const [judged] = await findReplayable(db, merchantId, { eventIds: [eventId] }, ports.now());
+    const [verdict] = await findReplayable(db, merchantId, { eventIds: [eventId] }, ports.now());
     return {
       title: `${toSpacedWords(event.type).replace(/^./, (first) => first.toUpperCase())} for ${event.invoiceId}`,
       tools:
         visit.may("replay") &&
-        judged?.skip === null &&
+        verdict?.skip === null &&
         formButton(`/deliveries/${eventId}/replay`, "Send again", {}, "main"),
       body: html`<div data-live="5">
 ${factList([
   [
     "State",
-    html`${deliveryStateLabel(delivery.state)}${delivery.state === "exhausted" && judged?.skip && html` <small>not sent again: ${judged.skip}</small>`}`,
+    html`${deliveryStateLabel(delivery.state)}${delivery.state === "exhausted" && verdict?.skip && html` <small>cannot be sent again: ${verdict.skip}</small>`}`,
   ],
   ["Event", html`<code>${eventId}</code>`],
   ["Invoice", invoiceLink(event.invoiceId)],
@@ -46,10 +45,10 @@ ${factList([
 ])}
 <h2>Attempts</h2>
 ${attemptTable(delivery, attempts, visit, ports)}
-<h2>What is sent</h2>
-<p class="soft">The same bytes under the same id at every attempt.</p>
+<h2>Request</h2>
+<p class="soft">Every attempt sends the same id and body.</p>
 ${copyableText("Body", formatJson(event.body))}
-${attempts.length > 0 && html`<h2>What came back</h2>${attempts.map((attempt) => exchangeDetails(attempt))}`}
+${attempts.length > 0 && html`<h2>Responses</h2>${attempts.map((attempt) => exchangeDetails(attempt))}`}
 </div>`,
     };
   });
@@ -69,36 +68,33 @@ function attemptTable(
   { person: { zone } }: Visit,
   ports: Ports,
 ): Html {
-  const most = maxAttempts(delivery.type);
-  const made = attempts.map((attempt, index): AttemptRow => {
+  const attemptLimit = maxAttempts(delivery.type);
+  const pastRows = attempts.map((attempt, index): AttemptRow => {
     const { round, number, startedAt, durationMs } = attempt;
     const planned = plannedAttemptTime(delivery, attempts, index);
     return {
-      attempt: html`${round > 1 && html`<small>round ${round}</small> `}${number} of ${most}`,
-      planned: planned
-        ? timeElement(planned, zone, "millisecond")
-        : html`<span class="soft">when it was sent again</span>`,
+      attempt: html`${round > 1 && html`<small>round ${round}</small> `}${number} of ${attemptLimit}`,
+      planned: planned ? timeElement(planned, zone, "millisecond") : html`<span class="soft">at the replay</span>`,
       began: html`${timeElement(startedAt, zone, "millisecond")}${planned && describeDelay(startedAt.getTime() - planned.getTime())}`,
       took: `${durationMs} ms`,
       answer: answerOf(attempt),
     };
   });
-  const rows = [...made, ...plannedRows(delivery, most, zone, ports)];
-  if (rows.length === 0) return html`<p>No attempt is in the log.</p>`;
+  const rows = [...pastRows, ...plannedRows(delivery, attemptLimit, zone, ports)];
+  if (rows.length === 0) return html`<p>The log has no attempt.</p>`;
   return table(
     "Attempts",
     [
       { head: "Attempt", cell: ({ attempt }) => attempt },
       { head: "Planned", cell: ({ planned }) => planned },
-      { head: "Began", cell: ({ began }) => began },
-      { head: "Took", cell: ({ took }) => took, numeric: true },
-      { head: "Answer", cell: ({ answer }) => answer },
+      { head: "Started", cell: ({ began }) => began },
+      { head: "Duration", cell: ({ took }) => took, numeric: true },
+      { head: "Response", cell: ({ answer }) => answer },
     ],
     rows,
   );
 }
 
-/** An attempt that was made, or one that is still to come. */
 interface AttemptRow {
   attempt: HtmlPart;
   planned: HtmlPart;
@@ -107,34 +103,39 @@ interface AttemptRow {
   answer: HtmlPart;
 }
 
-/** Attempts that are still to come: the next one, and those that follow as long as each fails. */
-function plannedRows({ dueAt, attempts }: ListedDelivery, most: number, zone: string, ports: Ports): AttemptRow[] {
+/** Returns the next attempt, and those that follow if each one fails. */
+function plannedRows(
+  { dueAt, attempts }: ListedDelivery,
+  attemptLimit: number,
+  zone: string,
+  ports: Ports,
+): AttemptRow[] {
   if (dueAt === null) return [];
   const rows: AttemptRow[] = [];
   for (let [number, at] = [attempts + 1, dueAt]; ; number++) {
     const began =
       number === attempts + 1
         ? stateLabel(countdown(dueAt, ports.now(), ports.clockRate), "warn")
-        : html`<span class="soft">if the one before fails at once</span>`;
+        : html`<span class="soft">if the previous one fails immediately</span>`;
     const planned = timeElement(at, zone, "millisecond");
-    rows.push({ attempt: `${number} of ${most}`, planned, began, took: null, answer: null });
-    if (number >= most) return rows;
+    rows.push({ attempt: `${number} of ${attemptLimit}`, planned, began, took: null, answer: null });
+    if (number >= attemptLimit) return rows;
     at = nextAttemptDueAt(number, at);
   }
 }
 
-/** The schedule runs from the end of the attempt before. When a replay was asked for is not in the log. */
+/** The schedule continues from the end of the previous attempt. The log does not contain the time of a replay. */
 function plannedAttemptTime(delivery: ListedDelivery, attempts: readonly LoggedAttempt[], index: number): Date | null {
   const { round, number } = attempts[index]!;
   if (round === 1 && number === 1) return delivery.createdAt;
-  const before = attempts[index - 1];
-  return before?.round === round ? nextAttemptDueAt(before.number, before.endedAt) : null;
+  const previous = attempts[index - 1];
+  return previous?.round === round ? nextAttemptDueAt(previous.number, previous.endedAt) : null;
 }
 
-const describeDelay = (ms: number): HtmlPart => ms >= 1_000 && html` <small>${formatDuration(ms)} after plan</small>`;
+const describeDelay = (ms: number): HtmlPart => ms >= 1_000 && html` <small>${formatDuration(ms)} late</small>`;
 
 function answerOf({ success, status, error }: LoggedAttempt): Html {
-  if (success) return stateLabel(String(status ?? "taken"), "good");
+  if (success) return stateLabel(String(status ?? "accepted"), "good");
   return html`${stateLabel(status === null ? "no answer" : String(status), "bad")}${error && html` <small>${error}</small>`}`;
 }
 
@@ -149,13 +150,13 @@ function exchangeDetails({
   firstByteMs,
 }: LoggedAttempt): Html {
   const steps = [
-    ["name looked up", lookUpMs],
-    ["connected", connectMs],
-    ["TLS up", tlsMs],
+    ["DNS lookup", lookUpMs],
+    ["connection", connectMs],
+    ["TLS", tlsMs],
     ["first byte", firstByteMs],
   ].filter(([, ms]) => ms !== null);
   return html`<details class="more"><summary>Attempt ${number}${round > 1 && ` of round ${round}`}</summary>
 ${steps.length > 0 && html`<p class="soft">${steps.map(([name, ms]) => `${name} after ${ms} ms`).join(", ")}</p>`}
-${head && html`<p>Sent beside the body, secrets masked:</p><pre class="exchange" tabindex="0">${withoutControlCharacters(head)}</pre>`}
-<p>Answered:</p><pre class="exchange" tabindex="0">${response === null || response === "" ? "nothing" : withoutControlCharacters(response)}</pre></details>`;
+${head && html`<p>Request line and headers, secrets masked:</p><pre class="exchange" tabindex="0">${withoutControlCharacters(head)}</pre>`}
+<p>Response:</p><pre class="exchange" tabindex="0">${response === null || response === "" ? "none" : withoutControlCharacters(response)}</pre></details>`;
 }

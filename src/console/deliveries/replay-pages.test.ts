@@ -17,7 +17,7 @@ const refusingEndpoint = endpointAnswering(500);
 const deliver = (send: Send, hours: number) => deliverForHours(at, send, hours);
 const shop = () => createDeliveriesShop(at);
 
-test("an exhausted event is sent again under its own id and bytes, by those who may", async () => {
+test("an allowed role sends an exhausted event again with its id and body", async () => {
   const { events, browser, merchant } = await shop();
   const [event] = await events(1);
   await deliver(refusingEndpoint, 1);
@@ -36,7 +36,7 @@ test("an exhausted event is sent again under its own id and bytes, by those who 
   assert.deepEqual(bodies, [event!.body]);
   const attempts = await listAttemptsOfEvent(at.db, merchant.id, event!.id);
   assert.deepEqual(attempts.map(({ round, number }) => [round, number]).at(-1), [2, 1]);
-  assert.match((await developer.get(path)).body, /round 2[\s\S]*when it was sent again/);
+  assert.match((await developer.get(path)).body, /round 2[\s\S]*at the replay/);
   const again = await developer.post(`${path}/replay`);
   assert.equal(again.statusCode, 409);
   assert.match(again.body, /it was delivered/);
@@ -47,7 +47,7 @@ const PAID = {
   text: "update cases set ended_at = $2, end_reason = 'paid' where merchant_id = $1 and invoice_id = $3",
 };
 
-test("a replay of many keeps to its filter, and says what it leaves out and why", async () => {
+test("a replay of many events keeps its filter and counts skipped events by reason", async () => {
   const { events, browser, merchant } = await shop();
   const first = await events(2, "pause_collection");
   await events(3, "complete_dunning");
@@ -55,10 +55,10 @@ test("a replay of many keeps to its filter, and says what it leaves out and why"
   await at.db.run(PAID, [merchant.id, at.ports.now(), first[0]!.invoiceId]);
   const developer = await browser("developer");
   const none = (await developer.get("/deliveries/replay?type=recovery_action")).body;
-  assert.match(none, /No exhausted event fits these filters[\s\S]*<form method="get" class="filters"/);
+  assert.match(none, /No exhausted event matches these filters[\s\S]*<form method="get" class="filters"/);
   const preview = (await developer.get("/deliveries/replay?type=pause_collection")).body;
-  assert.match(preview, /1 of 2 exhausted events would be sent again/);
-  assert.match(preview, /1 left out: the invoice was paid meanwhile/);
+  assert.match(preview, /1 of 2 exhausted events can be sent again/);
+  assert.match(preview, /1 skipped: the invoice was paid meanwhile/);
   const asked = await developer.post("/deliveries/replay", {
     type: "pause_collection",
     createdFrom: "",
@@ -66,14 +66,14 @@ test("a replay of many keeps to its filter, and says what it leaves out and why"
   });
   const path = String(asked.headers.location);
   const under = (await developer.get(path)).body;
-  assert.match(under, /data-live="1"[\s\S]*0 sent again, 0 left out, 2 to go[\s\S]*<progress max="2" value="0"/);
+  assert.match(under, /data-live="1"[\s\S]*0 sent again, 0 skipped, 2 left[\s\S]*<progress max="2" value="0"/);
   const again = await developer.post("/deliveries/replay", { type: "", createdFrom: "", createdTo: "" });
   assert.equal(again.statusCode, 409, "one at a time");
   assert.equal(await at.work("replay"), true);
   const done = (await developer.get(path)).body;
-  assert.match(done, /1 sent again, 1 left out\.[\s\S]*1 left out: the invoice was paid meanwhile/);
+  assert.match(done, /1 sent again, 1 skipped\.[\s\S]*1 skipped: the invoice was paid meanwhile/);
   assert.doesNotMatch(done, /data-live/);
-  assert.match((await developer.get("/deliveries/replay")).body, new RegExp(`Earlier ones[\\s\\S]*href="${path}"`));
+  assert.match((await developer.get("/deliveries/replay")).body, new RegExp(`Earlier replays[\\s\\S]*href="${path}"`));
   const [entry, ask] = await auditOf(merchant);
   const { createdTo, ...details } = entry!.details;
   assert.deepEqual(
@@ -90,7 +90,7 @@ test("a replay of many keeps to its filter, and says what it leaves out and why"
 
 const auditOf = (merchant: Merchant) => listAuditEntries(at.db, merchant.id, {}, 10);
 
-test("the look before a replay can be narrowed, and what is asked for then is what was looked at", async () => {
+test("the preview of a replay can be filtered, and the replay sends what it showed", async () => {
   const { events, browser } = await shop();
   await events(1, "pause_collection");
   await events(1, "complete_dunning");
@@ -99,14 +99,14 @@ test("the look before a replay can be narrowed, and what is asked for then is wh
   await developer.post("/account", { zone: "Europe/Berlin", theme: "system" });
   const filters = /<form method="get" class="filters"/;
   const all = (await developer.get("/deliveries/replay")).body;
-  assert.match(all, /2 of 2 exhausted events would be sent again/);
+  assert.match(all, /2 of 2 exhausted events can be sent again/);
   assert.match(all, filters, "there is something to narrow");
   const [from, to] = ["2026-01-01T10:00:00.000Z", "2026-12-31T10:00:00.000Z"].map(encodeURIComponent);
   const narrowed = (await developer.get(`/deliveries/replay?type=pause_collection&createdFrom=${from}&createdTo=${to}`))
     .body;
-  assert.match(narrowed, /1 of 1 exhausted event would be sent again/);
+  assert.match(narrowed, /1 of 1 exhausted event can be sent again/);
   assert.match(narrowed, filters);
-  // On the person's clocks in the form that looks again, as moments in the one that sends.
+  // Local times in the filter form, UTC in the form that starts the replay.
   assert.match(narrowed, /<option value="pause_collection" selected/);
   for (const [name, shown, sent] of [
     ["createdFrom", "2026-01-01T11:00", "2026-01-01T10:00:00.000Z"],

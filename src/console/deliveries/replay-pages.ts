@@ -16,16 +16,14 @@ import { emptyNotice, factList, table } from "../show/table.ts";
 import { timeElement, toDatetimeLocal } from "../show/time-format.ts";
 import type { Visit } from "../visit.ts";
 
-/** Earlier ones that are shown. */
 const SHOWN_JOBS_MAX = 10;
 const QUERY_READERS = { type: enumReader(EVENT_TYPES), createdFrom: utcTimeReader, createdTo: utcTimeReader };
 
-/** Sending exhausted events again: one, or all that a filter picks, with a look before. */
 export function replayRoutes(console: Console) {
   const { ports } = console;
   console.page("/deliveries/replay", "replay", async (visit) => {
-    const moved = redirectToCanonicalQuery(visit, { moments: ["createdFrom", "createdTo"] });
-    if (moved) return moved;
+    const redirect = redirectToCanonicalQuery(visit, { times: ["createdFrom", "createdTo"] });
+    if (redirect) return redirect;
     const filter = parsePageQuery(visit.query, QUERY_READERS);
     const { db, merchantId } = visit;
     const [found, jobs] = await Promise.all([
@@ -36,7 +34,7 @@ export function replayRoutes(console: Console) {
   });
   console.post("/deliveries/replay", "replay", async ({ db, merchantId, form, actor, reply }) => {
     const id = await requestReplay(db, merchantId, parsePageQuery(form, QUERY_READERS), actor, ports);
-    if (id === null) throw new PageError(409, "A replay is under way already. Wait for its end, then look again.");
+    if (id === null) throw new PageError(409, "Another replay is in progress. Wait until it ends, then check again.");
     console.onJob("replay");
     return redirectTo(reply, `/deliveries/replay/${id}`);
   });
@@ -50,16 +48,16 @@ export function replayRoutes(console: Console) {
     const eventId = visit.params.eventId!;
     if (!isUuid(eventId)) throw notFoundError("event");
     const { skipped } = await replayEvent(console, visit, eventId);
-    if (skipped[0]) throw new PageError(409, `It is not sent again: ${skipped[0].skip}.`);
+    if (skipped[0]) throw new PageError(409, `This event cannot be sent again: ${skipped[0].skip}.`);
     return redirectTo(visit.reply, `/deliveries/${eventId}`);
   });
 }
 
 async function replayEvent({ ports, onEvents }: Console, { db, merchantId, actor }: Visit, eventId: string) {
-  const writes = auditReplay(actor, ports, merchantId, eventId);
-  const done = await replayExhausted(db, merchantId, { eventIds: [eventId] }, ports, writes);
-  if (done.replayed.length > 0) onEvents(merchantId);
-  return done;
+  const audit = auditReplay(actor, ports, merchantId, eventId);
+  const result = await replayExhausted(db, merchantId, { eventIds: [eventId] }, ports, audit);
+  if (result.replayed.length > 0) onEvents(merchantId);
+  return result;
 }
 
 function previewPage(
@@ -68,8 +66,8 @@ function previewPage(
   filter: ReturnType<typeof parsePageQuery<typeof QUERY_READERS>>,
   jobs: readonly ReplayJob[],
 ): Page {
-  const looked = found.slice(0, MAX_REPLAYED_EVENTS);
-  const fit = looked.filter(({ skip }) => skip === null).length;
+  const checked = found.slice(0, MAX_REPLAYED_EVENTS);
+  const replayable = checked.filter(({ skip }) => skip === null).length;
   const { zone } = visit.person;
   const { type = "", createdFrom, createdTo } = filter;
   const isFiltered = visit.query.size > 0;
@@ -77,30 +75,29 @@ function previewPage(
     title: "Send exhausted events again",
     body: html`
 ${
-  looked.length === 0
+  checked.length === 0
     ? emptyNotice(
         isFiltered
-          ? "No exhausted event fits these filters."
-          : "No event is exhausted: there is nothing to send again.",
+          ? "No exhausted event matches these filters."
+          : "There are no exhausted events, so there is nothing to send again.",
       )
-    : html`<p class="lead">${formatCount(fit)} of ${formatCount(looked.length)} exhausted ${looked.length === 1 ? "event" : "events"} would be sent again</p>
-<p>Under their own ids and with the same bytes, as a new round of the whole schedule. What makes no sense any more is left out.${found.length > MAX_REPLAYED_EVENTS && ` These are the oldest ${formatCount(MAX_REPLAYED_EVENTS)}; for the rest ask again afterwards.`}</p>`
+    : html`<p class="lead">${formatCount(replayable)} of ${formatCount(checked.length)} exhausted ${checked.length === 1 ? "event" : "events"} can be sent again</p>
+<p>Events are sent again with the same id and body, on the full retry schedule. Outdated events are skipped.${found.length > MAX_REPLAYED_EVENTS && ` These are the oldest ${formatCount(MAX_REPLAYED_EVENTS)}. Repeat the replay for the rest.`}</p>`
 }
-${skipReasonList(skipCounts(looked))}
+${skipReasonList(skipCounts(checked))}
 ${
-  (looked.length > 0 || isFiltered) &&
+  (checked.length > 0 || isFiltered) &&
   html`<form method="get" class="filters" data-search>
 ${selectField("Type", "type", [["", "any"], ...EVENT_TYPES.map((each) => [each, each.replaceAll("_", " ")] as const)], type)}
 ${formField({ label: "Created from", name: "createdFrom", type: "datetime-local", value: createdFrom ? toDatetimeLocal(createdFrom, zone) : "" })}
 ${formField({ label: "Created to", name: "createdTo", type: "datetime-local", value: createdTo ? toDatetimeLocal(createdTo, zone) : "" })}
-<button>Look</button></form>`
+<button>Filter</button></form>`
 }
-${fit > 0 && html`<form method="post" action="/deliveries/replay">${hiddenFields({ type, createdFrom: createdFrom?.toISOString() ?? "", createdTo: createdTo?.toISOString() ?? "" })}<button class="main">Send ${formatCount(fit)} again</button></form>`}
-${jobs.length > 0 && html`<h2>Earlier ones</h2>${jobTable(jobs, zone)}`}`,
+${replayable > 0 && html`<form method="post" action="/deliveries/replay">${hiddenFields({ type, createdFrom: createdFrom?.toISOString() ?? "", createdTo: createdTo?.toISOString() ?? "" })}<button class="main">Send ${formatCount(replayable)} again</button></form>`}
+${jobs.length > 0 && html`<h2>Earlier replays</h2>${jobTable(jobs, zone)}`}`,
   };
 }
 
-/** Of those that are left out, how many for which reason. */
 function skipCounts(found: readonly ReplayVerdict[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { skip } of found) if (skip !== null) counts[skip] = (counts[skip] ?? 0) + 1;
@@ -109,44 +106,43 @@ function skipCounts(found: readonly ReplayVerdict[]): Record<string, number> {
 
 const skipReasonList = (counts: Readonly<Record<string, number>>): Html | false =>
   Object.keys(counts).length > 0 &&
-  html`<ul>${Object.entries(counts).map(([skip, n]) => html`<li>${formatCount(n)} left out: ${skip}</li>`)}</ul>`;
+  html`<ul>${Object.entries(counts).map(([skip, n]) => html`<li>${formatCount(n)} skipped: ${skip}</li>`)}</ul>`;
 
 const describeProgress = ({ endedAt, failure, progress }: ReplayJob) =>
   failure ??
-  `${formatCount(progress.replayed)} sent again, ${formatCount(progress.looked - progress.replayed)} left out${endedAt ? "" : `, ${formatCount(Math.max(0, progress.total - progress.looked))} to go`}`;
+  `${formatCount(progress.replayed)} sent again, ${formatCount(progress.looked - progress.replayed)} skipped${endedAt ? "" : `, ${formatCount(Math.max(0, progress.total - progress.looked))} left`}`;
 
 const jobTable = (jobs: readonly ReplayJob[], zone: string) =>
   table(
     "Earlier replays",
     [
       {
-        head: "Asked for",
+        head: "Started",
         cell: ({ id, askedAt }) => html`<a href="/deliveries/replay/${id}">${timeElement(askedAt, zone)}</a>`,
       },
       { head: "By", cell: ({ actor }) => actor.name },
       { head: "Type", cell: ({ input }) => (input.type ? toSpacedWords(input.type) : "any") },
-      { head: "What became of it", cell: describeProgress },
+      { head: "Result", cell: describeProgress },
     ],
     jobs,
   );
 
-/** One replay: how far it is, or what it did. It goes on whether somebody looks or not. */
 function replayPage(job: ReplayJob, zone: string): Page {
   const { progress, endedAt, failure, input, actor, askedAt } = job;
   const isOver = endedAt !== null;
   return {
-    title: isOver ? "Sent again" : "Sending again",
+    title: isOver ? "Replay finished" : "Replay in progress",
     body: html`<div${isOver ? "" : html` data-live="1"`}>
 ${failure ? formNotice("bad", failure) : isOver ? formNotice(progress.replayed > 0 ? "good" : "warn", `${describeProgress(job)}.`) : html`<p class="lead">${describeProgress(job)}</p>`}
-${!isOver && html`<p><progress max="${Math.max(1, progress.total)}" value="${progress.looked}" aria-label="Events looked at">${progress.looked}</progress></p><p class="soft">It goes on when you leave this page, and on another process if this one ends.</p>`}
+${!isOver && html`<p><progress max="${Math.max(1, progress.total)}" value="${progress.looked}" aria-label="Checked events">${progress.looked}</progress></p><p class="soft">The replay continues if you leave this page.</p>`}
 ${skipReasonList(progress.skipped)}
 ${factList([
-  ["Asked for", html`${timeElement(askedAt, zone, "second")} by ${actor.name}`],
+  ["Started", html`${timeElement(askedAt, zone, "second")} by ${actor.name}`],
   isOver ? ["Ended", timeElement(endedAt, zone, "second")] : null,
   ["Type", input.type ? toSpacedWords(input.type) : "any"],
   input.createdFrom ? ["Created from", timeElement(new Date(input.createdFrom), zone)] : null,
   ["Created to", timeElement(new Date(input.createdTo!), zone)],
 ])}</div>
-<p><a class="button" href="/deliveries?state=waiting">See those that wait</a> <a class="button" href="/deliveries/replay">Look for more</a></p>`,
+<p><a class="button" href="/deliveries?state=waiting">Waiting events</a> <a class="button" href="/deliveries/replay">Send more events again</a></p>`,
   };
 }

@@ -8,7 +8,6 @@ import { formatMoney } from "../show/number-format.ts";
 import { stateLabel } from "../show/state-labels.ts";
 import { timeElement } from "../show/time-format.ts";
 
-/** A comparison of which something is known. */
 export type KnownComparison = Comparison & {
   difference: number;
   dunlin: NonNullable<Comparison["dunlin"]>;
@@ -17,10 +16,9 @@ export type KnownComparison = Comparison & {
 export const isKnownComparison = (comparison: Comparison | undefined): comparison is KnownComparison =>
   comparison !== undefined && comparison.difference !== null;
 
-/** 0.0312 is "+3.1": points of a hundred. */
+/** 0.0312 becomes "+3.1". */
 export const formatPoints = (share: number) => `${share < 0 ? "−" : "+"}${formatSharePoints(share)}`;
 
-/** Of what the shares are. */
 export const measureLabel = (measure: Measure) => (measure === COUNT_MEASURE ? "invoices" : `money, ${measure}`);
 
 export const effectInterval = ({ measure, difference, lower, upper }: KnownComparison): Interval => ({
@@ -30,11 +28,10 @@ export const effectInterval = ({ measure, difference, lower, upper }: KnownCompa
   high: upper,
 });
 
-/** The range of a comparison in points; coloured only when it lies on one side of nothing. */
 export function effectRange(comparison: Comparison, isVoid: boolean): Html {
   if (!isKnownComparison(comparison)) return html`<span class="soft">not yet</span>`;
   const interval = effectInterval(comparison);
-  if (interval.low > interval.high) return html`${formatPoints(interval.middle)} <small>moving</small>`;
+  if (interval.low > interval.high) return html`${formatPoints(interval.middle)} <small>changes over time</small>`;
   const words = html`${formatPoints(interval.middle)} <small>${formatPoints(interval.low)} to ${formatPoints(interval.high)}</small>`;
   return html`<span class="effect ${isVoid ? "void" : intervalSide(interval)}">${words}</span>`;
 }
@@ -43,14 +40,13 @@ const VERDICT_LABELS: Record<VerdictOutcome, readonly [words: string, kind: "goo
   better: ["recovers more", "good"],
   worse: ["recovers less", "bad"],
   alike: ["no difference", ""],
-  open: ["cannot tell yet", ""],
-  moving: ["the difference moves", "warn"],
+  open: ["not clear yet", ""],
+  moving: ["difference changes over time", "warn"],
   void: ["do not use", "bad"],
 };
 export const verdictState = (outcome: VerdictOutcome): Html => stateLabel(...VERDICT_LABELS[outcome]);
 export const verdictKind = (outcome: VerdictOutcome) => VERDICT_LABELS[outcome][1];
 
-/** Whether an experiment takes new invoices, and what it does with them. */
 export function experimentStatus(
   { startedAt, comparedFrom, stoppedAt }: Experiment,
   zone: string,
@@ -61,7 +57,7 @@ export function experimentStatus(
   return "running";
 }
 
-/** An amount with its range, each with its sign. `side` is empty if the range includes zero. */
+/** `side` is empty if the range includes zero. */
 export interface Uplift {
   amount: string;
   currency: string;
@@ -70,14 +66,10 @@ export interface Uplift {
   side: IntervalSide;
 }
 
-/** An amount with its sign. */
 const formatSignedMoney = (minor: number, currency: string) =>
   `${minor < 0 ? "−" : "+"}${formatMoney(Math.abs(minor), currency)}`;
 
-/**
- * What Dunlin's arm recovered beyond what it would have without, with its range: nothing as long as nothing can be told, and nothing from
- * arms that can't be compared.
- */
+/** Empty without a result, and if the arms cannot be compared. */
 export function upliftsOf({ comparisons, verdict }: InterimAnalysis): Uplift[] {
   if (verdict.outcome === "void") return [];
   return comparisons.filter(isKnownComparison).flatMap((comparison) => {

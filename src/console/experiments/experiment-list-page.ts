@@ -22,7 +22,6 @@ interface ExperimentRow {
   look: InterimAnalysis | null;
 }
 
-/** All experiments, and what each says by now. */
 export function experimentListRoutes(console: Console) {
   console.page("/experiments", null, (visit) => listPage(console, visit));
   console.page("/experiments.csv", null, async ({ db, query, merchantId, reply }) => {
@@ -32,7 +31,6 @@ export function experimentListRoutes(console: Console) {
   });
 }
 
-/** The newest first, each with its latest look. A merchant has a few in its life. */
 const loadRows = async (tx: Tx, merchantId: string): Promise<ExperimentRow[]> =>
   Promise.all(
     (await listExperiments(tx, merchantId)).map(async (experiment) => {
@@ -58,13 +56,13 @@ async function listPage({ ports }: Console, visit: Visit): Promise<Page> {
   return {
     title: "Experiments",
     tools: html`${start}${rows.length > 0 && html`<a class="button" href="/experiments.csv">Export CSV</a>`}`,
-    body: html`${isShadow && formNotice("warn", "Shadow mode is on, so there is nothing to compare: an experiment can start once it is off.")}${
+    body: html`${isShadow && formNotice("warn", "An experiment cannot start while shadow mode is on.")}${
       first
         ? html`<p class="lead">${first.experiment.name} ${first.look && verdictState(first.look.verdict.outcome)}</p>
-<p class="text">${first.look?.verdict.words ?? "Not looked at yet: that happens within a minute of its start, and then once a day."}</p>
+<p class="text">${first.look?.verdict.words ?? "No results yet. Dunlin computes them within a minute of the start, and then once a day."}</p>
 ${experimentTable(rows, visit.person.zone, ports.now())}`
         : emptyNotice(
-            html`No experiment was ever started. An experiment leaves some customers to your own system, and so measures what Dunlin adds.${visit.may("experiments") ? "" : " An owner or admin starts one here."}`,
+            html`No experiments yet. An experiment assigns some customers to your own system, to measure what Dunlin adds. There is no other reliable way to measure it.${visit.may("experiments") ? "" : " An owner or admin can start one here."}`,
             `npx dunlin experiment start --name "Dunlin or the old schedule" --share 90`,
           )
     }`,
@@ -84,7 +82,7 @@ const experimentTable = (rows: readonly ExperimentRow[], zone: string, now: Date
         cell: ({ experiment }) =>
           html`${experimentStatus(experiment, zone, now)}<br><small>since ${timeElement(experiment.startedAt, zone)}</small>`,
       },
-      { head: "Share", cell: ({ experiment }) => formatShare(experiment.share, 1), numeric: true },
+      { head: "Dunlin's share", cell: ({ experiment }) => formatShare(experiment.share, 1), numeric: true },
       { head: "Counted", cell: ({ look }) => (look ? formatCount(look.invoices.counted) : "–"), numeric: true },
       {
         head: "Effect in points",
@@ -93,7 +91,7 @@ const experimentTable = (rows: readonly ExperimentRow[], zone: string, now: Date
       {
         head: "Split",
         cell: ({ look }) =>
-          look && (look.troubles.includes("split") ? stateLabel("off", "bad") : stateLabel("as drawn", "")),
+          look && (look.troubles.includes("split") ? stateLabel("wrong", "bad") : stateLabel("ok", "")),
       },
       { head: "Verdict", cell: ({ look }) => look && verdictState(look.verdict.outcome) },
     ],

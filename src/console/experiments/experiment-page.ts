@@ -21,20 +21,19 @@ import type { Visit } from "../visit.ts";
 import { experimentStatus, verdictKind } from "./experiment-effect.ts";
 import { armTable, effectChart, effectTable, weekTable } from "./experiment-results-tables.ts";
 
-/** Looks come once a day: more than this nobody reads. */
+/** More than a year, at one result per day. */
 const SHOWN_LOOKS_MAX = 400;
-/** Weeks that are shown beyond those that are too young. */
+/** In addition to the weeks that are not counted yet. */
 const SHOWN_WEEKS = 13;
 const QUERY_READERS = { done: enumReader(["started", "stopped"]) };
 
-/** One experiment: what its arms recovered, how sure that is, and whether they can be compared. */
 export function experimentDetailRoutes(console: Console) {
   console.page("/experiments/:id", null, (visit) => detailPage(console, visit));
   console.page("/experiments/:id/looks.csv", null, async ({ db, params, query, merchantId, reply }) => {
     parsePageQuery(query, {});
     const { id } = await findExperiment(db, merchantId, params.id!);
-    const looks = await listInterimAnalyses<InterimAnalysis>(db, merchantId, id, SHOWN_LOOKS_MAX);
-    return sendCsv(reply, "experiment-looks.csv", LOOK_HEADINGS, [looks.flatMap(lookCells)]);
+    const analyses = await listInterimAnalyses<InterimAnalysis>(db, merchantId, id, SHOWN_LOOKS_MAX);
+    return sendCsv(reply, "experiment-looks.csv", LOOK_HEADINGS, [analyses.flatMap(lookCells)]);
   });
   console.page("/experiments/:id/weeks.csv", null, async ({ db, params, query, merchantId, person, reply }) => {
     parsePageQuery(query, {});
@@ -57,52 +56,51 @@ async function detailPage({ ports }: Console, visit: Visit): Promise<Page> {
   const { id, comparedFrom, maturityDays } = experiment;
   const now = ports.now();
   const from = new Date(Math.max(+comparedFrom, +now - (SHOWN_WEEKS * 7 + maturityDays) * DAY_MS));
-  const [looks, sums, weeks] = await Promise.all([
+  const [analyses, armTotals, weeks] = await Promise.all([
     listInterimAnalyses<InterimAnalysis>(db, merchantId, id, SHOWN_LOOKS_MAX),
     loadArmTotals(db, merchantId, id),
     failedWeeks(db, merchantId, id, person.zone, from),
   ]);
-  const look = looks[0] ?? null;
+  const look = analyses[0] ?? null;
   return {
     title: experiment.name,
-    tools: html`${looks.length > 0 && html`<a class="button" href="/experiments/${id}/looks.csv">Looks as CSV</a>`}${weeks.length > 0 && html`<a class="button" href="/experiments/${id}/weeks.csv">Weeks as CSV</a>`}`,
-    body: html`${done === "started" && formNotice("good", "Started. Invoices that fail from now on belong to it; the first look comes within a minute.")}
-${done === "stopped" && formNotice("good", "Stopped. It takes no new invoices; those that are in it are still counted when they are old enough.")}
-${verdictSection(experiment, look, sums)}
+    tools: html`${analyses.length > 0 && html`<a class="button" href="/experiments/${id}/looks.csv">Results as CSV</a>`}${weeks.length > 0 && html`<a class="button" href="/experiments/${id}/weeks.csv">Weeks as CSV</a>`}`,
+    body: html`${done === "started" && formNotice("good", "Started. Invoices that fail from now on take part. The first results are ready within a minute.")}
+${done === "stopped" && formNotice("good", "Stopped. New invoices do not take part. Those that do are still counted when they are old enough.")}
+${verdictSection(experiment, look, armTotals)}
 <h2>The experiment</h2>${experimentFacts(experiment, look, person.zone, now)}
-<h2>The arms</h2>${armTable(sums)}
-<p class="text soft">An invoice counts ${maturityDays} days after it failed, once, paid or not. Until then it is too young. Recovered is what is paid by then, by whatever means.</p>
+<h2>The arms</h2>${armTable(armTotals)}
+<p class="text soft">Each invoice is counted once, ${maturityDays} days after it failed, whether it is paid or not. It counts as recovered if it was paid by then, by any means.</p>
 ${look && effectTable(look)}
-${looks.length > 0 && effectChart(looks, person.zone)}
+${analyses.length > 0 && effectChart(analyses, person.zone)}
 ${weeks.length > 0 && weekTable(weeks)}
 ${experiment.stoppedAt === null && visit.may("experiments") && stopForm(id)}`,
   };
 }
 
-/** The verdict; and where the arms can't be compared, first of all why. */
 function verdictSection(
-  { share: drawn, stoppedAt }: Experiment,
+  { share: assignedShare, stoppedAt }: Experiment,
   look: InterimAnalysis | null,
-  sums: readonly ArmTotals[],
+  armTotals: readonly ArmTotals[],
 ): Html {
   if (!look)
-    return html`<p class="lead">Not looked at yet</p><p>The service does so within a minute, and then once a day.</p>`;
+    return html`<p class="lead">No results yet</p><p>Dunlin computes them within a minute, and then once a day.</p>`;
   const { troubles, verdict } = look;
   const isVoid = verdict.outcome === "void";
-  // Each phase is checked apart, and customers may be in both.
-  const counted = sums
+  // Each phase is checked separately, and a customer may be in both.
+  const counted = armTotals
     .filter(({ arm }) => arm === "dunlin")
     .flatMap(({ phase, customers }) => {
-      const all = customers + sums.find((each) => each.phase === phase && each.arm === "merchant")!.customers;
-      const are = `${formatShare(customers, all)} are in it (${formatCount(customers)})`;
-      return all === 0 ? [] : `Of the ${formatCount(all)} that are counted in the ${phase} ${are}.`;
+      const all = customers + armTotals.find((each) => each.phase === phase && each.arm === "merchant")!.customers;
+      const share = `${formatShare(customers, all)} (${formatCount(customers)}) are in it`;
+      return all === 0 ? [] : `Of the ${formatCount(all)} customers counted in the ${phase}, ${share}.`;
     });
-  const split = html`<p><b>The split is off.</b> ${formatShare(drawn, 1)} of the customers were drawn for Dunlin's arm. ${counted.join(" ")}
-Chance alone does not do that: some customers are missing from one arm, or counted in both. Usual causes: invoices of one arm that are not pushed, another system that collects, an import that stopped halfway.</p>`;
+  const split = html`<p><b>The split is wrong.</b> Dunlin's arm should have ${formatShare(assignedShare, 1)} of the customers. ${counted.join(" ")}
+Chance cannot explain this: some customers are missing from one arm, or counted in both. Usual causes are invoices of one arm that are not pushed, a second system that collects payments, and an import that stopped halfway.</p>`;
   const words = html`<p class="lead verdict ${verdictKind(verdict.outcome)}">${verdict.words}</p>`;
   if (!isVoid) return words;
   return html`<div class="notice bad" role="alert">${words}${troubles.includes("split") && split}
-<p>No number below is a measure of Dunlin, and time does not heal it. Mend the cause, ${stoppedAt ? "" : "stop this experiment, "}and start another one.</p></div>`;
+<p>The numbers below do not measure Dunlin, and waiting does not help. Fix the cause, ${stoppedAt ? "" : "stop this experiment, "}and start another one.</p></div>`;
 }
 
 const experimentFacts = (experiment: Experiment, look: InterimAnalysis | null, zone: string, now: Date): Html => {
@@ -111,19 +109,19 @@ const experimentFacts = (experiment: Experiment, look: InterimAnalysis | null, z
     ["State", experimentStatus(experiment, zone, now)],
     ["Started", timeElement(startedAt, zone)],
     comparedFrom > startedAt ? ["Compared from", timeElement(comparedFrom, zone)] : null,
-    ["Dunlin's arm", `${formatShare(experiment.share, 1)} of the customers, by a hash of their id`],
+    ["Dunlin's arm", `${formatShare(experiment.share, 1)} of customers, by a hash of their id`],
     ["Verdict on", primary === COUNT_MEASURE ? "recovered invoices" : `recovered money in ${primary}`],
-    ["What matters", `${formatMarginPoints(margin)} points or more`],
-    look ? ["Last look", timeElement(look.at, zone)] : null,
+    ["Difference that matters", `${formatMarginPoints(margin)} points or more`],
+    look ? ["Last results", timeElement(look.at, zone)] : null,
     ["Changes", html`<a href="/org/audit?noun=experiment">in the audit log</a>`],
   ]);
 };
 
 const stopForm = (id: string): Html => html`
 <details class="more"><summary>Stop the experiment</summary>
-<form method="post" action="/experiments/${id}/stop" class="card"><p>It takes no new invoices and can't be started again. Cases keep their arms to their end, and new ones are Dunlin's.</p>
+<form method="post" action="/experiments/${id}/stop" class="card"><p>New invoices will not take part, and you cannot restart this experiment. Open cases keep their arm until they end, and Dunlin handles all new ones.</p>
 ${formField({ label: "Reason", name: "reason", maxlength: 200, hint: "For the audit log." })}
-<button class="danger">Stop it</button></form></details>`;
+<button class="danger">Stop the experiment</button></form></details>`;
 
 const LOOK_HEADINGS = [
   "looked_at_utc",

@@ -51,7 +51,10 @@ async function push(merchant: Merchant, invoices: readonly Invoice[]) {
     await ingestInvoices(at.db, merchant, [[...invoices.slice(from, from + 200)]], at.ports, () => {});
 }
 
-/** Every customer's invoice fails; of an arm so many of a hundred are paid before they count. More customers than usual: some are lost. */
+/**
+ * Every customer's invoice fails, and a percentage of each arm is paid before it counts. More customers than usual,
+ * because some are lost.
+ */
 async function run(
   merchant: Merchant,
   paidOf: Record<Arm, number>,
@@ -85,25 +88,25 @@ async function run(
   await look();
 }
 
-test("without an experiment the page says what one is for, and how to start one", async () => {
+test("the page explains experiments and offers a start when there is none", async () => {
   const { browser } = await shop();
   const page = (await browser.get("/experiments")).body;
   assert.match(
     page,
-    /No experiment was ever started[\s\S]*href="\/experiments\/new"|href="\/experiments\/new"[\s\S]*No experiment was ever started/,
+    /No experiments yet[\s\S]*href="\/experiments\/new"|href="\/experiments\/new"[\s\S]*No experiments yet/,
   );
   assert.match(page, /dunlin experiment start/);
 });
 
-test("in shadow mode no experiment is offered, and it is said when one can start", async () => {
+test("the page offers no experiment in shadow mode and says when one can start", async () => {
   const { browser } = await shop("owner", { shadow: true });
   const page = (await browser.get("/experiments")).body;
-  assert.match(page, /Shadow mode is on[^<]+an experiment can start once it is off/);
+  assert.match(page, /An experiment cannot start while shadow mode is on/);
   assert.doesNotMatch(page, /href="\/experiments\/new"/);
   assert.doesNotMatch((await (await shop()).browser.get("/experiments")).body, /Shadow mode is on/);
 });
 
-test("an experiment is started and stopped by forms, once, and both are in the audit log with what was chosen", async () => {
+test("forms start and stop an experiment once, and the audit log has both with the settings", async () => {
   const { merchant, browser } = await shop("admin");
   const started = await browser.post("/experiments", {
     ...PLAN,
@@ -115,11 +118,11 @@ test("an experiment is started and stopped by forms, once, and both are in the a
   assert.equal(started.statusCode, 303);
   const page = (await browser.get(String(started.headers.location))).body;
   assert.match(page, /Started\. Invoices that fail from now on/);
-  assert.match(page, /90\.0% of the customers/);
+  assert.match(page, /90\.0% of customers/);
   assert.match(page, /recovered money in EUR/);
   assert.ok(!page.includes("<script>alert"), "its name is text");
   assert.equal((await browser.post("/experiments", PLAN)).statusCode, 409, "one at a time");
-  assert.match((await browser.get("/experiments/new")).body, /is running, and two would disturb/);
+  assert.match((await browser.get("/experiments/new")).body, /is running\. Only one experiment can run at a time/);
   const path = pathOf(started);
   assert.equal((await browser.post(`${path}/stop`, { reason: "enough" })).statusCode, 303);
   assert.equal((await browser.post(`${path}/stop`, {})).statusCode, 409);
@@ -130,7 +133,7 @@ test("an experiment is started and stopped by forms, once, and both are in the a
   assert.deepEqual([start?.details.share, start?.details["verdict on"]], ["90%", "recovered EUR"]);
 });
 
-test("a plan that makes no sense is refused in words, and what was typed is still there", async () => {
+test("an invalid plan is refused with a reason and keeps the input", async () => {
   const { browser } = await shop();
   for (const [over, says] of [
     [{ name: " " }, /Give the experiment a name/],
@@ -138,7 +141,7 @@ test("a plan that makes no sense is refused in words, and what was typed is stil
     [{ share: "1e1" }, /from 1 to 99/],
     [{ calibrationDays: "-1" }, /from 0 to 365/],
     [{ primary: "money", currency: "euro" }, /three letters/],
-    [{ currency: "EUR" }, /choose money, or leave the currency out[\s\S]*value="EUR"/],
+    [{ currency: "EUR" }, /Choose money, or clear the currency[\s\S]*value="EUR"/],
     [{ margin: "0" }, /from 0\.1 to 50 points/],
     [{ maturityDays: "0" }, /from 1 to 365/],
   ] as const) {
@@ -147,10 +150,10 @@ test("a plan that makes no sense is refused in words, and what was typed is stil
     assert.match(reply.body, says);
     if (!("name" in over)) assert.match(reply.body, /value="Holdout"/);
   }
-  assert.match((await browser.get("/experiments")).body, /No experiment was ever started/);
+  assert.match((await browser.get("/experiments")).body, /No experiments yet/);
 });
 
-test("a role without the right to start or stop an experiment sees results and no form, and a forged form is refused", async () => {
+test("a role without the permission sees results without forms, and a forged form is refused", async () => {
   const { merchant, browser } = await shop("owner");
   const path = pathOf(await browser.post("/experiments", PLAN));
   for (const role of ["developer", "viewer"] as const) {
@@ -166,7 +169,7 @@ test("a role without the right to start or stop an experiment sees results and n
   assert.match((await browser.get(path)).body, /running/);
 });
 
-test("an effect is never shown without its range, and is green only when all of the range is above nothing", async () => {
+test("an effect is shown with its range, and is green only when the whole range is above zero", async () => {
   const { merchant, browser } = await shop();
   const path = pathOf(await browser.post("/experiments", PLAN));
   await run(merchant, { dunlin: 75, merchant: 35 });
@@ -175,11 +178,11 @@ test("an effect is never shown without its range, and is green only when all of 
     assert.match(page, /Dunlin recovers more/);
   }
   const overview = (await browser.get("/overview")).body;
-  assert.match(overview, /What Dunlin added, by the experiment <a[^>]+>Holdout/);
+  assert.match(overview, /What Dunlin added, measured by the experiment <a[^>]+>Holdout/);
   assert.match(overview, /class="effect good">\+EUR\u00a0[\d,.]+<\/span> <small>between \+EUR\u00a0[\d,.]+ and \+EUR/);
 });
 
-test("money is no headline when its range includes zero, although the verdict on the count is clear", async () => {
+test("money is not a headline when its range includes zero, even if the verdict on the count is clear", async () => {
   const { merchant, browser } = await shop();
   await browser.post("/experiments", PLAN);
   // Both arms recover half of the large invoices.
@@ -188,13 +191,13 @@ test("money is no headline when its range includes zero, although the verdict on
   const { body: overview } = await browser.get("/overview");
   assert.match(
     overview,
-    /By the count of invoices: <span class="state good">recovers more<\/span> Dunlin recovers more/,
+    /Measured by the number of invoices: <span class="state good">recovers more<\/span> Dunlin recovers more/,
   );
-  assert.match(overview, /<li>EUR: cannot tell yet <small>between −EUR\u00a0[\d,.]+ and \+EUR/);
+  assert.match(overview, /<li>EUR: not clear yet <small>between −EUR\u00a0[\d,.]+ and \+EUR/);
   assert.doesNotMatch(overview, /class="effect/);
 });
 
-test("a range that holds nothing is no success, whichever way it leans", async () => {
+test("a contradictory range is not shown as a success", async () => {
   const { merchant, browser } = await shop();
   const path = pathOf(await browser.post("/experiments", PLAN));
   await run(merchant, { dunlin: 46, merchant: 45 });
@@ -205,7 +208,7 @@ test("a range that holds nothing is no success, whichever way it leans", async (
     assert.doesNotMatch(body, /class="(effect|range|dot|lead verdict) good"/);
 });
 
-test("before anything counts nothing is claimed, and the page says when the first results come", async () => {
+test("the page makes no claim before invoices count, and says when the first results come", async () => {
   const { merchant, browser } = await shop();
   const path = pathOf(await browser.post("/experiments", PLAN));
   const now = at.ports.now();
@@ -226,7 +229,7 @@ test("before anything counts nothing is claimed, and the page says when the firs
   assert.doesNotMatch((await browser.get("/overview")).body, /class="effect/);
 });
 
-test("weeks of which invoices are too young are marked, with how many", async () => {
+test("weeks with invoices that are too young are marked with their number", async () => {
   const { merchant, browser } = await shop();
   const path = pathOf(await browser.post("/experiments", PLAN));
   await run(merchant, { dunlin: 50, merchant: 50 });
@@ -242,7 +245,7 @@ test("weeks of which invoices are too young are marked, with how many", async ()
   } as const;
   await ingestInvoices(at.db, merchant, [[late]], at.ports, () => {});
   const rows = (await browser.get(path)).body.split("By the week in which invoices failed")[1]!.split("<tr>").slice(2);
-  assert.match(rows[0]!, /not over: 1 too young/);
+  assert.match(rows[0]!, /incomplete: 1 too young/);
   assert.match(rows[1]!, /600<\/td>[\s\S]*all counted/);
   const csv = (await browser.get(`${path}/weeks.csv`)).body.trim().split("\r\n");
   assert.equal(csv[0], "week_from,arm,failed,counted,recovered,too_young");
@@ -250,26 +253,26 @@ test("weeks of which invoices are too young are marked, with how many", async ()
   assert.equal(csv.length, 4);
 });
 
-test("a split that is off is a red banner that explains itself, and no number is offered as a result", async () => {
+test("a wrong split shows a red banner with an explanation instead of results", async () => {
   const { merchant, browser } = await shop();
   const path = pathOf(await browser.post("/experiments", PLAN));
   await run(merchant, { dunlin: 75, merchant: 35 }, 2 * CUSTOMERS);
   const page = (await browser.get(path)).body;
   assert.match(
     page,
-    /class="notice bad" role="alert">[\s\S]*The split is off\.[\s\S]*50\.0% of the customers were drawn[\s\S]*Usual causes/,
+    /class="notice bad" role="alert">[\s\S]*The split is wrong\.[\s\S]*Dunlin's arm should have 50\.0% of the customers[\s\S]*Usual causes/,
   );
   assert.match(page, /class="effect void"/);
   assert.doesNotMatch(page, /class="(effect|range|dot|lead verdict) good"/);
   const overview = (await browser.get("/overview")).body;
-  assert.match(overview, /class="notice bad"[^>]*>The experiment <a[^>]+>Holdout<\/a> can't tell what Dunlin added/);
+  assert.match(overview, /class="notice bad"[^>]*>The experiment <a[^>]+>Holdout<\/a> cannot show what Dunlin added/);
   assert.doesNotMatch(overview, /class="effect/);
   const lists = (await browser.get("/experiments.csv")).body.trim().split("\r\n");
   assert.match(lists[1]!, /,true,void$/);
   assert.match((await browser.get(`${path}/looks.csv`)).body, /,invoices,\d+,0,/);
 });
 
-test("a split that is off is told of the calibration and of the comparison apart: together they may look as they were drawn", async () => {
+test("a wrong split is reported for the calibration and the comparison separately", async () => {
   const { merchant, browser } = await shop();
   const path = pathOf(await browser.post("/experiments", { ...PLAN, calibrationDays: "10" }));
   const cells = [
@@ -286,12 +289,12 @@ test("a split that is off is told of the calibration and of the comparison apart
   await addTallies(at.db, merchant.id, path.split("/").at(-1)!, tallies);
   await look();
   const page = (await browser.get(path)).body;
-  assert.match(page, /50\.0% of the customers were drawn for Dunlin's arm/);
-  assert.match(page, /Of the 10,000 that are counted in the calibration 50\.0% are in it \(5,000\)\./);
-  assert.match(page, /Of the 800 that are counted in the comparison 25\.0% are in it \(200\)\./);
+  assert.match(page, /Dunlin's arm should have 50\.0% of the customers/);
+  assert.match(page, /Of the 10,000 customers counted in the calibration, 50\.0% \(5,000\) are in it\./);
+  assert.match(page, /Of the 800 customers counted in the comparison, 25\.0% \(200\) are in it\./);
 });
 
-test("an unknown filter is a message", async () => {
+test("an unknown filter shows an error", async () => {
   const { browser } = await shop();
   for (const path of ["/experiments?x=1", "/experiments/new?x=1", "/experiments.csv?x=1"])
     assert.equal((await browser.get(path)).statusCode, 400, path);

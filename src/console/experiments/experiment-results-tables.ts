@@ -22,9 +22,8 @@ import {
 const ARM_LABELS: Record<Arm, string> = { dunlin: "Dunlin", merchant: "your own system" };
 const armLabel = ({ phase, arm }: ArmTotals) => `${ARM_LABELS[arm]}${phase === "calibration" ? " (calibration)" : ""}`;
 
-/** From failed invoices to recovered ones, arm by arm. */
-export function armTable(sums: readonly ArmTotals[]): Html {
-  const shown = sums.filter(isArmShown);
+export function armTable(armTotals: readonly ArmTotals[]): Html {
+  const shown = armTotals.filter(isArmShown);
   const bars = shown.map((each) => ({
     label: armLabel(each),
     parts: [each.recovered, each.counted - each.recovered, each.young],
@@ -36,7 +35,7 @@ export function armTable(sums: readonly ArmTotals[]): Html {
 ${table(
   "Arms",
   [
-    { head: "Left to", cell: armLabel },
+    { head: "Arm", cell: armLabel },
     { head: "Failed", cell: ({ counted, young }) => formatCount(counted + young), numeric: true },
     { head: "Too young", cell: ({ young }) => formatCount(young), numeric: true },
     { head: "Counted", cell: ({ counted }) => formatCount(counted), numeric: true },
@@ -48,17 +47,16 @@ ${table(
 )}`;
 }
 
-/** By how much the arms differ, in each measure, and how sure that is. */
 export function effectTable(look: InterimAnalysis): Html {
-  const told = look.comparisons.filter(isKnownComparison);
-  if (told.length === 0) return html`<h2>The effect</h2><p>${look.verdict.words}</p>`;
+  const comparisons = look.comparisons.filter(isKnownComparison);
+  if (comparisons.length === 0) return html`<h2>The effect</h2><p>${look.verdict.words}</p>`;
   const isVoid = look.verdict.outcome === "void";
-  const summary = told.map(
+  const summary = comparisons.map(
     (each) =>
       `${measureLabel(each.measure)} ${formatPoints(each.difference)}, between ${formatPoints(each.lower)} and ${formatPoints(each.upper)}`,
   );
-  return html`<h2>The effect, in points of a hundred that failed</h2>
-${!isVoid && intervalPlot("the effect", `Dunlin less your own system: ${summary.join("; ")}`, told.map(effectInterval), formatPoints)}
+  return html`<h2>The effect, in percentage points</h2>
+${!isVoid && intervalPlot("the effect", `Dunlin minus your own system: ${summary.join("; ")}`, comparisons.map(effectInterval), formatPoints)}
 ${table(
   "The effect",
   [
@@ -69,30 +67,29 @@ ${table(
     { head: "", cell: ({ merchant }) => html`<small>${formatCount(merchant.customers)} customers</small>` },
     { head: "Effect and its range", cell: (comparison) => effectRange(comparison, isVoid) },
   ],
-  told,
+  comparisons,
 )}
-<p class="text soft">Look every day, and stop when you like: the ranges are made for that, and hold the truth with a chance of at least 96.5% at all times together. A range that includes zero is not a result, whichever way it leans. The verdict rests on the first line, which was chosen beforehand.</p>`;
+<p class="text soft">You can look every day and stop at any time: with a probability of at least 96.5%, the ranges contain the true effect at all times together. A range that includes zero is not a result. The verdict uses the first line, which was chosen beforehand.</p>`;
 }
 
-/** The primary effect, look by look. */
-export function effectChart(looks: readonly InterimAnalysis[], zone: string): Html | null {
+export function effectChart(analyses: readonly InterimAnalysis[], zone: string): Html | null {
   const day = (at: Date) => formatDay(toDatetimeLocal(at, zone).slice(0, 10));
-  const course = looks
+  const points = analyses
     .toReversed()
     .flatMap(({ at, comparisons: [primary] }) =>
       isKnownComparison(primary) && primary.lower <= primary.upper
         ? [{ at, middle: primary.difference, low: primary.lower, high: primary.upper }]
         : [],
     );
-  const last = course.at(-1);
-  const isVoid = looks[0]!.verdict.outcome === "void";
-  if (!last || course.length === 1) return null;
-  const summary = `The effect by day: from ${formatPoints(course[0]!.middle)} on ${day(course[0]!.at)} to ${formatPoints(last.middle)} on ${day(last.at)}, now between ${formatPoints(last.low)} and ${formatPoints(last.high)}`;
-  return html`<h2>The effect by day</h2>${!isVoid && bandChart("the effect by day", summary, course, formatPoints, (at) => day(at).slice(0, -5))}
+  const last = points.at(-1);
+  const isVoid = analyses[0]!.verdict.outcome === "void";
+  if (!last || points.length === 1) return null;
+  const summary = `The effect by day: from ${formatPoints(points[0]!.middle)} on ${day(points[0]!.at)} to ${formatPoints(last.middle)} on ${day(last.at)}, now between ${formatPoints(last.low)} and ${formatPoints(last.high)}`;
+  return html`<h2>The effect by day</h2>${!isVoid && bandChart("the effect by day", summary, points, formatPoints, (at) => day(at).slice(0, -5))}
 <details class="more"><summary>The numbers</summary>${table(
-    "Looks",
+    "Results by day",
     [
-      { head: "Looked at", cell: ({ at }: InterimAnalysis) => timeElement(at, zone) },
+      { head: "Computed", cell: ({ at }: InterimAnalysis) => timeElement(at, zone) },
       { head: "Counted", cell: ({ invoices }) => formatCount(invoices.counted), numeric: true },
       { head: "Too young", cell: ({ invoices }) => formatCount(invoices.waiting), numeric: true },
       {
@@ -101,11 +98,11 @@ export function effectChart(looks: readonly InterimAnalysis[], zone: string): Ht
       },
       { head: "Verdict", cell: ({ verdict }) => verdictState(verdict.outcome) },
     ],
-    looks.slice(0, 30),
+    analyses.slice(0, 30),
   )}</details>`;
 }
 
-/** By the week in which invoices failed; what is not over yet is marked, since late payments are still to come. */
+/** Weeks with invoices that are not counted yet are marked, because more payments may follow. */
 export function weekTable(weeks: readonly FailedWeek[]): Html {
   const rows = [...Map.groupBy(weeks, ({ week }) => week)].map(([week, arms]) => ({
     week,
@@ -132,7 +129,7 @@ ${table(
       head: "",
       cell: ({ young }) =>
         young > 0
-          ? stateLabel(`not over: ${formatCount(young)} too young`, "warn")
+          ? stateLabel(`incomplete: ${formatCount(young)} too young`, "warn")
           : html`<span class="soft">all counted</span>`,
     },
   ],

@@ -18,7 +18,6 @@ import { backtestReport, reportCells, STRATEGY_HEADINGS } from "./backtest-repor
 const SHOWN_JOBS_MAX = 20;
 type BacktestPageJob = BacktestJob<BacktestResult>;
 
-/** Other ways of trying again, judged by what the merchant's own system did. */
 export function backtestRoutes(console: Console) {
   const { ports } = console;
   console.page("/backtest", null, async (visit) => {
@@ -30,7 +29,7 @@ export function backtestRoutes(console: Console) {
   });
   console.post("/backtest", "experiments", async ({ db, merchantId, actor, reply }) => {
     const id = await requestBacktest(db, merchantId, actor, ports);
-    if (id === null) throw new PageError(409, "A backtest is under way already. Its page shows how far it is.");
+    if (id === null) throw new PageError(409, "A backtest is already in progress. See its page for the progress.");
     console.onJob("backtest");
     return redirectTo(reply, `/backtest/${id}`);
   });
@@ -52,37 +51,37 @@ async function requireJob({ db, merchantId, params }: Visit): Promise<BacktestPa
     : null;
   if (!job) throw notFoundError("backtest");
   if (!job.result) return job;
-  // JSON has no moments.
+  // Times are text in JSON.
   const { from, to, countsFrom, aheadFrom } = job.result.backtest;
-  const momentOf = (told: Date | null | undefined) => (told ? new Date(told) : null);
-  const moments = {
+  const parseTime = (text: Date | null | undefined) => (text ? new Date(text) : null);
+  const times = {
     from: new Date(from),
     to: new Date(to),
-    countsFrom: momentOf(countsFrom),
-    aheadFrom: momentOf(aheadFrom),
+    countsFrom: parseTime(countsFrom),
+    aheadFrom: parseTime(aheadFrom),
   };
-  return { ...job, result: { ...job.result, backtest: { ...job.result.backtest, ...moments } } };
+  return { ...job, result: { ...job.result, backtest: { ...job.result.backtest, ...times } } };
 }
 
 function listPage(jobs: readonly BacktestPageJob[], visit: Visit): Page {
-  const isUnderWay = jobs.some(({ endedAt }) => endedAt === null);
+  const isRunning = jobs.some(({ endedAt }) => endedAt === null);
   return {
     title: "Backtest",
-    tools: visit.may("experiments") && !isUnderWay && formButton("/backtest", "Judge the history", {}, "main"),
+    tools: visit.may("experiments") && !isRunning && formButton("/backtest", "Start a backtest", {}, "main"),
     body: html`
-<p class="text">Would another way of trying again have recovered more? A backtest judges Dunlin, its fixed rules and common schedules by the payment attempts that are known here: those that were <a href="/import">imported</a> and those that were pushed. It learns from invoices in which your
-system happened to wait as long as the other way would have, and says nothing where there are too few. An <a href="/experiments">experiment</a> answers the same question without its assumptions.</p>
+<p class="text">Would another retry strategy have recovered more? A backtest compares Dunlin, its fixed rules and common schedules on your <a href="/import">imported</a> and pushed payment attempts. It uses invoices for which your
+system happened to wait as long as the other strategy would have, and gives no result if there are too few. An <a href="/experiments">experiment</a> answers the same question without these assumptions.</p>
 ${
   jobs.length === 0
     ? emptyNotice(
-        html`No backtest was made yet.${visit.may("experiments") ? html` <a href="/import">Import your history</a>, then press <b>Judge the history</b>.` : " Owners and admins make them."} A command judges a file that is not imported.`,
+        html`No backtests yet.${visit.may("experiments") ? html` <a href="/import">Import your history</a>, then press <b>Start a backtest</b>.` : " Owners and admins can start one."} For a file that is not imported, use the command.`,
         `npx dunlin backtest attempts.csv`,
       )
     : table(
         "Backtests",
         [
           {
-            head: "Asked for",
+            head: "Started",
             cell: ({ id, askedAt }: BacktestPageJob) =>
               html`<a href="/backtest/${id}">${timeElement(askedAt, visit.person.zone)}</a>`,
           },
@@ -98,25 +97,25 @@ ${
 
 const jobState = ({ endedAt, failure, progress }: BacktestPageJob) => {
   if (failure !== null) return html`${stateLabel("failed", "bad")} <small>${failure}</small>`;
-  return endedAt ? stateLabel("done", "good") : stateLabel(progress.isJudging ? "judging" : "reading", "warn");
+  return endedAt ? stateLabel("done", "good") : stateLabel(progress.isJudging ? "comparing" : "reading", "warn");
 };
 
 function jobPage(job: BacktestPageJob, zone: string): Page {
   const { id, progress, result, failure, askedAt, actor } = job;
   const title = `Backtest of ${formatTime(askedAt, zone)}`;
-  const asked = html`<p class="soft">Asked for on ${timeElement(askedAt, zone)} by ${actor.name}.</p>`;
-  if (failure !== null) return { title, body: html`${formNotice("bad", failure)}${asked}${allBacktestsLink}` };
+  const started = html`<p class="soft">Started on ${timeElement(askedAt, zone)} by ${actor.name}.</p>`;
+  if (failure !== null) return { title, body: html`${formNotice("bad", failure)}${started}${allBacktestsLink}` };
   if (result)
     return {
       title,
       tools: html`<a class="button" href="/backtest/${id}/ways.csv">Export CSV</a>`,
-      body: html`${result.isCut && formNotice("warn", "More attempts are known than one report can hold. Some invoices are left out, by the order of their ids.")}${backtestReport(result.backtest, zone)}${asked}${allBacktestsLink}`,
+      body: html`${result.isCut && formNotice("warn", "There are more attempts than one report can use. Some invoices are left out, in the order of their ids.")}${backtestReport(result.backtest, zone)}${started}${allBacktestsLink}`,
     };
   return {
     title,
-    body: html`<div data-live="2"><p class="lead">${progress.isJudging ? `Judging ${formatCount(progress.read ?? 0)} payment attempts` : `Reading: ${formatCount(progress.read ?? 0)} payment attempts so far`}</p>
-<p><progress aria-label="The backtest is under way"></progress></p>
-<p class="soft">About two milliseconds for each failed invoice. It goes on when you leave this page.</p>${asked}</div>`,
+    body: html`<div data-live="2"><p class="lead">${progress.isJudging ? `Comparing on ${formatCount(progress.read ?? 0)} payment attempts` : `Reading: ${formatCount(progress.read ?? 0)} payment attempts so far`}</p>
+<p><progress aria-label="The backtest is in progress"></progress></p>
+<p class="soft">A failed invoice takes about two milliseconds. The backtest continues if you leave this page.</p>${started}</div>`,
   };
 }
 

@@ -21,17 +21,16 @@ import { stackBars } from "../show/stack-bars.ts";
 import { table } from "../show/table.ts";
 import { timeElement } from "../show/time-format.ts";
 
-/** What a history says of other ways, to be read and printed. */
 export function backtestReport(result: BacktestResult, zone: string): Html {
   const { attempts, from, to, books, firstGaps, groups } = result;
   const leftOut = leftOutText(result).map(({ words }) => formNotice("warn", words));
   if (books.length === 0)
     return html`<p class="lead">${formatCount(attempts)} payment attempts</p>${leftOut}<p class="text">${noResultText(result)}</p>`;
   return html`<p class="lead">${formatCount(attempts)} payment attempts, from ${timeElement(from, zone)} to ${timeElement(to, zone)}</p>
-<p class="text">Worked out from what your system did; nothing was charged for it.</p>
+<p class="text">Computed from your system's attempts. No payment was made for it.</p>
 ${leftOut}${books.map(bookSection)}
 <h2>What your system did</h2>
-<h3>Days before the first retry, of 100 invoices that failed</h3>
+<h3>Days before the first retry, per 100 failed invoices</h3>
 ${shareTable(
   "days before the first retry",
   ["it succeeded", "it did not"],
@@ -39,14 +38,14 @@ ${shareTable(
     .filter(({ share }) => share > 0)
     .map(({ words, share, succeeded }) => ({ words, share, inner: (succeeded ?? 0) * share })),
 )}
-<h3>Why the first attempt failed, of 100 invoices</h3>
+<h3>Why the first attempt failed, per 100 invoices</h3>
 ${shareTable(
   "why the first attempt failed",
   ["recovered in the end", "not recovered"],
   groups.map(({ group, share, recovered }) => ({ words: GROUP_NAMES[group], share, inner: recovered * share })),
 )}
-<h2>What this rests on</h2>
-<ul class="text">${assumptionsText(result).map((words) => html`<li>${words}</li>`)}<li>Retries that Dunlin asked for are part of this history: where it says "your system", they are meant, too.</li></ul>`;
+<h2>Assumptions</h2>
+<ul class="text">${assumptionsText(result).map((words) => html`<li>${words}</li>`)}<li>"Your system" includes retries that Dunlin requested, because they are part of this history.</li></ul>`;
 }
 
 const EFFECT_SIDES = { more: "good", less: "bad", same: "", open: "" } as const;
@@ -56,8 +55,8 @@ const shortenName = (words: string) =>
 
 function bookSection(book: CurrencyResult): Html {
   if (!book.ways.some(({ count, money }) => isEstimate(count) || isEstimate(money)))
-    return html`<h2>${book.currency}</h2><p class="text">${currencySummaryText(book)} That is too little, or too much of one kind, to judge any other way by.</p>`;
-  const said = book.ways.flatMap(({ words, money }) =>
+    return html`<h2>${book.currency}</h2><p class="text">${currencySummaryText(book)} This history is too small or too uniform to compare other strategies.</p>`;
+  const intervals = book.ways.flatMap(({ words, money }) =>
     isEstimate(money)
       ? [{ label: shortenName(words), middle: money.difference, low: money.differenceLow, high: money.differenceHigh }]
       : [],
@@ -67,36 +66,35 @@ function bookSection(book: CurrencyResult): Html {
 <p class="text"><strong>${shortAnswerText(book)}</strong></p>
 <ul class="answers">${book.ways.map((way) => html`<li class="${EFFECT_SIDES[compareToCurrent(way.money)]}">${judgedStrategyText(way, book)}</li>`)}</ul>
 ${indistinguishableText(book).map((words) => html`<p class="text">${words}</p>`)}
-${said.length > 0 && html`<h3>Points of recovered money, more or less than your system</h3>${intervalPlot(book.currency, summary, said, signedPoints)}`}
+${intervals.length > 0 && html`<h3>Recovered money compared with your system, in percentage points</h3>${intervalPlot(book.currency, summary, intervals, signedPoints)}`}
 ${table(
-  `Ways, ${book.currency}`,
+  `Strategies, ${book.currency}`,
   [
-    { head: "Way", cell: ({ words }: JudgedStrategy) => words },
+    { head: "Strategy", cell: ({ words }: JudgedStrategy) => words },
     { head: "Invoices recovered", cell: ({ count }) => formatRange(count), numeric: true },
     { head: "Money recovered", cell: ({ money }) => formatRange(money), numeric: true },
     {
-      head: "More or less money, points",
+      head: "Difference in money, points",
       cell: ({ money }) =>
         isEstimate(money)
           ? `${signedPoints(money.differenceLow)} to ${signedPoints(money.differenceHigh)}`
           : "no estimate",
       numeric: true,
     },
-    { head: "Judged by", cell: (judged) => html`<small>${basisText(judged)}</small>` },
+    { head: "Basis", cell: (strategy) => html`<small>${basisText(strategy)}</small>` },
   ],
   book.ways,
 )}`;
 }
 
-const formatRange = (judged: Estimate | NotEstimable) =>
-  isEstimate(judged)
-    ? html`${formatShare(judged.share, 1)} <small>${formatShare(judged.low, 1)} to ${formatShare(judged.high, 1)}</small>`
+const formatRange = (result: Estimate | NotEstimable) =>
+  isEstimate(result)
+    ? html`${formatShare(result.share, 1)} <small>${formatShare(result.low, 1)} to ${formatShare(result.high, 1)}</small>`
     : html`<span class="soft">no estimate</span>`;
 
 interface ShareRow {
   words: string;
   share: number;
-  /** The part of it that succeeded. */
   inner: number;
 }
 
@@ -135,16 +133,15 @@ export const STRATEGY_HEADINGS = [
   "verdict",
 ];
 
-/** Each way by invoices and by money. */
 export const reportCells = ({ books }: BacktestResult) =>
   books.flatMap(({ currency, invoices, recovered, ways }) =>
     ways.flatMap(({ name, count, money }) =>
-      [["invoices", count] as const, ["money", money] as const].map(([measure, judged]) => {
-        const said = isEstimate(judged) ? judged : null;
-        const { share = null, low = null, high = null, difference = null } = said ?? {};
-        const { differenceLow = null, differenceHigh = null, depth = null } = said ?? {};
+      [["invoices", count] as const, ["money", money] as const].map(([measure, result]) => {
+        const estimate = isEstimate(result) ? result : null;
+        const { share = null, low = null, high = null, difference = null } = estimate ?? {};
+        const { differenceLow = null, differenceHigh = null, depth = null } = estimate ?? {};
         const numbers = [share, low, high, difference, differenceLow, differenceHigh, depth];
-        return [currency, name, invoices, recovered, measure, ...numbers, judged.effective, compareToCurrent(judged)];
+        return [currency, name, invoices, recovered, measure, ...numbers, result.effective, compareToCurrent(result)];
       }),
     ),
   );

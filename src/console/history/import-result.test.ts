@@ -17,7 +17,7 @@ const COMPLETE_FILE: FileImportResult = {
 };
 const WRONG: InvalidRowReport = { line: 402, faults: [{ column: "total", says: "must be an integer" }] };
 
-/** What is said of a file of invoices: good or bad, and the words. */
+/** Returns whether the notice for a file of invoices is good or bad, and its text. */
 function resultText(taken: Partial<FileImportResult>, stored: UploadedFile["stored"] = null) {
   const { short } = buildImportResult(
     { kind: "invoices", file: "i.csv", taken: { ...COMPLETE_FILE, ...taken }, stored },
@@ -27,32 +27,32 @@ function resultText(taken: Partial<FileImportResult>, stored: UploadedFile["stor
   return [tone, words];
 }
 
-test("a check says whether all can be stored, and what keeps it from that", () => {
-  assert.deepEqual(resultText({}), ["good", "700 rows, and nothing is wrong with them. Nothing was stored yet."]);
-  assert.deepEqual(resultText({ rows: 0 }), ["warn", "There are no rows in the file."]);
-  assert.deepEqual(resultText({ wrong: [WRONG] }), ["bad", "1 of 700 rows is wrong. Nothing was stored."]);
+test("a check says whether the file can be stored completely, and why not", () => {
+  assert.deepEqual(resultText({}), ["good", "700 rows, all valid. Nothing was stored yet."]);
+  assert.deepEqual(resultText({ rows: 0 }), ["warn", "The file has no rows."]);
+  assert.deepEqual(resultText({ wrong: [WRONG] }), ["bad", "1 of 700 rows is invalid. Nothing was stored."]);
   assert.deepEqual(resultText({ wrong: [WRONG, WRONG], broken: "line 900: it is torn" }), [
     "bad",
-    "2 of 700 rows are wrong. It can&#39;t be read to its end: line 900: it is torn. Nothing was stored.",
+    "2 of 700 rows are invalid. The file cannot be read to its end: line 900: it is torn. Nothing was stored.",
   ]);
   assert.deepEqual(resultText({ rows: 0, broken: "no column holds a field" }), [
     "bad",
-    "It can&#39;t be read: no column holds a field. Nothing was stored.",
+    "The file cannot be read: no column holds a field. Nothing was stored.",
   ]);
 });
 
-test("columns that hold no field are named, and those without a name are not", () => {
-  const passedOver = (...columns: string[]) => {
+test("columns without a field are listed if they have a name", () => {
+  const ignoredColumns = (...columns: string[]) => {
     const header = [["id", "id"] as const, ...columns.map((column) => [column, undefined] as const)];
     const taken: FileImportResult = { ...COMPLETE_FILE, header };
     const { long } = buildImportResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
-    return /passed over<\/dt>\s*<dd>([^<]*)</.exec(htmlText(html`${long}`))?.[1];
+    return /no matching field\)<\/dt>\s*<dd>([^<]*)</.exec(htmlText(html`${long}`))?.[1];
   };
-  assert.equal(passedOver("note", "", "fee"), "note, fee");
-  assert.equal(passedOver(""), undefined);
+  assert.equal(ignoredColumns("note", "", "fee"), "note, fee");
+  assert.equal(ignoredColumns(""), undefined);
 });
 
-test("words for states that no row has are named, and nothing is where there are none", () => {
+test("unused state names are listed when there are any", () => {
   const said = (unmet: string[]) => {
     const taken: FileImportResult = { ...COMPLETE_FILE, unmet };
     const { short } = buildImportResult({ kind: "invoices", file: "i.csv", taken, stored: null }, "UTC");
@@ -61,13 +61,13 @@ test("words for states that no row has are named, and nothing is where there are
   assert.deepEqual([said(["OFFEN", "BEZHALT"]), said([])], ["OFFEN, BEZHALT", undefined]);
 });
 
-test("copies of a record, and words that were read as empty cells, are told of where there are any", () => {
+test("duplicates and cells read as empty are listed when there are any", () => {
   const told = (more: Partial<FileImportResult>) => {
     const { short } = buildImportResult(
       { kind: "invoices", file: "i.csv", taken: { ...COMPLETE_FILE, ...more }, stored: null },
       "UTC",
     );
-    return ["Copies", "Read as empty"].map(
+    return ["Duplicates", "Read as empty"].map(
       (name) => new RegExp(`${name}</dt>\\s*<dd>([^<]*)<`).exec(htmlText(short))?.[1],
     );
   };
@@ -82,7 +82,7 @@ test("copies of a record, and words that were read as empty cells, are told of w
   assert.deepEqual(told({}), [undefined, undefined]);
 });
 
-test("wrong records of a JSON list are named by their place in it", () => {
+test("invalid records of a JSON list are named by their position", () => {
   const { long } = buildImportResult(
     {
       kind: "invoices",
@@ -95,26 +95,26 @@ test("wrong records of a JSON list are named by their place in it", () => {
   assert.match(htmlText(html`${long}`), /Record<[\s\S]*2 rows: records 402, 7/);
 });
 
-test("an import says how much of the file is stored, and that the whole of it is to be sent again where that is not all", () => {
-  const newer = (known: string) => `Of ${known} the same or a newer copy was there, and stays.`;
-  const mend = "Mend the file and send all of it again";
-  const changed = `${mend}: what is stored already is not changed by that.`;
-  assert.deepEqual(resultText({}, { rows: 700, known: 1 }), ["good", `699 rows stored. ${newer("1 row")}`]);
-  assert.deepEqual(resultText({ rows: 0 }, { rows: 0, known: 0 }), ["warn", "There are no rows in the file."]);
+test("an import says how much it stored, and what to do when that is not everything", () => {
+  const skipped = (known: number) => `Skipped ${known}: the same or a newer version is already stored.`;
+  const advice = "Fix the file and upload it again in full";
+  const unchanged = `${advice}; rows already stored do not change.`;
+  assert.deepEqual(resultText({}, { rows: 700, known: 1 }), ["good", `Stored 699 rows. ${skipped(1)}`]);
+  assert.deepEqual(resultText({ rows: 0 }, { rows: 0, known: 0 }), ["warn", "The file has no rows."]);
   assert.deepEqual(resultText({ wrong: [WRONG] }, { rows: 0, known: 0 }), [
     "bad",
-    `1 of 700 rows is wrong. Nothing was stored. ${mend}.`,
+    `1 of 700 rows is invalid. Nothing was stored. ${advice}.`,
   ]);
   assert.deepEqual(resultText({ wrong: [WRONG] }, { rows: 400, known: 350 }), [
     "bad",
-    `1 of 700 rows is wrong. 50 rows stored, all of them before the first that is wrong, and none after. ${newer("350 rows")} ${changed}`,
+    `1 of 700 rows is invalid. Stored 50 rows, up to the first invalid row. ${skipped(350)} ${unchanged}`,
   ]);
   assert.deepEqual(resultText({ wrong: [WRONG] }, { rows: 400, known: 400 }), [
     "bad",
-    `1 of 700 rows is wrong. 0 rows stored. ${newer("400 rows")} ${changed}`,
+    `1 of 700 rows is invalid. Stored 0 rows. ${skipped(400)} ${unchanged}`,
   ]);
   assert.deepEqual(resultText({ broken: "line 900: it is torn" }, { rows: 700, known: 0 }), [
     "bad",
-    `It can&#39;t be read to its end: line 900: it is torn. 700 rows stored. ${changed}`,
+    `The file cannot be read to its end: line 900: it is torn. Stored 700 rows. ${unchanged}`,
   ]);
 });

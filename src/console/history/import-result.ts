@@ -19,12 +19,11 @@ import { factList, table } from "../show/table.ts";
 import { timeElement } from "../show/time-format.ts";
 import type { ImportResult } from "./import-page.ts";
 
-/** What became of a file that somebody sent. */
 export interface UploadedFile {
   kind: KindName;
   file: string;
   taken: FileImportResult;
-  /** Null: it was only checked. */
+  /** Null if the file was only checked. */
   stored: { rows: number; known: number } | null;
 }
 
@@ -41,10 +40,10 @@ ${factList([
   ["File", html`<span class="id">${file}</span>`],
   ["Kind", kind],
   ["Rows", formatCount(rows)],
-  ["Wrong rows", formatErrorCount(taken)],
-  unmet.length === 0 ? null : ["Words of --states that no row has", unmet.join(", ")],
+  ["Invalid rows", formatErrorCount(taken)],
+  unmet.length === 0 ? null : ["State names that no row has", unmet.join(", ")],
   optionalFact("Read as empty", absentCellsText(taken)),
-  optionalFact("Copies", duplicatesText(taken)),
+  optionalFact("Duplicates", duplicatesText(taken)),
   stored && ["Stored rows", formatCount(stored.rows - stored.known)],
 ])}`,
     long: [
@@ -59,38 +58,39 @@ const formatRowCount = (n: number) => (n === 1 ? "1 row" : `${formatCount(n)} ro
 const formatErrorCount = ({ wrong }: FileImportResult) =>
   wrong.length >= INVALID_ROWS_MAX ? `${formatCount(INVALID_ROWS_MAX)} or more` : formatCount(wrong.length);
 
-/** What keeps a file from being stored as a whole. */
 const problemNotices = (taken: FileImportResult): HtmlPart => [
   taken.wrong.length > 0 &&
-    `${formatErrorCount(taken)} of ${formatRowCount(taken.rows)} ${taken.wrong.length === 1 ? "is" : "are"} wrong. `,
-  taken.broken !== null && `${taken.rows > 0 ? "It can't be read to its end" : "It can't be read"}: ${taken.broken}. `,
+    `${formatErrorCount(taken)} of ${formatRowCount(taken.rows)} ${taken.wrong.length === 1 ? "is" : "are"} invalid. `,
+  taken.broken !== null &&
+    `${taken.rows > 0 ? "The file cannot be read to its end" : "The file cannot be read"}: ${taken.broken}. `,
 ];
 
-const emptyNotice = formNotice("warn", "There are no rows in the file.");
+const emptyNotice = formNotice("warn", "The file has no rows.");
 
 function checkedNotice(taken: FileImportResult): Html {
   if (!isComplete(taken)) return formNotice("bad", html`${problemNotices(taken)}Nothing was stored.`);
   if (taken.rows === 0) return emptyNotice;
-  return formNotice("good", `${formatRowCount(taken.rows)}, and nothing is wrong with them. Nothing was stored yet.`);
+  return formNotice("good", `${formatRowCount(taken.rows)}, all valid. Nothing was stored yet.`);
 }
 
 function storedNotice(taken: FileImportResult, { rows, known }: NonNullable<UploadedFile["stored"]>): Html {
   if (isComplete(taken) && taken.rows === 0) return emptyNotice;
-  const newer = known > 0 ? ` Of ${formatRowCount(known)} the same or a newer copy was there, and stays.` : "";
-  if (isComplete(taken)) return formNotice("good", `${formatRowCount(rows - known)} stored.${newer}`);
-  const mend = "Mend the file and send all of it again";
-  if (rows === 0) return formNotice("bad", html`${problemNotices(taken)}Nothing was stored. ${mend}.`);
+  const skipped = known > 0 ? ` Skipped ${formatCount(known)}: the same or a newer version is already stored.` : "";
+  const stored = `Stored ${formatRowCount(rows - known)}`;
+  if (isComplete(taken)) return formNotice("good", `${stored}.${skipped}`);
+  const advice = "Fix the file and upload it again in full";
+  if (rows === 0) return formNotice("bad", html`${problemNotices(taken)}Nothing was stored. ${advice}.`);
   return formNotice(
     "bad",
-    html`${problemNotices(taken)}${formatRowCount(rows - known)} stored${taken.wrong.length > 0 && rows > known && ", all of them before the first that is wrong, and none after"}.${newer} ${mend}: what is stored already is not changed by that.`,
+    html`${problemNotices(taken)}${stored}${taken.wrong.length > 0 && rows > known && ", up to the first invalid row"}.${skipped} ${advice}; rows already stored do not change.`,
   );
 }
 
 function errorTable({ wrong, place }: FileImportResult): Html {
   const faults = groupFaults(wrong);
-  return html`<h2>What is wrong</h2>
+  return html`<h2>Problems</h2>
 ${table(
-  "Wrong rows",
+  "Invalid rows",
   [
     { head: place === "line" ? "Line" : "Record", cell: ({ lines }) => formatCount(lines[0]!), numeric: true },
     { head: "Column", cell: ({ column }) => column || "the row" },
@@ -98,15 +98,15 @@ ${table(
   ],
   faults.slice(0, SHOWN_ERRORS_MAX),
 )}
-${faults.length > SHOWN_ERRORS_MAX && html`<p class="text soft">The first ${SHOWN_ERRORS_MAX}. “Wrong rows as CSV” gives all of them, of ${formatCount(INVALID_ROWS_MAX)} rows at most; it checks the file once more.</p>`}`;
+${faults.length > SHOWN_ERRORS_MAX && html`<p class="text soft">These are the first ${SHOWN_ERRORS_MAX}. “Invalid rows as CSV” checks the file again and lists up to ${formatCount(INVALID_ROWS_MAX)} rows.</p>`}`;
 }
 
 function columnMappingTable(header: HeaderMapping, { fields }: RecordKind<unknown>): Html {
   const columnOf = new Map(header.map(([column, field]) => [field, column]));
   const rows = [...fields].filter(([field, { required }]) => required || columnOf.has(field));
   const absent = [...fields.keys()].filter((field) => !rows.some(([shown]) => shown === field));
-  const over = formatColumnList(ignoredColumns(header));
-  return html`<h2>How the columns are read</h2>
+  const ignored = formatColumnList(ignoredColumns(header));
+  return html`<h2>Columns</h2>
 ${table(
   "Columns",
   [
@@ -116,8 +116,8 @@ ${table(
   rows,
 )}
 ${factList([
-  absent.length > 0 ? ["Fields that are not in the file", absent.join(", ")] : null,
-  over !== "" ? ["Columns that are passed over", over] : null,
+  absent.length > 0 ? ["Fields without a column", absent.join(", ")] : null,
+  ignored !== "" ? ["Ignored columns (no matching field)", ignored] : null,
 ])}`;
 }
 
@@ -132,8 +132,8 @@ function previewTable(first: readonly Row[], { fields }: RecordKind<unknown>, zo
     if (value instanceof Date) return timeElement(value, zone, "second");
     return value === undefined ? "" : String(value);
   };
-  return html`<h2>The first right rows, as they are stored</h2>
-<p class="text soft">Amounts are whole minor units, in small print; above them is what they come to. If that is a hundred times too much or too little, the column is in another unit.</p>
+  return html`<h2>Preview of valid rows</h2>
+<p class="text soft">The number in small print is the amount in minor units. If the amount above it is a hundred times too large or too small, the column has another unit.</p>
 ${table(
   "First rows",
   shown.map((field) => ({ head: field, cell: (row: Row) => cell(row, field), numeric: field === "amount" })),

@@ -53,7 +53,7 @@ interface Sent extends Partial<Record<"name" | "kind" | "map" | "states" | "date
   content?: string | Buffer<ArrayBuffer>;
 }
 
-/** As a browser sends the form. */
+/** Sends the form as a browser does. */
 async function bodyOf({ name = "invoices.csv", content = HEADER + row("in_1"), ...said }: Sent) {
   const form = new FormData();
   for (const [field, value] of Object.entries({ kind: "invoices", map: MAP, ...said })) form.set(field, value);
@@ -70,7 +70,7 @@ async function send(path: string, cookie: string, file: Sent, over: OutgoingHttp
   return answered;
 }
 
-/** A request whose body is written by the test; over a real connection, since files take their time. */
+/** Sends a body piece by piece over a real connection, because uploads take time. */
 function open(path: string, over: OutgoingHttpHeaders) {
   const headers = { ...SAME_ORIGIN, ...over };
   const request = connect({ port, host: "127.0.0.1", path, method: "POST", headers, agent: false });
@@ -84,23 +84,23 @@ function open(path: string, over: OutgoingHttpHeaders) {
   return { request, answered };
 }
 
-test("a check shows how the columns are read and what would be stored, and stores nothing", async () => {
+test("a check shows the columns and a preview, and stores nothing", async () => {
   const { as, count, imports } = await shop();
   const developer = await as("developer");
   const content = `\ufeff${HEADER}${row(SCRIPT)}${row(FORMULA, "1234567")}${rows(0, 448).replace("INVOICE_STATE_UNPAID", "still open")}`;
   const { status, body } = await developer.send("/import/check", { content, states: "Still-open=UNPAID" });
   assert.equal(status, 200);
-  assert.match(body, /450 rows, and nothing is wrong with them\. Nothing was stored yet\./);
+  assert.match(body, /450 rows, all valid\. Nothing was stored yet\./);
   assert.match(body, /<code>amount<\/code><\/td><td data-head="Column">total<\/td>/);
-  assert.match(body, /Columns that are passed over<\/dt><dd>note<\/dd>/);
-  assert.match(body, /The first right rows, as they are stored/);
+  assert.match(body, /Ignored columns \(no matching field\)<\/dt><dd>note<\/dd>/);
+  assert.match(body, /Preview of valid rows/);
   assert.match(body, /EUR\u00a012,345\.67<br><small>1234567<\/small>/);
   assert.ok(body.includes("&lt;script&gt;alert(1)") && !body.includes("<script>alert"), "text stays text");
-  for (const typed of [MAP, "Still-open=UNPAID"]) assert.match(body, new RegExp(` value="${typed}"`)); // there for the import
+  for (const typed of [MAP, "Still-open=UNPAID"]) assert.match(body, new RegExp(` value="${typed}"`)); // kept for the import
   assert.deepEqual([await count("invoices"), await imports()], [0, []]);
 });
 
-test("the sender learns which events an imported payment withdraws", async () => {
+test("the sender is notified of the events that an imported payment withdraws", async () => {
   const { merchant, as } = await shop();
   const event = await createWaitingEvent(at.db, merchant, at.ports);
   const updatedAt = new Date(at.ports.now().getTime() + 1_000).toISOString();
@@ -109,28 +109,31 @@ test("the sender learns which events an imported payment withdraws", async () =>
   assert.deepEqual(at.withdrawn, [[merchant.id, event]]);
 });
 
-test("an import stores every row, opens no case, says who did it, and changes nothing the second time", async () => {
+test("an import stores every row once, opens no case and is audited with the person", async () => {
   const { as, count, imports } = await shop();
   const owner = await as("owner");
   const content = HEADER + rows(0, 450);
-  assert.match((await owner.send("/import", { content })).body, /450 rows stored\.</);
+  assert.match((await owner.send("/import", { content })).body, /Stored 450 rows\.</);
   assert.deepEqual([await count("invoices"), await count("cases")], [450, 0]);
   const [entry] = await imports();
   assert.deepEqual(
     [entry?.deed, entry?.object, entry?.actor, entry?.details],
     ["history.imported", "invoices", owner.person.email, { rows: 450, "known before": 0, file: "invoices.csv" }],
   );
-  assert.match((await owner.send("/import", { content })).body, /0 rows stored\. Of 450 rows the same or a newer copy/);
+  assert.match(
+    (await owner.send("/import", { content })).body,
+    /Stored 0 rows\. Skipped 450: the same or a newer version/,
+  );
   assert.equal(await count("invoices"), 450);
 });
 
-test("wrong rows are named by line and column, on the page and as CSV, and an import ends before the first", async () => {
+test("invalid rows are listed by line and column, on the page and as CSV, and an import stops before the first", async () => {
   const { as, count, imports } = await shop();
   const owner = await as("owner");
   const content = HEADER + rows(0, 400) + row("in_400", "49.00").replace("EUR", "euro") + rows(401, 700);
   const says = describeAmountRule(DEFAULT_CSV_FORMAT);
   const checked = (await owner.send("/import/check", { content })).body;
-  assert.match(checked, /1 of 700 rows is wrong\. Nothing was stored\./);
+  assert.match(checked, /1 of 700 rows is invalid\. Nothing was stored\./);
   assert.ok(checked.includes(`402</td><td data-head="Column">total</td><td data-head="Error">${says}</td>`));
   const csv = await owner.send("/import/wrong.csv", { content });
   assert.equal(csv.type, "text/csv; charset=utf-8");
@@ -138,25 +141,25 @@ test("wrong rows are named by line and column, on the page and as CSV, and an im
   assert.equal(csv.body, `\ufeffline,column,error\r\n402,total,"${says}"\r\n${currency}\r\n`);
   assert.equal(await count("invoices"), 0);
   const imported = (await owner.send("/import", { content })).body;
-  assert.match(imported, /1 of 700 rows is wrong\. 400 rows stored, all of them before the first that is wrong/);
+  assert.match(imported, /1 of 700 rows is invalid\. Stored 400 rows, up to the first invalid row/);
   assert.equal(await count("invoices"), 400);
   const [entry] = await imports();
   assert.deepEqual(entry?.details, { rows: 400, "known before": 0, file: "invoices.csv", "whole file": "no" });
-  assert.match((await owner.get("/import")).body, /400<br><small>not the whole file/);
+  assert.match((await owner.get("/import")).body, /400<br><small>incomplete/);
   const again = (await owner.send("/import", { content })).body;
-  assert.match(again, /0 rows stored\. Of 400 rows the same or a newer copy/);
-  const mended = (await owner.send("/import", { content: content.replace("49.00,euro", "4900,EUR") })).body;
-  assert.match(mended, /300 rows stored\. Of 400 rows the same or a newer copy/);
+  assert.match(again, /Stored 0 rows\. Skipped 400: the same or a newer version/);
+  const fixed = (await owner.send("/import", { content: content.replace("49.00,euro", "4900,EUR") })).body;
+  assert.match(fixed, /Stored 300 rows\. Skipped 400: the same or a newer version/);
 });
 
-test("dates and amounts are read as the form says, and what was chosen is there for the import", async () => {
+test("dates and amounts are read in the chosen formats, which the form keeps for the import", async () => {
   const owner = await (await shop()).as("owner");
   const content = HEADER + row("in_1", "49.05").replace("2026-01-01T00:00:00Z", "25.11.2025");
   const { body } = await owner.send("/import/check", { content, dates: "dmy", decimals: "point" });
   assert.match(body, /value="dmy" selected>[\s\S]*value="point" selected>[\s\S]*EUR\u00a049\.05<br><small>4905</);
 });
 
-test("records of JSONL are read as the API reads them, and card numbers are refused", async () => {
+test("JSONL records are read as in the API, and card numbers are refused", async () => {
   const { as } = await shop();
   const attempt = { id: "t", state: "TRANSACTION_STATE_FAILED", invoiceId: "i", amount: 1, currency: "KWD" };
   const line = JSON.stringify({ ...attempt, createdAt: "2026-01-01T00:00:00Z" });
@@ -164,13 +167,13 @@ test("records of JSONL are read as the API reads them, and card numbers are refu
   const content = `${line}\r\n\n${card}\nnothing`;
   const owner = await as("owner");
   const { body } = await owner.send("/import/check", { name: "a.jsonl", content, kind: "transactions", map: "" });
-  assert.match(body, /2 of 3 rows are wrong/);
+  assert.match(body, /2 of 3 rows are invalid/);
   assert.match(body, /3<\/td><td[^>]*>note<\/td><td[^>]*>must not hold a card number/);
   assert.match(body, /4<\/td><td[^>]*>the row<\/td><td[^>]*>is not valid JSON/);
   assert.match(body, /KWD\u00a00\.001/);
 });
 
-test("a file that can't be read is refused in words, and so is a form without what it needs", async () => {
+test("an unreadable file or an incomplete form is refused with the reason", async () => {
   const { as, count } = await shop();
   const owner = await as("owner");
   const check = async (file: Sent) => (await owner.send("/import", file)).body;
@@ -194,23 +197,23 @@ test("a file that can't be read is refused in words, and so is a form without wh
   assert.match(await check({ map: `<b>` }), /--map takes FIELD=COLUMN, separated by commas, not &quot;&lt;b&gt;&quot;/);
   const wrongKind = await owner.send("/import/wrong.csv", { kind: "people" });
   assert.equal(wrongKind.status, 422);
-  assert.match(wrongKind.body, /Choose what is in the file: subscriptions, invoices, transactions\./);
+  assert.match(wrongKind.body, /Choose the kind of record: subscriptions, invoices, transactions\./);
   assert.equal(await count("invoices"), 0);
 });
 
-test("a file without rows is reported as such, and nothing is recorded", async () => {
+test("a file without rows is reported and not audited", async () => {
   const { as, imports } = await shop();
   const owner = await as("owner");
   for (const path of ["/import/check", "/import"])
     for (const content of ["", HEADER]) {
       const { body } = await owner.send(path, { content });
-      assert.match(body, /There are no rows in the file\./);
-      assert.doesNotMatch(body, /rows stored|nothing is wrong/);
+      assert.match(body, /The file has no rows\./);
+      assert.doesNotMatch(body, /Stored \d|all valid/);
     }
   assert.deepEqual(await imports(), []);
 });
 
-test("viewers, other sites, files that are too large and other bodies are refused", async () => {
+test("viewers, other sites, too large files and other bodies are refused", async () => {
   const { as, count } = await shop();
   const [owner, viewer] = [await as("owner"), await as("viewer")];
   for (const path of ["/import", "/import/check", "/import/wrong.csv"]) {
@@ -218,7 +221,7 @@ test("viewers, other sites, files that are too large and other bodies are refuse
     assert.equal((await owner.send(path, {}, { "sec-fetch-site": "cross-site" })).status, 403);
     const large = await owner.send(path, {}, { "content-length": String(UPLOAD_BYTES_MAX + 1) });
     assert.equal(large.status, 413);
-    assert.match(large.body, /A file may have 512 MiB here\. Nothing was stored\./);
+    assert.match(large.body, /The file is larger than 512 MiB\. Nothing was stored\./);
     const other = await owner.send(path, {}, { "content-type": "application/x-www-form-urlencoded" });
     assert.equal(other.status, 415);
     const unbounded = await owner.send(path, {}, { "transfer-encoding": "chunked" });
@@ -230,7 +233,7 @@ test("viewers, other sites, files that are too large and other bodies are refuse
   assert.equal((await owner.get("/import/check")).headers.location, "/import");
 });
 
-test("a form that ends anywhere gets an answer, and what was wrong with it is said", async () => {
+test("a form that ends anywhere gets a response with the reason", async () => {
   const { as, imports } = await shop();
   const owner = await as("owner");
   const { type, bytes } = await bodyOf({});
@@ -241,17 +244,16 @@ test("a form that ends anywhere gets an answer, and what was wrong with it is sa
     const { request, answered } = open("/import", headers);
     request.end(bytes.subarray(0, length));
     const { status, body } = await answered;
-    const reason = /There is no file in the form|The form can.t be read|The connection ended|did not arrive whole/.exec(
-      body,
-    );
+    const reason =
+      /The form contains no file|The form is malformed|The connection ended|did not arrive completely/.exec(body);
     assert.ok(reason, `${status} with ${length} bytes: ${body}`);
     said.add(reason[0]);
   }
-  assert.ok(said.has("did not arrive whole"));
+  assert.ok(said.has("did not arrive completely"));
   assert.deepEqual(await imports(), []);
 });
 
-test("a slow file is not cut off while it goes on coming, and no other of the merchant is taken meanwhile", async () => {
+test("a slow upload is not interrupted, and blocks other uploads of the merchant", async () => {
   const { as, count } = await shop();
   const owner = await as("owner");
   const { type, bytes } = await bodyOf({ content: HEADER + rows(0, 500) });
@@ -273,12 +275,12 @@ test("a slow file is not cut off while it goes on coming, and no other of the me
   const { status, body } = await answered;
   Object.assign(at.http.server, { requestTimeout, headersTimeout });
   assert.equal(status, 200);
-  assert.match(body, /500 rows stored/);
+  assert.match(body, /Stored 500 rows/);
   assert.equal(await count("invoices"), 500);
   assert.equal((await owner.send("/import")).status, 200, "the next one may come");
 });
 
-test("rows that arrived before the connection ended are stored, and the audit log says that the file is incomplete", async () => {
+test("rows before a lost connection are stored, and the audit log marks the file as incomplete", async () => {
   const { as, count, imports } = await shop();
   const owner = await as("owner");
   const { type, bytes } = await bodyOf({ content: HEADER + rows(0, 2_000) });
@@ -295,6 +297,8 @@ test("rows that arrived before the connection ended are stored, and the audit lo
   const [entry] = await imports();
   assert.deepEqual([entry?.details.rows, entry?.details["whole file"]], [await count("invoices"), "no"]);
   const { body } = await owner.send("/import", { content: HEADER + rows(0, 2_000) });
-  const [, stored, known] = /([\d,]+) rows stored\. Of ([\d,]+)/.exec(body)!.map((n) => Number(n.replaceAll(",", "")));
+  const [, stored, known] = /Stored ([\d,]+) rows\. Skipped ([\d,]+)/
+    .exec(body)!
+    .map((n) => Number(n.replaceAll(",", "")));
   assert.deepEqual([known, stored], [entry?.details.rows, 2_000 - Number(entry?.details.rows)]);
 });

@@ -22,7 +22,6 @@ import { type UploadedForm, withUpload } from "./upload.ts";
 const CSV_PAGE_ROWS = 1_000;
 const HEADINGS = ["at_utc", "at", "by", "kind", "file", "rows", "known_before", "whole_file"];
 
-/** Pages that show the stored history and import more from files. */
 export function importRoutes(console: Console) {
   const { page } = console;
   page("/import", null, (visit) => {
@@ -51,23 +50,22 @@ export function importRoutes(console: Console) {
   uploadRoutes(console);
 }
 
-/** Three buttons of one form. */
 function uploadRoutes(console: Console) {
   const { page, upload, ports, onWithdrawn, clockSkewMs } = console;
-  const arriving = createInFlightRequests();
-  type Take = (sent: UploadedForm, visit: Visit) => Promise<UploadedFile>;
-  type Answer = (sent: UploadedFile, visit: Visit, typed: URLSearchParams) => Promise<Page> | FastifyReply;
-  const taking = (path: string, take: Take, answer: Answer) =>
+  const uploads = createInFlightRequests();
+  type Process = (form: UploadedForm, visit: Visit) => Promise<UploadedFile>;
+  type Answer = (result: UploadedFile, visit: Visit, typed: URLSearchParams) => Promise<Page> | FastifyReply;
+  const addUpload = (path: string, process: Process, answer: Answer) =>
     upload(path, "import", async (visit) => {
-      if (!arriving.enter(visit.merchantId, 1, visit.reply.raw))
-        throw new PageError(409, "Another file is arriving for this merchant. Send this one when it is done.");
+      if (!uploads.enter(visit.merchantId, 1, visit.reply.raw))
+        throw new PageError(409, "Another file is being uploaded for this merchant. Upload this one when it is done.");
       let typed = new URLSearchParams();
       try {
-        const sent = await withUpload(visit.reply.request.raw, (each) => {
-          typed = each.fields;
-          return take(each, visit);
+        const result = await withUpload(visit.reply.request.raw, (form) => {
+          typed = form.fields;
+          return process(form, visit);
         });
-        return answer(sent, visit, typed);
+        return answer(result, visit, typed);
       } catch (error) {
         if (!(error instanceof FileRefusedError)) throw error;
         return {
@@ -77,23 +75,23 @@ function uploadRoutes(console: Console) {
       }
     });
   const clock = () => ({ now: ports.now(), skewMs: clockSkewMs });
-  const check: Take = async ({ fields, file }) => {
-    const { kind, reading } = readFileForm(fields, file.name);
+  const check: Process = async ({ fields, file }) => {
+    const { kind, csvFormat } = readFileForm(fields, file.name);
     return {
       kind,
       file: file.name,
-      taken: await importFile(file, HISTORY_KIND_BY_NAME[kind].kind, reading, undefined, clock()),
+      taken: await importFile(file, HISTORY_KIND_BY_NAME[kind].kind, csvFormat, undefined, clock()),
       stored: null,
     };
   };
-  const store: Take = async ({ fields, file }, { db, merchantId, actor }) => {
-    const { kind, reading } = readFileForm(fields, file.name);
+  const store: Process = async ({ fields, file }, { db, merchantId, actor }) => {
+    const { kind, csvFormat } = readFileForm(fields, file.name);
     const merchant = (await findMerchant(db, merchantId))!;
     const stored = { rows: 0, known: 0 };
     const taken = await importFile(
       file,
       HISTORY_KIND_BY_NAME[kind].kind,
-      reading,
+      csvFormat,
       async (records) => {
         const done = await HISTORY_KIND_BY_NAME[kind].store(db, merchant, records, ports, onWithdrawn);
         stored.known += records.length - done.stored;
@@ -105,10 +103,10 @@ function uploadRoutes(console: Console) {
       await auditImport(db, merchantId, actor, { kind, file: file.name, ...stored, whole: isComplete(taken) }, ports);
     return { kind, file: file.name, taken, stored };
   };
-  const show: Answer = (sent, visit, typed) => importPage(visit, buildImportResult(sent, visit.person.zone), typed);
-  taking("/import/check", check, show);
-  taking("/import", store, show);
-  taking("/import/wrong.csv", check, ({ taken: { wrong, broken, place } }, { reply }) => {
+  const show: Answer = (result, visit, typed) => importPage(visit, buildImportResult(result, visit.person.zone), typed);
+  addUpload("/import/check", check, show);
+  addUpload("/import", store, show);
+  addUpload("/import/wrong.csv", check, ({ taken: { wrong, broken, place } }, { reply }) => {
     const rows = listFaults(wrong).map(({ line, column, says }) => [line, column, says]);
     return sendCsv(
       reply,
@@ -117,19 +115,18 @@ function uploadRoutes(console: Console) {
       [broken === null ? rows : [...rows, [null, null, broken]]],
     );
   });
-  // An answer stands under the address of its button, which means nothing to who opens it later.
+  // A page has the address of its button, which someone may open later.
   for (const path of ["/import/check", "/import/wrong.csv"])
     page(path, null, ({ reply }) => redirectTo(reply, "/import"));
 }
 
 const FORMAT_FIELDS = ["map", "states", "dates", "decimals"] as const;
 
-/** The fields of the form about its file. */
 function readFileForm(fields: URLSearchParams, file: string) {
   const kind = KIND_NAMES.find((each) => each === fields.get("kind"));
-  if (!kind) throw new FileRefusedError(`Choose what is in the file: ${KIND_NAMES.join(", ")}`);
+  if (!kind) throw new FileRefusedError(`Choose the kind of record: ${KIND_NAMES.join(", ")}`);
   if (file === "") throw new FileRefusedError("Choose a file");
-  const said = Object.fromEntries(FORMAT_FIELDS.map((name) => [name, fields.get(name) || undefined]));
-  const known = HISTORY_KIND_BY_NAME[kind].kind.fields;
-  return { kind, reading: parseCsvFormat(said, known, known.get("state")!.values!) };
+  const input = Object.fromEntries(FORMAT_FIELDS.map((name) => [name, fields.get(name) || undefined]));
+  const recordFields = HISTORY_KIND_BY_NAME[kind].kind.fields;
+  return { kind, csvFormat: parseCsvFormat(input, recordFields, recordFields.get("state")!.values!) };
 }

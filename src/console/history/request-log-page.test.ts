@@ -16,7 +16,7 @@ beforeEach(async () => {
   merchant = await newShop();
 });
 
-/** Write down a request, each a second after the one before. */
+/** Logs requests a second apart. */
 async function log(over: Partial<LoggedRequest>, of = merchant) {
   const moment = new Date(at.ports.now().getTime() + ++logged * 1_000);
   const request = { merchantId: of.id, id: uuidV7(moment, 0, Buffer.alloc(8)), at: moment, callerRequestId: null };
@@ -28,13 +28,13 @@ async function log(over: Partial<LoggedRequest>, of = merchant) {
 const page = async (query = "") =>
   (await (await at.browser(await at.person("viewer", merchant))).get(`/requests${query}`)).body;
 
-/** The words in the cells of each row, but for the moment and the id. */
+/** Returns the text of each row's cells without the time and the id. */
 const rowsOn = (body: string) =>
   [...body.matchAll(/<tr><td.*?<\/tr>/gs)].map(([row]) =>
     [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].slice(1).map(([, cell]) => cell!.replace(/<[^>]+>/g, "").trim()),
   );
 
-test("each request says how many of its records were stored, unchanged and ignored as older, the newest first", async () => {
+test("requests are listed newest first with the records they stored, left unchanged and ignored as older", async () => {
   await log({ records: 200, stored: 180, older: 3 });
   await log({ status: 400, error: "invoices[0].id is required" });
   await log({ records: 5, method: "GET", route: "/v1/recovery_actions" });
@@ -48,7 +48,7 @@ test("each request says how many of its records were stored, unchanged and ignor
   assert.match(body, />req_[0-9a-f-]{36}</);
 });
 
-test("only refused requests are shown, or only those with records that were ignored as older", async () => {
+test("filters show only refused requests, or only those with records ignored as older", async () => {
   await log({ records: 2, stored: 2, older: 0 });
   await log({ records: 2, stored: 1, older: 1 });
   await log({ status: 429, error: "slow down" });
@@ -59,7 +59,7 @@ test("only refused requests are shown, or only those with records that were igno
   assert.match(await page("?show=all"), /must be one of refused, older/);
 });
 
-test("a page holds fifty requests, and the next one goes on after them", async () => {
+test("a page has fifty requests and the next one continues after them", async () => {
   for (let n = 1; n <= 51; n++) await log({ records: n, stored: n, older: 0 });
   const first = await page();
   assert.equal(rowsOn(first).length, 50);
@@ -70,7 +70,7 @@ test("a page holds fifty requests, and the next one goes on after them", async (
   );
 });
 
-test("the page of requests says when none was sent yet, and why a filter finds none", async () => {
+test("the page says when there is no request or none matches the filter", async () => {
   assert.match(await page(), /No request yet/);
-  assert.match(await page("?show=older"), /No request fits this filter/);
+  assert.match(await page("?show=older"), /No request matches this filter/);
 });

@@ -19,7 +19,6 @@ const FILTER_CHOICES = [
   ["older", "with records ignored as older"],
 ] as const;
 
-/** What the merchant's systems asked, and what became of the records that they pushed. */
 export function requestRoutes({ page }: Console) {
   page("/requests", null, requestsPage);
 }
@@ -43,7 +42,7 @@ async function requestsPage({ db, query, path, merchantId, person }: Visit): Pro
 ${selectField("Show", "show", FILTER_CHOICES, show ?? "")}
 <button>Filter</button>${isFiltered && html`<a class="button" href="/requests">Clear</a>`}</form>
 <div data-live="5">
-${rows.length > 0 ? requestTable(rows, person.zone) : emptyNotice(isFiltered ? "No request fits this filter." : "No request yet.")}
+${rows.length > 0 ? requestTable(rows, person.zone) : emptyNotice(isFiltered ? "No request matches this filter." : "No request yet.")}
 ${pageLinks(before === undefined, withQuery(path, query, { before: null }), next)}</div>`,
   };
 }
@@ -54,7 +53,7 @@ const requestTable = (rows: readonly LoggedRequest[], zone: string): Html =>
     [
       { head: "Time", cell: ({ at, id }) => html`${timeElement(at, zone, "second")}<br><small>req_${id}</small>` },
       { head: "Request", cell: ({ method, route }) => html`<code>${method ?? "?"} ${route}</code>` },
-      { head: "Answer", cell: answerOf },
+      { head: "Response", cell: answerOf },
       { head: "Records", cell: ({ records }) => formatOptionalCount(records), numeric: true },
       { head: "Stored", cell: ({ stored }) => formatOptionalCount(stored), numeric: true },
       { head: "Unchanged", cell: unchangedCount, numeric: true },

@@ -51,7 +51,7 @@ async function attempt(merchant: Merchant, id: string, state: "PAID" | "FAILED")
   await decide();
 }
 
-test("a form compares Dunlin's plans with the merchant's retries, in batches, and the page shows the result", async () => {
+test("a form compares Dunlin's plans with the merchant's retries in batches, and the page shows the result", async () => {
   const { merchant, viewer } = await shop(true);
   const page = async () => (await viewer.get("/shadow")).body;
   assert.match(await page(), /Shadow mode is on/);
@@ -66,20 +66,20 @@ test("a form compares Dunlin's plans with the merchant's retries, in batches, an
   await viewer.post("/shadow");
   assert.equal((await listJobs(at.db, merchant.id, "shadow", 9)).length, 1, "one is under way at a time");
   assert.match(await page(), /data-live="2"[\s\S]*Comparing: 0 invoices so far/);
-  assert.doesNotMatch(await page(), /Compare anew/);
+  assert.doesNotMatch(await page(), /Compare again/);
   await at.work("shadow");
   const found = await page();
   assert.match(found, /As of <time[\s\S]*1 invoice became unpaid from \d+ \w+ \d{4} on; 1 is old enough to count/);
   assert.match(found, /<p class="lead">1 of 1 was paid<\/p>[\s\S]*>EUR<[\s\S]*>EUR.49\.00<[\s\S]*>EUR.49\.00</);
   assert.match(found, /By its own model the plans recover \d\.\d of these; 1 was paid/);
   assert.match(found, /have tried, more than 12 hours before<\/td><td class="number" data-head="Retries">1</);
-  assert.match(found, /Compare anew/);
+  assert.match(found, /Compare again/);
 });
 
-test("the page says when no invoice became unpaid in shadow mode, and how to switch the mode on while it is off", async () => {
+test("the page says when shadow mode has no unpaid invoice, and how to turn it on while it is off", async () => {
   const { viewer } = await shop(false);
   const before = (await viewer.get("/shadow")).body;
-  assert.match(before, /Shadow mode is off[^<]*An owner or admin switches it on/);
+  assert.match(before, /Shadow mode is off[^<]*An owner or admin can turn it on/);
   await viewer.post("/shadow");
   await at.work("shadow");
   assert.match((await viewer.get("/shadow")).body, /No invoice has become unpaid in shadow mode/);

@@ -23,14 +23,13 @@ import { emptyNotice, table } from "../show/table.ts";
 import { formatDay, timeElement, toDatetimeLocal } from "../show/time-format.ts";
 import type { Visit } from "../visit.ts";
 
-/** Dunlin's plans in shadow mode beside the retries of the merchant's own system. */
 export function shadowRoutes(console: Console) {
   const { ports } = console;
   console.page("/shadow", null, async (visit) => {
     parsePageQuery(visit.query, {});
     return shadowPage(visit);
   });
-  // It reads, and changes nothing: open to all members, as what was recovered is.
+  // All members may start it, because it changes nothing.
   console.post("/shadow", null, async ({ db, merchantId, actor, reply }) => {
     await requestShadowReport(db, merchantId, actor, ports);
     console.onJob("shadow");
@@ -41,15 +40,15 @@ export function shadowRoutes(console: Console) {
 async function shadowPage({ db, merchantId, person: { zone }, may }: Visit): Promise<Page> {
   const [merchant, [latest]] = await Promise.all([findMerchant(db, merchantId), listJobs(db, merchantId, "shadow", 1)]);
   const job = latest && (await findJob(db, merchantId, latest.id, "shadow"));
-  const isUnderWay = job && job.endedAt === null;
-  const on = merchant?.shadow
-    ? html`<p class="text">Shadow mode is on: your own system keeps every invoice that becomes unpaid now, and Dunlin records what it would do.${may("experiments") && html` <a href="/settings/recovery">Switch it off.</a>`}</p>`
-    : html`<p class="text">Shadow mode is off. While it is on, Dunlin decides and sends nothing, so you can check its decisions first. ${may("experiments") ? html`<a href="/settings/recovery">Switch it on.</a>` : "An owner or admin switches it on."}</p>`;
+  const isRunning = job && job.endedAt === null;
+  const status = merchant?.shadow
+    ? html`<p class="text">Shadow mode is on. Your own system retries invoices that become unpaid now; Dunlin only logs what it would do.${may("experiments") && html` <a href="/settings/recovery">Turn it off</a>`}</p>`
+    : html`<p class="text">Shadow mode is off. While it is on, Dunlin decides but sends nothing, so you can check its decisions first. ${may("experiments") ? html`<a href="/settings/recovery">Turn it on</a>` : "An owner or admin can turn it on."}</p>`;
   return {
     title: "Shadow mode",
-    tools: !isUnderWay && formButton("/shadow", job ? "Compare anew" : "Compare", {}, "main"),
-    body: html`${on}
-${job && html`<p class="soft">${isUnderWay ? "Asked for on" : "As of"} ${timeElement(job.askedAt, zone)}.</p>${comparisonSection(job as ShadowJob, zone)}`}`,
+    tools: !isRunning && formButton("/shadow", job ? "Compare again" : "Compare", {}, "main"),
+    body: html`${status}
+${job && html`<p class="soft">${isRunning ? "Started on" : "As of"} ${timeElement(job.askedAt, zone)}.</p>${comparisonSection(job as ShadowJob, zone)}`}`,
   };
 }
 
@@ -58,19 +57,19 @@ function comparisonSection(job: ShadowJob, zone: string): Html {
   const figures = parseShadowResult(job);
   if (figures) return comparisonFigures(figures, zone);
   return html`<div data-live="2"><p class="lead">Comparing: ${formatCount(job.progress.cases ?? 0)} invoices so far</p>
-<p><progress aria-label="The comparison is under way"></progress></p></div>`;
+<p><progress aria-label="The comparison is in progress"></progress></p></div>`;
 }
 
 function comparisonFigures(figures: ShadowFigures, zone: string): Html {
-  const { since, counted, paid, money: sums, stances } = figures;
+  const { since, counted, paid, money: moneyByCurrency, stances } = figures;
   const words = describeCounts(figures, (at) => formatDay(toDatetimeLocal(at, zone).slice(0, 10)));
   if (since === null) return emptyNotice(words[0]!);
-  const met = listStancesWithRetries(figures);
+  const stancesWithRetries = listStancesWithRetries(figures);
   return html`
 ${paragraphs(words)}
 ${
   counted > 0 &&
-  html`<h2>What was recovered without Dunlin</h2>
+  html`<h2>Recovered without Dunlin</h2>
 <p class="lead">${formatCount(paid)} of ${formatCount(counted)}${formatShare(paid / counted, counted)} ${paid === 1 ? "was" : "were"} paid</p>
 ${table(
   "Money by currency",
@@ -85,23 +84,23 @@ ${table(
       numeric: true,
     },
   ],
-  [...sums],
+  [...moneyByCurrency],
 )}
 ${paragraphs(describePlans(figures))}`
 }
-<h2>What Dunlin would have done instead</h2>
+<h2>Compared with Dunlin's decisions</h2>
 ${
-  met.length === 0
+  stancesWithRetries.length === 0
     ? html`<p class="text">${NO_RETRY}</p>`
-    : html`<p class="text">Retries of your own system, by what Dunlin would do at that point:</p>
+    : html`<p class="text">Your own system's retries, by what Dunlin would have done at that time:</p>
 ${table(
-  "Retries of your own system",
+  "Your own system's retries",
   [
-    { head: "Dunlin would", cell: (stance: (typeof met)[number]) => STANCE_WORDING[stance] },
+    { head: "Dunlin would", cell: (stance: (typeof stancesWithRetries)[number]) => STANCE_WORDING[stance] },
     { head: "Retries", cell: (stance) => formatCount(stances[stance].tries), numeric: true },
     { head: "Approved", cell: (stance) => formatApproved(stances[stance]), numeric: true },
   ],
-  met,
+  stancesWithRetries,
 )}
 ${paragraphs(describeRetries(figures))}`
 }

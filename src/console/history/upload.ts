@@ -6,14 +6,13 @@ import { allowSlowBody } from "../../http/slow-body.ts";
 import type { HistoryFile } from "../../import/file-rows.ts";
 import { PageError } from "../page-error.ts";
 
-/** A form with a file, of which nothing is kept: what is read of it is gone. */
 export interface UploadedForm {
-  /** Those before the file. */
+  /** The fields before the file. */
   fields: URLSearchParams;
   file: HistoryFile;
 }
 
-/** Millions of rows. What is larger has no place in a browser. */
+/** Millions of rows. Larger files do not belong into a browser. */
 export const UPLOAD_BYTES_MAX = 512 * 1024 * 1024;
 const MIB = 1024 * 1024;
 const FIELDS_MAX = 8;
@@ -21,15 +20,15 @@ const FIELD_BYTES_MAX = 8 * 1024;
 const NAME_CHARS_MAX = 255;
 
 /**
- * Read a form that ends with a file, while `work` reads the file. What `work` leaves is read and dropped, because browsers
- * look at an answer only when all was sent.
+ * Reads a form that ends with a file, while `work` reads the file. Drops what `work` does not read, because browsers
+ * show a response only after sending everything.
  *
- * @throws PageError when it is too large, is no such form, or has no file
+ * @throws PageError if the form is too large, malformed or without a file
  */
 export async function withUpload<T>(request: IncomingMessage, work: (upload: UploadedForm) => Promise<T>): Promise<T> {
   const { "content-type": type = "", "content-length": length } = request.headers;
-  if (!/^multipart\/form-data\b/i.test(type)) throw new PageError(415, "A file comes as multipart/form-data.");
-  if (length === undefined) throw new PageError(411, "The request must say in Content-Length how large it is.");
+  if (!/^multipart\/form-data\b/i.test(type)) throw new PageError(415, "Send the file as multipart/form-data.");
+  if (length === undefined) throw new PageError(411, "The request needs a Content-Length.");
   if (Number(length) > UPLOAD_BYTES_MAX) throw new PageError(413, TOO_LARGE_MESSAGE);
   const form = parseForm(request);
   allowSlowBody(request);
@@ -38,11 +37,11 @@ export async function withUpload<T>(request: IncomingMessage, work: (upload: Upl
   } finally {
     request.unpipe(form);
     request.resume();
-    await finished(request).catch(() => {}); // cut off: there is nobody to tell
+    await finished(request).catch(() => {}); // the connection is gone
   }
 }
 
-const TOO_LARGE_MESSAGE = `A file may have ${UPLOAD_BYTES_MAX / MIB} MiB here. Nothing was stored. The command takes files of any size, and so does this page in parts.`;
+const TOO_LARGE_MESSAGE = `The file is larger than ${UPLOAD_BYTES_MAX / MIB} MiB. Nothing was stored. Split the file, or use the command, which has no size limit.`;
 
 function parseForm({ headers }: IncomingMessage) {
   const limits = {
@@ -56,7 +55,7 @@ function parseForm({ headers }: IncomingMessage) {
   try {
     return new Busboy({ headers: headers as BusboyHeaders, limits });
   } catch {
-    throw new PageError(400, "The form can't be read.");
+    throw new PageError(400, "The form is malformed.");
   }
 }
 
@@ -65,14 +64,14 @@ function findFile(request: IncomingMessage, form: ReturnType<typeof parseForm>):
   return new Promise((resolve, reject) => {
     form.on("field", (name, value) => fields.append(name, value));
     form.on("file", (_name, file, name) => {
-      // The parser only tells, maybe before anybody reads, and then ends the file as if it were whole.
+      // The parser only emits the error, maybe before the file is read, and then ends the file as if it were complete.
       file.on("error", (error) => void file.destroy(error));
       request.once("close", () => request.readableEnded || file.destroy(new Error("the connection ended")));
       resolve({ fields, file: { name: sanitizeFileName(name ?? ""), bytes: streamCompleteFile(file) } });
     });
-    form.on("error", () => reject(new PageError(400, "The form can't be read.")));
-    form.on("finish", () => reject(new PageError(400, "There is no file in the form.")));
-    request.once("close", () => reject(new PageError(400, "The connection ended before the file came.")));
+    form.on("error", () => reject(new PageError(400, "The form is malformed.")));
+    form.on("finish", () => reject(new PageError(400, "The form contains no file.")));
+    request.once("close", () => reject(new PageError(400, "The connection ended before the file arrived.")));
     request.pipe(form);
   });
 }
@@ -81,11 +80,11 @@ async function* streamCompleteFile(file: AsyncIterable<Buffer>): AsyncGenerator<
   try {
     yield* file;
   } catch {
-    throw new FileRefusedError("the file did not arrive whole");
+    throw new FileRefusedError("the file did not arrive completely");
   }
 }
 
-/** As it can be stored and shown in a line. */
+/** Makes a name that can be stored and shown on one line. */
 const sanitizeFileName = (name: string) =>
   name
     .replace(/\p{Cc}/gu, " ")

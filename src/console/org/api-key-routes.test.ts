@@ -23,19 +23,23 @@ const list = (apiKey: string) =>
   at.http.inject({ url: "/v1/recovery_actions", headers: { authorization: `Bearer ${apiKey}` } });
 
 async function makeKey(fields: Record<string, string | string[]> = {}) {
-  const made = await developer.post("/org/api_keys", { ...(await newForm()), permission: [...PERMISSIONS], ...fields });
-  assert.equal(made.statusCode, 200, made.body);
-  const apiKey = keyIn(made.body)!;
+  const created = await developer.post("/org/api_keys", {
+    ...(await newForm()),
+    permission: [...PERMISSIONS],
+    ...fields,
+  });
+  assert.equal(created.statusCode, 200, created.body);
+  const apiKey = keyIn(created.body)!;
   const key = (await keys()).find(({ lastFour }) => lastFour === apiKey.slice(-4))!;
   return { apiKey, key };
 }
 
-test("a key is shown exactly once, with a curl line that works; sent again the form makes no second one", async () => {
+test("a new key is shown exactly once with a working curl command, and a resent form creates no second key", async () => {
   const form = { ...(await newForm()), permission: "read:recovery_actions", note: "reports", expires: "30" };
-  const made = await developer.post("/org/api_keys", form);
-  const apiKey = keyIn(made.body)!;
-  assert.equal(made.headers["cache-control"], "no-store");
-  assert.ok(made.body.includes(`curl -H &quot;Authorization: Bearer ${apiKey}&quot;`));
+  const created = await developer.post("/org/api_keys", form);
+  const apiKey = keyIn(created.body)!;
+  assert.equal(created.headers["cache-control"], "no-store");
+  assert.ok(created.body.includes(`curl -H &quot;Authorization: Bearer ${apiKey}&quot;`));
   assert.equal((await list(apiKey)).statusCode, 200);
   const reload = await developer.post("/org/api_keys", form);
   assert.equal(reload.statusCode, 409);
@@ -54,7 +58,7 @@ test("a key is shown exactly once, with a curl line that works; sent again the f
   assert.ok(!JSON.stringify(await at.audited()).includes(apiKey));
 });
 
-test("a key may do what its form said: 403 for the rest, 401 for garbage, each with code, message and details", async () => {
+test("a key has only its permissions: 403 for other operations and 401 for an invalid key", async () => {
   const { apiKey } = await makeKey({ permission: "ingest:invoices" });
   const forbidden = await list(apiKey);
   assert.equal(forbidden.statusCode, 403);
@@ -83,7 +87,7 @@ test("a revoked key is refused within a second in every process, and stays revok
   assert.deepEqual([entry?.deed, entry?.actor], ["key.revoked", developer.person.email]);
 });
 
-test("while a rotation lasts both keys work, and the former one fails at the moment stated", async () => {
+test("both keys work during a rotation, and the old one fails at the stated time", async () => {
   for (const [overlap, ms] of [
     ["1h", HOUR_MS],
     ["24h", 24 * HOUR_MS],
@@ -106,12 +110,12 @@ test("while a rotation lasts both keys work, and the former one fails at the mom
     }
     assert.equal((await list(apiKey)).statusCode, 401, overlap);
     assert.equal((await list(next)).statusCode, 200, overlap);
-    const made = (await keys()).find(({ replaces }) => replaces === key.id)!;
-    assert.deepEqual([made.note, made.permissions], [key.note, key.permissions]);
+    const created = (await keys()).find(({ replaces }) => replaces === key.id)!;
+    assert.deepEqual([created.note, created.permissions], [key.note, key.permissions]);
   }
 });
 
-test("a rotation never makes a key live longer than it would have", async () => {
+test("a rotation never extends the life of a key", async () => {
   const { apiKey, key } = await makeKey({ expires: "30" });
   at.clock.serviceMs += 29 * 24 * HOUR_MS;
   await developer.post(`/org/api_keys/${key.id}/rotate`, { ...(await newForm()), overlap: "7d" });
@@ -119,7 +123,7 @@ test("a rotation never makes a key live longer than it would have", async () => 
   assert.equal((await list(apiKey)).statusCode, 401);
 });
 
-test("the next key lives as long as the former was meant to, and one key has one next key", async () => {
+test("a new key keeps the lifetime of the old one, and a key has one successor", async () => {
   const { key } = await makeKey({ expires: "30" });
   at.clock.serviceMs += 29 * 24 * HOUR_MS;
   const rotate = async (id: string) =>
@@ -132,34 +136,34 @@ test("the next key lives as long as the former was meant to, and one key has one
   assert.equal(again.statusCode, 409);
   assert.match(again.body, new RegExp(`Rotate its successor, …${next.lastFour}`));
   assert.doesNotMatch((await developer.get(`/org/api_keys/${key.id}`)).body, /Make the next key/);
-  // The one in its place was lost and revoked: another one may be made.
+  // The successor was lost and revoked, so another one may be created.
   await developer.post(`/org/api_keys/${next.id}/revoke`, { confirm: next.lastFour });
   assert.equal((await rotate(key.id)).statusCode, 200);
 });
 
-test("a key that was rotated is pointed out while somebody still uses it", async () => {
+test("a rotated key is highlighted while a program still uses it", async () => {
   const { apiKey, key } = await makeKey();
   await developer.post(`/org/api_keys/${key.id}/rotate`, { ...(await newForm()), overlap: "24h" });
-  const warning = new RegExp(`href="/org/api_keys/${key.id}">…\\w{4}</a> ends`);
+  const warning = new RegExp(`href="/org/api_keys/${key.id}">…\\w{4}</a> expires`);
   assert.doesNotMatch((await developer.get("/org/api_keys")).body, warning);
   at.clock.serviceMs += HOUR_MS;
   await touchApiKeys(at.db, [[key.id, at.ports.now()]]);
   const page = (await developer.get("/org/api_keys")).body;
   assert.match(page, warning);
-  assert.match(page, /somebody has not changed over/);
+  assert.match(page, /but a program still uses it/);
   assert.equal((await list(apiKey)).statusCode, 200);
 });
 
-test("a key that ends within 7 days is pointed out", async () => {
+test("a key that expires within 7 days is highlighted", async () => {
   const { key } = await makeKey({ expires: "30" });
-  const warning = new RegExp(`<a href="/org/api_keys/${key.id}">…\\w{4}</a> ends`);
+  const warning = new RegExp(`<a href="/org/api_keys/${key.id}">…\\w{4}</a> expires`);
   at.clock.serviceMs += 22 * 24 * HOUR_MS;
   assert.doesNotMatch((await developer.get("/org/api_keys")).body, warning);
   at.clock.serviceMs += 24 * HOUR_MS;
   assert.match((await developer.get("/org/api_keys")).body, warning);
 });
 
-test("an end on a date is the first moment of that day in the maker's zone", async () => {
+test("an expiry date means the start of that day in the creator's zone", async () => {
   await developer.post("/account", { zone: "America/New_York", theme: "system" });
   const { key } = await makeKey({ expires: "date", date: "2027-07-04" });
   assert.equal(key.expiresAt?.toISOString(), "2027-07-04T04:00:00.000Z");
@@ -174,28 +178,28 @@ test("an end on a date is the first moment of that day in the maker's zone", asy
   }
   const form = { ...(await newForm()), permission: "ingest:invoices", expires: "date", date: "9999-12-31" };
   const { body } = await developer.post("/org/api_keys", form);
-  assert.match(body, /The end must be a date that lies ahead, up to 2199: a key without an end ends “Never”\./);
+  assert.match(body, /The date must be in the future, up to 2199. For a key without an expiry, choose “Never”\./);
 });
 
-test("a date beside another end makes no key, and the form says what to choose", async () => {
+test("a date with another expiry selected is refused with a hint", async () => {
   const before = (await keys()).length;
   for (const expires of ["never", "30"]) {
     const form = { ...(await newForm()), permission: "ingest:invoices", expires, date: "2027-07-04" };
     const reply = await developer.post("/org/api_keys", form);
     assert.equal(reply.statusCode, 400, expires);
-    assert.match(reply.body, /A date is given, but not chosen[\s\S]*value="2027-07-04"/);
+    assert.match(reply.body, /There is a date, but another expiry is selected[\s\S]*value="2027-07-04"/);
   }
   assert.equal((await keys()).length, before);
 });
 
-test("a form without a permission, or with an unknown one, makes no key", async () => {
+test("a form without a permission or with an unknown one creates no key", async () => {
   const before = (await keys()).length;
   for (const permission of [[], ["manage:keys"]])
     assert.equal((await developer.post("/org/api_keys", { ...(await newForm()), permission })).statusCode, 400);
   assert.equal((await keys()).length, before);
 });
 
-test("a viewer sees no key and changes none, also by a form of their own making", async () => {
+test("a viewer can neither see nor change keys, even with a forged form", async () => {
   const { key } = await makeKey();
   const viewer = await at.as("viewer");
   for (const path of ["/org/api_keys", "/org/api_keys/new", `/org/api_keys/${key.id}`])
@@ -213,7 +217,7 @@ test("a viewer sees no key and changes none, also by a form of their own making"
   assert.deepEqual(await keys(), before);
 });
 
-test("keys of another merchant are out of reach", async () => {
+test("keys of another merchant are not accessible", async () => {
   const other = await testMerchant(at.db, at.ports, { name: "Other" });
   const { keyId, apiKey } = await createApiKey(at.db, { merchantId: other.id, permissions: PERMISSIONS }, at.ports);
   assert.equal((await developer.get(`/org/api_keys/${keyId}`)).statusCode, 404);

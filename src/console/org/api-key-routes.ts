@@ -15,7 +15,6 @@ import { keyPage, keysPage, newKeyPage, newKeySecretPage, parseExpiry } from "./
 
 const UNIQUE_VIOLATION = "23505";
 
-/** API keys: making, rotating and revoking them. */
 export function apiKeyRoutes(console: Console) {
   const { ports } = console;
   console.page("/org/api_keys", "keys", async (visit) =>
@@ -34,7 +33,7 @@ export function apiKeyRoutes(console: Console) {
     await visit.db.transaction(async (tx) => {
       const key = await findOwnKey(tx, visit);
       if (visit.form.get("confirm") !== key.lastFour)
-        throw new PageError(400, "The last four characters are others, so nothing was revoked.");
+        throw new PageError(400, "The last four characters do not match, so the key was not revoked.");
       if (!(await revokeApiKey(tx, visit.merchantId, key.id, ports.now()))) throw new PageError(409, KEY_ENDED_MESSAGE);
       await writeAuditEntry(tx, visit.merchantId, visit.actor, { deed: "key.revoked", object: keyLabel(key) }, ports);
     });
@@ -42,21 +41,21 @@ export function apiKeyRoutes(console: Console) {
   });
 }
 
-const KEY_ENDED_MESSAGE = "This key does not work any more.";
+const KEY_ENDED_MESSAGE = "This key no longer works.";
 
 async function createKey(console: Console, visit: Visit): Promise<Page> {
   const { ports } = console;
   const { db, form, merchantId, actor, person } = visit;
   const id = form.get("id") ?? "";
-  const again = (says: string): Page => ({ ...newKeyPage(visit, ports.newId(), says), status: 400 });
-  if (!isUuid(id)) return again("Send the form once more.");
+  const refuse = (problem: string): Page => ({ ...newKeyPage(visit, ports.newId(), problem), status: 400 });
+  if (!isUuid(id)) return refuse("Send the form again.");
   const permissions = PERMISSIONS.filter((permission) => form.getAll("permission").includes(permission));
-  if (permissions.length === 0) return again("Choose at least one permission.");
+  if (permissions.length === 0) return refuse("Choose at least one permission.");
   const note = (form.get("note") ?? "").trim();
-  if (note.length > 200) return again("The note has more than 200 characters.");
+  if (note.length > 200) return refuse("The note has more than 200 characters.");
   const expiresAt = parseExpiry(form, isTimeZone(person.zone) ? person.zone : "UTC", ports.now());
-  if (typeof expiresAt === "string") return again(expiresAt);
-  const made = await createOnce(() =>
+  if (typeof expiresAt === "string") return refuse(expiresAt);
+  const apiKey = await createOnce(() =>
     db.transaction(async (tx) => {
       const key = { id, merchantId, permissions, note: note || undefined, expiresAt: expiresAt ?? undefined };
       const { apiKey } = await createApiKey(tx, { ...key, madeBy: actor.name }, ports);
@@ -71,7 +70,7 @@ async function createKey(console: Console, visit: Visit): Promise<Page> {
       return apiKey;
     }),
   );
-  return newKeySecretPage(console, made, null);
+  return newKeySecretPage(console, apiKey, null);
 }
 
 async function rotateKey(console: Console, visit: Visit): Promise<Page> {
@@ -79,7 +78,7 @@ async function rotateKey(console: Console, visit: Visit): Promise<Page> {
   const { db, form, merchantId, actor } = visit;
   const id = form.get("id") ?? "";
   const overlap = ROTATION_OVERLAPS.find(([value]) => value === form.get("overlap"));
-  if (!overlap || !isUuid(id)) throw new PageError(400, "Say how long the former key still works.");
+  if (!overlap || !isUuid(id)) throw new PageError(400, "Choose how long the old key still works.");
   const { apiKey, former, endsAt } = await createOnce(() =>
     db.transaction(async (tx) => {
       const key = await findOwnKey(tx, visit);
@@ -100,13 +99,15 @@ async function rotateKey(console: Console, visit: Visit): Promise<Page> {
   return newKeySecretPage(console, apiKey, { former, endsAt, zone: visit.person.zone });
 }
 
-/** A form that is sent twice makes one key, and shows it once. */
-async function createOnce<T>(make: () => Promise<T>): Promise<T> {
+async function createOnce<T>(create: () => Promise<T>): Promise<T> {
   try {
-    return await make();
+    return await create();
   } catch (error) {
     if (sqlState(error) !== UNIQUE_VIOLATION) throw error;
-    throw new PageError(409, "This key was made already, and is shown only once. Make another one if it was lost.");
+    throw new PageError(
+      409,
+      "This key was already created, and is shown only once. If it is lost, create another one.",
+    );
   }
 }
 

@@ -31,7 +31,6 @@ const QUERY_READERS = {
   before: uuidReader,
 };
 
-/** The audit log: each change and the person who made it. */
 export function auditRoutes(console: Console) {
   console.page("/org/audit", "audit", (visit) => auditPage(visit));
   console.page("/org/audit.csv", "audit", ({ db, query, merchantId, person: { zone }, reply }) => {
@@ -64,12 +63,12 @@ async function auditPage({ db, query, path, merchantId, person: { zone } }: Visi
     title: "Audit log",
     tools: html`<a class="button" href="${csv}">Export CSV</a>`,
     body: html`
-<p>Every change that people and commands made, written with the change itself. Nothing in it can be altered.</p>
+<p>All changes by people and commands, each stored together with the change itself. Entries cannot be altered.</p>
 <form method="get" class="filters" data-search>
 ${formField({ label: "Who", name: "actor", value: filter.actor ?? "" })}
 ${selectField("About", "noun", [["", "everything"], ...AUDITED_NOUNS.map((noun) => [noun, noun] as const)], filter.noun ?? "")}
 <button>Filter</button></form>
-${rows.length === 0 ? emptyNotice("No change fits.") : auditTable(rows, zone)}
+${rows.length === 0 ? emptyNotice("No change matches.") : auditTable(rows, zone)}
 ${pageLinks(filter.before === undefined, withQuery(path, query, { before: null }), next)}`,
   };
 }
@@ -87,7 +86,7 @@ const auditTable = (rows: readonly AuditEntry[], zone: string) =>
     rows,
   );
 
-/** "before: viewer, now: admin". */
+/** Such as "before: viewer, now: admin". */
 const detailsText = (details: AuditEntry["details"], zone: string): HtmlPart =>
   Object.entries(details).map(
     ([name, value]) => html`<div class="long"><span class="soft">${name}</span> ${valueText(value, zone)}</div>`,
@@ -95,7 +94,6 @@ const detailsText = (details: AuditEntry["details"], zone: string): HtmlPart =>
 
 const UTC_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
-/** Returns a JSON value as people write it. */
 function valueText(value: unknown, zone: string): HtmlPart {
   if (value === null || value === "") return "none";
   if (typeof value === "boolean") return value ? "yes" : "no";

@@ -15,7 +15,6 @@ import { copyableText } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
 import { membersPage } from "./members-page.ts";
 
-/** Who works for the merchant, invites, and what each role may do. */
 export function memberRoutes(console: Console) {
   const { ports } = console;
   console.page("/org/members", "members", (visit) => membersPage(console, visit, null));
@@ -26,19 +25,19 @@ export function memberRoutes(console: Console) {
       ...(await membersPage(console, visit, formNotice("bad", says))),
       status: 400,
     });
-    if (email !== null && !isEmail(email)) return refuse("This is not an e-mail address.");
+    if (email !== null && !isEmail(email)) return refuse("This is not a valid e-mail address.");
     const members = await membersOf(console.allTenantsDb, visit.merchantId);
-    if (members.some((member) => member.email === email)) return refuse(`${email} is a member already.`);
+    if (members.some((member) => member.email === email)) return refuse(`${email} is already a member.`);
     const token = await visit.db.transaction(async (tx) => {
-      const made = await createInvite(
+      const invite = await createInvite(
         tx,
         visit.merchantId,
         { role, email, lifeMs: INVITE_LIFETIME_MS, madeBy: visit.person.id },
         ports,
       );
-      const change = { deed: "member.invited", object: email ?? "a link", details: { role, invite: made.id } };
+      const change = { deed: "member.invited", object: email ?? "a link", details: { role, invite: invite.id } };
       await writeAuditEntry(tx, visit.merchantId, visit.actor, change, ports);
-      return made.token;
+      return invite.token;
     });
     const link = `${console.authUrl}/join?t=${token}`;
     const says = await sendInvite(console, visit, email, role, link);
@@ -47,12 +46,12 @@ export function memberRoutes(console: Console) {
   console.post("/org/members/invite/revoke", "members", async (visit) => {
     const id = visit.form.get("id") ?? "";
     await visit.db.transaction(async (tx) => {
-      const gone = isUuid(id) ? await revokeInvite(tx, visit.merchantId, id, ports.now()) : null;
-      if (!gone) throw new PageError(409, "This invite is over already.");
+      const revoked = isUuid(id) ? await revokeInvite(tx, visit.merchantId, id, ports.now()) : null;
+      if (!revoked) throw new PageError(409, "This invite is no longer valid.");
       const change = {
         deed: "invite.revoked",
-        object: gone.email ?? "a link",
-        details: { role: gone.role, invite: id },
+        object: revoked.email ?? "a link",
+        details: { role: revoked.role, invite: id },
       };
       await writeAuditEntry(tx, visit.merchantId, visit.actor, change, ports);
     });
@@ -69,7 +68,7 @@ export function memberRoutes(console: Console) {
   });
 }
 
-/** Send the invite, where there is mail and an address; and say what is left to do. The invite holds whatever becomes of the mail. */
+/** The invite is valid even if the mail fails. */
 async function sendInvite(
   { mailer }: Console,
   visit: Visit,
@@ -77,38 +76,38 @@ async function sendInvite(
   role: Role,
   link: string,
 ): Promise<Html> {
-  const byHand = `Send this link to ${email ?? "the person"}. It works once, for 7 days, and is shown only now.`;
-  if (mailer === null || email === null) return formNotice("good", byHand);
+  const instructions = `Send this link to ${email ?? "the person"}. It works once, within 7 days, and is shown only now.`;
+  if (mailer === null || email === null) return formNotice("good", instructions);
   const problem = await mailer.send(buildInviteMail(email, visit.merchantName, role, visit.person.email, link));
   if (problem === null)
     return formNotice(
       "good",
-      `An invite went to ${email}. Should it not arrive: this link does the same, and is shown only now.`,
+      `Invite sent to ${email}. If it does not arrive, use this link, which is shown only now.`,
     );
-  // What the server said may name the person.
+  // The server's message may contain the person's address.
   visit.reply.log.warn({ problem: problem.split(" (")[0] }, "mail.failed");
-  return formNotice("warn", `No mail went to ${email}: ${problem}. The invite holds. ${byHand}`);
+  return formNotice("warn", `The mail to ${email} failed: ${problem}. The invite is valid. ${instructions}`);
 }
 
-/** Give a member another role; null: end the membership. */
+/** Null ends the membership. */
 async function changeMember({ allTenantsDb, ports }: Console, visit: Visit, role: Role | null) {
   const { merchantId } = visit;
   await allTenantsDb.transaction(async (tx) => {
     const members = await lockMembers(tx, merchantId);
-    const held = members.find(({ personId }) => personId === visit.form.get("person"));
-    if (!held) throw new PageError(409, "This person is no longer a member.");
-    if (held.role === "owner" && !visit.may("owners")) throw new PageError(403, "Only an owner can change an owner.");
+    const member = members.find(({ personId }) => personId === visit.form.get("person"));
+    if (!member) throw new PageError(409, "This person is no longer a member.");
+    if (member.role === "owner" && !visit.may("owners")) throw new PageError(403, "Only an owner can change an owner.");
     const owners = members.filter((each) => each.role === "owner");
-    if (held.role === "owner" && role !== "owner" && owners.length === 1)
-      throw new PageError(409, "Somebody must be an owner: make another member one first.");
-    const who = (await membersOf(tx, merchantId)).find(({ personId }) => personId === held.personId)!.email;
+    if (member.role === "owner" && role !== "owner" && owners.length === 1)
+      throw new PageError(409, "There must be at least one owner. Make another member an owner first.");
+    const email = (await membersOf(tx, merchantId)).find(({ personId }) => personId === member.personId)!.email;
     if (role === null) {
-      await removeMember(tx, merchantId, held.personId);
-      await forgetIdentities(tx, held.personId);
-    } else await setRole(tx, merchantId, held.personId, role);
-    const revoked = await revokeInvitesOf(tx, merchantId, held.personId, rolesNotGrantableBy(role), ports.now());
+      await removeMember(tx, merchantId, member.personId);
+      await forgetIdentities(tx, member.personId);
+    } else await setRole(tx, merchantId, member.personId, role);
+    const revoked = await revokeInvitesOf(tx, merchantId, member.personId, rolesNotGrantableBy(role), ports.now());
     const details = {
-      ...(role === null ? { role: held.role } : { before: held.role, now: role }),
+      ...(role === null ? { role: member.role } : { before: member.role, now: role }),
       ...(revoked > 0 && { invites: revoked }),
     };
     const deed = role === null ? "member.removed" : "member.changed";
@@ -116,22 +115,21 @@ async function changeMember({ allTenantsDb, ports }: Console, visit: Visit, role
       tx,
       merchantId,
       visit.actor,
-      { deed, object: who, details: { ...details, person: held.personId } },
+      { deed, object: email, details: { ...details, person: member.personId } },
       ports,
     );
   });
 }
 
-/** The roles to which a person may not invite any more, being this from now on; null: no member. */
+/** The roles that this role cannot grant. Null means no membership. */
 const rolesNotGrantableBy = (role: Role | null): Role[] =>
   ROLES.filter(
     (each) => role === null || !isAllowed(role, "members") || (each === "owner" && !isAllowed(role, "owners")),
   );
 
-/** The role that a form names. Nobody makes owners but owners. */
-function parseGrantableRole(visit: Visit, named: string | null): Role {
-  const role = ROLES.find((each) => each === named);
-  if (!role) throw new PageError(400, `A role is one of ${ROLES.join(", ")}.`);
-  if (role === "owner" && !visit.may("owners")) throw new PageError(403, "Only an owner can make owners.");
+function parseGrantableRole(visit: Visit, name: string | null): Role {
+  const role = ROLES.find((each) => each === name);
+  if (!role) throw new PageError(400, `The role must be one of ${ROLES.join(", ")}.`);
+  if (role === "owner" && !visit.may("owners")) throw new PageError(403, "Only an owner can add owners.");
   return role;
 }

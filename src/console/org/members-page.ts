@@ -9,11 +9,10 @@ import { table } from "../show/table.ts";
 import { timeElement } from "../show/time-format.ts";
 import type { Visit } from "../visit.ts";
 
-/** The members, the invites that are open, and what each role may do. `says`: what a form said back. */
 export async function membersPage(
   { allTenantsDb, ports, mailer }: ConsoleOptions,
   visit: Visit,
-  says: HtmlPart,
+  notice: HtmlPart,
 ): Promise<Page> {
   const members = await membersOf(allTenantsDb, visit.merchantId);
   const invites = await openInvites(visit.db, visit.merchantId, ports.realNow());
@@ -21,16 +20,16 @@ export async function membersPage(
   const choices = roles.map((role) => [role, role] as const);
   return {
     title: "Members",
-    body: html`${says}
-<p class="lead">${members.length} ${members.length === 1 ? "person works" : "people work"} here</p>
+    body: html`${notice}
+<p class="lead">${members.length} ${members.length === 1 ? "member" : "members"}</p>
 ${memberTable(members, visit, roles)}
 ${invites.length > 0 && html`<h2>Open invites</h2>${inviteTable(invites, visit)}`}
-<section><h2>Invite somebody</h2>
+<section><h2>Invite a member</h2>
 <form method="post" action="/org/members/invite" class="card">
-${formField({ label: "E-mail", name: "email", type: "email", hint: `With an address the link is for it alone${mailer === null ? "" : ", and goes there by mail"}; without one it is for whoever has it.` })}
+${formField({ label: "E-mail", name: "email", type: "email", hint: `If you enter an address, only that person can use the link${mailer === null ? "" : ", and Dunlin e-mails it"}. Otherwise anyone with the link can join.` })}
 ${selectField("Role", "role", choices, "viewer")}
 <button class="main">Invite</button></form></section>
-<section><h2>What roles may do</h2>${ROLE_TABLE}</section>`,
+<section><h2>Permissions by role</h2>${ROLE_TABLE}</section>`,
   };
 }
 
@@ -66,27 +65,27 @@ const inviteTable = (invites: readonly Invite[], { person: { zone } }: Visit): H
   table(
     "Open invites",
     [
-      { head: "For", cell: ({ email }) => email ?? html`<span class="soft">whoever has the link</span>` },
+      { head: "For", cell: ({ email }) => email ?? html`<span class="soft">anyone with the link</span>` },
       { head: "Role", cell: ({ role }) => role },
-      { head: "Made", cell: ({ createdAt }) => timeElement(createdAt, zone) },
-      { head: "Works until", cell: ({ expiresAt }) => timeElement(expiresAt, zone) },
-      { head: "", cell: ({ id }) => formButton("/org/members/invite/revoke", "Take back", { id }, "small danger") },
+      { head: "Created", cell: ({ createdAt }) => timeElement(createdAt, zone) },
+      { head: "Valid until", cell: ({ expiresAt }) => timeElement(expiresAt, zone) },
+      { head: "", cell: ({ id }) => formButton("/org/members/invite/revoke", "Revoke", { id }, "small danger") },
     ],
     invites,
   );
 
 const ROLE_TABLE = table(
-  "What roles may do",
+  "Permissions by role",
   [
     { head: "", cell: ([, words]: readonly [RoleOperation | null, string]) => words },
     ...ROLES.map((role) => ({
       head: role,
-      cell: ([deed]: readonly [RoleOperation | null, string]) =>
-        deed === null || isAllowed(role, deed) ? "yes" : html`<span class="soft">no</span>`,
+      cell: ([operation]: readonly [RoleOperation | null, string]) =>
+        operation === null || isAllowed(role, operation) ? "yes" : html`<span class="soft">no</span>`,
     })),
   ],
   [
-    [null, "See what is recovered, invoices and deliveries"] as const,
+    [null, "See recovery results, invoices and deliveries"] as const,
     ...(Object.entries(ROLE_OPERATIONS) as [RoleOperation, string][]),
   ],
 );

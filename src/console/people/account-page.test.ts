@@ -15,10 +15,10 @@ after(() => at.close());
 const NEW_PASSWORD = "sails and sealing wax";
 const personOf = async (email: string) => (await findPersonByEmail(at.db, email))!;
 
-test("a page that was read before the password was changed brings the old one not back", async () => {
+test("a stale page does not restore the old password", async () => {
   const browser = await at.as("viewer");
   const { id, email, password: former } = await personOf(browser.person.email);
-  // The session of another request was read before the change, and writes after it.
+  // Another request read the session before the change and writes after it.
   assert.ok(await changePassword(at.db, id, former, "another hash"));
   await setPreferences(at.db, id, { zone: "Asia/Tokyo", theme: "dark" });
   assert.partialDeepStrictEqual(await personOf(email), { password: "another hash", zone: "Asia/Tokyo", theme: "dark" });
@@ -31,7 +31,7 @@ test("a page that was read before the password was changed brings the old one no
   assert.ok(await changePassword(at.db, id, null, "a fifth hash"));
 });
 
-test("settings that are saved while the password is changed leave the new one", async () => {
+test("settings saved during a password change keep the new password", async () => {
   const browser = await at.as("viewer");
   const { email } = browser.person;
   const change = browser.post("/account/password", { former: PASSWORD, password: NEW_PASSWORD });
@@ -49,7 +49,7 @@ test("settings that are saved while the password is changed leave the new one", 
   assert.ok(!("person" in (await again(PASSWORD))));
 });
 
-test("of two changes of a password at once one is made, and the other is told so", async () => {
+test("one of two simultaneous password changes wins and the other is refused", async () => {
   const browser = await at.as("viewer");
   const change = (password: string) => browser.post("/account/password", { former: PASSWORD, password });
   const replies = await Promise.all([change(NEW_PASSWORD), change(`${NEW_PASSWORD} too`)]);
@@ -57,6 +57,6 @@ test("of two changes of a password at once one is made, and the other is told so
   assert.deepEqual(statuses, [303, 400]);
   assert.match(
     replies.find(({ statusCode }) => statusCode === 400)!.body,
-    /changed meanwhile|present password is another/,
+    /just changed in another browser|current password is wrong/,
   );
 });

@@ -13,40 +13,38 @@ import { factList } from "../show/table.ts";
 import type { Visit } from "../visit.ts";
 import { BUSY_MESSAGE } from "./sign-in-pages.ts";
 
-/** How a person sees pages, and the person's password. */
 export function accountRoutes(console: Console) {
   const { allTenantsDb, ports, passwords } = console;
   console.page("/account", null, (visit) => accountPage(visit, CONFIRMATIONS[visit.query.get("done") ?? ""] ?? null));
   console.post("/account", null, async (visit) => {
     const zone = visit.form.get("zone") ?? "";
     const theme = THEMES.find((each) => each === visit.form.get("theme")) ?? "system";
-    if (!isTimeZone(zone))
-      return { ...accountPage(visit, formNotice("bad", "There is no such time zone.")), status: 400 };
+    if (!isTimeZone(zone)) return { ...accountPage(visit, formNotice("bad", "Unknown time zone.")), status: 400 };
     await setPreferences(allTenantsDb, visit.person.id, { zone, theme });
     return redirectTo(visit.reply, "/account?done=saved");
   });
   console.post("/account/password", null, async (visit) => {
     const { form, person, actor } = visit;
-    const refuse = (says: string) => ({ ...accountPage(visit, formNotice("bad", says)), status: 400 });
-    const wanted = form.get("password") ?? "";
+    const refuse = (problem: string) => ({ ...accountPage(visit, formNotice("bad", problem)), status: 400 });
+    const newPassword = form.get("password") ?? "";
     if (person.password === null) {
       if (ports.realNow().getTime() - visit.signedInAt.getTime() > RECENT_SIGN_IN_MS)
-        return refuse("Sign out and in again first: a new password is taken only shortly after a sign-in.");
+        return refuse("Sign out and in again first. You can set a password only shortly after a sign-in.");
     } else {
       const former = { email: person.email, password: form.get("former") ?? "", address: actor.address ?? "" };
       const result = await signIn(allTenantsDb, former, passwords, ports);
       if (!("person" in result))
-        return refuse(result.refused === "busy" ? BUSY_MESSAGE : "The present password is another one.");
+        return refuse(result.refused === "busy" ? BUSY_MESSAGE : "The current password is wrong.");
     }
-    const problem = findPasswordProblem(wanted, person.email);
+    const problem = findPasswordProblem(newPassword, person.email);
     if (problem) return refuse(`The password ${problem}.`);
-    const password = await passwords.hash(wanted);
+    const password = await passwords.hash(newPassword);
     const isChanged = await allTenantsDb.transaction(async (tx) => {
       if (!(await changePassword(tx, person.id, person.password, password))) return false;
       await deleteOtherSessions(tx, person.id, hashOfToken(visit.token)!);
       return true;
     });
-    if (!isChanged) return refuse("The password was changed meanwhile, in another browser.");
+    if (!isChanged) return refuse("The password was just changed in another browser.");
     return redirectTo(visit.reply, "/account?done=password");
   });
   console.post("/account/sessions", null, async ({ person, token, reply }) => {
@@ -55,7 +53,7 @@ export function accountRoutes(console: Console) {
   });
 }
 
-/** Who signs in with the provider sets a password so soon after that: a browser left open is not enough. */
+/** A password can be set only shortly after a sign-in with the provider, because a browser may have been left open. */
 const RECENT_SIGN_IN_MS = 10 * 60_000;
 
 const CONFIRMATIONS: Record<string, HtmlPart> = {
@@ -63,24 +61,24 @@ const CONFIRMATIONS: Record<string, HtmlPart> = {
   password: formNotice("good", "The password was changed, and every other browser was signed out."),
   linked: formNotice(
     "good",
-    "From now on you sign in as you just did. The password that you had does not open this account any more, and other browsers were signed out.",
+    "From now on, sign in as you just did. Your old password no longer works, and other browsers were signed out.",
   ),
   sessions: formNotice("good", "Every other browser was signed out."),
 };
 
 const TIME_ZONES = Intl.supportedValuesOf("timeZone");
 
-function accountPage({ person, memberships }: Visit, says: HtmlPart): Page {
+function accountPage({ person, memberships }: Visit, notice: HtmlPart): Page {
   const zones = ["UTC", ...TIME_ZONES.filter((zone) => zone !== "UTC")];
   return {
     title: "Account",
-    body: html`${says}
+    body: html`${notice}
 ${factList([
   ["Name", person.name],
   ["E-mail", person.email],
-  ["Works for", memberships.map(({ name, role }) => html`${name} <span class="soft">as ${role}</span><br>`)],
+  ["Merchants", memberships.map(({ name, role }) => html`${name} <span class="soft">as ${role}</span><br>`)],
 ])}
-<section><h2>How pages look</h2>
+<section><h2>Display</h2>
 <form method="post" action="/account" class="card">
 ${selectField(
   "Time zone",
@@ -89,10 +87,10 @@ ${selectField(
   person.zone,
 )}
 ${selectField(
-  "Colours",
+  "Colors",
   "theme",
   [
-    ["system", "As the machine has them"],
+    ["system", "Same as system"],
     ["light", "Light"],
     ["dark", "Dark"],
   ],
@@ -101,11 +99,11 @@ ${selectField(
 <button class="main">Save</button></form></section>
 <section><h2>Password</h2>
 <form method="post" action="/account/password" class="card">
-${person.password === null ? html`<p>You sign in without one. A password beside that is set within 10 minutes of signing in.</p>` : formField({ label: "Present password", name: "former", type: "password", required: true, autocomplete: "current-password" })}
+${person.password === null ? html`<p>You sign in without a password. You can also set one within 10 minutes after signing in.</p>` : formField({ label: "Current password", name: "former", type: "password", required: true, autocomplete: "current-password" })}
 ${formField({ label: "New password", name: "password", type: "password", required: true, autocomplete: "new-password", hint: "At least 12 characters." })}
 <button class="main">${person.password === null ? "Set a password" : "Change the password"}</button></form></section>
 <section><h2>Other browsers</h2>
-<p>A sign-in ends after 12 hours without a page, and after 14 days in any case.</p>
+<p>A session ends after 12 hours without activity, and after 14 days at the latest.</p>
 ${formButton("/account/sessions", "Sign out everywhere else")}</section>`,
   };
 }

@@ -24,7 +24,7 @@ const answers = (t: string, email: string, over = {}) => ({
 const roleOf = async (email: string) =>
   (await membersOf(at.db, at.merchant.id)).find((each) => each.email === email)?.role;
 
-test("the set-up link makes its first user an owner who is signed in, once, within an hour", async () => {
+test("the set-up link makes its first user a signed-in owner once, within an hour", async () => {
   const { token } = await invite("owner", null, SETUP_INVITE_LIFETIME_MS);
   const page = await at.http.inject({ url: `/setup?t=${token}` });
   assert.match(page.body, /Join Harbor Coffee Club/);
@@ -47,7 +47,7 @@ test("the set-up link makes its first user an owner who is signed in, once, with
   );
 });
 
-test("two who follow one link at once: one of them gets in", async () => {
+test("one of two people gets in when they use a link at the same time", async () => {
   const { token } = await invite("viewer");
   const replies = await Promise.all(
     ["a@example.com", "b@example.com"].map((email) => at.post("/join", answers(token, email))),
@@ -63,14 +63,14 @@ test("two who follow one link at once: one of them gets in", async () => {
   assert.equal(roles.filter((role) => role === "viewer").length, 1);
 });
 
-test("a link for an address is for nobody else", async () => {
+test("a link for an address works for nobody else", async () => {
   const { token } = await invite("admin", "right@example.com");
   assert.equal((await at.post("/join", answers(token, "wrong@example.com"))).statusCode, 400);
   assert.equal(await roleOf("wrong@example.com"), undefined);
   assert.equal((await at.post("/join", answers(token, "right@example.com"))).statusCode, 303);
 });
 
-test("who is known joins with the password that is known, and nobody joins as somebody else", async () => {
+test("a person with an account joins with their password, and nobody joins as someone else", async () => {
   const known = await at.person(null);
   const { token } = await invite("developer");
   assert.equal((await at.post("/join", answers(token, known.email))).statusCode, 400);
@@ -82,14 +82,14 @@ test("who is known joins with the password that is known, and nobody joins as so
   assert.equal(await roleOf(known.email), "developer", "a link raises nobody who is a member already");
 });
 
-test("weak passwords and broken addresses are named, and the link still works afterwards", async () => {
+test("weak passwords and invalid addresses are refused, and the link still works", async () => {
   const { token } = await invite("viewer");
   const wrong: [object, RegExp][] = [
-    [{ email: "grace" }, /not an e-mail address/],
+    [{ email: "grace" }, /not a valid e-mail address/],
     [{ password: "short" }, /at least 12 characters/],
     [{ password: "aaaaaaaaaaaaaa" }, /5 different characters/],
     [{ password: "grace12345678" }, /name in your e-mail address/],
-    [{ name: " " }, /how you are called/],
+    [{ name: " " }, /Enter your name/],
   ];
   for (const [over, says] of wrong) {
     const reply = await at.post("/join", answers(token, "grace@example.com", over));
@@ -99,13 +99,13 @@ test("weak passwords and broken addresses are named, and the link still works af
   assert.equal((await at.post("/join", answers(token, "grace@example.com"))).statusCode, 303);
 });
 
-test("a link for somebody else keeps no password busy, and one is tried twenty times in a quarter of an hour", async () => {
+test("a link for another person runs no password hash, and a link allows twenty attempts in 15 minutes", async () => {
   const bound = await invite("viewer", "bound@example.com");
   const begunMs = performance.now();
   for (let n = 0; n < 30; n++) {
     const reply = await at.post("/join", answers(bound.token, `eve-${n}@example.com`));
     assert.equal(reply.statusCode, 400);
-    assert.match(reply.body, /not for this address/);
+    assert.match(reply.body, /for another address/);
   }
   assert.ok(performance.now() - begunMs < 5_000);
   const { email } = await at.person(null);

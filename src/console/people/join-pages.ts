@@ -16,7 +16,7 @@ import { providerJoinLink } from "./oidc-sign-in.ts";
 import { startSession } from "./session-cookie.ts";
 import { BUSY_MESSAGE } from "./sign-in-pages.ts";
 
-/** Links that make people members: `/setup` for the first one, `/join` for all others. */
+/** Invite links: `/setup` for the first person, `/join` for all others. */
 export function joinRoutes(console: Console) {
   for (const path of ["/setup", "/join"]) {
     console.http.get(path, async (request, reply) => {
@@ -39,11 +39,11 @@ async function handleJoin(console: Console, request: FastifyRequest, reply: Fast
   const email = normalizeEmail(form.get("email") ?? "");
   const name = (form.get("name") ?? "").trim();
   const password = form.get("password") ?? "";
-  const refuse = (says: string) => sendJoinPage(console, reply.code(400), token, { email, name }, says);
+  const refuse = (problem: string) => sendJoinPage(console, reply.code(400), token, { email, name }, problem);
   const invite = await findValidInvite(allTenantsDb, token, ports);
   if (!invite) return sendJoinPage(console, reply, token, {}, null);
-  if (!isEmail(email)) return refuse("This is not an e-mail address.");
-  // What costs much comes last: who holds a link for somebody else keeps nobody busy.
+  if (!isEmail(email)) return refuse("This is not a valid e-mail address.");
+  // Expensive checks come last, so that a link for another person cannot keep the server busy.
   if (invite.email !== null && invite.email !== email) return refuse(REFUSAL_MESSAGES.over);
   if (!(await countJoinAttempt(allTenantsDb, invite, ports)))
     return sendJoinPage(
@@ -51,28 +51,26 @@ async function handleJoin(console: Console, request: FastifyRequest, reply: Fast
       reply.code(429).header("retry-after", "900"),
       token,
       {},
-      "Too many tries. Wait a quarter of an hour.",
+      "Too many attempts. Wait 15 minutes.",
     );
   const address = clientAddressOf(request, console);
-  const known = await findPersonByEmail(allTenantsDb, email);
-  if (known) {
-    if (known.password === null) return refuse("This address signs in without a password: use the button below.");
-    // Who has the link but not the password must not get in as somebody else.
+  const existing = await findPersonByEmail(allTenantsDb, email);
+  if (existing) {
+    if (existing.password === null) return refuse("This account has no password. Use the button below.");
+    // A link must not let its holder in as another person.
     const result = await signIn(allTenantsDb, { email, password, address }, passwords, ports);
     if (!("person" in result))
       return refuse(
-        result.refused === "busy"
-          ? BUSY_MESSAGE
-          : "This address is known already: type the password that belongs to it.",
+        result.refused === "busy" ? BUSY_MESSAGE : "This address already has an account. Enter its password.",
       );
   } else {
-    if (name === "" || name.length > 100) return refuse("Say how you are called, in at most 100 characters.");
+    if (name === "" || name.length > 100) return refuse("Enter your name, at most 100 characters.");
     const problem = findPasswordProblem(password, email);
     if (problem) return refuse(`The password ${problem}.`);
   }
   const zone = form.get("zone") ?? "";
   if (passwords.isBusy()) return refuse(BUSY_MESSAGE);
-  const person: Person = known ?? {
+  const person: Person = existing ?? {
     id: ports.newId(),
     email,
     name,
@@ -81,16 +79,16 @@ async function handleJoin(console: Console, request: FastifyRequest, reply: Fast
     theme: "system",
     createdAt: ports.now(),
   };
-  const refused = await acceptInvite(allTenantsDb, invite, person, known === null, address, ports);
+  const refused = await acceptInvite(allTenantsDb, invite, person, existing === null, address, ports);
   if (refused !== null) return refuse(REFUSAL_MESSAGES[refused]);
   await startSession(console, request, reply, person);
   return redirectTo(reply, "/overview");
 }
 
 const REFUSAL_MESSAGES = {
-  taken: "Somebody signed up with this address a moment ago.",
-  over: "This link is not for this address, or it was used a moment ago.",
-  member: "You are a member already: sign in.",
+  taken: "An account with this address was just created.",
+  over: "This link is for another address, or was just used.",
+  member: "You are already a member. Sign in.",
 };
 
 async function sendJoinPage(
@@ -101,9 +99,9 @@ async function sendJoinPage(
   problem: string | null,
 ) {
   const invite = await findValidInvite(console.allTenantsDb, token, console.ports);
-  // What stands in the address must reach nobody else.
+  // The token in the address must not reach another site.
   reply.header("referrer-policy", "no-referrer");
-  if (!invite) return sendHtml(reply.code(404), renderSignedOutPage("This link is over", INVITE_ENDED_NOTICE));
+  if (!invite) return sendHtml(reply.code(404), renderSignedOutPage("This link no longer works", INVITE_ENDED_NOTICE));
   const merchant = await findMerchant(console.tenantDb.of(invite.merchantId), invite.merchantId);
   return sendHtml(
     reply,
@@ -111,7 +109,7 @@ async function sendJoinPage(
   );
 }
 
-const INVITE_ENDED_NOTICE = html`<p>It was used, taken back, or is too old. Ask for a new one: <code>npx dunlin invite</code> on the machine prints one.</p>
+const INVITE_ENDED_NOTICE = html`<p>It was used or revoked, or has expired. Ask for a new one. The operator can create one with <code>npx dunlin invite</code>.</p>
 <p><a class="button" href="/sign-in">Sign in</a></p>`;
 
 const joinForm = (
@@ -121,12 +119,12 @@ const joinForm = (
   typed: JoinFormInput,
   problem: string | null,
 ) => html`
-<p>You will be <b>${invite.role}</b>. If you have an account here already, sign in with its password.</p>
+<p>Your role will be <b>${invite.role}</b>. If you already have an account here, enter its password.</p>
 ${problem && formNotice("bad", problem)}
 <form method="post" action="/join">
 ${formField({ label: "E-mail", name: "email", type: "email", value: typed.email ?? invite.email ?? "", required: true, autocomplete: "username" })}
 ${formField({ label: "Name", name: "name", value: typed.name ?? "", autocomplete: "name", maxlength: 100 })}
-${formField({ label: "Password", name: "password", type: "password", required: true, autocomplete: "new-password", hint: "At least 12 characters. A sentence is easier to keep in mind than signs." })}
+${formField({ label: "Password", name: "password", type: "password", required: true, autocomplete: "new-password", hint: "At least 12 characters. A sentence is easier to remember than symbols." })}
 ${hiddenFields({ t: token, zone: "" })}<button class="main">Join</button>
 </form>
 ${providerJoinLink(oidc, token)}`;

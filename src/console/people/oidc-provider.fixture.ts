@@ -5,7 +5,6 @@ import { ORIGIN, type TestConsole } from "../console.fixture.ts";
 import { createConsolePages } from "../console-pages.ts";
 import { SESSION_COOKIE } from "../visit.ts";
 
-/** The console of a test, with this provider. */
 export async function createConsoleWithProvider(at: TestConsole, issuer: string) {
   const settings = { issuer, clientId: "dunlin", clientSecret: "s3cret: of a /client", name: "Harbor ID" };
   const oidc = createOidc(settings, ORIGIN, () => at.clock.monotonicMs);
@@ -15,19 +14,17 @@ export async function createConsoleWithProvider(at: TestConsole, issuer: string)
     get,
     close,
     lines,
-    /** Leave for the provider; `query` stands behind the link. */
     async leave(query = "") {
       const left = await get(`/sign-in/oidc${query}`);
       return { left, cookie: cookieOf(left), url: String(left.headers.location) };
     },
-    /** Leave for the provider from the page of an invite; `site` is what the browser says of where that was. */
+    /** `site` is the browser's Sec-Fetch-Site. */
     async join(token: string, site = "same-origin") {
       const headers = { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": site };
       const left = await http.inject({ method: "POST", url: "/join/oidc", headers, payload: `t=${token}` });
       const [, url = ""] = /href="(http[^"]+)"/.exec(left.body) ?? [];
       return { left, cookie: cookieOf(left), url: url.replaceAll("&amp;", "&") };
     },
-    /** All of it: leave, log in there, come back. */
     async signIn(login: Record<string, string>, query = "") {
       const { cookie, url } = query.startsWith("?t=") ? await this.join(query.slice(3)) : await this.leave(query);
       const callback = await completeSignIn(url, login);
@@ -43,7 +40,6 @@ export const sessionOf = (reply: Reply) =>
   setCookiesOf(reply)
     .find((each) => each.startsWith(`${SESSION_COOKIE}=`))
     ?.split(";")[0];
-/** What the provider says of somebody whose address it has verified. */
 export const verifiedClaims = (email: string, sub = email) => ({
   sub,
   email,

@@ -43,7 +43,7 @@ const refused = (reply: Reply & { statusCode: number; body: string }, status: nu
   assert.equal(sessionOf(reply), undefined);
 };
 
-test("who is invited signs in with the provider, becomes a member, and is the same person the next time", async () => {
+test("an invited person signs in with the provider, becomes a member, and is recognized the next time", async () => {
   assert.match((await pages.get("/sign-in")).body, /href="\/sign-in\/oidc\?next=%2Foverview">Sign in with Harbor ID</);
   await invite("developer", "ada@example.com");
   const { reply } = await pages.signIn(verifiedClaims("Ada@Example.com", "ada"), "?next=/account");
@@ -56,38 +56,38 @@ test("who is invited signs in with the provider, becomes a member, and is the sa
   assert.match(setCookiesOf(reply).join("\n"), /^__Host-dunlin-provider=; .*Max-Age=0$/m);
   const account = (await pages.get("/account", sessionOf(reply))).body;
   assert.match(account, /Ada Lovelace/);
-  assert.match(account, /You sign in without one/);
+  assert.match(account, /You sign in without a password/);
   assert.equal(await roleOf("ada@example.com"), "developer");
   const [entry] = await at.audited();
   assert.deepEqual(
     [entry?.deed, entry?.object, entry?.details],
     ["member.joined", "ada@example.com", { role: "developer", provider: provider.issuer }],
   );
-  // Her address changed there; she did not.
+  // She is the same person although her address changed at the provider.
   const again = await pages.signIn({ ...verifiedClaims("ada@new.example", "ada"), email_verified: "false" });
   assert.equal(again.reply.statusCode, 303);
   assert.match((await pages.get("/account", sessionOf(again.reply))).body, /ada@example\.com/);
 });
 
-test("nobody gets in whom nobody invited, and nobody with an address that the provider has not verified", async () => {
+test("a person without an invite or a verified address cannot sign in", async () => {
   const { email } = await at.person("owner");
   refused(
     (await pages.signIn(verifiedClaims("stranger@example.com"))).reply,
     403,
-    /stranger@example\.com is not known here/,
+    /stranger@example\.com has no account here/,
   );
   assert.equal(await findPersonByEmail(at.db, "stranger@example.com"), null);
   const unverified = { sub: "eve", email, email_verified: "false" };
-  refused((await pages.signIn(unverified)).reply, 403, /has not made sure that owner-\w+@example\.com is yours/);
-  refused((await pages.signIn({ sub: "eve" })).reply, 403, /has not made sure that an e-mail address is yours/);
-  // KELVIN SIGN is a K that turns into a plain k when it is made small.
+  refused((await pages.signIn(unverified)).reply, 403, /has not verified that owner-\w+@example\.com is yours/);
+  refused((await pages.signIn({ sub: "eve" })).reply, 403, /has not verified an e-mail address of yours/);
+  // KELVIN SIGN is a K whose lower case is a plain k.
   await invite("owner", "kim@example.com");
-  refused((await pages.signIn(verifiedClaims("\u212aim@example.com"))).reply, 403, /has not made sure/);
+  refused((await pages.signIn(verifiedClaims("\u212aim@example.com"))).reply, 403, /has not verified/);
   const { token } = await invite("admin", null);
-  refused((await pages.signIn(unverified, `?t=${token}`)).reply, 403, /has not made sure/);
+  refused((await pages.signIn(unverified, `?t=${token}`)).reply, 403, /has not verified/);
 });
 
-test("an invite's link leads over the provider, also for those who have an account, and works once", async () => {
+test("an invite can be accepted once through the provider, also with an existing account", async () => {
   const { token } = await invite("viewer", null);
   assert.match(
     (await pages.get(`/join?t=${token}`)).body,
@@ -95,7 +95,7 @@ test("an invite's link leads over the provider, also for those who have an accou
   );
   assert.equal((await pages.signIn(verifiedClaims("grace@example.com"), `?t=${token}`)).reply.statusCode, 303);
   assert.equal(await roleOf("grace@example.com"), "viewer");
-  refused((await pages.signIn(verifiedClaims("heidi@example.com"), `?t=${token}`)).reply, 403, /not known here/);
+  refused((await pages.signIn(verifiedClaims("heidi@example.com"), `?t=${token}`)).reply, 403, /has no account here/);
   const other = await testMerchant(at.db, at.ports, { name: "Zebra Books" });
   const second = await invite("admin", "grace@example.com", other.id);
   await pages.signIn(verifiedClaims("grace@example.com"));
@@ -110,10 +110,14 @@ test("an invite's link leads over the provider, also for those who have an accou
     ],
   );
   const third = await invite("owner", "frank@example.com");
-  refused((await pages.signIn(verifiedClaims("ivan@example.com"), `?t=${third.token}`)).reply, 403, /not known here/);
+  refused(
+    (await pages.signIn(verifiedClaims("ivan@example.com"), `?t=${third.token}`)).reply,
+    403,
+    /has no account here/,
+  );
 });
 
-test("no link of another site makes anybody a member: an invite is followed from its own page", async () => {
+test("a link on another site makes nobody a member: an invite is accepted from its own page", async () => {
   const { token } = await invite("admin", null);
   const member = await at.person("viewer");
   await pages.signIn(verifiedClaims(member.email, "clicked"));
@@ -128,11 +132,11 @@ test("no link of another site makes anybody a member: an invite is followed from
     assert.deepEqual([left.statusCode, cookieOf(left)], [403, ""], site);
   }
   const joined = await pages.join(token);
-  assert.match(joined.left.body, /Go on to Harbor ID/);
+  assert.match(joined.left.body, /Continue to Harbor ID/);
   assert.ok(joined.url.startsWith(provider.issuer), joined.url);
 });
 
-test("of two who come back with one link at once one becomes a member, and the other is not made", async () => {
+test("one of two people becomes a member when they use a link at the same time, and the other gets no account", async () => {
   const { token } = await invite("viewer", null);
   const logins = ["niaj@example.com", "olga@example.com"];
   const backs = await Promise.all(
@@ -148,18 +152,18 @@ test("of two who come back with one link at once one becomes a member, and the o
   assert.equal(people.filter((person) => person !== null).length, 1);
 });
 
-test("an account with a password is linked by the verified address, and neither the password nor a session of before opens it", async () => {
+test("a password account is linked by its verified address, and its password and old sessions stop working", async () => {
   const who = await at.person("admin");
   const before = await at.browser(who);
   const { reply } = await pages.signIn(verifiedClaims(who.email, "linked"), "?next=/actions");
   assert.equal(reply.headers.location, "/account?done=linked");
-  assert.match((await pages.get("/account?done=linked", sessionOf(reply))).body, /you sign in as you just did/);
+  assert.match((await pages.get("/account?done=linked", sessionOf(reply))).body, /sign in as you just did/);
   assert.equal((await before.get("/account")).statusCode, 303);
   assert.equal((await at.post("/sign-in", { email: who.email, password: PASSWORD })).statusCode, 401);
   const [entry] = await at.audited();
   assert.deepEqual([entry?.deed, entry?.object], ["member.linked", who.email]);
-  // The address was given to somebody else at the provider.
-  refused((await pages.signIn(verifiedClaims(who.email, "successor"))).reply, 403, /belonged to somebody else/);
+  // The provider gave the address to another person.
+  refused((await pages.signIn(verifiedClaims(who.email, "successor"))).reply, 403, /is linked to a different/);
   const owner = await at.as("owner");
   await owner.post("/org/members/remove", { person: who.id });
   await invite("viewer", who.email);
@@ -167,7 +171,7 @@ test("an account with a password is linked by the verified address, and neither 
   assert.equal(await roleOf(who.email), undefined, "who has an account joins by the link alone");
 });
 
-test("a password beside the provider is set shortly after a sign-in, and later only after another one", async () => {
+test("a password can be set shortly after a sign-in, and later only after another one", async () => {
   const who = await at.person("viewer");
   const { reply } = await pages.signIn(verifiedClaims(who.email, "both"));
   const headers = { "sec-fetch-site": "same-origin", cookie: sessionOf(reply)! };
@@ -180,18 +184,18 @@ test("a password beside the provider is set shortly after a sign-in, and later o
   assert.equal(signed.statusCode, 303);
 });
 
-test("a state works once, in the browser that it was made for, for ten minutes", async () => {
+test("a state works once, in its browser, for ten minutes", async () => {
   const { email } = await at.person("viewer");
   const { reply, callback, cookie } = await pages.signIn(verifiedClaims(email, "once"));
   assert.equal(reply.statusCode, 303);
   const path = callback.pathname + callback.search;
-  refused(await pages.get(path, cookie), 400, /begun in another browser, ended before, or took too long/);
+  refused(await pages.get(path, cookie), 400, /started in another browser, was already completed, or took too long/);
   const mine = await pages.leave();
   const theirs = await completeSignIn(mine.url, verifiedClaims(email, "once"));
   const to = theirs.pathname + theirs.search;
-  refused(await pages.get(to), 400, /begun in another browser/);
+  refused(await pages.get(to), 400, /started in another browser/);
   const victim = await pages.leave();
-  refused(await pages.get(to, victim.cookie), 400, /begun in another browser/);
+  refused(await pages.get(to, victim.cookie), 400, /started in another browser/);
   at.clock.realMs += 10 * 60_000;
   refused(await pages.get(to, mine.cookie), 400, /took too long/);
   const next = await pages.leave();
@@ -199,15 +203,15 @@ test("a state works once, in the browser that it was made for, for ten minutes",
   assert.equal((await pages.get(back.pathname + back.search, next.cookie)).statusCode, 303);
 });
 
-test("what another site sends the browser to ends no sign-in that is under way", async () => {
+test("a request from another site does not end a sign-in in progress", async () => {
   const { email } = await at.person("viewer");
   const { url, cookie } = await pages.leave();
-  refused(await pages.get(`${OIDC_CALLBACK}?state=forged&code=x`, cookie), 400, /begun in another browser/);
+  refused(await pages.get(`${OIDC_CALLBACK}?state=forged&code=x`, cookie), 400, /started in another browser/);
   const callback = await completeSignIn(url, verifiedClaims(email, "under way"));
   assert.equal((await pages.get(callback.pathname + callback.search, cookie)).statusCode, 303);
 });
 
-test("a token with another nonce, a code with another verifier and a code of another provider sign nobody in", async () => {
+test("a token with a wrong nonce, verifier or provider signs nobody in", async () => {
   const { email } = await at.person("viewer");
   const tampered = async (name: string, value: string) => {
     const { url, cookie } = await pages.leave();
@@ -216,25 +220,25 @@ test("a token with another nonce, a code with another verifier and a code of ano
     const callback = await completeSignIn(changed.href, verifiedClaims(email, "nonce"));
     return pages.get(callback.pathname + callback.search, cookie);
   };
-  refused(await tampered("nonce", "n".repeat(43)), 400, /can&#39;t be believed/);
+  refused(await tampered("nonce", "n".repeat(43)), 400, /could not be verified/);
   assert.match(pages.lines.find((line) => line.includes("oidc.failed"))!, /unexpected ID Token .{1,2}nonce/);
-  refused(await tampered("code_challenge", "c".repeat(43)), 400, /can&#39;t be believed/);
+  refused(await tampered("code_challenge", "c".repeat(43)), 400, /could not be verified/);
   const { url, cookie } = await pages.leave();
   const callback = await completeSignIn(url, verifiedClaims(email, "nonce"));
   callback.searchParams.set("iss", "https://evil.example");
-  refused(await pages.get(callback.pathname + callback.search, cookie), 400, /can&#39;t be believed/);
+  refused(await pages.get(callback.pathname + callback.search, cookie), 400, /could not be verified/);
 });
 
-test("who turns back at the provider is told so, and what stands in the address is on no page", async () => {
+test("a canceled sign-in is reported, and no text of the address appears on a page", async () => {
   const { url, cookie } = await pages.leave();
   const callback = await completeSignIn(url, null);
   callback.searchParams.set("error_description", "<script>alert(1)</script>");
   const reply = await pages.get(callback.pathname + callback.search, cookie);
-  refused(reply, 403, /did not let you through, or you turned back/);
+  refused(reply, 403, /refused the sign-in, or you canceled it/);
   assert.doesNotMatch(reply.body, /alert\(1\)/);
 });
 
-test("no link leads over the provider to another site", async () => {
+test("no link through the provider leads to another site", async () => {
   const { email } = await at.person("viewer");
   for (const next of ["//evil.example", "https://evil.example/", "/\\evil.example", "javascript:alert(1)"]) {
     const { reply } = await pages.signIn(verifiedClaims(email, "redirected"), `?next=${encodeURIComponent(next)}`);
@@ -247,7 +251,7 @@ test("no link leads over the provider to another site", async () => {
   assert.equal(reply.headers.location, "/overview");
 });
 
-test("a token that a browser brought along is not used again", async () => {
+test("a session token that the browser already had is not reused", async () => {
   const { email } = await at.person("viewer");
   const { cookie, url } = await pages.leave();
   const callback = await completeSignIn(url, verifiedClaims(email, "fixed"));
@@ -257,7 +261,7 @@ test("a token that a browser brought along is not used again", async () => {
   assert.notEqual(sessionOf(reply), planted);
 });
 
-test("clocks may differ by some seconds, and a token that is over by more signs nobody in", async () => {
+test("clocks may differ by seconds, and an expired token signs nobody in", async () => {
   const { email } = await at.person("viewer");
   for (const [clockOffMs, idTokenS, status] of [
     [-20_000, 10, 303],
@@ -273,7 +277,7 @@ test("clocks may differ by some seconds, and a token that is over by more signs 
   }
 });
 
-test("a provider that is down is said to be, before and after the way there, and the next one who tries finds it up", async () => {
+test("an unreachable provider is reported before and after the redirect, and works again when it is back", async () => {
   const { email } = await at.person("viewer");
   const shaky = await startOidcProvider(REDIRECT_URI, {
     client: { id: "dunlin", secret: "s3cret: of a /client", redirectUri: REDIRECT_URI, auth: "client_secret_post" },
@@ -282,15 +286,15 @@ test("a provider that is down is said to be, before and after the way there, and
   const { url, cookie } = await beside.leave();
   const callback = await completeSignIn(url, verifiedClaims(email, "down"));
   await shaky.stop();
-  refused(await beside.get(callback.pathname + callback.search, cookie), 502, /does not answer right now/);
+  refused(await beside.get(callback.pathname + callback.search, cookie), 502, /is not responding/);
   await beside.close();
   const down = await createConsoleWithProvider(at, shaky.issuer);
-  refused((await down.leave()).left, 502, /Harbor ID does not answer right now/);
+  refused((await down.leave()).left, 502, /Harbor ID is not responding/);
   assert.equal((await at.post("/sign-in", { email, password: PASSWORD })).statusCode, 303, "the password works");
   await down.close();
 });
 
-test("without a provider there is no such link and no such page", async () => {
+test("there is no link and no page without a provider", async () => {
   assert.doesNotMatch((await at.http.inject({ url: "/sign-in" })).body, /oidc/);
   assert.equal((await at.http.inject({ url: "/sign-in/oidc" })).statusCode, 404);
 });

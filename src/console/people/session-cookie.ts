@@ -4,11 +4,10 @@ import type { Person } from "../../domain/person.ts";
 import type { ConsoleOptions } from "../console.ts";
 import { cookieOf, SESSION_COOKIE } from "../visit.ts";
 
-/** No script reads it, it goes over TLS only, no other site's forms bring it along, and no neighbouring host can plant it. */
+/** Hidden from scripts, limited to TLS, not sent with other sites' forms, and not settable by neighboring hosts. */
 export const formatCookie = (name: string, value: string, lifeMs: number) =>
   `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${lifeMs / 1000}`;
 
-/** Begin a session and give its token to the browser. */
 export async function startSession(
   { allTenantsDb, ports }: ConsoleOptions,
   request: FastifyRequest,
@@ -19,7 +18,6 @@ export async function startSession(
   reply.header("set-cookie", formatCookie(SESSION_COOKIE, token, SESSION_LIFETIME_MS));
 }
 
-/** End the session, here and in the browser. */
 export async function clearSession({ allTenantsDb }: ConsoleOptions, request: FastifyRequest, reply: FastifyReply) {
   const token = cookieOf(request);
   if (token !== undefined) await endSession(allTenantsDb, token);

@@ -16,7 +16,7 @@ after(() => at.close());
 const tokenOf = (reply: { headers: Record<string, unknown> }) =>
   new RegExp(`${SESSION_COOKIE}=([^;]*)`).exec(String(reply.headers["set-cookie"]))?.[1];
 
-test("who signs in gets a token that no script and no other site reads, and goes on to where they wanted", async () => {
+test("a sign-in sets a token hidden from scripts and other sites, and continues to the requested page", async () => {
   const { email } = await at.person("viewer");
   const away = await at.http.inject({ url: "/account?done=saved" });
   assert.equal(away.statusCode, 303);
@@ -39,7 +39,7 @@ test("who signs in gets a token that no script and no other site reads, and goes
   assert.ok(!rows.some(({ text }) => text.includes(tokenOf(signed)!)));
 });
 
-test("a wrong password and an unknown address are told apart by nobody", async () => {
+test("a wrong password and an unknown address give the same response", async () => {
   const { email } = await at.person("viewer");
   const wrong = await at.post("/sign-in", { email, password: "wrong horse battery" });
   const unknown = await at.post("/sign-in", { email: "nobody@example.org", password: PASSWORD });
@@ -49,7 +49,7 @@ test("a wrong password and an unknown address are told apart by nobody", async (
   assert.equal(wrong.headers["set-cookie"], undefined);
 });
 
-test("guessing ends after ten tries of a pair, whoever asks, and begins anew after a quarter of an hour", async () => {
+test("guessing stops after ten attempts for an address and place, and may restart after 15 minutes", async () => {
   const { email } = await at.person("viewer");
   const status = async (password: string) => (await at.post("/sign-in", { email, password })).statusCode;
   for (let tries = 0; tries < 10; tries++) assert.equal(await status(`guess number ${tries}`), 401);
@@ -58,7 +58,7 @@ test("guessing ends after ten tries of a pair, whoever asks, and begins anew aft
   assert.equal(await status(PASSWORD), 303);
 });
 
-test("guessing for many people from one place ends too, and so does guessing for one from many places", async () => {
+test("guessing also stops for many addresses from one place, and for one address from many places", async () => {
   const proxied = await createTestConsole({ behindProxy: true });
   const guess = (email: string, from: string) =>
     proxied.post("/sign-in", { email, password: "x" }, { ...SAME_ORIGIN, "x-forwarded-for": `1.2.3.4, ${from}` });
@@ -71,7 +71,7 @@ test("guessing for many people from one place ends too, and so does guessing for
   await proxied.close();
 });
 
-test("a network of IPv6 is one place, and proxies that are named are none", async () => {
+test("an IPv6 network counts as one place, and listed proxies do not count", async () => {
   const trustedProxies = parseTrustedProxies("127.0.0.1, 192.0.2.0/24");
   for (const [over, from] of [
     [{ behindProxy: true }, (n: number) => `2001:db8::${n}`],
@@ -88,7 +88,7 @@ test("a network of IPv6 is one place, and proxies that are named are none", asyn
   }
 });
 
-test("who comes while too many passwords wait is asked to come again soon, and it counts as no try", async () => {
+test("a sign-in is postponed while too many passwords are checked, and does not count as an attempt", async () => {
   const passwords = { ...at.options.passwords, isBusy: () => true };
   const busy = await createTestConsole({ passwords });
   const { email } = await busy.person("viewer");
@@ -102,7 +102,7 @@ test("who comes while too many passwords wait is asked to come again soon, and i
   await busy.close();
 });
 
-test("a token that a browser brought along is not used again: nobody fixes a session for another", async () => {
+test("a token that the browser already had is not reused, which prevents session fixation", async () => {
   const who = await at.person("viewer");
   const planted = await at.post(
     "/sign-in",
@@ -120,7 +120,7 @@ test("a token that a browser brought along is not used again: nobody fixes a ses
   assert.equal((await before.get("/account")).statusCode, 303, "the former session has ended");
 });
 
-test("a session ends after 12 hours without a page, after 14 days in any case, and by signing out", async () => {
+test("a session ends after 12 hours without a page, after 14 days, and by signing out", async () => {
   const who = await at.person("viewer");
   const idle = await at.browser(who);
   at.clock.realMs += 12 * HOUR_MS;
@@ -138,7 +138,7 @@ test("a session ends after 12 hours without a page, after 14 days in any case, a
   assert.equal((await out.get("/account")).statusCode, 303);
 });
 
-test("no link leads from the sign-in to another site", async () => {
+test("no link on the sign-in page leads to another site", async () => {
   const { email } = await at.person("viewer");
   const elsewhere = [
     "//evil.example",
@@ -158,7 +158,7 @@ test("no link leads from the sign-in to another site", async () => {
   }
 });
 
-test("forms of other sites change nothing", async () => {
+test("forms from other sites change nothing", async () => {
   const { email } = await at.person("viewer");
   const fields = { email, password: PASSWORD };
   const foreign: Record<string, string>[] = [
@@ -178,7 +178,7 @@ test("forms of other sites change nothing", async () => {
   assert.equal(older.statusCode, 303, "a browser that knows only Origin");
 });
 
-test("somebody who works for two merchants changes between them, and for no others", async () => {
+test("a person with two merchants can switch between them and to no other", async () => {
   const other = await testMerchant(at.db, at.ports, { name: "Zebra Books" });
   const stranger = await testMerchant(at.db, at.ports, { name: "Strange Shop" });
   const who = await at.person("viewer");
@@ -193,7 +193,7 @@ test("somebody who works for two merchants changes between them, and for no othe
   assert.match((await browser.get("/account")).body, /class="merchant">Zebra Books</);
 });
 
-test("a new password needs the present one, and signs out every other browser", async () => {
+test("a new password needs the current one and signs out every other browser", async () => {
   const who = await at.person("viewer");
   const [here, elsewhere] = [await at.browser(who), await at.browser(who)];
   const wanted = "a tune on the harmonica";
@@ -207,7 +207,7 @@ test("a new password needs the present one, and signs out every other browser", 
   assert.equal((await at.post("/sign-in", { email: who.email, password: wanted })).statusCode, 303);
 });
 
-test("the zone and the colours are a person's own, and only real ones are taken", async () => {
+test("zone and colors are personal, and only valid values are accepted", async () => {
   const browser = await at.as("viewer");
   assert.equal((await browser.post("/account", { zone: "Mars/Olympus", theme: "dark" })).statusCode, 400);
   await browser.post("/account", { zone: "Asia/Kathmandu", theme: "dark" });

@@ -13,14 +13,13 @@ import { clientAddressOf, formOf, urlOf } from "../visit.ts";
 import { providerLink } from "./oidc-sign-in.ts";
 import { clearSession, startSession } from "./session-cookie.ts";
 
-/** Signing in and out, and the choice between merchants. */
 export function signInRoutes(console: Console) {
   const { http, allTenantsDb, ports, passwords, origin, oidc } = console;
   http.get("/", async (_request, reply) => redirectTo(reply, "/overview"));
   http.get("/sign-in", async (request, reply) => {
     const next = safePath(urlOf(request).searchParams.get("next"), origin);
-    const says = (await hasPeople(allTenantsDb)) ? null : NO_PEOPLE_NOTICE;
-    return sendHtml(reply, signInPage(oidc, next, "", says));
+    const notice = (await hasPeople(allTenantsDb)) ? null : NO_PEOPLE_NOTICE;
+    return sendHtml(reply, signInPage(oidc, next, "", notice));
   });
   http.post("/sign-in", async (request, reply) => {
     const form = formOf(request);
@@ -37,9 +36,9 @@ export function signInRoutes(console: Console) {
       await startSession(console, request, reply, result.person);
       return redirectTo(reply, next);
     }
-    const { status, says, waitS } = REFUSED_MESSAGES[result.refused];
+    const { status, message, waitS } = REFUSALS[result.refused];
     if (waitS !== null) reply.header("retry-after", `${waitS}`);
-    return sendHtml(reply.code(status), signInPage(oidc, next, email, formNotice("bad", says)));
+    return sendHtml(reply.code(status), signInPage(oidc, next, email, formNotice("bad", message)));
   });
   http.post("/sign-out", async (request, reply) => {
     await clearSession(console, request, reply);
@@ -47,30 +46,30 @@ export function signInRoutes(console: Console) {
   });
   console.post("/merchant", null, async ({ form, memberships, token, reply }) => {
     const chosen = memberships.find(({ merchantId }) => merchantId === form.get("merchant"));
-    if (!chosen) throw new PageError(403, "You do not work for this merchant.");
+    if (!chosen) throw new PageError(403, "You are not a member of this merchant.");
     await chooseMerchant(allTenantsDb, hashOfToken(token)!, chosen.merchantId);
     return redirectTo(reply, listPathOf(safePath(form.get("next"), origin)));
   });
 }
 
-/** The list that a page belongs to: what it shows is of one merchant, and the next one has no such thing. */
+/** Another merchant has no such item, only the list. */
 const listPathOf = (path: string) => path.split("?")[0]!.replace(/^\/(invoices|deliveries|actions)\/.*/, "/$1");
 
-export const BUSY_MESSAGE = "Very many people are signing in right now. Try again in a moment.";
-const REFUSED_MESSAGES = {
-  wrong: { status: 401, says: "This address and this password do not belong together.", waitS: null },
-  too_many: { status: 429, says: "Too many tries. Wait a quarter of an hour.", waitS: 900 },
-  busy: { status: 503, says: BUSY_MESSAGE, waitS: 20 },
+export const BUSY_MESSAGE = "Too many people are signing in right now. Try again in a moment.";
+const REFUSALS = {
+  wrong: { status: 401, message: "Wrong e-mail address or password.", waitS: null },
+  too_many: { status: 429, message: "Too many attempts. Wait 15 minutes.", waitS: 900 },
+  busy: { status: 503, message: BUSY_MESSAGE, waitS: 20 },
 };
 const NO_PEOPLE_NOTICE = formNotice(
   "warn",
-  html`Nobody can sign in yet. Follow the set-up link that the service printed when it started; <code>npx dunlin invite</code> prints a new one.`,
+  html`Nobody can sign in yet. Use the set-up link that the service printed at its start, or create one with <code>npx dunlin invite</code>.`,
 );
 
-const signInPage = (oidc: Oidc | null, next: string, email: string, says: ReturnType<typeof formNotice> | null) =>
+const signInPage = (oidc: Oidc | null, next: string, email: string, notice: ReturnType<typeof formNotice> | null) =>
   renderSignedOutPage(
     "Sign in",
-    html`${says}
+    html`${notice}
 <form method="post" action="/sign-in">
 ${formField({ label: "E-mail", name: "email", type: "email", value: email, required: true, autocomplete: "username" })}
 ${formField({ label: "Password", name: "password", type: "password", required: true, autocomplete: "current-password" })}

@@ -22,11 +22,9 @@ import { formatZonedIso, timeElement, toDatetimeLocal } from "../show/time-forma
 import type { Visit } from "../visit.ts";
 
 const PAGE_ROWS = 50;
-const NORMALIZED_FIELDS = { moments: ["executedAfter", "executedBefore"], capitals: ["currency", "cardCountry"] };
-/** Rows of the export that are read at once. */
+const NORMALIZED_FIELDS = { times: ["executedAfter", "executedBefore"], uppercase: ["currency", "cardCountry"] };
 const CSV_PAGE_ROWS = PAGE_SIZE_MAX * 10;
 
-/** Recovery actions with the filters that the API has, under the same names. */
 export function actionRoutes(console: Console) {
   console.page(
     "/actions",
@@ -39,14 +37,13 @@ export function actionRoutes(console: Console) {
   });
 }
 
-/** The listing that an address asks for. What is wrong with it is said as the API says it. */
 function parseListing(query: URLSearchParams) {
-  const asked = new URLSearchParams([...query].filter(([name, value]) => name !== "after" && value !== ""));
+  const params = new URLSearchParams([...query].filter(([name, value]) => name !== "after" && value !== ""));
   for (const name of ["pageToken", "pageSize"])
-    if (asked.has(name)) throw new PageError(400, `"${name}" is for programs.`);
-  const { filters, orderBy = "created_at", direction = "desc" } = parseListQuery(asked.toString());
+    if (params.has(name)) throw new PageError(400, `"${name}" is available only in the API.`);
+  const { filters, orderBy = "created_at", direction = "desc" } = parseListQuery(params.toString());
   return {
-    asked,
+    asked: params,
     filters,
     orderBy,
     direction,
@@ -55,34 +52,36 @@ function parseListing(query: URLSearchParams) {
   };
 }
 
-/** The end of the page before, and the number of actions that the first page counted. */
 function parseCursor(text: string | null): { cursor: Cursor; total: number } | null {
   if (text === null || text === "") return null;
   const [at, id, total] = text.split("~");
   if (!/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/.test(at!) || !isUuid(id ?? "") || !/^\d{1,15}$/.test(total ?? ""))
-    throw new PageError(400, '"after" does not say where a page begins.');
+    throw new PageError(400, '"after" is not the end of a page.');
   return { cursor: { at: at!, id: id! }, total: Number(total) };
 }
 
 async function actionsPage({ baseUrl, caPath }: Console, visit: Visit): Promise<Page> {
   const { db, query, path, merchantId, person } = visit;
-  const { asked, filters, orderBy, direction, listing, after } = parseListing(query);
+  const { asked: params, filters, orderBy, direction, listing, after } = parseListing(query);
   const first = after === null ? await readFirstPage(db, merchantId, listing, PAGE_ROWS + 1) : null;
   const total = first?.total ?? after!.total;
-  const found = first?.actions ?? (await readPageAfter(db, merchantId, listing, after!.cursor, total, PAGE_ROWS + 1));
-  const rows = found.slice(0, PAGE_ROWS);
+  const readRows =
+    first?.actions ?? (await readPageAfter(db, merchantId, listing, after!.cursor, total, PAGE_ROWS + 1));
+  const rows = readRows.slice(0, PAGE_ROWS);
   const last = rows.at(-1);
   const next =
-    found.length > PAGE_ROWS && last ? withQuery(path, query, { after: `${last.cursorAt}~${last.id}~${total}` }) : null;
-  const isFiltered = asked.size > 0;
-  const curl = `${curlCommand(caPath)} "${baseUrl}/v1/recovery_actions${isFiltered ? `?${asked}` : ""}"`;
+    readRows.length > PAGE_ROWS && last
+      ? withQuery(path, query, { after: `${last.cursorAt}~${last.id}~${total}` })
+      : null;
+  const isFiltered = params.size > 0;
+  const curl = `${curlCommand(caPath)} "${baseUrl}/v1/recovery_actions${isFiltered ? `?${params}` : ""}"`;
   const value = (name: string) => filters[name] ?? "";
   const local = (name: string) => (filters[name] ? toDatetimeLocal(new Date(filters[name]), person.zone) : "");
   return {
     title: "Recovery actions",
-    tools: html`<a class="button" href="${withQuery("/actions.csv", asked, {})}">Export CSV</a>`,
+    tools: html`<a class="button" href="${withQuery("/actions.csv", params, {})}">Export CSV</a>`,
     body: html`
-${first && html`<p class="lead">${formatCount(first.total)} ${first.total === 1 ? "action" : "actions"}${isFiltered && " in the filter"}</p>`}
+${first && html`<p class="lead">${formatCount(first.total)} ${first.total === 1 ? "action" : "actions"}${isFiltered && ` ${first.total === 1 ? "matches" : "match"} these filters`}</p>`}
 <form method="get" class="filters" data-search>
 ${formField({ label: "Invoice", name: "invoiceId", value: value("invoiceId") })}
 ${formField({ label: "Customer", name: "customerId", value: value("customerId") })}
@@ -109,15 +108,14 @@ ${selectField(
   direction,
 )}
 <button>Filter</button>${isFiltered && html`<a class="button" href="/actions">Clear</a>`}</form>
-${rows.length > 0 ? await actionTable(db, merchantId, rows, person.zone) : isFiltered ? emptyNotice("No action fits these filters.") : noActionsNotice(visit, ingestCommand(baseUrl, caPath), caPath)}
+${rows.length > 0 ? await actionTable(db, merchantId, rows, person.zone) : isFiltered ? emptyNotice("No action matches these filters.") : noActionsNotice(visit, ingestCommand(baseUrl, caPath), caPath)}
 ${pageLinks(after === null, withQuery(path, query, { after: null }), next)}
-<details class="more"><summary>The same by the API</summary>${caPath && html`<p class="soft">${CA_HINT}</p>`}${copyableText("Command", curl)}</details>`,
+<details class="more"><summary>Use the API</summary>${caPath && html`<p class="soft">${CA_HINT}</p>`}${copyableText("Command", curl)}</details>`,
   };
 }
 
-/** Before anything was pushed. */
 const noActionsNotice = ({ may }: Visit, command: string, caPath: string | null) =>
-  html`<div class="empty"><p>No action yet. Dunlin plans the first one when your billing system pushes an unpaid invoice. ${may("keys") ? html`<a href="/org/api_keys">Make a key for it</a>.` : "An owner, admin or developer makes a key for it."}</p>${commandHint(command, caPath && CA_HINT)}</div>`;
+  html`<div class="empty"><p>No actions yet. Dunlin plans the first one when your billing system pushes an unpaid invoice. ${may("keys") ? html`<a href="/org/api_keys">Create a key for it</a>.` : "An owner, admin or developer can create a key for it."}</p>${commandHint(command, caPath && CA_HINT)}</div>`;
 
 const STATUS_KINDS: Partial<Record<ActionStatus, "good" | "bad" | "warn">> = {
   SUCCEEDED: "good",
@@ -130,7 +128,7 @@ export const actionState = (status: ActionStatus) => stateLabel(toSpacedWords(st
 
 async function actionTable(tx: Tx, merchantId: string, rows: readonly ListedAction[], zone: string): Promise<HtmlPart> {
   const invoices = await findInvoices(tx, merchantId, [...new Set(rows.map(({ invoiceId }) => invoiceId))]);
-  // The amount due when the action was planned, if it was stored.
+  // The amount at the time of the plan, if it was stored.
   const amount = ({ invoiceId, amountDue, currency }: ListedAction) => {
     const invoice = invoices.get(invoiceId);
     return amountDue === null
@@ -187,7 +185,7 @@ async function* csvPages(tx: Tx, merchantId: string, listing: ActionListing, zon
     if (!last) return;
     const invoices = await findInvoices(tx, merchantId, [...new Set(rows.map(({ invoiceId }) => invoiceId))]);
     yield rows.map((row) => {
-      const owed = row.amountDue ?? invoices.get(row.invoiceId)?.amount ?? null;
+      const amount = row.amountDue ?? invoices.get(row.invoiceId)?.amount ?? null;
       return [
         row.id,
         row.createdAt,
@@ -198,8 +196,8 @@ async function* csvPages(tx: Tx, merchantId: string, listing: ActionListing, zon
         row.customerId,
         row.subscriptionId,
         row.transactionId,
-        owed,
-        owed === null ? null : formatMajorUnits(owed, row.currency),
+        amount,
+        amount === null ? null : formatMajorUnits(amount, row.currency),
         row.currency,
         row.cardCountry,
         row.idealRetryTime,

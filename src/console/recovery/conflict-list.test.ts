@@ -18,7 +18,7 @@ const unpaid = conflict("paid_but_unpaid", {
   unpaidAt: "2026-03-02T09:00:00.000Z",
 });
 
-test("each conflict says what contradicts what, and what to do", () => {
+test("each conflict shows the contradiction and what to do", () => {
   const words = (each: typeof unpaid) =>
     describeConflict(parseStoredConflict(each), (at) => at.toISOString().slice(0, 10));
   assert.match(words(unpaid), /EUR 49\.00 cover the invoice since 2026-03-01, but a version from 2026-03-02 reports/);
@@ -32,12 +32,12 @@ test("each conflict says what contradicts what, and what to do", () => {
   );
 });
 
-test("invoices that need a look are listed with links, and how many more there are", () => {
+test("invoices that need review are listed with links, and further ones are counted", () => {
   assert.equal(conflictList([], 0, "UTC"), null);
   const list = htmlText(conflictList([unpaid], 3, "UTC")!);
-  assert.match(list, /3 invoices need a look/);
+  assert.match(list, /3 invoices need review/);
   assert.match(list, /<li><a [^>]*href="\/invoices\/inv_1"[^>]*>[\s\S]*EUR 49\.00 cover/);
   assert.match(list, /2 more are not shown/);
   assert.equal(conflictNotice(undefined, "UTC"), null);
-  assert.match(htmlText(conflictNotice(unpaid, "UTC")!), /This invoice needs a look/);
+  assert.match(htmlText(conflictNotice(unpaid, "UTC")!), /This invoice needs review/);
 });

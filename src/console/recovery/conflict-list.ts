@@ -6,27 +6,24 @@ import { formNotice } from "../show/form-fields.ts";
 import { formatCount } from "../show/number-format.ts";
 import { formatTime } from "../show/time-format.ts";
 
-/** As many as a person looks through; more are counted. */
 export const CONFLICTS_SHOWN = 20;
 
-/** Invoices whose facts contradict each other, each with what does. Nothing is asked for on them meanwhile. */
 export function conflictList(conflicts: readonly InvoiceConflict[], total: number, zone: string): Html | null {
   if (total === 0) return null;
   const more = total - conflicts.length;
   return formNotice(
     "warn",
-    html`<h2>${total === 1 ? "1 invoice needs" : `${formatCount(total)} invoices need`} a look</h2>
-<p>Facts about them contradict each other, so Dunlin asks for no payment until one of the facts changes.</p>
+    html`<h2>${total === 1 ? "1 invoice needs" : `${formatCount(total)} invoices need`} review</h2>
+<p>Their data is contradictory, so Dunlin requests no payment until the data changes.</p>
 <ul>${conflicts.map((conflict) => html`<li>${invoiceLink(conflict.invoiceId)}: ${conflictText(conflict, zone)}</li>`)}</ul>${
       more > 0 && html`<p>${formatCount(more)} more are not shown.</p>`
     }`,
   );
 }
 
-/** The same of one invoice, on its own page. */
 export const conflictNotice = (conflict: InvoiceConflict | undefined, zone: string): Html | null =>
   conflict
-    ? formNotice("warn", html`<strong>This invoice needs a look.</strong> ${conflictText(conflict, zone)}`)
+    ? formNotice("warn", html`<strong>This invoice needs review.</strong> ${conflictText(conflict, zone)}`)
     : null;
 
 const conflictText = (conflict: InvoiceConflict, zone: string) =>

@@ -55,15 +55,15 @@ const EVENLY_SPACED = {
   asMany: null,
 };
 
-test("the plot and the table say the same, and between them stands what is said of the decision", () => {
+test("the plot and the table show the same times, with the remarks between them", () => {
   const ruledOut = [{ rule: "Visa allows <15> tries.", source: "Visa Core Rules", from: day(5), to: day(6) }];
-  const said = ["No retry from here to there: Visa allows <15> tries."];
+  const remarks = ["No retry from here to there: Visa allows <15> tries."];
   const page = htmlText(
-    consideredTimes(decisionWith({ days: DAYS, ruledOut, even: EVENLY_SPACED }), day(28), "UTC", said),
+    consideredTimes(decisionWith({ days: DAYS, ruledOut, even: EVENLY_SPACED }), day(28), "UTC", remarks),
   );
   assert.match(
     page,
-    /aria-label="The best time of each of 4 days[^"]*Chosen: 5 Mar 2026 08:00, with an expected value of 50% of the amount and a chance of 41%\./,
+    /aria-label="The best time of each of 4 compared days[^"]*Chosen: 5 Mar 2026 08:00, with an expected value of 50% of the amount and a success probability of 41%\./,
   );
   for (const panel of ["moment", "moment chance"]) {
     assert.equal(page.match(new RegExp(`class="${panel}"`, "g"))?.length, 3);
@@ -75,7 +75,7 @@ test("the plot and the table say the same, and between them stands what is said 
   assert.match(page, /41%<\/td><td class="number"[^>]*>50%<\/td><td><small>chosen/);
 });
 
-test("a moment that was drawn stands beside the best one of its day, each with what it is worth itself", () => {
+test("a sampled time is shown beside the best time of its day, each with its own value", () => {
   const even = {
     tries: [],
     recovers: 0,
@@ -93,7 +93,7 @@ test("a moment that was drawn stands beside the best one of its day, each with w
   const page = htmlText(consideredTimes(drawn, day(28), "UTC"));
   assert.equal(page.match(/class="moment"/g)?.length, 4);
   assert.match(page, /41%<\/td><td class="number"[^>]*>48%<\/td><td><small>chosen/);
-  assert.match(page, /40%<\/td><td class="number"[^>]*>50%<\/td><td><small>best compared of its day/);
+  assert.match(page, /40%<\/td><td class="number"[^>]*>50%<\/td><td><small>best compared time of its day/);
   assert.match(page, /41%<\/td><td class="number"[^>]*>not compared<\/td><td><small>hour of the chosen day, chosen/);
 });
 
@@ -104,7 +104,7 @@ const marks = (page: string, name: string) =>
     Number(y),
   ]);
 
-test("the chosen time is the highest one where it was chosen by expected value, though its chance is the lowest", () => {
+test("the chosen time is the highest when it was chosen by expected value, even if its probability is the lowest", () => {
   const days = DAYS.map((each, n) => ({ ...each, chance: 0.5, worth: n === 2 ? 0.6 : 0.5 }));
   const even = { ...EVENLY_SPACED, planWorth: 0.6 };
   const page = htmlText(consideredTimes({ ...decisionWith({ days, even }), chance: 0.1 }, day(28), "UTC"));
@@ -114,7 +114,7 @@ test("the chosen time is the highest one where it was chosen by expected value, 
   assert.ok(chosen("moment chance") > highest("moment chance"));
 });
 
-test("a date stands under the beginning of its day on the reader's clocks, also when they are changed meanwhile", () => {
+test("a date is shown below the start of its day in the reader's zone, also after a clock change", () => {
   for (const [zone, midnight, date] of [
     ["Pacific/Auckland", "2026-03-04T11:00:00Z", "5 Mar"],
     ["America/New_York", "2026-03-09T04:00:00Z", "9 Mar"],
@@ -129,7 +129,7 @@ test("a date stands under the beginning of its day on the reader's clocks, also 
   }
 });
 
-test("on the clocks of the reader a moment is on the day that it is there", () => {
+test("a time is shown on its day in the reader's zone", () => {
   const page = htmlText(consideredTimes(decisionWith({ days: DAYS }), day(28), "Pacific/Auckland"));
   assert.match(page, /Chosen: 5 Mar 2026 21:00/);
 });

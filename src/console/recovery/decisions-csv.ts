@@ -10,11 +10,10 @@ import { isReadable } from "./considered-times.ts";
 
 const QUERY_READERS = { invoiceId: identifierReader };
 
-/** Everything that was considered in the decisions on an invoice, as a file. */
 export function decisionRoutes({ page }: Console) {
   page("/decisions.csv", null, async ({ db, query, merchantId, person: { zone }, reply }) => {
     const { invoiceId } = parsePageQuery(query, QUERY_READERS);
-    if (invoiceId === undefined) throw new PageError(400, 'Say of which invoice: "invoiceId".');
+    if (invoiceId === undefined) throw new PageError(400, '"invoiceId" is missing.');
     const cases = await casesOfInvoice(db, merchantId, invoiceId);
     async function* pages() {
       for (const { id } of cases)
@@ -40,7 +39,7 @@ const HEADINGS = [
   "words",
 ];
 
-/** What was decided first, then what it was chosen from. */
+/** The decision first, then its alternatives. */
 function decisionRows(decision: DecisionRecord, zone: string): CsvCell[][] {
   const { caseId, number, madeAt, kind, engine, actionId, idealTime, chance, account } = decision;
   const { reasons, days, hours, ruledOut, even } = account;

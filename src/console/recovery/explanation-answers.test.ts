@@ -22,8 +22,8 @@ async function failing(over: Parameters<typeof stage.transaction>[0] = {}) {
   await stage.decide();
 }
 
-/** The questions on the page, the open ones among them, and that each is answered word for word as the command does. */
-async function createAskedRetry() {
+/** Returns the number of questions on the page, and the open ones. Asserts that each answer equals the command's. */
+async function readQuestions() {
   const all = await explained();
   const page = htmlText(answerList(all));
   const questions = [...page.matchAll(/<details( open)?><summary>(.+?)<\/summary>(.*?)<\/details>/g)];
@@ -41,51 +41,51 @@ async function createAskedRetry() {
   return { questions: questions.length, open: questions.filter(([, open]) => open).map(([, , question]) => question) };
 }
 
-test("the page of an open case opens the plan, and answers the same applicable questions as the command", async () => {
+test("the page of an open case opens the plan and answers the same questions as the command", async () => {
   await failing();
-  assert.deepEqual(await createAskedRetry(), { questions: 7, open: ["What is planned now?"] });
+  assert.deepEqual(await readQuestions(), { questions: 7, open: ["What is planned now?"] });
 });
 
-test("the page of a case that waits for another card opens the plan, too", async () => {
+test("the page of a case that waits for another card opens the plan", async () => {
   await failing({ networkDeclineCode: "41" });
   await stage.untilSent();
-  assert.deepEqual(await createAskedRetry(), { questions: 7, open: ["What is planned now?"] });
+  assert.deepEqual(await readQuestions(), { questions: 7, open: ["What is planned now?"] });
 });
 
-test("the page of an ended case opens the reason of its end", async () => {
+test("the page of an ended case opens the reason for its end", async () => {
   await failing({ networkDeclineCode: "R0" });
-  assert.deepEqual(await createAskedRetry(), { questions: 4, open: ["Why did you stop?"] });
+  assert.deepEqual(await readQuestions(), { questions: 4, open: ["Why did you stop?"] });
   merchantId = (await stage.enter()).id;
   await failing();
   stage.wait(HOUR);
   await stage.transaction({ state: "PAID" });
   await stage.invoice({ state: "PAID" });
   await stage.decide();
-  assert.deepEqual(await createAskedRetry(), { questions: 5, open: ["Why did you stop?"] });
+  assert.deepEqual(await readQuestions(), { questions: 5, open: ["Why did you stop?"] });
 });
 
-test("the page asks only applicable questions in shadow mode and under the static policy", async () => {
+test("the page shows only applicable questions in shadow mode and under the static policy", async () => {
   for (const [settings, questions] of [
     [{ shadow: true }, 8],
     [{ engine: "static" }, 6],
   ] as const) {
     merchantId = (await stage.enter(true, settings)).id;
     await failing();
-    assert.deepEqual(await createAskedRetry(), { questions, open: ["What is planned now?"] });
+    assert.deepEqual(await readQuestions(), { questions, open: ["What is planned now?"] });
   }
 });
 
 test("the page of an invoice without a decision opens the reason", async () => {
   await stage.invoice({ state: "PAID" });
   await stage.transaction({ state: "PAID" });
-  assert.deepEqual(await createAskedRetry(), { questions: 1, open: ["Why was nothing decided?"] });
+  assert.deepEqual(await readQuestions(), { questions: 1, open: ["Why was nothing decided?"] });
   merchantId = (await stage.enter()).id;
   await stage.start({ share: 0.01 });
   await failing();
-  assert.deepEqual(await createAskedRetry(), { questions: 2, open: ["Why was nothing decided?", "Why did you stop?"] });
+  assert.deepEqual(await readQuestions(), { questions: 2, open: ["Why was nothing decided?", "Why did you stop?"] });
 });
 
-test("a decision in the form of another version leaves the rest of the page as it is", async () => {
+test("a decision stored by another version leaves the rest of the page unchanged", async () => {
   await failing();
   const all = await explained();
   const [first] = all.decisions;
@@ -93,6 +93,6 @@ test("a decision in the form of another version leaves the rest of the page as i
   const decisions = [{ ...first!, account: { ...first!.account, days } }];
   assert.match(
     htmlText(answerList({ ...all, decisions })),
-    /^<p class="text soft">What the decisions rested on was kept/,
+    /^<p class="text soft">These decisions were stored by another version/,
   );
 });

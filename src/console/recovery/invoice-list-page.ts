@@ -45,7 +45,7 @@ export const OUTCOME_LABELS: Record<Outcome, string> = {
   paid: "paid without an instruction",
   lost: "not recovered",
   stopped: "nothing to recover",
-  watched: "left alone",
+  watched: "observed",
 };
 const OUTCOME_KINDS: Record<Outcome, "good" | "bad" | "warn" | ""> = {
   open: "warn",
@@ -57,13 +57,12 @@ const OUTCOME_KINDS: Record<Outcome, "good" | "bad" | "warn" | ""> = {
 };
 export const outcomeState = (outcome: Outcome) => stateLabel(OUTCOME_LABELS[outcome], OUTCOME_KINDS[outcome]);
 
-/** Invoices that are or were in recovery. */
 export function invoiceListRoutes(console: Console) {
   console.page(
     "/invoices",
     null,
     (visit) =>
-      redirectToCanonicalQuery(visit, { moments: ["endedFrom", "endedTo"], capitals: ["currency"] }) ?? listPage(visit),
+      redirectToCanonicalQuery(visit, { times: ["endedFrom", "endedTo"], uppercase: ["currency"] }) ?? listPage(visit),
   );
   console.page("/invoices.csv", null, ({ db, query, merchantId, person: { zone }, reply }) => {
     const { before, ...filter } = parsePageQuery(query, QUERY_READERS);
@@ -111,21 +110,21 @@ const HEADINGS = [
 async function listPage({ db, query, path, merchantId, person: { zone } }: Visit): Promise<Page> {
   const { before, ...filter } = parsePageQuery(query, QUERY_READERS);
   const isFiltered = query.size > 0;
-  const [sums, found, contradicted] = await Promise.all([
-    // Those of all times are many to add up, and tell nobody anything.
+  const [sums, readRows, contradicted] = await Promise.all([
+    // A sum of all cases ever would be slow and of no use.
     before === undefined ? sumInvoices(db, merchantId, isFiltered ? filter : { outcome: "open" }) : null,
     listInvoices(db, merchantId, filter, before, PAGE_ROWS + 1),
     before === undefined && !isFiltered ? listConflicts(db, merchantId, CONFLICTS_SHOWN) : null,
   ]);
-  const rows = found.slice(0, PAGE_ROWS);
-  const next = found.length > PAGE_ROWS ? withQuery(path, query, { before: rows.at(-1)!.caseId }) : null;
+  const rows = readRows.slice(0, PAGE_ROWS);
+  const next = readRows.length > PAGE_ROWS ? withQuery(path, query, { before: rows.at(-1)!.caseId }) : null;
   return {
     title: "Invoices",
     tools: html`<a class="button" href="${withQuery("/invoices.csv", query, { before: null })}">Export CSV</a>`,
     body: html`${sums && summaryLine(sums, isFiltered)}
 ${contradicted && conflictList(contradicted.conflicts, contradicted.total, zone)}
 ${filterForm(filter, isFiltered, zone)}
-${rows.length > 0 ? invoiceTable(rows, zone) : isFiltered ? emptyNotice("No invoice in recovery fits these filters.") : emptyNotice("No invoice has been in recovery yet. A case opens when an unpaid one is pushed.")}
+${rows.length > 0 ? invoiceTable(rows, zone) : isFiltered ? emptyNotice("No invoice in recovery matches these filters.") : emptyNotice("No invoice has been in recovery yet. A case opens when an unpaid invoice is pushed.")}
 ${pageLinks(before === undefined, withQuery(path, query, { before: null }), next)}`,
   };
 }
@@ -139,8 +138,8 @@ function summaryLine(sums: readonly OutcomeSum[], isFiltered: boolean): Html {
       currency,
     ),
   );
-  return html`<p class="lead">${formatCount(cases)} ${cases === 1 ? "case" : "cases"} ${isFiltered ? "in the filter" : "in recovery now"}</p>
-<p>${amounts.length > 0 && html`For ${amounts.join(", ")}.`} Invoices that were never in recovery are not listed; find one by its id.</p>`;
+  return html`<p class="lead">${formatCount(cases)} ${cases === 1 ? "case" : "cases"} ${isFiltered ? `${cases === 1 ? "matches" : "match"} these filters` : "in recovery now"}</p>
+<p>${amounts.length > 0 && html`For ${amounts.join(", ")}.`} This list leaves out invoices that were never in recovery. Find one by its id.</p>`;
 }
 
 const filterForm = (filter: InvoiceFilter, isFiltered: boolean, zone: string): Html => html`

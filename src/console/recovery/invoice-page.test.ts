@@ -12,7 +12,7 @@ import { createTestConsole, SECRET_KEYS } from "../console.fixture.ts";
 
 const DUE = prepared("test_due", "select min(due_at) as at from due_cases");
 
-test("an instruction that was decided and did not reach the endpoint yet is said to wait, not to be planned for a past moment", async (t) => {
+test("an undelivered instruction is shown as waiting, not as planned for a past time", async (t) => {
   const at = await createTestConsole();
   t.after(() => at.close());
   const { db, ports } = at;
@@ -37,12 +37,12 @@ test("an instruction that was decided and did not reach the endpoint yet is said
   await decide();
   assert.match(
     await page(),
-    /, an instruction waits for its delivery<\/p>[\s\S]*Next action<\/dt><dd>waits for its delivery/,
+    /, an instruction is waiting for delivery<\/p>[\s\S]*Next action<\/dt><dd>waiting for delivery/,
   );
   assert.doesNotMatch((await viewer.get("/invoices")).body, /data-head="Next action"><time/, "its moment has passed");
 });
 
-test("an invoice that is paid in part says what is left to pay", async (t) => {
+test("a partly paid invoice shows the amount due", async (t) => {
   const at = await createTestConsole();
   t.after(() => at.close());
   const { db, ports, merchant } = at;
@@ -50,8 +50,8 @@ test("an invoice that is paid in part says what is left to pay", async (t) => {
   const invoice = { id: "in_a", state: "UNPAID", customerId: "cus_1", amount: 4_900, currency: "EUR" } as const;
   await ingestInvoices(db, merchant, [[{ ...invoice, createdAt: now, updatedAt: now }]], ports, () => {});
   const page = async () => (await (await at.as("viewer")).get("/invoices/in_a")).body;
-  assert.doesNotMatch(await page(), /Left to pay/);
+  assert.doesNotMatch(await page(), /Amount due/);
   const part = { id: "tx_1", state: "PAID", invoiceId: "in_a", amount: 1_900, currency: "EUR" } as const;
   await ingestTransactions(db, merchant, [[{ ...part, createdAt: now, updatedAt: now }]], ports, () => {});
-  assert.match(await page(), /Left to pay<\/dt><dd>EUR.30\.00</);
+  assert.match(await page(), /Amount due<\/dt><dd>EUR.30\.00</);
 });

@@ -29,7 +29,14 @@ const explained: ExplainedCase = {
   smallestAmount: 0,
   now: day(3),
 };
-const history = { explained, actions: [], deliveries: [], transactions: [], decisions: [], shown: null } as const;
+const history = {
+  explained,
+  actions: [],
+  deliveries: [],
+  transactions: [],
+  decisions: [],
+  expandedActionId: null,
+} as const;
 const declined: ShownTransaction = {
   id: "t",
   state: "FAILED",
@@ -51,7 +58,7 @@ const titles = (of: Partial<Parameters<typeof renderTimeline>[0]>) =>
     ([, title]) => title,
   );
 
-test("a retry that was planned anew stands after what it was planned anew for", () => {
+test("a replanned retry is shown after the cause of its new plan", () => {
   const action: ShownAction = {
     id: "a",
     type: "RETRY",
@@ -71,9 +78,9 @@ test("a retry that was planned anew stands after what it was planned anew for", 
   assert.deepEqual([later, cause], ["Planned: retry at", "Payment attempt: failed"]);
 });
 
-test("a transaction without an amount is a check of a card, at which no money moved", () => {
+test("a transaction without an amount is shown as a card check", () => {
   const check: ShownTransaction = { ...declined, state: "VOIDED", amount: 0, networkDeclineCode: null };
-  assert.deepEqual(titles({ transactions: [check] }), ["Check of a card: voided", "Invoice created"]);
+  assert.deepEqual(titles({ transactions: [check] }), ["Card check: voided", "Invoice created"]);
   assert.match(
     htmlText(renderTimeline({ ...history, transactions: [check] }, "UTC", day(3))),
     /No money moved on Visa …4242/,
@@ -93,7 +100,7 @@ const kase = (over: Partial<Case>) =>
 const decisionOf = (kind: string, caseId = "k") =>
   ({ caseId, kind, madeAt: day(2), account: { reasons: ["So it is."], days: [] } }) as unknown as DecisionRecord;
 
-test("an open case that waits says so as long as it does; why is among the answers", () => {
+test("an open case shows that it waits, and leaves the reason to the answers", () => {
   const shown = (kinds: string[], arm: CaseArm = "dunlin") => ({
     explained: { ...explained, case: kase({ arm }) },
     decisions: kinds.map((kind) => decisionOf(kind)),
@@ -105,7 +112,7 @@ test("an open case that waits says so as long as it does; why is among the answe
   assert.deepEqual(titles(shown(["wait"], "merchant")), ["Recovery began", "Invoice created"]);
 });
 
-test("why a case was given up is told of earlier ones alone: of the latest it is among the answers", () => {
+test("the timeline shows why earlier cases were given up, and leaves the latest case to the answers", () => {
   const ended = { endedAt: day(2), endReason: "hopeless" } as const;
   const page = (id: string) =>
     htmlText(
@@ -123,7 +130,7 @@ test("why a case was given up is told of earlier ones alone: of the latest it is
   assert.doesNotMatch(page("k"), /So it is/);
 });
 
-test("of what is planned now the reasons are among the answers, of what was asked for before they stand here", () => {
+test("the timeline shows the reasons of past requests, and leaves the current plan to the answers", () => {
   const action = { id: "a", type: "RETRY", status: "SENT", idealRetryTime: day(2), reasons: ["So it is."] } as const;
   const shown = { ...action, decidedAt: day(1), executedAt: null, createdAt: day(1) } as unknown as ShownAction;
   const page = (over: Partial<Case>) => {

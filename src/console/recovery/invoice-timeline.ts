@@ -14,26 +14,25 @@ import { actionState } from "./actions-page.ts";
 import { consideredTimes, hasConsideredTimes } from "./considered-times.ts";
 
 interface InvoiceHistory {
-  /** The answers to what people ask give the reasons for what is planned now, and for why the case was given up. */
+  /** Its answers already give the reasons for the current plan, and for the end of the latest case. */
   explained: ExplainedCase;
   actions: readonly ShownAction[];
   deliveries: readonly ListedDelivery[];
   transactions: readonly ShownTransaction[];
   decisions: readonly DecisionRecord[];
-  /** The action of which everything that was considered is shown. */
-  shown: string | null;
+  /** Shows the times considered for it. */
+  expandedActionId: string | null;
 }
 
 interface TimelineEntry {
   at: Date;
   kind: "good" | "bad" | "plan" | "";
-  /** What follows from something of the same moment has a higher one. */
+  /** Of two entries at the same time, the effect has the higher rank. */
   rank: number;
   title: HtmlPart;
   body?: HtmlPart;
 }
 
-/** Everything that is known of an invoice, latest first. */
 export function renderTimeline(history: InvoiceHistory, zone: string, now: Date): Html {
   const cases = casesOf(history.explained);
   const entries = [
@@ -43,12 +42,10 @@ export function renderTimeline(history: InvoiceHistory, zone: string, now: Date)
     ...cases.filter(({ arm }) => arm === "shadow").flatMap((kase) => shadowEntries(kase, history, zone)),
     ...history.deliveries.map((delivery) => deliveryEntry(delivery, zone)),
     { at: history.explained.invoice.createdAt, kind: "" as const, rank: 0, title: "Invoice created" },
-  ]
-    // Of one moment, in the order in which one thing follows from the other.
-    .sort((a, b) => b.at.getTime() - a.at.getTime() || b.rank - a.rank);
+  ].sort((a, b) => b.at.getTime() - a.at.getTime() || b.rank - a.rank);
   return html`<ol class="timeline">${entries.map(
     ({ at, kind, title, body }) =>
-      html`<li class="${kind}"><h3>${title} <span class="when">${timeElement(at, zone)}</span>${at > now && html` <span class="soft">still to come</span>`}</h3>${body}</li>\n`,
+      html`<li class="${kind}"><h3>${title} <span class="when">${timeElement(at, zone)}</span>${at > now && html` <span class="soft">upcoming</span>`}</h3>${body}</li>\n`,
   )}</ol>`;
 }
 
@@ -86,20 +83,20 @@ function caseEntries(
 
 const INITIATOR_LABELS: Record<string, string> = {
   BILLING_SYSTEM: "by the billing system",
-  RECOVERY_ACTION: "as Dunlin asked",
+  RECOVERY_ACTION: "requested by Dunlin",
   CUSTOMER: "by the customer",
-  MERCHANT_MANUAL: "by hand",
+  MERCHANT_MANUAL: "manually",
 };
 
 function transactionEntry(t: ShownTransaction): TimelineEntry {
-  const means = [
+  const paymentMethod = [
     t.cardBrand ? cardBrandName(t.cardBrand) : t.paymentMethodType && paymentMethodName(t.paymentMethodType),
     t.cardLast4 && `…${t.cardLast4}`,
   ]
     .filter(Boolean)
     .join(" ");
   const code = t.networkDeclineCode ?? t.paymentGatewayErrorCode;
-  const by = t.recoveryActionId !== null ? "as Dunlin asked" : INITIATOR_LABELS[t.initiator ?? ""];
+  const by = t.recoveryActionId !== null ? "requested by Dunlin" : INITIATOR_LABELS[t.initiator ?? ""];
   const why = [
     code && `code ${code}`,
     t.networkAdviceCode && `advice ${t.networkAdviceCode}`,
@@ -111,12 +108,12 @@ function transactionEntry(t: ShownTransaction): TimelineEntry {
     at: t.createdAt,
     kind: t.state === "PAID" ? "good" : t.state === "FAILED" ? "bad" : "",
     rank: 1,
-    title: t.amount === 0 ? `Check of a card: ${toSpacedWords(t.state)}` : `Payment attempt: ${toSpacedWords(t.state)}`,
-    body: html`<p>${t.amount === 0 ? "No money moved" : formatMoney(t.amount, t.currency)}${means !== "" && ` on ${means}`}${by && `, ${by}`}${why !== "" && html`. <span class="soft">${why}</span>`}</p>`,
+    title: t.amount === 0 ? `Card check: ${toSpacedWords(t.state)}` : `Payment attempt: ${toSpacedWords(t.state)}`,
+    body: html`<p>${t.amount === 0 ? "No money moved" : formatMoney(t.amount, t.currency)}${paymentMethod !== "" && ` on ${paymentMethod}`}${by && `, ${by}`}${why !== "" && html`. <span class="soft">${why}</span>`}</p>`,
   };
 }
 
-/** A decision with its reasons, where its plan was made last; its outcome is an entry of its own when one was recorded. */
+/** The decision stands at the time of its latest plan. An executed action is a second entry. */
 function actionEntries(action: ShownAction, history: InvoiceHistory, zone: string): TimelineEntry[] {
   const { decidedAt, createdAt, idealRetryTime, reasons, status, executedAt } = action;
   const what = action.type === "RETRY" ? "retry" : "ask for another card or payment method";
@@ -140,18 +137,17 @@ function actionEntries(action: ShownAction, history: InvoiceHistory, zone: strin
       title:
         action.type === "RETRY"
           ? `The retry ${toSpacedWords(status)}`
-          : "The invoice was paid while another card or payment method was asked for",
+          : "The invoice was paid while Dunlin was asking for another card or payment method",
     },
   ];
 }
 
-/** What Dunlin would have done in a case of shadow mode, with what else was considered for the latest of it. */
 function shadowEntries(kase: Case, history: InvoiceHistory, zone: string): TimelineEntry[] {
-  const made = history.decisions.filter(({ caseId }) => caseId === kase.id);
-  const latest = made.findLast(hasConsideredTimes);
-  const now = kase.endedAt === null ? made.at(-1) : null;
-  const firstAsk = made.find(wouldAskCustomer);
-  return made.map((decision) => ({
+  const decisions = history.decisions.filter(({ caseId }) => caseId === kase.id);
+  const latest = decisions.findLast(hasConsideredTimes);
+  const now = kase.endedAt === null ? decisions.at(-1) : null;
+  const firstAsk = decisions.find(wouldAskCustomer);
+  return decisions.map((decision) => ({
     at: decision.madeAt,
     kind: "plan",
     rank: 3,
@@ -163,7 +159,7 @@ function shadowEntries(kase: Case, history: InvoiceHistory, zone: string): Timel
 const reasonList = (reasons: readonly string[]): Html =>
   html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`;
 
-/** What else was considered for an action: all of it for one, and a link for the others, since each takes its room. */
+/** Considered times take much space, so the other actions only link to them. */
 function consideredForAction(
   { id }: ShownAction,
   decision: DecisionRecord | undefined,
@@ -171,21 +167,23 @@ function consideredForAction(
   zone: string,
 ): HtmlPart {
   if (!decision || !hasConsideredTimes(decision)) return null;
-  if (id !== history.shown) return html`<p><a href="?decision=${id}#considered">What else was considered</a></p>`;
+  if (id !== history.expandedActionId)
+    return html`<p><a href="?decision=${id}#considered">Other times considered</a></p>`;
   const kase = casesOf(history.explained).find((each) => each.id === decision.caseId)!;
   return html`<div id="considered">${consideredForCase(kase, decision, history, zone)}</div>`;
 }
 
-/** The latest decision is what the answers are about, so nothing is said of it here. */
+/** The answers already describe the latest decision. */
 function consideredForCase(kase: Case, decision: DecisionRecord, { explained }: InvoiceHistory, zone: string): Html {
-  const said = decision === explained.decisions.at(-1) ? [] : describeDecision({ ...explained, case: kase }, decision);
-  return consideredTimes(decision, kase.windowEndsAt, zone, said);
+  const remarks =
+    decision === explained.decisions.at(-1) ? [] : describeDecision({ ...explained, case: kase }, decision);
+  return consideredTimes(decision, kase.windowEndsAt, zone, remarks);
 }
 
 const EVENT_LABELS = {
   recovery_action: "Instruction to your endpoint",
-  pause_collection: "Your own retries are to pause",
-  complete_dunning: "Dunning is to be completed",
+  pause_collection: "Request to pause your own retries",
+  complete_dunning: "Notice that dunning is over",
 } as const;
 
 const deliveryEntry = (delivery: ListedDelivery, zone: string): TimelineEntry => ({

@@ -26,48 +26,45 @@ import { OUTCOME_LABELS } from "./invoice-list-page.ts";
 const DAY_RANGES = ["7", "28", "90"] as const;
 const QUERY_READERS = { days: enumReader(DAY_RANGES) };
 
-/** The results of recovery. It claims nothing that only a comparison can show. */
 export function overviewRoutes({ page, ports, baseUrl, caPath }: Console) {
   page("/overview", null, async (visit): Promise<Page> => {
     const { days = "28" } = parsePageQuery(visit.query, QUERY_READERS);
     const { db, merchantId, person } = visit;
     const now = ports.now();
-    // Today is one of them.
+    // The range includes today.
     const from = daysAgo(Number(days) - 1, now, person.zone);
     const merchant = await findMerchant(db, merchantId);
     const isShadow = merchant?.shadow ?? false;
     const maturityDays = (merchant?.windowDays ?? 0) + REPORTING_GRACE_DAYS;
-    const grownSince = (n: number) => daysAgo(maturityDays + n, now, person.zone);
-    const [weeks, grown, open, watched, undelivered, measured] = await Promise.all([
+    const matureSince = (n: number) => daysAgo(maturityDays + n, now, person.zone);
+    const [weeks, matureCases, open, watched, undelivered, latestResult] = await Promise.all([
       loadEndedWeeks(db, merchantId, from, now, person.zone),
-      countFailed(db, merchantId, grownSince(Number(days)), grownSince(0)),
+      countFailed(db, merchantId, matureSince(Number(days)), matureSince(0)),
       sumInvoices(db, merchantId, { outcome: "open" }),
       isShadow ? sumInvoices(db, merchantId, { outcome: "watched" }) : [],
       countUndelivered(db, merchantId),
       latestExperiment(db, merchantId),
     ]);
-    const ended = sumWeeks(weeks.filter(({ isLate }) => isLate));
+    const ended = sumWeeks(weeks.filter(({ isInRange }) => isInRange));
     const tools = html`${DAY_RANGES.map((each) => html`<a class="button" href="/overview?days=${each}"${each === days ? html` aria-current="page"` : ""}>${each} days</a>`)}`;
-    const isEmpty = [ended, open, watched, weeks, grown].every(({ length }) => length === 0);
+    const isEmpty = [ended, open, watched, weeks, matureCases].every(({ length }) => length === 0);
     return {
       title: "Overview",
       tools,
       body: html`${isShadow && formNotice("warn", SHADOW_NOTICE)}${merchant && !(isEmpty && merchant.webhookUrl === null) && endpointNotice(merchant, visit)}
-${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figureTiles({ ended, grown, maturityDays, open, weeks, undelivered, from, days, now, measured, isShadow }, visit)}`,
+${isEmpty ? firstSteps(visit, merchant, baseUrl, caPath) : figureTiles({ ended, matureCases, maturityDays, open, weeks, undelivered, from, days, now, latestResult, isShadow }, visit)}`,
     };
   });
 }
 
-const SHADOW_NOTICE = html`Shadow mode is on: what becomes unpaid now is left to your own system, and Dunlin only notes what it would do. <a href="/shadow">Both are compared</a>.`;
+const SHADOW_NOTICE = html`Shadow mode is on. Your own system retries invoices that become unpaid now; Dunlin only logs what it would do. <a href="/shadow">Compare the two</a>`;
 
-/** The first moment of the day so many days before today, on the zone's clocks. */
 function daysAgo(n: number, now: Date, zone: string): Date {
   const date = new Date(`${toDatetimeLocal(now, zone).slice(0, 10)}T00:00:00Z`);
   date.setUTCDate(date.getUTCDate() - n);
   return parseDatetimeLocal(`${date.toISOString().slice(0, 10)}T00:00`, zone)!;
 }
 
-/** The sums of all weeks together. */
 const sumWeeks = (weeks: readonly WeekTotals[]): OutcomeSum[] =>
   [...Map.groupBy(weeks, ({ outcome, currency }) => `${currency} ${outcome}`)]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -78,29 +75,27 @@ const sumWeeks = (weeks: readonly WeekTotals[]): OutcomeSum[] =>
       amount: String(rows.reduce((total, { amount }) => total + BigInt(amount), 0n)),
     }));
 
-/** Cases that ended in a week, with one outcome and in one currency. */
 interface WeekTotals extends OutcomeSum {
-  /** The Monday on which it began, such as 2026-03-09. */
+  /** Its Monday, such as 2026-03-09. */
   week: string;
-  /** At or after the moment that was asked about: the first week may begin before it. */
-  isLate: boolean;
+  /** Whether the cases ended within the range. Its first week may start earlier. */
+  isInRange: boolean;
 }
 
-/** Cases that ended since then by week, which begins on Monday in `zone`; the first week is whole. */
+/** Weeks start on Monday in `zone`. The first week is complete. */
 async function loadEndedWeeks(tx: Tx, merchantId: string, from: Date, now: Date, zone: string): Promise<WeekTotals[]> {
   const weeks = listWeeksSince(from, now, zone);
   const starts = weeks.map(({ start }) => start);
-  // Includes cases that end at this very time.
+  // Includes cases that end right now.
   const end = new Date(now.getTime() + 1);
   const bounds = [...starts, end];
   if (from > starts[0]!) bounds.splice(1, 0, from);
   return (await sumEnded(tx, merchantId, bounds)).map(({ span, ...sum }) => {
     const since = bounds[span]!;
-    return { ...sum, week: weeks.findLast(({ start }) => start <= since)!.monday, isLate: since >= from };
+    return { ...sum, week: weeks.findLast(({ start }) => start <= since)!.monday, isInRange: since >= from };
   });
 }
 
-/** From the Monday on or before it. */
 function listWeeksSince(from: Date, now: Date, zone: string): { monday: string; start: Date }[] {
   const date = new Date(`${toDatetimeLocal(from, zone).slice(0, 10)}T00:00:00Z`);
   date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7));
@@ -116,9 +111,8 @@ function listWeeksSince(from: Date, now: Date, zone: string): { monday: string; 
 
 interface OverviewData {
   ended: readonly OutcomeSum[];
-  /** Of the cases that failed in as many days as are shown, the latest ones whose window has been over for long enough. */
-  grown: readonly Pick<OutcomeSum, "outcome" | "n">[];
-  /** So long after it failed a case is one of these. */
+  /** Cases whose window and grace period are over. */
+  matureCases: readonly Pick<OutcomeSum, "outcome" | "n">[];
   maturityDays: number;
   open: readonly OutcomeSum[];
   weeks: readonly WeekTotals[];
@@ -126,30 +120,29 @@ interface OverviewData {
   from: Date;
   days: string;
   now: Date;
-  measured: ExperimentResult | null;
+  latestResult: ExperimentResult | null;
   isShadow: boolean;
 }
 
-/** The newest experiment, and what it says by now. */
 interface ExperimentResult {
   experiment: Experiment;
-  look: InterimAnalysis | null;
+  analysis: InterimAnalysis | null;
 }
 
 async function latestExperiment(tx: Tx, merchantId: string): Promise<ExperimentResult | null> {
   const [experiment] = await listExperiments(tx, merchantId);
   if (!experiment) return null;
-  const [look = null] = await listInterimAnalyses<InterimAnalysis>(tx, merchantId, experiment.id, 1);
-  return { experiment, look };
+  const [analysis = null] = await listInterimAnalyses<InterimAnalysis>(tx, merchantId, experiment.id, 1);
+  return { experiment, analysis };
 }
 
-const countCases = (sums: OverviewData["grown"], outcomes: readonly Outcome[]) =>
+const countCases = (sums: OverviewData["matureCases"], outcomes: readonly Outcome[]) =>
   sums.filter(({ outcome }) => outcomes.includes(outcome)).reduce((total, { n }) => total + n, 0);
 const sumAmounts = (sums: readonly OutcomeSum[], outcome: Outcome) =>
   sums.filter((sum) => sum.outcome === outcome).map(({ amount, currency }) => formatMoney(amount, currency));
 
-function figureTiles(known: OverviewData, visit: Visit): Html {
-  const { ended, open, weeks, from, days, now } = known;
+function figureTiles(data: OverviewData, visit: Visit): Html {
+  const { ended, open, weeks, from, days, now } = data;
   const since = from.toISOString();
   const recovered = countCases(ended, ["recovered"]);
   const link = (outcome: Outcome, words: HtmlPart) =>
@@ -158,70 +151,69 @@ function figureTiles(known: OverviewData, visit: Visit): Html {
   return html`
 <p class="lead">Recovered in the last ${days} days${amounts.length === 0 && ": nothing yet"}</p>
 ${amounts.length > 0 && html`<ul class="amounts">${amounts.map((amount) => html`<li>${amount}</li>`)}</ul>`}
-<p class="text">From ${link("recovered", formatCount(recovered))} ${recovered === 1 ? "invoice" : "invoices"} paid since ${formatDay(toDatetimeLocal(from, visit.person.zone).slice(0, 10))} after an instruction of Dunlin succeeded.</p>
-${addedTile(known, visit)}
+<p class="text">From ${link("recovered", formatCount(recovered))} ${recovered === 1 ? "invoice" : "invoices"} paid since ${formatDay(toDatetimeLocal(from, visit.person.zone).slice(0, 10))} after an instruction from Dunlin succeeded.</p>
+${addedTile(data, visit)}
 <div class="tiles">
-${rateTile(known)}
-${tile("In recovery now", html`<a href="/invoices?outcome=open">${formatCount(countCases(open, ["open"]))}</a>`, sumAmounts(open, "open").join(", ") || "no open case")}
+${rateTile(data)}
+${tile("In recovery now", html`<a href="/invoices?outcome=open">${formatCount(countCases(open, ["open"]))}</a>`, sumAmounts(open, "open").join(", ") || "no open cases")}
 ${tile("Paid without an instruction", link("paid", formatCount(countCases(ended, ["paid"]))), "by the customer or by your own retries")}
-${tile("Not recovered", link("lost", formatCount(countCases(ended, ["lost"]))), sumAmounts(ended, "lost").join(", ") || "no case")}
-${deliveryTile(known)}
+${tile("Not recovered", link("lost", formatCount(countCases(ended, ["lost"]))), sumAmounts(ended, "lost").join(", ") || "no cases")}
+${deliveryTile(data)}
 </div>
-<h2>Cases by the week in which they ended</h2>
-<p class="text">Cases that are paid end at once, the others with their window: while there are more and more cases, these shares are higher than the recovery rate.</p>
+<h2>Cases by the week they ended</h2>
+<p class="text">A paid case ends at once, the others when their window ends. While the number of cases grows, these shares are higher than the recovery rate.</p>
 ${weekChart(weeks, now, visit.person.zone)}
 <h2>By currency</h2>
 ${currencyTable(ended, open, since)}`;
 }
 
-/** By when cases failed: of those that ended in a span of time too many were paid, as long as others are still open. */
-function rateTile({ grown, days, maturityDays }: OverviewData): Html {
-  const recovered = countCases(grown, ["recovered"]);
-  const all = countCases(grown, ["recovered", "paid", "lost"]);
-  const words = `that failed ${maturityDays} to ${maturityDays + Number(days)} days ago`;
+/** By failure time. Among cases by end time too many would be paid, because unpaid ones are still open. */
+function rateTile({ matureCases, days, maturityDays }: OverviewData): Html {
+  const recovered = countCases(matureCases, ["recovered"]);
+  const all = countCases(matureCases, ["recovered", "paid", "lost"]);
+  const range = `failed ${maturityDays} to ${maturityDays + Number(days)} days ago`;
   return tile(
     "Recovery rate",
     formatShare(recovered, all),
     all === 0
-      ? `no case ${words}; newer ones may still be open`
-      : `${formatCount(recovered)} of ${formatCount(all)} ${all === 1 ? "case" : "cases"} ${words}; newer ones may still be open`,
+      ? `no cases ${range}; newer cases may still be open`
+      : `${formatCount(recovered)} of ${formatCount(all)} ${all === 1 ? "case" : "cases"} that ${range}; newer cases may still be open`,
   );
 }
 
 function deliveryTile({ undelivered: { exhausted, waiting, failed } }: OverviewData): Html {
   return tile(
-    "Deliveries that need a hand",
+    "Failed deliveries",
     exhausted === 0 ? "none" : html`<a href="/deliveries?state=exhausted">${formatCount(exhausted)}</a>`,
-    `${formatCount(waiting)} waiting for an attempt${failed > 0 ? `, ${formatCount(failed)} after a failed one` : ""}`,
+    `${formatCount(waiting)} waiting for an attempt${failed > 0 ? `, ${formatCount(failed)} of them after a failed one` : ""}`,
   );
 }
 
-/** What Dunlin added: as far as an experiment can tell, and without one nothing. */
-function addedTile({ measured, isShadow }: OverviewData, { may }: Visit): Html {
-  if (measured === null)
-    return html`<p class="text">How much of it would have been paid without Dunlin can only be measured against invoices that it leaves alone, and there are none. ${
+function addedTile({ latestResult, isShadow }: OverviewData, { may }: Visit): Html {
+  if (latestResult === null)
+    return html`<p class="text">Only an experiment can show how much would have been paid without Dunlin, and none has been run. ${
       isShadow
-        ? "An experiment can set a part aside once shadow mode is off."
+        ? "You can start one when shadow mode is off."
         : may("experiments")
-          ? html`<a href="/experiments/new">Leave a part alone.</a>`
-          : html`An owner or admin can set a part aside under Experiments.`
+          ? html`<a href="/experiments/new">Start an experiment</a>`
+          : html`An owner or admin can start one under Experiments.`
     }</p>`;
-  const { experiment, look } = measured;
+  const { experiment, analysis } = latestResult;
   const link = html`<a href="/experiments/${experiment.id}">${experiment.name}</a>`;
-  const amounts = look ? upliftsOf(look) : [];
-  const says = look?.verdict.words ?? "It was not looked at yet.";
-  if (look?.verdict.outcome === "void")
-    return formNotice("bad", html`The experiment ${link} can't tell what Dunlin added. ${says}`);
-  return html`<section class="added"><h2>What Dunlin added, by the experiment ${link}</h2>
-<p class="text">${look && html`By ${experiment.primary === COUNT_MEASURE ? "the count of invoices" : `money in ${experiment.primary}`}: ${verdictState(look.verdict.outcome)}`} ${says}</p>
-${amounts.length > 0 && html`<p class="text">By money, of all invoices in Dunlin's arm that are old enough to count, beyond what your own system recovers of as many:</p><ul class="amounts">${amounts.map(addedAmount)}</ul>`}
-<p class="text soft">Invoices that Dunlin leaves alone are not counted elsewhere on this page.</p></section>`;
+  const amounts = analysis ? upliftsOf(analysis) : [];
+  const verdictText = analysis?.verdict.words ?? "Dunlin has not analyzed it yet.";
+  if (analysis?.verdict.outcome === "void")
+    return formNotice("bad", html`The experiment ${link} cannot show what Dunlin added. ${verdictText}`);
+  return html`<section class="added"><h2>What Dunlin added, measured by the experiment ${link}</h2>
+<p class="text">${analysis && html`Measured by ${experiment.primary === COUNT_MEASURE ? "the number of invoices" : `money in ${experiment.primary}`}: ${verdictState(analysis.verdict.outcome)}`} ${verdictText}</p>
+${amounts.length > 0 && html`<p class="text">Amounts show how much more Dunlin recovered than your own system would have, for all invoices in Dunlin's arm that are old enough to count:</p><ul class="amounts">${amounts.map(addedAmount)}</ul>`}
+<p class="text soft">The rest of this page excludes the holdout.</p></section>`;
 }
 
-/** An amount is a headline only if its whole range is on one side of zero: the verdict beside it can be about another measure. */
+/** The verdict may be about another measure, so an amount needs an interval without zero. */
 const addedAmount = ({ amount, currency, low, high, side }: Uplift): Html =>
   side === ""
-    ? html`<li>${currency}: cannot tell yet <small>between ${low} and ${high}</small></li>`
+    ? html`<li>${currency}: not clear yet <small>between ${low} and ${high}</small></li>`
     : html`<li><span class="effect ${side}">${amount}</span> <small>between ${low} and ${high}</small></li>`;
 
 const tile = (name: string, figure: HtmlPart, words: HtmlPart): Html =>
@@ -272,14 +264,13 @@ function currencyTable(ended: readonly OutcomeSum[], open: readonly OutcomeSum[]
   );
 }
 
-/** The first steps on an empty installation, in order. */
 function firstSteps({ may }: Visit, merchant: Merchant | null, baseUrl: string, caPath: string | null): Html {
   const done = (isDone: boolean) => isDone && html` <span class="state good">done</span>`;
   return html`<div class="empty"><p class="lead">Nothing has been in recovery yet</p>
 <ol>
-<li>Set the endpoint that takes instructions${may("webhook") ? html`: <a href="/settings/webhook">Webhook</a>` : ""}.${done(merchant?.webhookUrl !== null)}</li>
-<li>Make a key for your billing system${may("keys") ? html`: <a href="/org/api_keys">API keys</a>` : ""}.</li>
-<li>Let your billing system push what is unpaid, as the <a href="/docs/guides/ingest.html">guide to pushing</a> says.</li>
-<li>Optional: ${may("import") ? html`<a href="/import">import your history</a>` : "import your history"}, so that the first decisions are better.</li>
+<li>Set the endpoint that receives instructions${may("webhook") ? html`: <a href="/settings/webhook">Webhook</a>` : ""}.${done(merchant?.webhookUrl !== null)}</li>
+<li>Create a key for your billing system${may("keys") ? html`: <a href="/org/api_keys">API keys</a>` : ""}.</li>
+<li>Push unpaid invoices from your billing system: see the <a href="/docs/guides/ingest.html">guide to pushing</a>.</li>
+<li>Optional: ${may("import") ? html`<a href="/import">import your history</a>` : "import your history"} to improve the first decisions.</li>
 </ol>${commandHint(ingestCommand(baseUrl, caPath), caPath && CA_HINT)}</div>`;
 }

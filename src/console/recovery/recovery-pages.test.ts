@@ -75,10 +75,13 @@ async function recover(merchant: Merchant, invoice: Invoice) {
   await push(merchant, { ...invoice, state: "PAID", updatedAt: at.ports.now() });
 }
 
-test("with cases and without an endpoint the overview says that no instruction goes out", async () => {
+test("the overview says that no instruction is sent when there are cases but no endpoint", async () => {
   const { merchant, browser } = await shop();
   await push(merchant, unpaid("in_1"));
-  assert.match((await browser.get("/overview")).body, /No endpoint is set: cases are planned, and no instruction/);
+  assert.match(
+    (await browser.get("/overview")).body,
+    /No endpoint is set\. Dunlin plans cases, but sends no instructions/,
+  );
   const watched = await shop({ shadow: true });
   await push(watched.merchant, unpaid("in_1"));
   for (const path of ["/overview", "/deliveries"])
@@ -89,31 +92,31 @@ test("with cases and without an endpoint the overview says that no instruction g
     );
 });
 
-test("beside the first steps the overview says what is wrong with an endpoint, not that there is none: that is the first step", async () => {
+test("the overview shows a problem with the endpoint beside the first steps, unless there is no endpoint", async () => {
   const empty = async (settings: MerchantSettings) => (await (await shop(settings)).browser.get("/overview")).body;
   assert.doesNotMatch(await empty({}), /No endpoint is set/);
   const paused = await empty({ webhookUrl: "https://shop.example/", webhookPaused: true });
-  assert.match(paused, /Deliveries are paused since[^\n]*\n[\s\S]*Nothing has been in recovery yet/);
+  assert.match(paused, /Deliveries have been paused since[^\n]*\n[\s\S]*Nothing has been in recovery yet/);
 });
 
-test("numbers on the overview are the sums of the rows behind them, currency by currency, and exact", async () => {
+test("numbers on the overview are the exact sums of their rows for each currency", async () => {
   const { merchant, browser } = await shop();
   const huge = [unpaid("in_a", { amount: 2 ** 53 - 1 }), unpaid("in_b", { amount: 2 ** 53 - 1 })];
   const others = [unpaid("in_c", { currency: "JPY", amount: 1234 }), unpaid("in_d", { currency: "KWD", amount: 1234 })];
   await push(merchant, ...huge, ...others, unpaid("in_e", { currency: "HUF", amount: 500_000 }));
   for (const invoice of [...huge, ...others]) await recover(merchant, invoice);
   const page = (await browser.get("/overview?days=7")).body;
-  // 2 × 9007199254740991 cents: beyond what a number holds.
+  // 2 × 9007199254740991 cents exceeds the safe integers.
   for (const amount of ["USD\u00a0180,143,985,094,819.82", "JPY\u00a01,234", "KWD\u00a01.234", "HUF\u00a05,000.00"])
     assert.ok(page.includes(amount), amount);
   assert.doesNotMatch(page, /uplift|extra revenue/i, "without a holdout nothing is claimed");
   const link = /href="(\/invoices\?outcome=recovered&amp;endedFrom=[^"]+)"/.exec(page)![1]!.replaceAll("&amp;", "&");
   const rows = (await browser.get(link)).body;
-  assert.match(rows, /4 cases in the filter/);
+  assert.match(rows, /4 cases match these filters/);
   assert.ok(rows.includes("JPY\u00a01,234, KWD\u00a01.234, USD\u00a0180,143,985,094,819.82"));
 });
 
-test("the recovery rate is that of cases whose window is over, paid or not, and there is none before", async () => {
+test("the recovery rate covers cases whose window is over, paid or not, and is absent before", async () => {
   const { merchant, browser } = await shop();
   const rate = async (days = "28") => {
     const page = (await browser.get(`/overview?days=${days}`)).body;
@@ -124,13 +127,16 @@ test("the recovery rate is that of cases whose window is over, paid or not, and 
   await push(merchant, ...invoices);
   await recover(merchant, invoices[0]!);
   await push(merchant, { ...invoices[1]!, state: "VOIDED", updatedAt: at.ports.now() });
-  assert.deepEqual(await rate(), ["–", "no case that failed 35 to 63 days ago; newer ones may still be open"]);
-  // All of them are over, and those of the days after them are not.
+  assert.deepEqual(await rate(), ["–", "no cases failed 35 to 63 days ago; newer cases may still be open"]);
+  // All of their windows are over, unlike those of later days.
   at.clock.serviceMs += 36 * DAY_MS;
   await push(merchant, unpaid("in_e"));
-  assert.deepEqual(await rate(), ["33.3%", "1 of 3 cases that failed 35 to 63 days ago; newer ones may still be open"]);
+  assert.deepEqual(await rate(), [
+    "33.3%",
+    "1 of 3 cases that failed 35 to 63 days ago; newer cases may still be open",
+  ]);
   at.clock.serviceMs += 10 * DAY_MS;
-  assert.match((await rate("7")).join(), /^–,no case that failed 35 to 42 days ago/);
+  assert.match((await rate("7")).join(), /^–,no cases failed 35 to 42 days ago/);
 });
 
 test("an invoice paid without an instruction does not count as recovered", async () => {
@@ -141,13 +147,13 @@ test("an invoice paid without an instruction does not count as recovered", async
   await push(merchant, { ...invoice, state: "PAID", updatedAt: at.ports.now() });
   const page = (await browser.get("/overview")).body;
   assert.match(page, /Recovered in the last 28 days: nothing yet/);
-  assert.match((await browser.get("/invoices?outcome=paid")).body, /1 case in the filter/);
-  assert.match((await browser.get("/invoices?outcome=recovered")).body, /No invoice in recovery fits/);
+  assert.match((await browser.get("/invoices?outcome=paid")).body, /1 case matches these filters/);
+  assert.match((await browser.get("/invoices?outcome=recovered")).body, /No invoice in recovery matches/);
 });
 
 const LEAVE_ALONE = prepared("test_leave_alone", "update cases set arm = 'merchant' where merchant_id = $1");
 
-test("an invoice in the merchant's arm counts nowhere as Dunlin's, and the page links to the comparison", async () => {
+test("an invoice in the merchant's arm never counts as Dunlin's, and the page links to the experiment", async () => {
   const { merchant, browser } = await shop();
   assert.doesNotMatch((await browser.get("/overview")).body, /What Dunlin added/);
   const startedAt = at.ports.now();
@@ -160,12 +166,15 @@ test("an invoice in the merchant's arm counts nowhere as Dunlin's, and the page 
   at.clock.serviceMs += 60_000;
   await push(merchant, { ...invoice, state: "PAID", updatedAt: at.ports.now() });
   const page = (await browser.get("/overview")).body;
-  assert.match(page, /What Dunlin added, by the experiment <a[^>]+>Holdout<[\s\S]*It was not looked at yet/);
+  assert.match(
+    page,
+    /What Dunlin added, measured by the experiment <a[^>]+>Holdout<[\s\S]*Dunlin has not analyzed it yet/,
+  );
   assert.match(page, /Paid without an instruction<\/h2><p class="figure"><a[^>]+>0<\/a>/);
-  assert.match((await browser.get("/invoices?outcome=watched")).body, /1 case in the filter/);
+  assert.match((await browser.get("/invoices?outcome=watched")).body, /1 case matches these filters/);
 });
 
-test("in shadow mode the overview says so, and the page of an invoice shows what Dunlin would do and what else it considered", async () => {
+test("the overview announces shadow mode, and an invoice shows what Dunlin would do and had considered", async () => {
   const { merchant, browser } = await shop({ shadow: true });
   await push(merchant, unpaid("in_a"));
   const owner = await at.browser(await at.person("owner", merchant));
@@ -174,16 +183,16 @@ test("in shadow mode the overview says so, and the page of an invoice shows what
   at.clock.serviceMs += 60_000;
   await push(merchant, { ...over, state: "PAID", updatedAt: at.ports.now() });
   const overview = (await owner.get("/overview")).body;
-  assert.match(overview, /Shadow mode is on[\s\S]*An experiment can set a part aside once shadow mode is off/);
-  assert.doesNotMatch(overview, /Leave a part alone/, "what is refused is not offered");
+  assert.match(overview, /Shadow mode is on[\s\S]*You can start one when shadow mode is off/);
+  assert.doesNotMatch(overview, /Start an experiment/, "what is refused is not offered");
   const page = (await browser.get("/invoices/in_a")).body;
   assert.match(page, /Shadow mode: Dunlin would request a retry at <time[\s\S]*The numbers/);
-  assert.match((await browser.get("/invoices?outcome=watched")).body, /2 cases in the filter/);
+  assert.match((await browser.get("/invoices?outcome=watched")).body, /2 cases match these filters/);
 });
 
-test("the overview begins its days and weeks on the viewer's clocks", async () => {
+test("the overview starts its days and weeks in the viewer's zone", async () => {
   const { merchant, browser } = await shop();
-  at.clock.serviceMs = Date.UTC(2026, 9, 25, 22, 30); // a Monday in Auckland, a Sunday in Berlin
+  at.clock.serviceMs = Date.UTC(2026, 9, 25, 22, 30); // A Monday in Auckland, a Sunday in Berlin.
   const invoice = unpaid("in_a");
   await push(merchant, invoice);
   await recover(merchant, invoice);
@@ -198,20 +207,20 @@ test("the overview begins its days and weeks on the viewer's clocks", async () =
   assert.match((await browser.get("/overview?days=7")).body, since, "a week, with today");
 });
 
-test("the actions are those of the API, with its filters, and as a command that asks it the same", async () => {
+test("the action list has the API's filters, and shows the same query as a command", async () => {
   const { merchant, browser } = await shop();
   await push(merchant, unpaid("in_a"), unpaid("in_b", { currency: "EUR", customerId: "cus_2" }));
   const all = (await browser.get("/actions")).body;
   assert.match(all, /2 actions/);
   assert.match(all, /Germany/);
   const page = (await browser.get("/actions?customerId=cus_2&orderBy=updated_at")).body;
-  assert.match(page, /1 action in the filter/);
+  assert.match(page, /1 action matches these filters/);
   assert.match(page, /v1\/recovery_actions\?customerId=cus_2&amp;orderBy=updated_at&quot;/);
   for (const [query, says] of [
     ["currency=euro", /currency must be/],
     ["invoice=in_a", /is not a parameter/],
-    ["pageToken=x", /for programs/],
-    ["after=x", /where a page begins/],
+    ["pageToken=x", /only in the API/],
+    ["after=x", /not the end of a page/],
   ] as const) {
     const reply = await browser.get(`/actions?${query}`);
     assert.equal(reply.statusCode, 400, query);
@@ -219,7 +228,7 @@ test("the actions are those of the API, with its filters, and as a command that 
   }
 });
 
-test("the CSV of actions is one that a spreadsheet reads, with amounts both ways, and runs nothing", async () => {
+test("the CSV of actions opens in a spreadsheet without running formulas, with amounts in both units", async () => {
   const { merchant, browser } = await shop();
   await push(
     merchant,
@@ -234,7 +243,7 @@ test("the CSV of actions is one that a spreadsheet reads, with amounts both ways
   assert.match(second!, /,"in ""b"", c",'@SUM\(A1\),,,123456,1234\.56,USD,DE,/);
 });
 
-test("pages of actions and invoices follow each other without a gap or a double, and the CSV has them all", async () => {
+test("pages of actions and invoices have no gap and no duplicate, and the CSV has all rows", async () => {
   const { merchant, browser } = await shop();
   await push(merchant, ...Array.from({ length: 120 }, (_, n) => unpaid(`in_${n}`, { customerId: `cus_${n}` })));
   for (const list of ["/actions", "/invoices"]) {
@@ -251,7 +260,7 @@ test("pages of actions and invoices follow each other without a gap or a double,
   }
 });
 
-test("an invoice tells its story, latest first, with the reasons of each decision in words", async () => {
+test("an invoice shows its history, latest first, with the reasons of each decision", async () => {
   const { merchant, browser } = await shop();
   const invoice = unpaid("in/a ?&", { customerId: SCRIPT });
   await push(merchant, invoice);
@@ -272,7 +281,7 @@ test("an invoice tells its story, latest first, with the reasons of each decisio
   assert.ok(titles.includes("The retry succeeded"));
 });
 
-test("the story plots the other times of a decision, one decision at a time, and a file has them all", async () => {
+test("the timeline plots the other times of one decision at a time, and a CSV has all of them", async () => {
   const { merchant, browser } = await shop();
   await push(merchant, unpaid("in_a"));
   const page = (await browser.get("/invoices/in_a")).body;
@@ -282,13 +291,13 @@ test("the story plots the other times of a decision, one decision at a time, and
   const link = /href="(\?decision=[0-9a-f-]+)#considered"/.exec(other)![1]!;
   assert.match((await browser.get(`/invoices/in_a${link}`)).body, /id="considered"/);
   const csv = (await browser.get("/decisions.csv?invoiceId=in_a")).body.trim().split("\r\n");
-  const shown = page.split("Times that were considered")[1]!.match(/best compared of its day/g)!.length;
+  const shown = page.split("Considered times")[1]!.match(/best compared time of its day/g)!.length;
   const listed = csv.filter((line) => line.includes(",best compared of its day,")).length;
   assert.ok([shown, shown + 1].includes(listed), "the chosen one may be one of them");
   assert.equal((await browser.get("/decisions.csv")).statusCode, 400);
 });
 
-test("invoices of another merchant, and unknown ones, are not there", async () => {
+test("invoices of another merchant and unknown invoices are not found", async () => {
   const [mine, theirs] = [await shop(), await shop()];
   await push(theirs.merchant, unpaid("in_theirs"));
   for (const id of ["in_theirs", "nothing"]) assert.equal((await mine.browser.get(`/invoices/${id}`)).statusCode, 404);

@@ -14,7 +14,6 @@ before(async () => {
 });
 after(() => at.close());
 
-/** A merchant with an endpoint. */
 async function shop() {
   const credential = { auth: "bearer", secret: "t" } as const;
   const settings = { webhookUrl: "https://shop.example/hooks", credential };
@@ -36,7 +35,7 @@ async function shop() {
 const FORM =
   /<summary>Stop recovery<[\s\S]*action="\/invoices\/stop"[\s\S]*complete_dunning[\s\S]*<button class="danger">/;
 
-test("recovery of an invoice is stopped by a form that is opened first, once, and the page and the audit log say so", async () => {
+test("a form stops the recovery of an invoice once, and the page and the audit log show it", async () => {
   const { merchant, push, as, sent, audited } = await shop();
   const id = "in/a ?&";
   await push(id);
@@ -48,7 +47,7 @@ test("recovery of an invoice is stopped by a form that is opened first, once, an
   const reply = await browser.post("/invoices/stop", { invoiceId: id, caseId, reason: " they complained " });
   assert.deepEqual([reply.statusCode, reply.headers.location], [303, `${path}?done=stopped`]);
   const page = (await browser.get(String(reply.headers.location))).body;
-  assert.match(page, /role="status">Stopped\./);
+  assert.match(page, /role="status">Recovery stopped\./);
   assert.match(
     page,
     /unpaid, not in recovery[\s\S]*not recovered[\s\S]*stopped by hand[\s\S]*Recovery ended: stopped by hand/,
@@ -70,11 +69,11 @@ test("recovery of an invoice is stopped by a form that is opened first, once, an
     (await admin.get("/org/audit?noun=recovery")).body,
     /recovery stopped[\s\S]*in\/a \?&amp;[\s\S]*they complained/,
   );
-  assert.match((await admin.get("/invoices?outcome=lost")).body, /1 case in the filter[\s\S]*stopped by hand/);
+  assert.match((await admin.get("/invoices?outcome=lost")).body, /1 case matches these filters[\s\S]*stopped by hand/);
   assert.match((await admin.get("/overview")).body, /Not recovered<\/h2><p class="figure"><a[^>]+>1<\/a>/);
 });
 
-test("a page that was loaded before the invoice failed anew does not stop what began since", async () => {
+test("a form loaded before the invoice became unpaid again does not stop the new case", async () => {
   const { push, as } = await shop();
   await push("in_a");
   const browser = await as("developer");
@@ -87,14 +86,14 @@ test("a page that was loaded before the invoice failed anew does not stop what b
   assert.match((await browser.get("/invoices/in_a")).body, FORM);
 });
 
-test("a role without the right to stop recovery sees no form, and a forged form is refused, as is one of another site", async () => {
+test("a role without permission to stop recovery sees no form, and forged or cross-site forms are refused", async () => {
   const { push, as, sent, audited } = await shop();
   await push("in_a");
   const viewer = await as("viewer");
   assert.doesNotMatch((await viewer.get("/invoices/in_a")).body, FORM);
   const refused = await viewer.post("/invoices/stop", { invoiceId: "in_a" });
   assert.equal(refused.statusCode, 403);
-  assert.match(refused.body, /viewer, is not enough to: stop the recovery of an invoice/);
+  assert.match(refused.body, /Your role \(viewer\) does not allow this operation: stop the recovery of an invoice/);
   const elsewhere = { "sec-fetch-site": "cross-site" };
   assert.equal((await (await as("admin")).post("/invoices/stop", { invoiceId: "in_a" }, elsewhere)).statusCode, 403);
   const stranger = await (await shop()).as("admin");
@@ -104,7 +103,7 @@ test("a role without the right to stop recovery sees no form, and a forged form 
   assert.match((await viewer.get("/invoices/in_a")).body, /in recovery/);
 });
 
-test("the page says why there is nothing to stop, in place of the form, when Dunlin asks for nothing", async () => {
+test("the page says why recovery cannot be stopped when Dunlin requests nothing", async () => {
   const { merchant, push, as, sent } = await shop();
   const plan = { name: "Holdout", calibrationDays: 7 };
   await at.db.transaction((tx) => startExperiment(tx, merchant.id, plan, COMMAND_LINE_ACTOR, at.ports));

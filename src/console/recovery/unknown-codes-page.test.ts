@@ -18,7 +18,7 @@ beforeEach(async () => {
   merchant = await newShop();
 });
 
-/** Push a decline, so many days ago. */
+/** Pushes a decline from `days` days ago. */
 async function decline(over: Partial<Transaction>, days = 0, of = merchant) {
   const createdAt = new Date(at.ports.now().getTime() - days * DAY_MS);
   const money = { invoiceId: "in_1", amount: 4900, currency: "EUR" };
@@ -31,7 +31,7 @@ const page = async () => (await (await at.browser(await at.person("viewer", merc
 const unescaped = (text: string) => text.replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&amp;", "&");
 const rulesOn = (body: string) => unescaped(/aria-label="Rules">(.*?)<\/pre>/s.exec(body)?.[1] ?? "");
 
-test("a code that no table knows is listed with its gateway, its count and when it was last seen", async () => {
+test("an unknown code is listed with its gateway, its count and the time of its last decline", async () => {
   await decline({ paymentGatewayName: "Acme", paymentGatewayErrorCode: "card_eaten" }, 3);
   await decline({ paymentGatewayName: "Acme", paymentGatewayErrorCode: "card_eaten", networkDeclineCode: "05" }, 2);
   await decline({ networkDeclineCode: "Q9" });
@@ -47,7 +47,7 @@ test("a code that no table knows is listed with its gateway, its count and when 
   ]);
 });
 
-test("the lines for a file of rules are refused until each has a group, and then give the codes their groups", async () => {
+test("the suggested rules are refused until each has a group, and then give the codes their groups", async () => {
   await decline({ paymentGatewayName: "Acme", paymentGatewayErrorCode: "card_eaten" });
   await decline({ paymentGatewayName: "Acme", paymentGatewayErrorCode: "77" });
   await decline({ paymentGatewayName: "NMI", paymentGatewayErrorCode: "299" });
@@ -68,7 +68,7 @@ test("the lines for a file of rules are refused until each has a group, and then
   );
 });
 
-test("nothing is listed if every code is known or gives no reason, is older than 90 days, or is another merchant's", async () => {
+test("a code is not listed when it is known, gives no reason, is older than 90 days or belongs to another merchant", async () => {
   await decline({ paymentGatewayErrorCode: "lostCard", networkDeclineCode: "51" });
   await decline({ paymentGatewayErrorCode: "card_declined" });
   await decline({ paymentGatewayErrorCode: "51", networkDeclineCode: "51" });
@@ -78,10 +78,10 @@ test("nothing is listed if every code is known or gives no reason, is older than
   await decline({ paymentGatewayErrorCode: "card_eaten", state: "PAID" });
   await decline({ paymentGatewayErrorCode: "card_eaten" }, 91);
   await decline({ paymentGatewayErrorCode: "card_eaten" }, 0, await newShop());
-  assert.match(await page(), /Dunlin knows every decline code of the last 90 days/);
+  assert.match(await page(), /Dunlin knows every decline code from the last 90 days/);
 });
 
-test("a code that a page or a terminal might obey is shown harmlessly, and left out of the lines to copy", async () => {
+test("a code with control characters or markup is shown harmlessly and left out of the suggested rules", async () => {
   const script = "<script>alert(1)</script>\u202e\u001b[31m";
   await decline({ paymentGatewayName: "<b>Acme</b>", paymentGatewayErrorCode: script });
   const body = await page();

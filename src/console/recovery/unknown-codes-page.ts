@@ -12,7 +12,6 @@ import type { Visit } from "../visit.ts";
 
 const SHOWN_CODES_MAX = 50;
 
-/** Codes that Dunlin can't read, and what a file of rules has to say about them. */
 export function declineCodeRoutes({ page, ports }: Console) {
   page("/decline_codes", null, async (visit): Promise<Page> => {
     const now = ports.now();
@@ -24,13 +23,13 @@ export function declineCodeRoutes({ page, ports }: Console) {
   });
 }
 
-const SEARCHED_RANGE = `of the last ${UNKNOWN_CODES_DAYS} days, in at most ${formatCount(ATTEMPTS_MAX)} attempts`;
+const SEARCHED_RANGE = `from the last ${UNKNOWN_CODES_DAYS} days (checked in at most ${formatCount(ATTEMPTS_MAX)} attempts)`;
 const NO_UNKNOWN_CODES = emptyNotice(`Dunlin knows every decline code ${SEARCHED_RANGE}.`);
 
 function unknownCodeList(unknown: readonly UnknownCode[], { person: { zone } }: Visit, now: Date): Html {
   const rows = unknown.slice(0, SHOWN_CODES_MAX);
   return html`
-<p class="text">No table of Dunlin has these codes ${SEARCHED_RANGE}. Unless another code of the decline says why it failed, Dunlin retries a card as if nothing were known, even if it was stolen, and never presents a bank debit again.</p>
+<p class="text">Dunlin does not know these codes ${SEARCHED_RANGE}. Unless another code of the decline gives the reason, Dunlin retries a card as if the reason were unknown, even if the card was stolen, and never presents a bank debit again.</p>
 ${table(
   "Unknown decline codes",
   [
@@ -47,7 +46,7 @@ ${table(
 )}
 ${unknown.length > rows.length && html`<p class="text">${formatCount(unknown.length - rows.length)} less frequent codes are not shown.</p>`}
 <h2>Rules for these codes</h2>
-<p class="text">Your gateway's documentation says what a code means. To teach it to Dunlin, whoever runs Dunlin adds these lines to the file that <code>DUNLIN_RULES</code> names, and restarts it. Replace each <code>GROUP</code> with one of ${DECLINE_GROUPS.slice(0, -1).join(", ")}. Dunlin does not start while one is left. <a href="/docs/reference/rules.html">All that such a file may say</a>.</p>
+<p class="text">Look up the meaning of each code in your gateway's documentation. The operator of Dunlin then adds these lines to the file named by <code>DUNLIN_RULES</code> and restarts Dunlin. Replace each <code>GROUP</code> with one of ${DECLINE_GROUPS.slice(0, -1).join(", ")}. Dunlin does not start while the file contains a <code>GROUP</code>. <a href="/docs/reference/rules.html">Reference for the rules file</a></p>
 ${copyableText("Rules", rulesFileText(rows, now))}`;
 }
 
@@ -57,11 +56,11 @@ const FIELD_LABELS: Readonly<Record<UnknownCode["part"], string>> = {
   adviceCodes: "Advice code",
 };
 
-/** A whole file of rules. A code that can't be shown as it is can't be copied either, and is left out. */
+/** Leaves out codes that cannot be displayed as they are, because they cannot be copied. */
 function rulesFileText(rows: readonly UnknownCode[], now: Date): string {
   const rules = (part: UnknownCode["part"], rule: unknown) => {
-    const found = rows.filter((row) => row.part === part && toDisplayText(row.key) === row.key);
-    return found.length === 0 ? {} : { [part]: Object.fromEntries(found.map(({ key }) => [key, rule])) };
+    const matching = rows.filter((row) => row.part === part && toDisplayText(row.key) === row.key);
+    return matching.length === 0 ? {} : { [part]: Object.fromEntries(matching.map(({ key }) => [key, rule])) };
   };
   const file = {
     document: "Documentation of the gateway",

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => at.close());
 
-test("a form switches shadow mode and sampling, only for roles that run experiments, and the audit log names the person", async () => {
+test("a form sets shadow mode and exploration for permitted roles, and the audit log names the person", async () => {
   const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEYS, at.ports);
   const [admin, developer] = [
     await at.browser(await at.person("admin", merchant)),
@@ -22,7 +22,7 @@ test("a form switches shadow mode and sampling, only for roles that run experime
     const { shadow, explore } = (await findMerchant(at.db, merchant.id))!;
     return { shadow, explore };
   };
-  assert.match((await admin.get("/shadow")).body, /href="\/settings\/recovery">Switch it on/);
+  assert.match((await admin.get("/shadow")).body, /href="\/settings\/recovery">Turn it on/);
   assert.doesNotMatch((await developer.get("/shadow")).body, /settings\/recovery/);
   assert.equal((await developer.get(path)).statusCode, 403);
   assert.equal((await developer.post(path, { shadow: "yes", explore: "no" })).statusCode, 403);
@@ -42,7 +42,7 @@ test("a form switches shadow mode and sampling, only for roles that run experime
   assert.deepEqual(written!.details, { shadow: "no → yes", explore: "after 500 outcomes → no" });
 });
 
-test("shadow mode does not begin while an experiment runs", async () => {
+test("shadow mode cannot be turned on while an experiment runs", async () => {
   const owner = await at.as("owner");
   const plan = { name: "Holdout", share: "50", calibrationDays: "0", primary: "count", currency: "" };
   assert.equal((await owner.post("/experiments", { ...plan, margin: "3", maturityDays: "30" })).statusCode, 303);
@@ -52,11 +52,11 @@ test("shadow mode does not begin while an experiment runs", async () => {
     was: `${at.merchant.id} no auto`,
   });
   assert.equal(refused.statusCode, 409);
-  assert.match(refused.body, /An experiment is running\. Stop it first/);
+  assert.match(refused.body, /An experiment is running\. Stop it before you turn on shadow mode/);
   assert.equal((await findMerchant(at.db, at.merchant.id))!.shadow, false);
 });
 
-test("a form that was opened before the settings or the merchant changed changes none of them", async () => {
+test("a form opened before the settings or the merchant changed changes nothing", async () => {
   const merchant = await createMerchant(at.db, "Shop", {}, SECRET_KEYS, at.ports);
   const admin = await at.browser(await at.person("admin", merchant));
   const path = "/settings/recovery";
@@ -66,7 +66,7 @@ test("a form that was opened before the settings or the merchant changed changes
   assert.equal((await admin.post(path, { shadow: "no", explore: "auto", was: former })).statusCode, 409);
   const stale = await admin.post(path, { shadow: "no", explore: "no", was });
   assert.equal(stale.statusCode, 409);
-  assert.match(stale.body, /somebody changed them, or you switched/);
+  assert.match(stale.body, /settings changed after this page was opened, or you switched/);
   const { shadow, explore } = (await findMerchant(at.db, merchant.id))!;
   assert.deepEqual({ shadow, explore }, { shadow: true, explore: null });
 });

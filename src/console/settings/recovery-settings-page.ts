@@ -15,30 +15,29 @@ import type { Visit } from "../visit.ts";
 
 const EXPLORE_CHOICES: Readonly<Record<string, boolean | null>> = { auto: null, yes: true, no: false };
 const CHANGED_MESSAGE =
-  "These are not the settings that the page showed: somebody changed them, or you switched to another merchant. Nothing was saved. Open the page again and look at what they are now.";
-const EXPERIMENT_RUNNING_MESSAGE = "An experiment is running. Stop it first; then shadow mode can begin.";
+  "Nothing was saved. The settings changed after this page was opened, or you switched to another merchant. Open the page again to see the current settings.";
+const EXPERIMENT_RUNNING_MESSAGE = "An experiment is running. Stop it before you turn on shadow mode.";
 
 const shadowChoice = ({ shadow }: Merchant) => (shadow ? "yes" : "no");
 const exploreChoice = ({ explore }: Merchant) => (explore === null ? "auto" : explore ? "yes" : "no");
-/** What the form showed, and of whom. Whoever changes one setting must not take back another one that somebody changed meanwhile. */
+/** Lets a save fail if the settings or the merchant changed meanwhile. */
 const formVersionOf = (merchant: Merchant) => `${merchant.id} ${shadowChoice(merchant)} ${exploreChoice(merchant)}`;
 
-/** Whether Dunlin asks for anything, and whether it samples retries to learn. */
 export function recoveryRoutes({ page, post, ports, secretKeys }: Console) {
   page("/settings/recovery", "experiments", async (visit) => settingsPage(await findOwnMerchant(visit), visit));
   post("/settings/recovery", "experiments", async ({ db, merchantId, form, actor, reply }) => {
     const explore = EXPLORE_CHOICES[form.get("explore") ?? ""];
     const shadow = form.get("shadow");
     if (explore === undefined || (shadow !== "yes" && shadow !== "no"))
-      throw new PageError(400, "Choose whether shadow mode is on, and whether retries are sampled.");
-    const audited = auditSettings(actor, "merchant.changed", ports);
+      throw new PageError(400, "Choose whether shadow mode is on, and when random exploration starts.");
+    const recordAudit = auditSettings(actor, "merchant.changed", ports);
     const settings = { shadow: shadow === "yes", explore };
     await changeMerchant(db, merchantId, settings, secretKeys, ports, async (tx, before, after) => {
       if (form.get("was") !== formVersionOf(before)) throw new PageError(409, CHANGED_MESSAGE);
-      // Asked while the merchant is held: no experiment can begin meanwhile.
+      // The merchant's row is locked, so no experiment can start meanwhile.
       if (after.shadow && !before.shadow && (await runningExperiment(tx, merchantId)))
         throw new PageError(409, EXPERIMENT_RUNNING_MESSAGE);
-      await audited(tx, before, after);
+      await recordAudit(tx, before, after);
     });
     return redirectTo(reply, "/settings/recovery?done=saved");
   });
@@ -46,7 +45,7 @@ export function recoveryRoutes({ page, post, ports, secretKeys }: Console) {
 
 async function findOwnMerchant({ db, merchantId }: Visit): Promise<Merchant> {
   const merchant = await findMerchant(db, merchantId);
-  if (!merchant) throw new PageError(404, "This merchant is gone.");
+  if (!merchant) throw new PageError(404, "This merchant no longer exists.");
   return merchant;
 }
 
@@ -54,7 +53,7 @@ function settingsPage(merchant: Merchant, { query }: Visit): Page {
   const { windowDays, budget, engine } = merchant;
   return {
     title: "Recovery settings",
-    body: html`${query.get("done") === "saved" && formNotice("good", "Saved. It holds for invoices that become unpaid, and retries that are planned, from now on.")}
+    body: html`${query.get("done") === "saved" && formNotice("good", "Saved. The settings apply to invoices that become unpaid and to retries planned from now on.")}
 <form method="post" action="/settings/recovery" class="card">
 <input type="hidden" name="was" value="${formVersionOf(merchant)}">
 ${selectField(
@@ -62,28 +61,28 @@ ${selectField(
   "shadow",
   [
     ["no", "Off: Dunlin sends instructions"],
-    ["yes", "On: Dunlin decides, records it, and sends nothing"],
+    ["yes", "On: Dunlin logs its decisions and sends nothing"],
   ],
   shadowChoice(merchant),
 )}
-<p class="soft">Invoices keep the mode in which they became unpaid. <a href="/shadow">Shadow mode</a> compares what Dunlin would do with what your own system does.</p>
+<p class="soft">An invoice keeps the mode in which it became unpaid. <a href="/shadow">Shadow mode</a> compares what Dunlin would do with what your own system does.</p>
 ${selectField(
-  "Sampling to learn",
+  "Random exploration",
   "explore",
   [
-    ["auto", `From ${EXPLORATION_MIN_OUTCOMES} outcomes on`],
-    ["yes", "From now on"],
+    ["auto", `After ${EXPLORATION_MIN_OUTCOMES} outcomes`],
+    ["yes", "Always"],
     ["no", "Never"],
   ],
   exploreChoice(merchant),
 )}
-<p class="soft">A share of retries is made at another time than the one with the highest expected value, so that Dunlin goes on learning. <a href="/docs/guides/engine.html">How it learns</a></p>
+<p class="soft">To keep its model accurate, Dunlin sends a share of retries at a time other than the one with the highest expected value. <a href="/docs/guides/engine.html">How Dunlin learns</a></p>
 <button class="main">Save</button></form>
 <h2>Set by the operator of Dunlin</h2>
 ${factList([
   ["Recovery window", `${formatCount(windowDays)} ${windowDays === 1 ? "day" : "days"}`],
-  ["Retries for an invoice, at most", formatCount(budget)],
-  ["Times are chosen", engine === "learned" ? "by the learned model" : "by fixed rules"],
+  ["Maximum retries per invoice", formatCount(budget)],
+  ["Times chosen by", engine === "learned" ? "the learned model" : "fixed rules"],
 ])}`,
   };
 }

@@ -14,21 +14,18 @@ interface WebhookPageInput {
   merchant: Merchant;
   visit: Visit;
   problem: string | null;
-  /** Which form was sent before. */
   done: string | null;
   egressRanges: readonly string[];
-  /** Private addresses that webhooks may be sent to. */
   allow: readonly AllowedAddress[];
-  /** Of the present secret. */
-  mark: string;
+  secretVersion: string;
   now: Date;
 }
 
 const CONFIRMATIONS: Record<string, string> = {
-  saved: "Saved. Send a test event to see that it works.",
-  pause: "Paused. Events wait, and nothing is lost.",
+  saved: "Saved. Send a test event to check that it works.",
+  pause: "Paused. Events wait, and none are lost.",
   resume: "Resumed.",
-  secret: "Webhooks go out without a signature from now on.",
+  secret: "Webhooks are now sent without a signature.",
 };
 
 export function webhookPage({
@@ -38,22 +35,22 @@ export function webhookPage({
   done,
   egressRanges,
   allow,
-  mark,
+  secretVersion,
   now,
 }: WebhookPageInput): Page {
-  const says = problem
+  const notice = problem
     ? formNotice("bad", problem)
     : done && CONFIRMATIONS[done] && formNotice("good", CONFIRMATIONS[done]);
   return {
     title: "Webhook",
-    body: html`${says}
+    body: html`${notice}
 <p class="lead">${endpointStatus(merchant, visit.person.zone)}</p>
-<p>Dunlin posts its instructions to this endpoint of yours: when to retry a payment, when to pause your own retries, when to give up.</p>
+<p>Dunlin sends its instructions to this endpoint: when to retry a payment, pause your own retries, or give up.</p>
 <div class="columns">
 <section><h2>Endpoint</h2>${endpointForm(merchant, problem === null ? null : visit.form)}</section>
 <section><h2>Test event</h2>
 <form method="post" action="/settings/webhook/test" class="card">
-<p>Sent to the endpoint as it is saved, marked <code>"test": true</code>, and kept in no log.</p>
+<p>Dunlin sends it to the saved endpoint, marked <code>"test": true</code>, and does not log it.</p>
 ${selectField(
   "Type",
   "type",
@@ -62,16 +59,16 @@ ${selectField(
 )}
 <button>Send a test event</button></form>
 <h2>Deliveries</h2>${pauseForm(merchant)}
-<h2>Signature</h2>${secretForm(merchant, visit.person.zone, mark, now)}
-<h2>Where requests come from</h2>${egressRangeList(egressRanges)}
-<h2>Where requests may go</h2>${allowedAddressList(allow)}
+<h2>Signature</h2>${secretForm(merchant, visit.person.zone, secretVersion, now)}
+<h2>Source addresses</h2>${egressRangeList(egressRanges)}
+<h2>Allowed destinations</h2>${allowedAddressList(allow)}
 </section></div>`,
   };
 }
 
 function endpointStatus(merchant: Merchant, zone: string): HtmlPart {
   const { webhookUrl, webhookPaused, webhookPausedAt, webhookPausedBy, webhookFailingSince } = merchant;
-  if (webhookUrl === null) return "No endpoint yet: cases are planned, and no instruction goes out";
+  if (webhookUrl === null) return "No endpoint yet: Dunlin plans cases but sends no instructions";
   if (webhookPaused && webhookPausedBy === "dunlin")
     return html`Paused by Dunlin since ${timeElement(webhookPausedAt, zone)}: every attempt has failed since ${timeElement(webhookFailingSince, zone)}`;
   if (webhookPaused) return html`Paused by a person since ${timeElement(webhookPausedAt, zone)}`;
@@ -79,9 +76,9 @@ function endpointStatus(merchant: Merchant, zone: string): HtmlPart {
   return "Active";
 }
 
-/** @param typed  what was sent and refused, to be mended; secrets are typed anew */
-function endpointForm(merchant: Merchant, typed: URLSearchParams | null): Html {
-  const has =
+/** @param input  a refused form, without its secrets */
+function endpointForm(merchant: Merchant, input: URLSearchParams | null): Html {
+  const current =
     merchant.webhookAuth === null
       ? null
       : { bearer: "a bearer token", basic: "a user and password" }[merchant.webhookAuth];
@@ -89,9 +86,9 @@ function endpointForm(merchant: Merchant, typed: URLSearchParams | null): Html {
     ["bearer", "Bearer token"],
     ["basic", "User and password"],
   ];
-  if (has) auths.unshift(["keep", `As it is: ${has}`]);
+  if (current) auths.unshift(["keep", `Unchanged: ${current}`]);
   return html`<form method="post" action="/settings/webhook" class="card">
-${formField({ label: "URL", name: "url", type: "url", value: typed?.get("url") ?? merchant.webhookUrl ?? "", required: true, maxlength: 2048, placeholder: "https://billing.example.com/dunlin", hint: "HTTPS, on a public address." })}
+${formField({ label: "URL", name: "url", type: "url", value: input?.get("url") ?? merchant.webhookUrl ?? "", required: true, maxlength: 2048, placeholder: "https://billing.example.com/dunlin", hint: "HTTPS, on a public address." })}
 ${selectField(
   "Paths",
   "paths",
@@ -99,7 +96,7 @@ ${selectField(
     ["one", "One URL for every type"],
     ["sub", "A path for each type: /recovery_action and so on"],
   ],
-  typed?.get("paths") ?? (merchant.webhookSubPaths ? "sub" : "one"),
+  input?.get("paths") ?? (merchant.webhookSubPaths ? "sub" : "one"),
 )}
 ${selectField(
   "Body of a recovery action",
@@ -108,9 +105,9 @@ ${selectField(
     ["envelope", "Envelope: id, type, created, data"],
     ["flat", "Flat retry request"],
   ],
-  typed?.get("shape") ?? (merchant.webhookFlat ? "flat" : "envelope"),
+  input?.get("shape") ?? (merchant.webhookFlat ? "flat" : "envelope"),
 )}
-${selectField("The endpoint recognizes Dunlin by", "auth", auths, typed?.get("auth") ?? (has ? "keep" : "bearer"))}
+${selectField("Authentication", "auth", auths, input?.get("auth") ?? (current ? "keep" : "bearer"))}
 <div class="of-bearer">${formField({ label: "Token", name: "token", type: "password", maxlength: 4096, autocomplete: "new-password" })}</div>
 <div class="of-basic">${formField({ label: "User", name: "user", autocomplete: "off" })}
 ${formField({ label: "Password", name: "password", type: "password", autocomplete: "new-password" })}</div>
@@ -120,44 +117,44 @@ ${formField({ label: "Password", name: "password", type: "password", autocomplet
 
 const pauseForm = ({ webhookPaused }: Merchant): Html =>
   webhookPaused
-    ? html`<div class="card"><p>Events wait. When deliveries resume, they go out in the order of their making.</p>${formButton("/settings/webhook/resume", "Resume deliveries", {}, "main")}</div>`
+    ? html`<div class="card"><p>Events wait. When you resume deliveries, Dunlin sends them in the order in which they were created.</p>${formButton("/settings/webhook/resume", "Resume deliveries", {}, "main")}</div>`
     : html`<form method="post" action="/settings/webhook/pause" class="card">
-${formField({ label: "Reason", name: "reason", maxlength: 200, hint: "For the audit log. Nothing is lost while deliveries are paused." })}
+${formField({ label: "Reason", name: "reason", maxlength: 200, hint: "For the audit log. No event is lost while deliveries are paused." })}
 <button class="danger">Pause deliveries</button></form>`;
 
 function secretForm(
   { webhookSecret, webhookOldSecret, webhookOldSecretUntil }: Merchant,
   zone: string,
-  mark: string,
+  secretVersion: string,
   now: Date,
 ): Html {
   const isOverlapping = webhookOldSecret !== null && webhookOldSecretUntil !== null && webhookOldSecretUntil > now;
   return html`<div class="card">
-<p>${webhookSecret === null ? "Requests are not signed." : "Every request carries the Standard Webhooks headers, signed by a secret."}${isOverlapping && html` The former secret signs too until ${timeElement(webhookOldSecretUntil, zone)}.`}</p>
+<p>${webhookSecret === null ? "Requests are not signed." : "Every request carries the Standard Webhooks headers, signed with a secret."}${isOverlapping && html` The old secret also signs until ${timeElement(webhookOldSecretUntil, zone)}.`}</p>
 <form method="post" action="/settings/webhook/secret">
 ${
   webhookSecret === null
     ? hiddenFields({ overlap: "now" })
     : selectField(
-        "The former secret",
+        "Old secret",
         "overlap",
         ROTATION_OVERLAPS.map(([value, words]) => [value, value === "now" ? words : `still signs ${words}`] as const),
         "24h",
       )
 }
-${hiddenFields({ mark })}<button>${webhookSecret === null ? "Sign with a new secret" : "Rotate the secret"}</button></form>
+${hiddenFields({ mark: secretVersion })}<button>${webhookSecret === null ? "Sign with a new secret" : "Rotate the secret"}</button></form>
 ${webhookSecret !== null && html`<p>${formButton("/settings/webhook/secret/remove", "Stop signing", {}, "danger small")}</p>`}</div>`;
 }
 
 const allowedAddressList = (allow: readonly AllowedAddress[]): Html => html`
-<p>To public addresses, over HTTPS. An address is checked when the URL is saved and again at each connection, so a name that later leads to an internal machine is refused; redirects are not followed.</p>
+<p>Public addresses, over HTTPS. Dunlin checks the address when you save the URL and again at each connection, so it refuses a name that later resolves to an internal machine. It does not follow redirects.</p>
 ${
   allow.length === 0
-    ? html`<p class="soft">Private addresses are out of reach: the operator would name them in <code>DUNLIN_WEBHOOK_ALLOW</code>.</p>`
-    : html`<p>The operator allowed these beside them (<code>DUNLIN_WEBHOOK_ALLOW</code>), each at its port:</p>${copyableText("Allowed addresses", allow.map(({ range: [address, bits], port }) => `${address.toString()}/${bits} port ${port}`).join("\n"))}`
+    ? html`<p class="soft">Private addresses are not allowed. The operator can allow them with <code>DUNLIN_WEBHOOK_ALLOW</code>.</p>`
+    : html`<p>The operator also allowed these addresses (<code>DUNLIN_WEBHOOK_ALLOW</code>), each at its port:</p>${copyableText("Allowed addresses", allow.map(({ range: [address, bits], port }) => `${address.toString()}/${bits} port ${port}`).join("\n"))}`
 }`;
 
 const egressRangeList = (ranges: readonly string[]): Html =>
   ranges.length === 0
-    ? html`<p class="soft">Nobody has set them: the operator does with <code>DUNLIN_EGRESS_RANGES</code>.</p>`
-    : html`<p>Let these through, if your endpoint asks who calls. Programs read <a href="/network.json">/network.json</a>.</p>${copyableText("Address ranges", ranges.join("\n"))}`;
+    ? html`<p class="soft">Not set. The operator can set them with <code>DUNLIN_EGRESS_RANGES</code>.</p>`
+    : html`<p>If your firewall filters by source, allow these addresses. A machine-readable list is at <a href="/network.json">/network.json</a>.</p>${copyableText("Address ranges", ranges.join("\n"))}`;

@@ -51,14 +51,14 @@ const settings = (over: Record<string, string> = {}) => ({
 const save = (over: Record<string, string> = {}) => developer.post("/settings/webhook", settings(over));
 const sendTest = (type = "pause_collection") => developer.post("/settings/webhook/test", { type });
 
-test("the endpoint is saved with a credential that is stored encrypted and shown on no page", async () => {
+test("the endpoint is saved with an encrypted credential that no page shows", async () => {
   assert.match((await developer.get("/settings/webhook")).body, /No endpoint yet/);
   assert.equal((await save({ shape: "flat", paths: "sub" })).statusCode, 303);
   const saved = await merchant();
   assert.deepEqual([saved.webhookUrl, saved.webhookFlat, saved.webhookSubPaths], [`${endpoint.url}/hooks`, true, true]);
   assert.equal(unseal(SECRET_KEYS, saved.webhookCredential!), TOKEN);
   const page = (await developer.get("/settings/webhook?done=saved")).body;
-  assert.match(page, /As it is: a bearer token/);
+  assert.match(page, /Unchanged: a bearer token/);
   assert.ok(!page.includes(TOKEN));
   const log = JSON.stringify(await at.audited());
   assert.match(log, /webhook\.changed/);
@@ -66,13 +66,13 @@ test("the endpoint is saved with a credential that is stored encrypted and shown
   assert.ok(!log.includes(TOKEN));
 });
 
-test("a form with an impossible endpoint is refused in words, and keeps the input except the secrets", async () => {
+test("a form with an invalid endpoint is refused with a reason, and keeps the input except secrets", async () => {
   for (const [over, says] of [
     [{ url: "http://shop.example/hooks" }, /The URL: it must begin with https:\/\/ and a host name\./],
     [{ url: "https://10.0.0.1/hooks" }, /The URL/],
     [{ url: "javascript:alert(1)" }, /The URL/],
     [{ token: "with space" }, /visible ASCII/],
-    [{ auth: "basic", user: "a:b", password: "c" }, /no colon/],
+    [{ auth: "basic", user: "a:b", password: "c" }, /contain a colon/],
     [{ auth: "basic", user: "a", password: "" }, /password must not be empty/],
   ] as const) {
     const reply = await save(over);
@@ -83,12 +83,12 @@ test("a form with an impossible endpoint is refused in words, and keeps the inpu
   }
 });
 
-test("a credential goes to no other server than it was given for", async () => {
+test("a credential is sent to no server other than its own", async () => {
   await save();
   const elsewhere = `https://[::1]:${new URL(endpoint.url).port}/hooks`;
   const moved = await developer.post("/settings/webhook", settings({ url: elsewhere, auth: "keep", token: "" }));
   assert.equal(moved.statusCode, 400);
-  assert.match(moved.body, /This is another server/);
+  assert.match(moved.body, /The URL points to a different server/);
   const kept = await developer.post(
     "/settings/webhook",
     settings({ url: `${endpoint.url}/new`, auth: "keep", token: "" }),
@@ -96,10 +96,10 @@ test("a credential goes to no other server than it was given for", async () => {
   assert.equal(kept.statusCode, 303, "a new path of the same server keeps it");
 });
 
-test("a test event shows the exact request and answer, and a wrong credential is named, masked", async () => {
+test("a test event shows the exact request and response, and reports a wrong credential with the secret masked", async () => {
   await save();
   const fine = (await sendTest()).body;
-  assert.match(fine, /Fine: an event sent like this is delivered/);
+  assert.match(fine, /OK: an event sent like this is delivered/);
   assert.match(fine, /POST \/hooks HTTP\/1\.1/);
   assert.match(fine, /authorization: Bearer \[redacted\]/);
   assert.match(fine, /&quot;type&quot;:&quot;pause_collection&quot;[^<]*&quot;test&quot;:true/);
@@ -113,7 +113,7 @@ test("a test event shows the exact request and answer, and a wrong credential is
   assert.ok(!wrong.includes(wrongToken));
 });
 
-test("no test event is sent with a credential that the secret key no longer opens, and the page says so", async () => {
+test("a test event is not sent when the secret key cannot decrypt the credential", async () => {
   await save();
   const box = seal([randomBytes(32)], randomBytes(12), TOKEN);
   const text = "update merchants set webhook_credential = $2 where id = $1";
@@ -123,7 +123,7 @@ test("no test event is sent with a credential that the secret key no longer open
   assert.match(refused.body, /No test event was sent: the secret key changed/);
 });
 
-test("any answer of an endpoint is shown as text", async () => {
+test("any response of an endpoint is shown as text", async () => {
   await save();
   answer = { status: 500, body: "<script>alert(1)</script>\u001b[2J\u202etxet" };
   const page = (await sendTest()).body;
@@ -131,7 +131,7 @@ test("any answer of an endpoint is shown as text", async () => {
   assert.ok(!page.includes("<script>alert"));
 });
 
-test("deliveries are paused with a reason and resumed, and both are in the audit log", async () => {
+test("deliveries are paused with a reason and resumed, and the audit log has both", async () => {
   await save();
   await developer.post("/settings/webhook/pause", { reason: "billing moves house" });
   assert.equal((await merchant()).webhookPausedBy, "person");
@@ -145,7 +145,7 @@ test("deliveries are paused with a reason and resumed, and both are in the audit
   );
 });
 
-test("the list of deliveries says that the endpoint fails, is paused or is not there, before it says that all is well", async () => {
+test("the delivery list first says when the endpoint fails, is paused or is missing", async () => {
   const lead = async () => {
     const page = (await developer.get("/deliveries")).body;
     return [/role="[a-z]+">([^<]*)/.exec(page)?.[1], /class="lead">([^<]*)/.exec(page)![1]];
@@ -153,19 +153,19 @@ test("the list of deliveries says that the endpoint fails, is paused or is not t
   const set = (change: string) =>
     at.db.run({ name: "", text: `update merchants set ${change} where id = $1` }, [at.merchant.id]);
   await save();
-  assert.deepEqual(await lead(), [undefined, "Nothing needs a hand"]);
+  assert.deepEqual(await lead(), [undefined, "No failed deliveries"]);
   await set("webhook_failing_since = created_at");
-  assert.deepEqual(await lead(), ["Your endpoint has failed at every attempt since ", "No event is exhausted"]);
+  assert.deepEqual(await lead(), ["Every attempt to reach your endpoint has failed since ", "No exhausted event"]);
   await set("webhook_failing_since = null");
   await developer.post("/settings/webhook/pause");
-  assert.deepEqual(await lead(), ["Deliveries are paused since ", "No event is exhausted"]);
+  assert.deepEqual(await lead(), ["Deliveries have been paused since ", "No exhausted event"]);
   await developer.post("/settings/webhook/resume");
   await set("webhook_url = null");
-  const noEndpoint = "No endpoint is set: cases are planned, and no instruction goes out. ";
-  assert.deepEqual(await lead(), [noEndpoint, "No event is exhausted"]);
+  const noEndpoint = "No endpoint is set. Dunlin plans cases, but sends no instructions. ";
+  assert.deepEqual(await lead(), [noEndpoint, "No exhausted event"]);
 });
 
-test("a signing secret is shown once, a form that is sent twice rotates once, and the former one signs as long as was said", async () => {
+test("a signing secret is shown once, a form sent twice rotates once, and the old secret signs for the overlap", async () => {
   await save();
   const mark = async () => hiddenFieldValue((await developer.get("/settings/webhook")).body, "mark");
   const form = { overlap: "24h", mark: await mark() };
@@ -185,16 +185,16 @@ test("a signing secret is shown once, a form that is sent twice rotates once, an
   assert.ok(!JSON.stringify(await at.audited()).includes("whsec_"));
 });
 
-test("the page says where requests come from and where they may go", async () => {
+test("the page shows the source addresses and the allowed destinations", async () => {
   const page = (await developer.get("/settings/webhook")).body;
-  assert.match(page, /Where requests come from[\s\S]*203\.0\.113\.0\/24/);
+  assert.match(page, /Source addresses[\s\S]*203\.0\.113\.0\/24/);
   assert.match(
     page,
-    new RegExp(`Where requests may go[\\s\\S]*127\\.0\\.0\\.1/32 port ${new URL(endpoint.url).port}\\n::1/128 port`),
+    new RegExp(`Allowed destinations[\\s\\S]*127\\.0\\.0\\.1/32 port ${new URL(endpoint.url).port}\\n::1/128 port`),
   );
 });
 
-test("a viewer sees and changes nothing of it, also by a form of their own making", async () => {
+test("a viewer cannot see or change the webhook, even with a forged form", async () => {
   await save();
   const viewer = await at.as("viewer");
   const before = await merchant();
@@ -204,7 +204,7 @@ test("a viewer sees and changes nothing of it, also by a form of their own makin
   assert.deepEqual(await merchant(), before);
 });
 
-test("no form of another site changes it", async () => {
+test("a form from another site changes nothing", async () => {
   const before = await merchant();
   const foreign = { "sec-fetch-site": "cross-site", origin: "https://evil.example" };
   assert.equal((await developer.post("/settings/webhook", settings({ shape: "flat" }), foreign)).statusCode, 403);

@@ -23,7 +23,6 @@ import { webhookPage } from "./webhook-settings-page.ts";
 
 const SECRET_BYTES = 32;
 
-/** The endpoint, its credential, and whether deliveries are paused. */
 export function webhookRoutes(console: Console) {
   const { ports, secretKeys, egressRanges, allow } = console;
   const show = async (visit: Visit, problem: string | null, done: string | null = null): Promise<Page> => {
@@ -35,7 +34,7 @@ export function webhookRoutes(console: Console) {
       done,
       egressRanges,
       allow,
-      mark: secretVersionOf(merchant),
+      secretVersion: secretVersionOf(merchant),
       now: ports.now(),
     });
     return { ...page, status: problem === null ? 200 : 400 };
@@ -60,8 +59,8 @@ export function webhookRoutes(console: Console) {
   ] as const)
     console.post(`/settings/webhook/${path}`, "webhook", async (visit) => {
       const reason = (visit.form.get("reason") ?? "").trim().slice(0, 200);
-      const also = recordAudit(console, visit, deed, reason === "" ? {} : { reason });
-      await changeMerchant(visit.db, visit.merchantId, { webhookPaused }, secretKeys, ports, also);
+      const writeAudit = recordAudit(console, visit, deed, reason === "" ? {} : { reason });
+      await changeMerchant(visit.db, visit.merchantId, { webhookPaused }, secretKeys, ports, writeAudit);
       return redirectTo(visit.reply, `/settings/webhook?done=${path}`);
     });
   console.post("/settings/webhook/secret", "webhook", (visit) => rotateSecret(console, visit));
@@ -71,23 +70,23 @@ export function webhookRoutes(console: Console) {
   });
   console.post("/settings/webhook/test", "webhook", async (visit) => {
     const type = EVENT_TYPES.find((each) => each === visit.form.get("type"));
-    if (!type) throw new PageError(400, `A test event is one of ${EVENT_TYPES.join(", ")}.`);
-    const tested = await console.sendTestEvent(await findOwnMerchant(visit), type).catch((error: unknown) => {
+    if (!type) throw new PageError(400, `Choose one of these event types: ${EVENT_TYPES.join(", ")}.`);
+    const result = await console.sendTestEvent(await findOwnMerchant(visit), type).catch((error: unknown) => {
       if (error instanceof UnreadableSecret) return error;
       throw error;
     });
-    if (tested instanceof UnreadableSecret) return show(visit, `No test event was sent: ${tested.message}`);
-    return tested === null ? show(visit, "Set the URL first: there is nothing to send to.") : testPage(tested, type);
+    if (result instanceof UnreadableSecret) return show(visit, `No test event was sent: ${result.message}`);
+    return result === null ? show(visit, "Set the URL before you send a test event.") : testPage(result, type);
   });
 }
 
 async function findOwnMerchant({ db, merchantId }: Visit): Promise<Merchant> {
   const merchant = await findMerchant(db, merchantId);
-  if (!merchant) throw new PageError(404, "This merchant is gone.");
+  if (!merchant) throw new PageError(404, "This merchant no longer exists.");
   return merchant;
 }
 
-/** The settings of a form, or its fault. */
+/** Returns the problem as text. */
 async function readSettings(
   { allow }: Console,
   before: Merchant,
@@ -101,10 +100,10 @@ async function readSettings(
   const credential = readCredential(form);
   if (typeof credential === "string") return credential;
   if (!credential && before.webhookAuth === null)
-    return "Choose a token or a user and password: the endpoint recognizes Dunlin by them.";
-  // A credential goes only to where it was given for.
+    return "Choose a bearer token, or a user and password. Dunlin sends them to the endpoint as its credential.";
+  // A credential goes only to the server for which it was entered.
   if (!credential && before.webhookUrl !== null && new URL(url).origin !== new URL(before.webhookUrl).origin)
-    return "This is another server. Choose and type its own credential, so that it does not get that of the server before.";
+    return "The URL points to a different server. Enter its credential: Dunlin does not send the old server's credential to a new one.";
   return {
     webhookUrl: url,
     webhookFlat: form.get("shape") === "flat",
@@ -123,7 +122,7 @@ function readCredential(form: URLSearchParams): MerchantSettings["credential"] |
   }
   if (auth === "basic") {
     const [user, password] = [form.get("user") ?? "", form.get("password") ?? ""];
-    if (user === "" || /[:\p{Cc}]/u.test(user)) return "The user must not be empty, and holds no colon.";
+    if (user === "" || /[:\p{Cc}]/u.test(user)) return "The user must not be empty or contain a colon.";
     return password === "" ? "The password must not be empty." : { auth, secret: `${user}:${password}` };
   }
   return undefined;
@@ -132,17 +131,17 @@ function readCredential(form: URLSearchParams): MerchantSettings["credential"] |
 const recordAudit = ({ ports }: Console, { actor }: Visit, deed: string, extra: Record<string, unknown> = {}) =>
   auditSettings(actor, deed, ports, extra);
 
-/** Marks the present secret without telling it: a form that is sent twice rotates once. */
+/** Identifies the secret without revealing it, so that a form sent twice rotates only once. */
 const secretVersionOf = ({ webhookSecret }: Merchant) =>
   webhookSecret === null ? "none" : createHash("sha256").update(webhookSecret).digest("base64url").slice(0, 16);
 
 async function rotateSecret(console: Console, visit: Visit): Promise<Page> {
   const { ports, secretKeys } = console;
   const overlap = ROTATION_OVERLAPS.find(([value]) => value === visit.form.get("overlap"));
-  if (!overlap) throw new PageError(400, "Say how long the former secret still signs.");
+  if (!overlap) throw new PageError(400, "Choose how long the old secret still signs.");
   const secret = formatSecret(ports.randomBytes(SECRET_BYTES));
   const details = { "former signs": overlap[1] };
-  const writes = recordAudit(console, visit, "webhook.secret_rotated", details);
+  const writeAudit = recordAudit(console, visit, "webhook.secret_rotated", details);
   await rotateWebhookSecret(
     visit.db,
     visit.merchantId,
@@ -154,9 +153,9 @@ async function rotateSecret(console: Console, visit: Visit): Promise<Page> {
       if (secretVersionOf(before) !== visit.form.get("mark"))
         throw new PageError(
           409,
-          "The secret was changed already, and is shown only once. Rotate it again if it was lost.",
+          "The secret was already changed, and the new one was shown only once. If you lost it, rotate the secret again.",
         );
-      await writes(tx, before, after);
+      await writeAudit(tx, before, after);
     },
   );
   return secretPage(secret, overlap[1]);

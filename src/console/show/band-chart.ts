@@ -1,7 +1,6 @@
 import { axisTicks, createAxisScale } from "../../report/axis-scale.ts";
 import { type Html, html } from "../html.ts";
 
-/** A value at a moment, and between what the truth lies. */
 export interface BandPoint {
   at: Date;
   middle: number;
@@ -15,10 +14,10 @@ const PADDING_LEFT = 58;
 const PADDING_RIGHT = 16;
 const PADDING_TOP = 12;
 const PADDING_BOTTOM = 28;
-/** More than these can't be told apart. */
+/** More points cannot be told apart. */
 const POINTS_MAX = 90;
 
-/** A line in its band over time, beside a line at nothing. `textOf` writes a value, `dayOf` a moment, on the axes. */
+/** `textOf` formats a value, `dayOf` a time. */
 export function bandChart(
   name: string,
   summary: string,
@@ -27,12 +26,15 @@ export function bandChart(
   dayOf: (at: Date) => string,
 ): Html {
   const every = Math.ceil(points.length / POINTS_MAX);
-  // The last one is always among them.
+  // The last point always stays.
   const shown = points.filter((_, index) => (points.length - 1 - index) % every === 0);
   const [first, last] = [shown[0]!, shown.at(-1)!];
-  // The first days know nothing: they would leave no room for those that do.
-  const reach = shown.slice(Math.floor(shown.length / 4));
-  const steps = axisTicks(Math.min(0, ...reach.map(({ low }) => low)), Math.max(0, ...reach.map(({ high }) => high)));
+  // The wide intervals of the first days would flatten the rest.
+  const scaledPoints = shown.slice(Math.floor(shown.length / 4));
+  const steps = axisTicks(
+    Math.min(0, ...scaledPoints.map(({ low }) => low)),
+    Math.max(0, ...scaledPoints.map(({ high }) => high)),
+  );
   const [bottom, top] = [steps[0]!, steps.at(-1)!];
   const x = createAxisScale(
     first.at.getTime(),
@@ -42,8 +44,8 @@ export function bandChart(
   );
   const y = createAxisScale(bottom, top, HEIGHT - PADDING_BOTTOM, PADDING_TOP);
   const inside = (value: number) => y(Math.min(top, Math.max(bottom, value)));
-  const path = (value: (point: BandPoint) => number, some = shown) =>
-    some.map((point) => `${x(point.at.getTime())},${inside(value(point))}`).join(" ");
+  const path = (value: (point: BandPoint) => number, selected = shown) =>
+    selected.map((point) => `${x(point.at.getTime())},${inside(value(point))}`).join(" ");
   const band = `${path(({ high }) => high)} ${path(({ low }) => low, shown.toReversed())}`;
   const days = [first, shown[Math.floor(shown.length / 2)]!, last];
   const anchors = ["start", "middle", "end"];

@@ -2,12 +2,11 @@ import { type Html, html } from "../html.ts";
 import { formatCount, formatShare } from "./number-format.ts";
 import { table } from "./table.ts";
 
-/** A bar of two parts: `part` of `part + rest`. */
 export interface Bar {
   label: string;
   part: number;
   rest: number;
-  /** More may still come to it. */
+  /** Whether more cases can still be added. */
   isOpen: boolean;
 }
 
@@ -17,21 +16,21 @@ const PADDING_LEFT = 44;
 const PADDING_BOTTOM = 26;
 const PADDING_TOP = 14;
 
-/** Bars of two parts, in our own SVG; the same numbers stand in a table below for who cannot see it. */
+/** A table below repeats the numbers for people who cannot see the chart. */
 export function barChart(
   summary: string,
   names: { part: string; rest: string; each: string },
   bars: readonly Bar[],
 ): Html {
-  const most = roundUpScale(Math.max(1, ...bars.map(({ part, rest }) => part + rest)));
-  const y = (value: number) => PADDING_TOP + (HEIGHT - PADDING_TOP - PADDING_BOTTOM) * (1 - value / most);
+  const scaleMax = roundUpScale(Math.max(1, ...bars.map(({ part, rest }) => part + rest)));
+  const y = (value: number) => PADDING_TOP + (HEIGHT - PADDING_TOP - PADDING_BOTTOM) * (1 - value / scaleMax);
   const step = (WIDTH - PADDING_LEFT) / Math.max(1, bars.length);
   const width = Math.min(46, step * 0.68);
   const every = Math.ceil(bars.length / 10);
   return html`<figure class="chart">
 <figcaption><span class="key part"></span> ${names.part} <span class="key"></span> ${names.rest}</figcaption>
 <div class="plot" tabindex="0" role="region" aria-label="Chart"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${summary}">
-${[0, most / 2, most].map((value) => html`<line x1="${PADDING_LEFT}" x2="${WIDTH}" y1="${y(value)}" y2="${y(value)}"/><text x="${PADDING_LEFT - 6}" y="${y(value) + 4}" text-anchor="end">${Number.isInteger(value) ? formatCount(value) : value}</text>`)}
+${[0, scaleMax / 2, scaleMax].map((value) => html`<line x1="${PADDING_LEFT}" x2="${WIDTH}" y1="${y(value)}" y2="${y(value)}"/><text x="${PADDING_LEFT - 6}" y="${y(value) + 4}" text-anchor="end">${Number.isInteger(value) ? formatCount(value) : value}</text>`)}
 ${bars.map(({ label, part, rest, isOpen }, index) => {
   const x = PADDING_LEFT + step * index + (step - width) / 2;
   const text = `${label}${isOpen ? " (not over yet)" : ""}: ${part} ${names.part}, ${rest} ${names.rest}`;
@@ -55,7 +54,7 @@ ${bars.map(({ label, part, rest, isOpen }, index) => {
   )}</details></figure>`;
 }
 
-/** The next of 2, 4, 10, 20, 40, 100 and so on: halves of it are whole. */
+/** Rounds up to 2, 4, 10, 20, 40, 100 and so on, so that half of it is whole. */
 function roundUpScale(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 4, 10].map((step) => step * power).find((top) => top >= value && top >= 2)!;

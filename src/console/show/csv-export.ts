@@ -3,26 +3,22 @@ import type { FastifyReply } from "fastify";
 
 export type CsvCell = string | number | bigint | null;
 
-// A spreadsheet takes what begins so for a formula, and runs it; some read the signs of full width as the others.
+// A spreadsheet executes text that starts like this, in some even with full-width signs.
 const FORMULA_START = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r]/;
-// In many countries a semicolon parts cells, and a tab does in what is pasted.
+// Many countries separate cells with semicolons, and pasted text uses tabs.
 const QUOTED_CHARACTERS = /[",;\t\r\n]/;
 
-/** A line of RFC 4180. Text that a spreadsheet would take for a formula gets an apostrophe in front, which it shows as text. */
+/** RFC 4180. The apostrophe makes a spreadsheet show a formula as text. */
 export function formatCsvLine(cells: readonly CsvCell[]): string {
-  const written = cells.map((cell) => {
+  const fields = cells.map((cell) => {
     if (cell === null) return "";
     const text = typeof cell === "string" && FORMULA_START.test(cell) ? `'${cell}` : String(cell);
     return QUOTED_CHARACTERS.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   });
-  return `${written.join(",")}\r\n`;
+  return `${fields.join(",")}\r\n`;
 }
 
-/**
- * Send a table as a file, page after page as it is read: memory stays flat whatever its length.
- *
- * @param pages  gives the next rows, or none in the end
- */
+/** Streams the pages, so memory use does not grow with the table. */
 export function sendCsv(
   reply: FastifyReply,
   name: string,
@@ -30,7 +26,7 @@ export function sendCsv(
   pages: AsyncIterable<readonly (readonly CsvCell[])[]> | Iterable<readonly (readonly CsvCell[])[]>,
 ) {
   async function* text() {
-    // Spreadsheets take a file without the mark for the machine's own encoding.
+    // Without a byte order mark, spreadsheets assume the machine's own encoding.
     yield `\ufeff${formatCsvLine(headings)}`;
     for await (const rows of pages) yield rows.map(formatCsvLine).join("");
   }
@@ -39,7 +35,7 @@ export function sendCsv(
   return reply.send(Readable.from(text(), { objectMode: false }));
 }
 
-/** Rows page by page: `next` gets the last row of the page before. */
+/** `next` gets the last row of the previous page. */
 export async function* readInPages<Row>(
   pageSize: number,
   next: (last: Row | null) => Promise<readonly Row[]>,

@@ -12,29 +12,25 @@ interface FormField {
   placeholder?: string;
 }
 
-/** A field of a form under its label. */
 export function formField({ label, name, value = "", type = "text", hint, ...rest }: FormField): Html {
   const attributes = html`${rest.required ? html` required` : ""} autocomplete="${rest.autocomplete ?? "off"}" maxlength="${rest.maxlength ?? 255}"${rest.placeholder ? html` placeholder="${rest.placeholder}"` : ""}${hint ? html` aria-describedby="${name}-hint"` : ""}`;
   return html`<p class="field"><label for="${name}">${label}</label>
 <input id="${name}" name="${name}" type="${type}" value="${value}"${attributes}>${hint ? html`<small id="${name}-hint">${hint}</small>` : null}</p>`;
 }
 
-/** A choice of one under its label. `choices`: value and words. */
 export const selectField = (
   label: string,
   name: string,
   choices: readonly (readonly [value: string, words: string])[],
-  chosen: string,
+  selected: string,
 ): Html => html`<p class="field"><label for="${name}">${label}</label>
-<select id="${name}" name="${name}">${choices.map(([value, words]) => html`<option value="${value}"${value === chosen ? html` selected` : ""}>${words}</option>`)}</select></p>`;
+<select id="${name}" name="${name}">${choices.map(([value, words]) => html`<option value="${value}"${value === selected ? html` selected` : ""}>${words}</option>`)}</select></p>`;
 
-/** A button that changes something, in a form of its own. */
 export const formButton = (action: string, words: string, hidden: Record<string, string> = {}, kind = ""): Html =>
   html`<form method="post" action="${action}" class="inline">${hiddenFields(hidden)}<button class="${kind}">${words}</button></form>`;
 
 export const hiddenFields = (values: Record<string, string>): Html =>
   html`${Object.entries(values).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`;
 
-/** What a form said back: a problem, or that it is done. */
-export const formNotice = (kind: "good" | "bad" | "warn", says: HtmlPart): Html =>
-  html`<div class="notice ${kind}" role="${kind === "bad" ? "alert" : "status"}">${says}</div>`;
+export const formNotice = (kind: "good" | "bad" | "warn", text: HtmlPart): Html =>
+  html`<div class="notice ${kind}" role="${kind === "bad" ? "alert" : "status"}">${text}</div>`;

@@ -1,10 +1,9 @@
 import { axisTicks, createAxisScale } from "../../report/axis-scale.ts";
 import { type Html, html } from "../html.ts";
 
-/** Good and bad are coloured only where the whole interval is on one side of nothing. */
+/** Good or bad only if the whole interval is on one side of zero. */
 export type IntervalSide = "good" | "bad" | "";
 
-/** An estimate and where the truth lies. */
 export interface Interval {
   label: string;
   middle: number;
@@ -12,7 +11,6 @@ export interface Interval {
   high: number;
 }
 
-/** The side of nothing on which an interval lies; "" when it holds nothing, or contradicts itself. */
 export const intervalSide = ({ low, high }: Pick<Interval, "low" | "high">): IntervalSide =>
   low > high ? "" : low > 0 ? "good" : high < 0 ? "bad" : "";
 
@@ -20,7 +18,7 @@ const WIDTH = 720;
 const ROW_HEIGHT = 34;
 const LABEL_WIDTH = 250;
 
-/** Dots with their intervals beside a line at nothing. `textOf`: a value as it stands on the axis. */
+/** `textOf` formats a value for the axis. */
 export function intervalPlot(
   name: string,
   summary: string,

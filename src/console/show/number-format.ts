@@ -1,11 +1,11 @@
 import { formatMoneyText, type MinorUnits } from "../../domain/currency.ts";
 
-/** The amount as people read it, in one line: "USD 1,234.56". */
+/** Does not break across lines: "USD 1,234.56". */
 export const formatMoney = (minor: MinorUnits, currency: string) =>
   formatMoneyText(minor, currency).replace(" ", "\u00a0");
 
 export const formatCount = (n: number) => n.toLocaleString("en");
 
-/** 0.4213 is "42.1%"; of nothing there is no share. */
+/** 0.4213 becomes "42.1%". A share of zero becomes a dash. */
 export const formatShare = (part: number, whole: number) =>
   whole === 0 ? "–" : `${((100 * part) / whole).toFixed(1)}%`;

@@ -5,7 +5,7 @@ import { formatCsvLine } from "./csv-export.ts";
 import { formatMoney } from "./number-format.ts";
 import { formatDuration, formatTime, formatZonedIso, parseDatetimeLocal, toDatetimeLocal } from "./time-format.ts";
 
-test("amounts have the decimals of ISO 4217, whatever the runtime thinks of the currency", () => {
+test("amounts have the decimals of ISO 4217, independent of the runtime's currency data", () => {
   const cases: [bigint | number, string, string][] = [
     [1234, "JPY", "JPY 1,234"],
     [123456, "USD", "USD 1,234.56"],
@@ -21,11 +21,11 @@ test("amounts have the decimals of ISO 4217, whatever the runtime thinks of the 
     assert.equal(formatMoney(minor, currency).replace("\u00a0", " "), shown);
 });
 
-test("an amount beyond what a number holds is exact", () => {
+test("an amount beyond the safe integers is exact", () => {
   assert.equal(formatMoney("9007199254740993", "USD").slice(4), "90,071,992,547,409.93");
 });
 
-test("moments are shown on a zone's clocks, also on the days on which they are changed", () => {
+test("times are shown in the zone, also on the days of clock changes", () => {
   const at = new Date("2026-10-25T00:30:00Z");
   assert.equal(formatTime(at, "Europe/Berlin"), "25 Oct 2026 02:30");
   assert.equal(formatTime(new Date("2026-10-25T01:30:00Z"), "Europe/Berlin"), "25 Oct 2026 02:30");
@@ -35,7 +35,7 @@ test("moments are shown on a zone's clocks, also on the days on which they are c
   assert.equal(formatZonedIso(at, "UTC"), "2026-10-25T00:30:00.000+00:00");
 });
 
-test("what a field says is a moment on the zone's clocks: of two the first, of none the one after the gap", () => {
+test("a local time is parsed as the first of two when clocks go back, and as the time after the gap when they go forward", () => {
   const utc = (text: string, zone: string) => parseDatetimeLocal(text, zone)?.toISOString();
   assert.equal(utc("2026-07-01T12:00", "Europe/Berlin"), "2026-07-01T10:00:00.000Z");
   assert.equal(utc("2026-10-25T02:30", "Europe/Berlin"), "2026-10-25T00:30:00.000Z");
@@ -50,7 +50,7 @@ test("what a field says is a moment on the zone's clocks: of two the first, of n
     }
 });
 
-test("lengths are said in the largest unit that fits", () => {
+test("durations are shown in their largest unit", () => {
   assert.deepEqual([0, 999, 1_000, 61_000, 7_200_000, 86_400_000 * 3].map(formatDuration), [
     "0 ms",
     "999 ms",
@@ -61,7 +61,7 @@ test("lengths are said in the largest unit that fits", () => {
   ]);
 });
 
-test("a template escapes text and attributes, keeps markup, and shows nothing for nothing", () => {
+test("a template escapes text and attributes, keeps markup, and renders null as nothing", () => {
   const nasty = `"><script>&'`;
   assert.equal(
     htmlText(html`<a title="${nasty}">${[html`<b>${nasty}</b>`, null, undefined, false, 0]}</a>`),

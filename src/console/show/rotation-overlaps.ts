@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 
-/** How long what was rotated still works: value, words, milliseconds of service time. */
+/** Value, label, and milliseconds of service time. */
 export const ROTATION_OVERLAPS = [
   ["now", "ends now", 0],
   ["1h", "for 1 hour", HOUR_MS],

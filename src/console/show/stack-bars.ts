@@ -1,7 +1,6 @@
 import { type Html, html } from "../html.ts";
 import { formatCount } from "./number-format.ts";
 
-/** A bar of named parts, from left to right. */
 export interface StackBar {
   label: string;
   parts: readonly number[];
@@ -12,7 +11,6 @@ const ROW_HEIGHT = 30;
 const LABEL_WIDTH = 160;
 const PART_CLASSES = ["part", "rest", "young"];
 
-/** Bars that lie, each of up to three parts: what was got, what was not, and what nobody knows yet. */
 export function stackBars(
   name: string,
   summary: string,
@@ -20,8 +18,8 @@ export function stackBars(
   bars: readonly StackBar[],
   textOf: (value: number) => string = formatCount,
 ): Html {
-  const most = Math.max(1e-9, ...bars.map(({ parts }) => parts.reduce((sum, part) => sum + part, 0)));
-  const wide = (value: number) => Math.round((value / most) * (WIDTH - LABEL_WIDTH - 20) * 10) / 10;
+  const longest = Math.max(1e-9, ...bars.map(({ parts }) => parts.reduce((sum, part) => sum + part, 0)));
+  const widthOf = (value: number) => Math.round((value / longest) * (WIDTH - LABEL_WIDTH - 20) * 10) / 10;
   return html`<figure class="chart"><figcaption>${names.map((name, index) => html`<span class="key ${PART_CLASSES[index]!}"></span> ${name} `)}</figcaption>
 <div class="plot" tabindex="0" role="region" aria-label="Chart: ${name}"><svg viewBox="0 0 ${WIDTH} ${bars.length * ROW_HEIGHT + 4}" role="img" aria-label="${summary}">
 ${bars.map(({ label, parts }, row) => {
@@ -29,8 +27,8 @@ ${bars.map(({ label, parts }, row) => {
   return html`<text class="label" x="${LABEL_WIDTH - 12}" y="${row * ROW_HEIGHT + 20}" text-anchor="end">${label}</text>${parts.map(
     (part, index) => {
       const from = x;
-      x += wide(part);
-      return html`<rect class="${PART_CLASSES[index]!}" x="${from}" y="${row * ROW_HEIGHT + 4}" width="${wide(part)}" height="22"><title>${label}: ${textOf(part)} ${names[index]!}</title></rect>`;
+      x += widthOf(part);
+      return html`<rect class="${PART_CLASSES[index]!}" x="${from}" y="${row * ROW_HEIGHT + 4}" width="${widthOf(part)}" height="22"><title>${label}: ${textOf(part)} ${names[index]!}</title></rect>`;
     },
   )}`;
 })}

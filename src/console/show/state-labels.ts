@@ -3,7 +3,7 @@ import { type Html, type HtmlPart, html } from "../html.ts";
 
 type StateKind = "good" | "warn" | "bad" | "";
 
-/** A state, coloured and in words: colour alone tells nobody anything. */
+/** Color alone is not accessible. */
 export const stateLabel = (words: HtmlPart, kind: StateKind): Html => html`<span class="state ${kind}">${words}</span>`;
 
 const DELIVERY_KINDS: Record<DeliveryState, StateKind> = {
@@ -16,9 +16,9 @@ export const deliveryStateLabel = (delivery: DeliveryState): Html => stateLabel(
 
 const countryNames = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
 
-/** "DE" is "Germany"; what nobody knows stays as it is. */
+/** "DE" becomes "Germany". An unknown code stays as it is. */
 export const countryName = (code: string | null): string | null =>
   code === null ? null : ((/^[A-Z]{2}$/.test(code) ? countryNames.of(code) : undefined) ?? code);
 
-/** "recovery_action" is "recovery action". */
+/** "recovery_action" becomes "recovery action". */
 export const toSpacedWords = (word: string) => word.toLowerCase().replaceAll("_", " ");

@@ -3,13 +3,12 @@ import { type Html, type HtmlPart, html } from "../html.ts";
 export interface Column<Row> {
   head: string;
   cell(row: Row): HtmlPart;
-  /** Amounts and counts stand at the right. */
   numeric?: boolean;
 }
 
 /**
- * Rows under their headings, in a frame that scrolls by itself and that the keyboard reaches. On a phone each cell stands under the
- * name of its own column: see screens.css.
+ * The frame scrolls on its own and takes the keyboard focus. On a phone each cell shows its column's heading: see
+ * screens.css.
  */
 export const table = <Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html => html`
 <div class="wide" tabindex="0" role="region" aria-label="${label}"><table data-rows>
@@ -18,18 +17,16 @@ export const table = <Row>(label: string, columns: readonly Column<Row>[], rows:
 ${rows.map((row) => html`<tr>${columns.map((column) => bodyCell(column, row))}</tr>\n`)}
 </tbody></table></div>`;
 
-/** The heading of a column; a column of buttons has none. */
+/** A column of buttons has no heading. */
 const headingCell = ({ head, numeric }: { head: string; numeric?: boolean }): Html =>
   head === "" ? html`<td></td>` : html`<th scope="col"${numeric ? html` class="number"` : ""}>${head}</th>`;
 
 const bodyCell = <Row>({ head, cell, numeric }: Column<Row>, row: Row): Html =>
   html`<td${numeric ? html` class="number"` : ""}${head === "" ? "" : html` data-head="${head}"`}>${cell(row)}</td>`;
 
-/** Facts about one thing, each with its name. */
 export const factList = (pairs: readonly (readonly [name: string, value: HtmlPart] | null)[]): Html =>
   html`<dl class="facts">${pairs.map((pair) => pair && html`<div><dt>${pair[0]}</dt><dd>${pair[1]}</dd></div>`)}</dl>`;
 
-/** Links to the first and the next page of a list. */
 export const pageLinks = (isFirst: boolean, firstHref: string, nextHref: string | null): Html | null =>
   isFirst && nextHref === null
     ? null
@@ -38,14 +35,11 @@ ${isFirst ? null : html`<a class="button" href="${firstHref}">First page</a>`}
 ${nextHref === null ? html`<span class="soft">End of the list</span>` : html`<a class="button" rel="next" href="${nextHref}">Next page</a>`}
 </nav>`;
 
-/** The text of a page without data yet, with the next step. */
-export const emptyNotice = (says: HtmlPart, command?: string): Html =>
-  html`<div class="empty"><p>${says}</p>${command === undefined ? null : commandHint(command)}</div>`;
+export const emptyNotice = (text: HtmlPart, command?: string): Html =>
+  html`<div class="empty"><p>${text}</p>${command === undefined ? null : commandHint(command)}</div>`;
 
-/** For those who have a shell; others find their way above. */
 export const commandHint = (command: string, hint: HtmlPart = null): Html =>
-  html`<details class="more"><summary>By a command</summary>${hint && html`<p class="soft">${hint}</p>`}${copyableText("Command", command)}</details>`;
+  html`<details class="more"><summary>Use the command line</summary>${hint && html`<p class="soft">${hint}</p>`}${copyableText("Command", command)}</details>`;
 
-/** Text to take away: whole by a double click, or by the button. */
 export const copyableText = (label: string, text: string): Html => html`
 <div class="copyable"><pre tabindex="0" aria-label="${label}">${text}</pre><button type="button" class="small" data-copy>Copy</button></div>`;

@@ -6,9 +6,9 @@ import { type Html, html } from "../html.ts";
 const formatsByZone = new Map<string, Intl.DateTimeFormat>();
 
 function formatOf(zone: string): Intl.DateTimeFormat {
-  const known = formatsByZone.get(zone);
-  if (known) return known;
-  const made = new Intl.DateTimeFormat("en", {
+  const cached = formatsByZone.get(zone);
+  if (cached) return cached;
+  const format = new Intl.DateTimeFormat("en", {
     timeZone: zone,
     hourCycle: "h23",
     year: "numeric",
@@ -19,11 +19,11 @@ function formatOf(zone: string): Intl.DateTimeFormat {
     second: "2-digit",
     timeZoneName: "longOffset",
   });
-  formatsByZone.set(zone, made);
-  return made;
+  formatsByZone.set(zone, format);
+  return format;
 }
 
-/** The parts of a moment on a zone's clocks; `offset` as +02:00. */
+/** `offset` such as +02:00. */
 function timePartsIn(zone: string, at: Date) {
   const parts = Object.fromEntries(
     formatOf(zone)
@@ -37,26 +37,25 @@ const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 
 export type TimePrecision = "minute" | "second" | "millisecond";
 
-/** "9 Mar 2026 14:05" on the zone's clocks, or more precisely. */
+/** "9 Mar 2026 14:05". */
 export function formatTime(at: Date, zone: string, precision: TimePrecision = "minute"): string {
   const { year, month, day, hour, minute, second } = timePartsIn(zone, at);
   const rest = { minute: "", second: `:${second}`, millisecond: `:${second}${at.toISOString().slice(19, 23)}` };
   return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year} ${hour}:${minute}${rest[precision]}`;
 }
 
-/** "9 Mar 2026" of a calendar date such as 2026-03-09. */
+/** 2026-03-09 becomes "9 Mar 2026". */
 export function formatDay(date: string): string {
   const [year, month, day] = date.split("-");
   return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year}`;
 }
 
-/** The same for programs: 2026-03-09T14:05:00.000+01:00. */
+/** 2026-03-09T14:05:00.000+01:00. */
 export function formatZonedIso(at: Date, zone: string): string {
   const { year, month, day, hour, minute, second, offset } = timePartsIn(zone, at);
   return `${year}-${month}-${day}T${hour}:${minute}:${second}.${at.toISOString().slice(20, 23)}${offset}`;
 }
 
-/** A moment on a page: on the viewer's clocks, and in UTC for who points at it. */
 export const timeElement = (at: Date | null, zone: string, precision?: TimePrecision): Html =>
   at === null
     ? html`<span class="soft">–</span>`
@@ -69,7 +68,7 @@ const UNITS = [
   ["second", 1_000],
 ] as const;
 
-/** "3 days", "25 minutes": the largest unit that fits, rounded down. */
+/** The largest unit, rounded down: "3 days", "25 minutes". */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
   const [name, unitMs] = UNITS.find(([, unitMs]) => ms >= unitMs)!;
@@ -77,28 +76,28 @@ export function formatDuration(ms: number): string {
   return `${whole} ${name}${whole === 1 ? "" : "s"}`;
 }
 
-/** "in 14 minutes" of service time; where scripts run, it counts down. `clockRate`: how fast service time runs. */
+/** "in 14 minutes" of service time. `clockRate` is the speed of service time. */
 export function countdown(at: Date, now: Date, clockRate: number): Html {
   const ms = at.getTime() - now.getTime();
   if (ms <= 0) return html`due now`;
   return html`<span role="timer" data-countdown="${ms}" data-rate="${clockRate}">in ${formatDuration(ms)}</span>`;
 }
 
-/** Returns a time as a field of type datetime-local shows and sends it: 2026-03-09T14:05. */
+/** 2026-03-09T14:05, as fields of type datetime-local send it. */
 export function toDatetimeLocal(at: Date, zone: string): string {
   const { year, month, day, hour, minute } = timePartsIn(zone, at);
   return `${year}-${month}-${day}T${hour}:${minute}`;
 }
 
-/** The moment at which a zone's clocks show this; of two the first, of none the one after the gap. Null when it is no moment. */
+/** Null if the text is invalid. Of two times the first; in a gap the time after it. */
 export function parseDatetimeLocal(text: string, zone: string): Date | null {
   const match = /^[\d-]+T\d\d:\d\d(:\d\d)?$/.exec(text);
-  const wall = match && parseTimestamp(`${text}${match[1] === undefined ? ":00" : ""}Z`);
-  if (!wall) return null;
-  return new Date(fromLocalTime(findZone(zone)!, wall.getTime()));
+  const localTime = match && parseTimestamp(`${text}${match[1] === undefined ? ":00" : ""}Z`);
+  if (!localTime) return null;
+  return new Date(fromLocalTime(findZone(zone)!, localTime.getTime()));
 }
 
-/** The beginnings of days between two moments on a zone's clocks, every so many days that there are at most `count`. */
+/** At equal steps, at most `count` of them. */
 export function dayStartsBetween(from: Date, to: Date, zone: string, count: number): { at: Date; text: string }[] {
   const [first, last] = [from, to].map((at) => Date.parse(`${toDatetimeLocal(at, zone).slice(0, 10)}T00:00Z`)) as [
     number,
