@@ -20,7 +20,7 @@ const issuers = createIssuers(1, luck);
 const PERSON = createPerson(1, 7, issuers, { tight: 1, left: 1 });
 luck.begin(1, 1, 1, 1);
 
-/** A life of somebody with so much money, whose issuer calls missing funds 51 and knows no limit of a day. */
+/** Builds a life with this balance. The issuer reports missing funds as 51 and has no daily limit. */
 function buildLife(balance: number): CandidateLife {
   const issuer = { ...PERSON.issuer, masks: 0, brand: "visa" };
   const life = createLife({

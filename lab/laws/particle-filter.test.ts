@@ -17,7 +17,7 @@ const PERSON = {
 };
 luck.begin(1, 1, 1, 1);
 
-/** Lives with so much money each. */
+/** Builds a filter with one life per balance. */
 function buildFilter(balances: readonly number[]): ParticleFilter {
   const lives = balances.map(() => createLife({ ...PERSON, issuer: { ...PERSON.issuer, masks: 0 }, attention: 0 }));
   for (const [n, { state }] of lives.entries()) Object.assign(state, { balance: balances[n], spent: 0 });

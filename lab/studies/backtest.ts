@@ -20,7 +20,7 @@ const PARTS = [
     tasks: [ESTIMATED_PROPENSITIES, KNOWN_PROPENSITIES, WEIGHTED_BY_MONEY],
   },
   { ways: BOTH, of: { depth: 2, customers: 10_000 }, tasks: [ESTIMATED_PROPENSITIES] },
-  // Only of a merchant that mostly does as the way so many tries can be told.
+  // So many retries can be estimated only for a merchant that mostly follows the strategy itself.
   {
     ways: ["usual"],
     of: { depth: 3, customers: 5_000, isSteady: true },
@@ -31,7 +31,7 @@ const PARTS = [
     of: { depth: 4, customers: 10_000, isSteady: true },
     tasks: [ESTIMATED_PROPENSITIES, KNOWN_PROPENSITIES, WEIGHTED_BY_MONEY],
   },
-  // Worlds in which about 1, 2, 5, 95 and 98 % are recovered.
+  // Worlds in which about 1%, 2%, 5%, 95% and 98% are recovered.
   ...[-5.4, -4.7, -3.7, 5.55, 6.35].map(makeRareWorld),
 ];
 

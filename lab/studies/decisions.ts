@@ -1,5 +1,5 @@
-// `npm run lab -- decisions`: how much Dunlin recovers in simulated worlds, beside the figures it is held to. With `-- --told` also beside what
-// the same engine reaches when it is told how customers are paid.
+// `npm run lab -- decisions`: how much Dunlin recovers in simulated worlds, beside its targets. `-- --told` adds the result of
+// the same engine when it is given the customers' pay days.
 import { parseArgs } from "node:util";
 import { comparePolicies } from "../trial/compare-policies.ts";
 import { openWorld, readPretrainedModel, SIMPLE_WORLDS, WORLDS } from "../trial/open-world.ts";
@@ -14,15 +14,15 @@ const { values } = parseArgs({
     told: { type: "boolean", default: false },
   },
 });
-/** Least shares of the gap closed, from fixed and from even tries; the hard world has its own. */
+/** Minimum shares of the gap closed, from fixed and from evenly spaced retries. The hard world has its own. */
 const TARGETS_BY_WORLD: Readonly<Record<string, readonly [number, number]>> = { hard: [0.85, 0.4] };
 const DEFAULT_TARGETS: readonly [number, number] = [0.85, 0.55];
 const EFFORT_MAX = 0.85;
 const ECE_MAX = 0.02;
 const GROUP_ECE_MAX = 0.03;
-/** Choosing the best of many moments makes what is said of them too high, most of all from here on. */
+/** Choosing the best of many times makes its predicted probability too high, most of all from here on. */
 const LIKELY_PROBABILITY = 0.5;
-/** Least share of the gain over even tries of one who is told the true pay days. */
+/** Minimum share of the gain over evenly spaced retries of the policy that knows the true pay days. */
 const MIN_INFORMED_GAIN_SHARE = 0.9;
 
 const isLikely = ({ chance }: Prediction) => chance >= LIKELY_PROBABILITY;
@@ -120,7 +120,7 @@ console.log(
     : `${missed} aims are missed, and ${beyond.length} classes that of calibration.`,
 );
 
-/** The calibration error of these, and what it would be by chance if all were true. */
+/** The calibration error of these predictions, and its expected value if all predictions were true. */
 function calibrationErrorText(some: readonly Prediction[]): string {
   return some.length === 0 ? "" : `${calibrationError(some).toFixed(3)} (${expectedErrorIfTrue(some).toFixed(3)})`;
 }

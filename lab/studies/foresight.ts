@@ -1,5 +1,5 @@
-// `npm run lab -- foresight`: how well the engine foresees the outcomes of six even tries, which are the same whatever was learned: a
-// thousandth of a nat shows here after minutes, where the value of what is chosen differs by luck.
+// `npm run lab -- foresight`: how well the engine predicts the outcomes of six evenly spaced retries. These do not depend on the
+// model, so a thousandth of a nat shows within minutes. The value of chosen retries varies more by luck.
 
 import { newLearnedModel } from "../../src/engine/learned/learned-model.ts";
 import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";

@@ -1,6 +1,6 @@
-// `npm run lab -- laws`: how much of what is to be gained could be known at all. In the world of consumers the engine is held
-// against a policy that knows the world's laws by heart and sees what merchants see. That one takes a second for each customer
-// and seed or so, so the cases of some are judged, of a merchant who has many: in a world of fewer they meet the same luck.
+// `npm run lab -- laws`: how much of the possible gain is knowable at all. In the consumers world, compares the engine with a
+// policy that knows the world's laws and sees only what merchants see. That policy takes about a second per customer and seed, so
+// only the cases of some customers of a large merchant are judged. In a world with fewer customers they would have the same luck.
 import { parseArgs } from "node:util";
 import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
 import { createLawAwarePolicy } from "../laws/law-aware-policy.ts";

@@ -10,7 +10,7 @@ import { computeFigures } from "./trial-figures.ts";
 
 const START = Date.UTC(2026, 0, 5, 10);
 
-/** A world of one bill of 100 dollars that is approved from that day on; each decline comes with `advice`. */
+/** Creates a world of one invoice of 100 dollars that is approved from that day on. Each decline carries `advice`. */
 function createOneInvoiceWorld(paysFrom: number, advice?: string): World {
   const answer = (at: Date): Charge => ({
     at,
@@ -39,7 +39,7 @@ function createOneInvoiceWorld(paysFrom: number, advice?: string): World {
   return { name: "one bill", bills: () => [bill], charge: (_, at) => answer(at), approval: () => 0 };
 }
 
-/** On which days after the failure a policy tries. */
+/** Returns on which days after the failure a policy retries. */
 const daysOf = (policy: Policy, world: World) =>
   runTrial(world, policy, 1, 1).tries.map(({ charge }) => (+charge.at - START) / DAY_MS);
 

@@ -6,7 +6,7 @@ import { countBrokenRules } from "./broken-rules.ts";
 
 const START = Date.UTC(2026, 0, 1);
 
-/** How many rules the later charges of a bill broke, each of which was declined, so many hours after the first one. */
+/** Counts the rules broken by the later charges of an invoice, all declined, so many hours after the first one. */
 function countBroken(of: Omit<Charge, "at" | "approved">, hours: readonly number[]): number {
   const charges = hours.map(
     (hour): Charge => ({ ...of, at: new Date(START + hour * HOUR_MS), approved: false, cardFingerprint: "f" }),

@@ -6,7 +6,7 @@ import type { Comparison } from "./compare-policies.ts";
 import { buildRows, COLUMNS, describeClosedGap, describeWorld, LEGEND } from "./comparison-wording.ts";
 import type { Figures } from "./trial-figures.ts";
 
-/** What stands out of the others, wherever it is drawn. */
+/** The highlighted policies, in every chart. */
 const INK_BY_POLICY: Readonly<Record<string, SeriesColor>> = {
   warm: "first",
   told: "first",
@@ -14,11 +14,11 @@ const INK_BY_POLICY: Readonly<Record<string, SeriesColor>> = {
   even: "third",
 };
 const inkOf = (name: string): SeriesColor => INK_BY_POLICY[name] ?? "other";
-/** What luck does in 95 of 100 runs, in deviations. */
+/** The two-sided 95% quantile, in deviations. */
 const CONFIDENCE_DEVIATIONS = 1.96;
 
 /**
- * A comparison as a report on one page: what each policy recovered, its tries, what it left that the oracle would not have left, and how true its chances were.
+ * Renders a comparison as a one-page report: each policy's recovery, retries, regret against the oracle, and calibration.
  *
  * @param pictures  of each policy of the comparison
  */
@@ -64,7 +64,7 @@ function renderRegretPlot(pictures: ReadonlyMap<string, ChartData>): string {
       color: inkOf(name),
       points: computeRegret(picture, oracle).map(({ payments, dollars }) => ({ x: payments, y: dollars })),
     }));
-  // Those that stand out are drawn over the others.
+  // Highlighted lines are drawn over the others.
   const ordered = lines.sort((a, b) => Number(a.color !== "other") - Number(b.color !== "other"));
   return drawLinePlot(
     "Value that the oracle came to and the policy did not, added up from the first failed payment on",

@@ -1,10 +1,10 @@
 import { formatTenths } from "../../src/engine/shares.ts";
 import type { Comparison } from "./compare-policies.ts";
 
-/** Of fewer failed payments than these what is closed says little. */
+/** With fewer failed payments than this the closed gap is uncertain. */
 const MIN_CASE_COUNT = 5000;
 
-/** What the rows and columns are. */
+/** Explains the rows and columns. */
 export const LEGEND = [
   "warm is Dunlin with the prior that it ships, cold Dunlin that begins knowing nothing.",
   "even is six tries spread evenly over the window, fixed days 1, 3, 5 and 7.",
@@ -15,13 +15,12 @@ export const LEGEND = [
   "calibration error is how far chances that were said are from what came, in the mean; 0 is none.",
 ];
 
-/** Which world it was. */
 export const describeWorld = ({ world, seed, customers, cases }: Comparison) =>
   `World "${world}", seed ${seed}: ${customers} customers, ${cases} failed payments.`;
 
 export const COLUMNS = ["policy", "recovered", "value", "tries", "per recovery", "rules broken", "calibration error"];
 
-/** A row of COLUMNS for each policy. */
+/** Builds a row of COLUMNS for each policy. */
 export const buildRows = ({ policies }: Comparison): string[][] =>
   Object.entries(policies).map(([name, figures]) => [
     name,
@@ -33,7 +32,7 @@ export const buildRows = ({ policies }: Comparison): string[][] =>
     figures.ece === null ? "" : figures.ece.toFixed(3),
   ]);
 
-/** What Dunlin closes of the gap to the oracle, in sentences. */
+/** Describes in sentences how much of the gap to the oracle Dunlin closes. */
 export function describeClosedGap({ cases, policies, gapClosed }: Comparison): string[] {
   if (policies.oracle!.recovered === 0)
     return ["Not even the oracle recovered anything, so there is no gap to close: who tries least loses least."];

@@ -7,7 +7,7 @@ import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { openWorld, readPretrainedModel } from "./open-world.ts";
 import { runTrial, type TrialRetry } from "./run-trial.ts";
 
-/** Of the last third of a year's first tries, the share made when the world's law likes them. */
+/** Returns the share of the first retries in the last third of a year that are at times the world's law favors. */
 async function learnedShare(
   name: string,
   customers: number,
@@ -46,13 +46,14 @@ test("small amounts are found to be paid at other times than large ones", async 
 
 test("chances that fade from the first day on are found to, also where the first tries spoke for waiting", async () => {
   const isSoon = ({ open: { bill }, charge }: TrialRetry) => +charge.at - +bill.createdAt < 3 * 86_400_000;
-  // With this seed the model came to plan its first tries for day nine, and saw no others.
+  // With this seed the model first planned its first retries for day nine, and saw no others.
   const share = await learnedShare("crude:decay", 800, isSoon, { seed: 2, learned: newLearnedModel() });
   assert.ok(share > 0.8, `${share}`);
 });
 
 test("pay days that move are found again, since tries are spread evenly once what is said does not come true", async () => {
-  // Everybody's moved at the turn of June. With these seeds an engine that goes on as planned recovers an eighth of what fails from then on to September.
+  // All pay days move at the turn of June. With these seeds an engine that does not adapt recovers an eighth of the payments that
+  // fail from then to September.
   const recovered = [];
   for (const seed of [1, 2, 6]) {
     const { cases, tries } = runTrial(

@@ -7,7 +7,7 @@ import { createDunlinPolicy } from "./dunlin-policy.ts";
 
 const AT = new Date(Date.UTC(2026, 0, 5));
 
-/** The names under which a trial looks at a declined bill. */
+/** Returns the feature names of a declined invoice in a trial. */
 function featuresOf(networkDeclineCode: string, networkAdviceCode: string, paymentMethodType = "card"): string[] {
   const names: string[] = [];
   const policy = createDunlinPolicy(newLearnedModel(), { named: (name) => names.push(name) });

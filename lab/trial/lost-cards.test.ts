@@ -9,7 +9,7 @@ import { runTrial } from "./run-trial.ts";
 
 const START = Date.UTC(2026, 0, 5, 9);
 
-/** Each card is reported lost once, and works again three days later: the bank has replaced it. */
+/** Each card is reported lost once and works again three days later, because the bank has replaced it. */
 function createLostCardsWorld(cardBrand: string): World {
   const chargeOf = (customerId: string, at: Date, approved: boolean): Charge => ({
     at,

@@ -10,7 +10,10 @@ import { computeFigures, type Figures } from "./trial-figures.ts";
 
 const YEAR = Date.UTC(2025, 0, 1);
 
-/** Each customer has a large bill a month and a small one a week, and an account that is empty for 3 to 25 days of two months in five. */
+/**
+ * Each customer has a large monthly and a small weekly invoice, and an account that is empty for 3 to 25 days in two of five
+ * months.
+ */
 function createEmptyAccountsWorld(): World {
   let seed = 0;
   const isEmpty = (bill: Bill, at: Date) => {

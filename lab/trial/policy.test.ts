@@ -9,13 +9,13 @@ const START = Date.UTC(2026, 0, 1);
 const BILL = { id: "b", subscriptionId: "own", amount: 100, createdAt: new Date(START) } as Bill;
 const OTHER: Bill = { ...BILL, id: "other", subscriptionId: "another" };
 
-/** An attempt that names no card. `code`: null is approved. */
+/** Builds an attempt that names no card. `code`: null is approved. */
 const buildAttempt = (bill: Bill, day: number, cardBrand: string, code: string | null, rest: Partial<Charge> = {}) => {
   const at = new Date(START + day * DAY_MS);
   const answer = code === null ? { approved: true } : { approved: false, networkDeclineCode: code };
   return { bill, charge: { at, paymentMethodType: "card", cardBrand, ...answer, ...rest } };
 };
-/** The case of `BILL` after these. */
+/** The case of `BILL` after these attempts. */
 const openAfter = (attempts: Attempt[]): OpenCase => {
   const charges = attempts.filter(({ bill }) => bill === BILL).map(({ charge }) => charge);
   const endsAt = START + 28 * DAY_MS;

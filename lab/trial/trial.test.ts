@@ -57,7 +57,7 @@ test("the same seed gives the same figures", async () => {
   assert.deepEqual(await run(), await run());
 });
 
-/** A case of one card with charges at those hours. */
+/** Builds a case of one card with charges at those hours. */
 function buildCase(cardBrand: string, type: string, charges: [hour: number, code?: string, advice?: string][]) {
   const start = Date.UTC(2026, 0, 1);
   const made = charges.map(
@@ -180,7 +180,7 @@ test("what the rules leave of tries is known to the policy: of a prepaid card, a
     [24, "51", "40"],
   ])[0]!.open;
   assert.equal(findRules(prepaid).triesMax, 1);
-  // The later, the likelier: of one try it waits for the end, of several it makes some before.
+  // The chance grows with time: a single retry waits for the end, several begin earlier.
   const chance = (at: Date) => (+at - +prepaid.bill.createdAt) / (40 * DAY_MS);
   const world = {
     name: "w",
@@ -208,7 +208,7 @@ test("what the rules leave of tries is known to the policy: of a prepaid card, a
       DAY_MS
     );
   };
-  // Six to be spread over four weeks would begin in the first days; two, or one, do not.
+  // Six retries spread over four weeks would begin in the first days; one or two do not.
   const first = { charges: paypal.charges.slice(0, 1), attempts: paypal.attempts.slice(0, 1), triesLeft: 6 };
   assert.ok(planned({ ...paypal, ...first }) > 5, `${planned({ ...paypal, ...first })}`);
   const [one, several] = [planned(asked), planned(other)];
@@ -233,7 +233,7 @@ test("codes are counted however they are written, and a gateway's word is no cod
   assert.equal(countBrokenRules(buildCase("", "paypal", [[0], [24], [48], [72], [40 * 24]])), 2);
 });
 
-/** A way of paying with three tries in any 28 days. */
+/** A payment method with three attempts in any 28 days. */
 function runLimited(type: string) {
   const { limits: _, ...paypal } = WALLETS.get("paypal")!;
   const limit = { attemptsMax: 3, windowMs: 28 * DAY_MS, counts: "card", words: "3", source: paypal.source } as const;

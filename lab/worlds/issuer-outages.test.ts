@@ -6,7 +6,7 @@ import { createRandomStream } from "./random-stream.ts";
 const HOUR_MS = 3_600_000;
 const YEAR_MS = 365 * 24 * HOUR_MS;
 const RATES = { perMonth: 4, medianMs: HOUR_MS, utcOffsetHours: 1 };
-/** Whether a charge meets an outage; over many charges, their luck is spread evenly. */
+/** Whether a charge meets an outage. Over many charges, their luck is evenly spread. */
 let charges = 0;
 const isDown = (uptime: IssuerOutages, at: number) => findOutageCode(uptime, at, (++charges * 0.618034) % 1) !== null;
 const outagesByIssuer = Array.from({ length: 60 }, (_, issuer) =>

@@ -115,7 +115,7 @@ test("what is charged is spent: nobody's money lasts for ever", () => {
     const tries = Array.from({ length: 2000 }, () => people.charge(bill, at).approved);
     const paid = tries.filter(Boolean).length;
     assert.ok(paid < 2000, `${bill.customerId} paid ${paid}`);
-    // Once it is gone it stays gone, at that moment.
+    // Money that is gone at that time stays gone.
     assert.equal(tries.lastIndexOf(true), paid - 1);
   }
 });
