@@ -38,18 +38,18 @@ const PARTS = [
 let missed = 0;
 const percent = (share: number) => (share * 100).toFixed(1);
 const isCoverageValid = (share: number) => share >= 0.93 && share <= 0.97;
-console.log(`Intervals at 95 %; aim: the truth is inside in 93 to 97 % of ${runs} runs, of shares and of differences`);
+console.log(`95% intervals of shares and of differences; target: they hold the truth in 93% to 97% of ${runs} runs`);
 for (const { ways, of, tasks } of PARTS)
   for (const found of measureCoverage(runs, ways, tasks, of)) {
     const { way, money, chancesKnown, truth, said, half, bias } = found;
     const [covered, differences] = [found.covered / said, found.differences / said];
     const isMet = isCoverageValid(covered) && isCoverageValid(differences);
     if (!isMet) missed++;
-    const words = `${money ? "money" : "invoices"}, chances ${chancesKnown ? "known" : "fitted"}`;
+    const words = `${money ? "money" : "invoices"}, propensities ${chancesKnown ? "known" : "fitted"}`;
     const figures = `${percent(covered)} and ${percent(differences)} % of ${said}, ± ${percent(half)} points, bias ${(bias * 100).toFixed(2)}`;
     console.log(
       `  ${way.padEnd(6)} first ${of.depth}, ${of.customers} customers, truth ${percent(truth)} %, ${words}: ${figures}${isMet ? "" : "  MISSED"}`,
     );
   }
-console.log(missed === 0 ? "All aims are met." : `${missed} aims are missed.`);
+console.log(missed === 0 ? "All targets are met." : `${missed} targets are missed.`);
 process.exitCode = missed === 0 ? 0 : 1;

@@ -12,8 +12,8 @@ const prior = readPretrainedModel();
 const starts = { cold: newLearnedModel, warm: () => fromPretrained(prior) };
 
 const cell = (nats: number) => (nats * 1000).toFixed(1).padStart(7);
-console.log("thousandths of a nat a try; the first quarter of the tries in brackets; less is better");
-console.log("world           seed   tries  by the mean   cold              warm              by the world itself");
+console.log("thousandths of a nat per attempt; the first quarter of the attempts in brackets; lower is better");
+console.log("world           seed   tries  mean          cold              warm              world itself");
 for (const name of worlds) {
   for (const seed of seeds) {
     const rows = [];

@@ -36,7 +36,7 @@ function runTrials(policyFor: (world: World) => Policy, seed: number, of: number
 
 const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
 console.log(
-  `value, and tries per recovery, of ${judged} of ${customers} customers; closed from even tries to the oracle`,
+  `value and retries per recovery of ${judged} of ${customers} customers; share closed of the gap from evenly spaced retries to the oracle`,
 );
 console.log("seed   even          warm          knows the laws  oracle        closed by warm, by the laws");
 for (const seed of values.seeds.split(",").map(Number)) {

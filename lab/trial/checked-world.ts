@@ -34,7 +34,7 @@ const ROUNDING_TOLERANCE = 1e-6;
 export function createCheckedWorld(said: unknown): World {
   const world = said as World;
   if (typeof world !== "object" || world === null)
-    throw new WorldFault(`world() gave ${formatValue(world)}, not a world`);
+    throw new WorldFault(`world() returned ${formatValue(world)}, not a world`);
   if (typeof world.name !== "string" || world.name === "")
     throw new WorldFault(`the world's name must be a text, not ${formatValue(world.name)}`);
   for (const method of METHODS)
@@ -51,21 +51,21 @@ export function createCheckedWorld(said: unknown): World {
         () => world.bills(seed, customers),
       );
       if (typeof bills?.[Symbol.iterator] !== "function")
-        throw new WorldFault(`bills() gave ${formatValue(bills)}, nothing that can be iterated`);
+        throw new WorldFault(`bills() returned ${formatValue(bills)}, which is not iterable`);
       // A list can be returned twice, but a finished generator cannot.
       if (bills === latest && (bills as unknown) === bills[Symbol.iterator]())
-        throw new WorldFault("bills() gave the same iterator again, where it must start the world anew");
+        throw new WorldFault("bills() returned the same iterator again, but each call must restart the world");
       latest = bills;
       const ids = new Set<string>();
       let newest: Bill | null = null;
       try {
         for (const bill of bills) {
           checkBill(bill, ids.size);
-          if (ids.has(bill.id)) throw new WorldFault(`bill ${bill.id}: its id is that of an earlier bill`);
+          if (ids.has(bill.id)) throw new WorldFault(`bill ${bill.id}: its id belongs to an earlier bill`);
           ids.add(bill.id);
           if (newest && bill.createdAt.getTime() < newest.createdAt.getTime() - TIME_TOLERANCE_MS)
             throw new WorldFault(
-              `bill ${bill.id}: createdAt, ${bill.createdAt.toISOString()}, is before ${newest.createdAt.toISOString()}, that of bill ${newest.id}, which came earlier; bills come in time order`,
+              `bill ${bill.id}: createdAt, ${bill.createdAt.toISOString()}, is before ${newest.createdAt.toISOString()}, the date of the earlier bill ${newest.id}; bills must come in time order`,
             );
           if (!newest || bill.createdAt > newest.createdAt) newest = bill;
           const first = removeBlanks(bill.first);
@@ -163,7 +163,7 @@ function checkCharge(place: string, charge: Charge, at: Date) {
   must(
     Math.abs(charge.at.getTime() - at.getTime()) <= TIME_TOLERANCE_MS,
     "at",
-    `the moment of the charge, ${at.toISOString()}`,
+    `the time of the charge, ${at.toISOString()}`,
   );
   must(typeof charge.approved === "boolean", "approved", "true or false");
   must(
@@ -172,8 +172,7 @@ function checkCharge(place: string, charge: Charge, at: Date) {
     "a text such as card or sepa_debit",
   );
   // A world in plain JavaScript can return null for unknown values.
-  for (const name of CHARGE_TEXTS)
-    must(typeof (charge[name] ?? "") === "string", name, "a text, or left out where it is not known");
+  for (const name of CHARGE_TEXTS) must(typeof (charge[name] ?? "") === "string", name, "a text, or absent if unknown");
 }
 
 /**

@@ -31,20 +31,20 @@ export function renderReport(comparison: Comparison, pictures: ReadonlyMap<strin
 ${tableHtml("policies", COLUMNS, buildRows(comparison))}
 ${listHtml(LEGEND)}
 <h2>Recovered money</h2>
-${drawBarPlot("Share of the money that failed which was recovered, and (dark) what of it is left after waiting and tries", figures.map(buildRecoveredBar))}
-<h2>Tries</h2>
-${drawBarPlot("Tries for each payment that was recovered", figures.flatMap(buildRetriesBar))}
+${drawBarPlot("Recovered share of the failed money; dark: after the cost of waiting and retries", figures.map(buildRecoveredBar))}
+<h2>Retries</h2>
+${drawBarPlot("Retries per recovered payment", figures.flatMap(buildRetriesBar))}
 <h2>Regret</h2>
 ${renderRegretPlot(pictures)}
 <h2>Calibration</h2>
 ${renderCalibrationPlot(pictures)}`;
-  return pageHtml(`Ways of trying again in the world "${world}"`, describeWorld(comparison), body);
+  return pageHtml(`Retry strategies in the world "${world}"`, describeWorld(comparison), body);
 }
 
 const buildRecoveredBar = ([name, { recovered, value }]: [string, Figures]): Bar => ({
   label: name,
   size: recovered,
-  note: `${formatTenths(recovered)}; ${formatTenths(value)} after waiting and tries`,
+  note: `${formatTenths(recovered)}; ${formatTenths(value)} after waiting and retries`,
   innerSize: Math.max(0, value),
 });
 
@@ -66,16 +66,12 @@ function renderRegretPlot(pictures: ReadonlyMap<string, ChartData>): string {
     }));
   // Highlighted lines are drawn over the others.
   const ordered = lines.sort((a, b) => Number(a.color !== "other") - Number(b.color !== "other"));
-  return drawLinePlot(
-    "Value that the oracle came to and the policy did not, added up from the first failed payment on",
-    ordered,
-    {
-      xLabel: "failed payments",
-      formatX: WHOLE_FORMAT.format,
-      yLabel: "US dollars",
-      formatY: COMPACT_FORMAT.format,
-    },
-  );
+  return drawLinePlot("Value that the oracle gained and the policy did not, cumulative over failed payments", ordered, {
+    xLabel: "failed payments",
+    formatX: WHOLE_FORMAT.format,
+    yLabel: "US dollars",
+    formatY: COMPACT_FORMAT.format,
+  });
 }
 
 function renderCalibrationPlot(pictures: ReadonlyMap<string, ChartData>): string {
@@ -91,13 +87,13 @@ function renderCalibrationPlot(pictures: ReadonlyMap<string, ChartData>): string
     return points.length > 0 ? [{ name, color: inkOf(name), points }] : [];
   });
   const title =
-    "Chances that Dunlin said before its tries, by tenths, and the share that came true; a dot is the larger the more tries it stands for, and its line is where luck alone puts it in 95 of 100 runs";
+    "Dunlin's predicted probabilities by tenths, and the approved share; larger dots stand for more retries, and lines show where luck alone puts a dot in 95 of 100 runs";
   return series.length === 0
-    ? "<p>Dunlin made no try.</p>"
+    ? "<p>Dunlin made no retry.</p>"
     : drawDotPlot(title, series, {
-        xLabel: "said",
+        xLabel: "predicted",
         formatX: formatWholePercent,
-        yLabel: "came true",
+        yLabel: "approved",
         formatY: formatWholePercent,
       });
 }

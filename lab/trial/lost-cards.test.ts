@@ -50,7 +50,7 @@ function createLostCardsWorld(cardBrand: string): World {
   };
 }
 
-test("that lost cards are replaced by their banks is found out, and where a rule forbids it nobody tries", () => {
+test("the engine learns that banks replace lost cards, and does not retry them when a rule forbids it", () => {
   const recoveredOf = (brand: string) => {
     const { tries } = runTrial(
       createLostCardsWorld(brand),

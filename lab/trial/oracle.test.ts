@@ -41,7 +41,7 @@ const setsOf = (days: number, size: number): number[][] =>
     (set) => set.length <= size,
   );
 
-test("where tries tell nothing of each other, the oracle's next try begins the best of all plans", () => {
+test("the oracle's next retry begins the best of all plans when attempts are independent", () => {
   const { cost, worthAt } = retryValueOfInvoice(BILL);
   for (let seed = 0; seed < 60; seed++) {
     const days = 7;
@@ -60,7 +60,7 @@ test("where tries tell nothing of each other, the oracle's next try begins the b
   }
 });
 
-test("the oracle heeds what a try in vain says of later ones", () => {
+test("the oracle accounts for the effect of a failed attempt on later ones", () => {
   const later = (day: number) => (day === 3 ? 0.6 : day >= 19 ? 0.55 : 0);
   assert.equal(chooseFirst(28, 2, later), 3);
   // After an attempt on the fourth day no other day has much of a chance.

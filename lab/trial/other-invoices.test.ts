@@ -63,7 +63,7 @@ function createEmptyAccountsWorld(): World {
   };
 }
 
-test("what comes of a customer's other bills is heeded at once, and recovers more with fewer tries", () => {
+test("the engine recovers more with fewer retries when it sees a customer's other invoices at once", () => {
   const seeds = [1, 2, 3, 4];
   const run = (policy: () => Policy) => {
     const runs = seeds.map((seed) => computeFigures(runTrial(createEmptyAccountsWorld(), policy(), seed, 80)));

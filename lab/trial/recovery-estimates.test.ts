@@ -6,7 +6,7 @@ import { compareRecoveryEstimates } from "./recovery-estimates.ts";
 import { runTrial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
 
-test("what is said of plans and of even tries is held beside what both reach in the same cases", async () => {
+test("recovery estimates of plans and of evenly spaced retries are compared with outcomes in the same cases", async () => {
   const {
     cases,
     plan,

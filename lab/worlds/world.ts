@@ -62,7 +62,8 @@ export type CreateWorld = (options?: Record<string, unknown>) => World;
 /** Throws a RangeError if a world gets an option that it does not have. */
 export function refuseUnknownOptions(options: Record<string, unknown>, known: readonly string[]) {
   const stranger = Object.keys(options).find((name) => !known.includes(name));
-  if (stranger !== undefined) throw new RangeError(`no option is named ${stranger}: there are ${known.join(", ")}`);
+  if (stranger !== undefined)
+    throw new RangeError(`no option is named ${stranger}; the options are ${known.join(", ")}`);
 }
 
 /**
@@ -80,7 +81,7 @@ export function parseNumberOptions<Name extends string>(
   refuseUnknownOptions(given, Object.keys(usual));
   for (const [name, value] of Object.entries(given)) {
     if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError(`option ${name} takes a number`);
-    if (value < 0) throw new RangeError(`option ${name} takes a number from 0 on, not ${value}`);
+    if (value < 0) throw new RangeError(`option ${name} takes a number of at least 0, not ${value}`);
     if (value > 1 && (shares as readonly string[]).includes(name))
       throw new RangeError(`option ${name} is a share, from 0 to 1, not ${value}`);
   }
