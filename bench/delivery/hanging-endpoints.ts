@@ -18,24 +18,24 @@ import type { ConnectionCounts } from "./hanging-receiver.ts";
 const HEALTHY = 100;
 const HANGING = 1_000;
 const CAP = 5;
-/** Of each hanging merchant: enough for every attempt that can begin meanwhile. */
+/** Per hanging merchant: enough for every attempt that can begin meanwhile. */
 const WAITING_EACH = 50;
 const NOTICE_MS = 1_500;
-/** Longer than an attempt hangs, so that time-outs and the attempts after them are in it. */
+/** Longer than an attempt hangs, so that it covers timeouts and the attempts after them. */
 const SETTLED_MS = 35_000;
 const LIMIT_MS = 600_000;
 const LOSS_MAX = 0.05;
 
 interface Round {
   perSecond: number;
-  /** Of the sending process and of PostgreSQL, microseconds for each delivery. */
+  /** Of the sending process and of PostgreSQL, in microseconds per delivery. */
   cpuUs: number;
 }
 
-/** Beside the hanging ones; alone there are as many before and after. */
+/** Rounds beside the hanging endpoints, with as many without them before and after. */
 const ROUNDS = 3;
 
-/** What a thousand endpoints that hang at once take from others: their throughput, sockets and memory. */
+/** Measures how a thousand endpoints that hang at once affect the others: throughput, sockets and memory. */
 export async function hanging(quick: boolean) {
   const count = quick ? 20_000 : 100_000;
   const [receiver, dead] = [
@@ -86,7 +86,7 @@ export async function hanging(quick: boolean) {
   }
 }
 
-/** Others take cores away in some rounds and not in others, so it is CPU that is held to the target. */
+/** Other processes take cores in some rounds only, so the target applies to CPU. */
 function compare(name: string, beside: readonly Round[], alone: readonly Round[]) {
   const times = (of: keyof Round) => median(beside.map((round) => round[of])) / median(alone.map((round) => round[of]));
   const more = times("cpuUs") - 1;

@@ -1,12 +1,12 @@
 import type { ActionFilters } from "../../src/tables/actions-list/action-listing.ts";
 
-/** What a cell asks for, as the query of a request. */
+/** The query parameters of a cell's request. */
 export type CellQuery = Record<string, string>;
 
-/** Only what was created in the last two days has that status. */
+/** Only actions created in the last two days have that status. */
 const LAST_DAYS = "a status of the last days";
 
-/** Filters by what they match: much, some, little, and nothing. */
+/** Filters by how much they match: much, some, little, and nothing. */
 const filters = (actions: number): Record<string, Partial<Record<keyof ActionFilters, string>>> => {
   const customer = Math.floor(actions / 40);
   return {
@@ -52,7 +52,7 @@ function ranges(until: Date): Record<string, CellQuery> {
   };
 }
 
-/** Which filters are tried with ranges of time: one of each kind. */
+/** Filters combined with ranges of time: one of each kind. */
 const RANGED_FILTERS = [
   "no filter",
   "a common country",
@@ -66,7 +66,7 @@ const RANGED_FILTERS = [
 
 export interface QueryCell {
   name: string;
-  /** Cells of one count list the same actions, each in its order. */
+  /** Cells with the same value list the same actions in different orders. */
   counted: string;
   orderBy: string;
   orderDirection: string;
@@ -75,7 +75,7 @@ export interface QueryCell {
   middle: Date;
 }
 
-/** Every filter, order and direction, and with ranges of time. */
+/** Builds every combination of filter, order and direction, and some with ranges of time. */
 export function buildQueryCells(actions: number, until: Date): QueryCell[] {
   const yearAgo = new Date(until.getTime() - 365 * DAY_MS);
   const twoDaysAgo = new Date(until.getTime() - 2 * DAY_MS);
