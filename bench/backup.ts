@@ -44,7 +44,7 @@ try {
   await db.close();
   const file = join(root, "all.backup");
   await dunlin("from", "backup", file);
-  console.log(`the file: ${((await stat(file)).size / 1e6).toFixed(0)} MB`);
+  console.log(`file: ${((await stat(file)).size / 1e6).toFixed(0)} MB`);
   await dunlin("to", "restore", file);
   await embedded.stop();
 } finally {

@@ -48,7 +48,7 @@ const mean = (rows: readonly (readonly number[])[]) =>
     (_, block) => rows.reduce((sum, row) => sum + row[block]!, 0) / rows.length,
   );
 
-console.log(`points of value ahead of six even tries in each ${BLOCK_SIZE} cases, mean of the seeds`);
+console.log(`points of value ahead of six evenly spaced retries in each ${BLOCK_SIZE} cases, mean of the seeds`);
 let missed = 0;
 let brokenCount = 0;
 for (const name of later.worlds) {
@@ -92,8 +92,8 @@ function verdict(name: string, start: keyof typeof AHEAD_FROM_BLOCK, ahead: numb
   const block = (isChanging ? changed : 0) + RECOVERY_CASES / BLOCK_SIZE;
   const [lead, wanted] = [ahead[block], isChanging ? Math.max(...ahead.slice(0, changed - 1)) : cold[block]];
   if (lead === undefined || wanted === undefined)
-    return { says: "  too few customers to see it come back", holds: false };
-  const of = isChanging ? "the most before the change" : "a cold one's";
+    return { says: "  too few customers to see the recovery", holds: false };
+  const of = isChanging ? "the best lead before the change" : "the lead without pretraining";
   const says = `  after ${RECOVERY_CASES} cases ${((100 * lead) / wanted).toFixed(0)} % of ${of}`;
   return { says, holds: lead >= RECOVERY_SHARE * wanted };
 }

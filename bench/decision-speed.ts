@@ -78,5 +78,5 @@ const updateMicros = measureCpuMicros((n) => {
   learnRetry(learned, person, belief, at, n % 3 === 0 ? null : "FUNDS");
 });
 console.log(
-  `decision ${(readingMicros + decisionMicros).toFixed(0)} µs of CPU (aim 200): ${readingMicros.toFixed(0)} for making ${INVOICES_PER_CUSTOMER} bills into what is believed, ${decisionMicros.toFixed(0)} for chances and a plan; lesson ${updateMicros.toFixed(1)} µs (aim 20)`,
+  `decision ${(readingMicros + decisionMicros).toFixed(0)} µs of CPU (target 200): ${readingMicros.toFixed(0)} for making ${INVOICES_PER_CUSTOMER} invoices into a posterior, ${decisionMicros.toFixed(0)} for probabilities and a plan; model update ${updateMicros.toFixed(1)} µs (aim 20)`,
 );

@@ -24,7 +24,7 @@ interface Scenario {
 }
 
 const SCENARIOS: Scenario[] = [
-  { name: `${MERCHANTS} merchants with the usual cap of ${IN_FLIGHT / MERCHANTS} each`, from: 0, to: MERCHANTS },
+  { name: `${MERCHANTS} merchants with the default cap of ${IN_FLIGHT / MERCHANTS} each`, from: 0, to: MERCHANTS },
   { name: `1 merchant with a cap of ${IN_FLIGHT}`, from: MERCHANTS, to: MERCHANTS + 1 },
 ];
 
@@ -46,7 +46,7 @@ export async function benchDelivery(quick: boolean) {
     const caps = [...Array(MERCHANTS).fill(IN_FLIGHT / MERCHANTS), IN_FLIGHT];
     await service.ask("begin", { endpoint, caps });
     await loop.ask("open", { endpoint, connections: IN_FLIGHT });
-    console.log(`\ndelivery: events of 0.3 kB, ${IN_FLIGHT} requests on the wire, HTTPS kept alive; ${facts.server}`);
+    console.log(`\ndelivery: events of 0.3 kB, ${IN_FLIGHT} requests in flight, HTTPS kept alive; ${facts.server}`);
     for (const scenario of SCENARIOS) await compare({ service, receiver, loop, facts }, scenario, quick);
   } finally {
     for (const part of started.reverse()) await part.stop();
@@ -89,7 +89,7 @@ async function deliver(
   });
   const [sent, logged] = [(await receiver.ask<number>("received")) - before, await service.ask<number>("logged")];
   if (sent !== count || logged - loggedBefore !== count)
-    throw new Error(`of ${count} events ${sent} were sent and ${logged - loggedBefore} logged as delivered`);
+    throw new Error(`${sent} of ${count} events were sent, and ${logged - loggedBefore} logged as delivered`);
   return measured;
 }
 

@@ -73,7 +73,7 @@ try {
   const seconds = (performance.now() - from) / 1_000;
   const own = Object.entries(cpuMs).reduce((sum, [name, ms]) => sum + (name === "PostgreSQL" ? 0 : ms), 0);
   console.log(
-    `${Math.round(steps / seconds).toLocaleString("en")} steps a second; CPU µs a step: deciders ${Math.round((own * 1_000) / steps)}, PostgreSQL ${Math.round((cpuMs.PostgreSQL! * 1_000) / steps)}; of the statements under way ${((100 * waiting) / Math.max(1, busy)).toFixed(1)}% waited for a lock`,
+    `${Math.round(steps / seconds).toLocaleString("en")} steps per second; CPU µs per step: deciders ${Math.round((own * 1_000) / steps)}, PostgreSQL ${Math.round((cpuMs.PostgreSQL! * 1_000) / steps)}; of the statements under way ${((100 * waiting) / Math.max(1, busy)).toFixed(1)}% waited for a lock`,
   );
 } finally {
   for (const child of children) {

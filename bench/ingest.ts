@@ -22,7 +22,7 @@ const BASELINE_US = 0.71;
 const BASELINE_ROUND_FACTOR = 3;
 const MIXES: Record<Mix, string> = {
   history: "all new, PAID",
-  changes: "half new, half newer copies, 1 % UNPAID",
+  changes: "half new, half newer versions, 1% UNPAID",
 };
 
 /**
@@ -119,7 +119,7 @@ async function runRound(service: BenchProcess, load: BenchProcess, facts: Ingest
 async function checkCounts(service: BenchProcess) {
   const { invoices, twins, cases, caseTwins, dueTwins } = await service.ask<Record<string, number>>("counts");
   if (invoices !== expected.invoices || twins !== expected.twins)
-    throw new Error(`stored ${invoices} and ${twins} invoices of ${expected.invoices} and ${expected.twins}`);
+    throw new Error(`stored ${invoices} and ${twins} invoices instead of ${expected.invoices} and ${expected.twins}`);
   if (cases === 0 || caseTwins === 0 || caseTwins !== dueTwins)
     throw new Error(`stored ${cases} cases, and beside them ${caseTwins} of which ${dueTwins} are due`);
   expected = { invoices: 0, twins: 0 };

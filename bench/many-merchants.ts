@@ -69,7 +69,7 @@ async function measureIdle(what: string, cpuMs: () => number) {
   const [from, before] = [performance.now(), cpuMs()];
   await sleep(IDLE_MS);
   const perSecond = (cpuMs() - before) / ((performance.now() - from) / 1_000);
-  console.log(`idle with ${what}: ${perSecond.toFixed(1)} ms of the process's CPU a second`);
+  console.log(`idle with ${what}: ${perSecond.toFixed(1)} ms of the process's CPU per second`);
 }
 
 /** Makes merchants due at once and creates new cases of others meanwhile. Returns how many milliseconds each new case waited. */

@@ -74,6 +74,6 @@ export function printComparison({ name, ours, ceiling, target }: ReportLine, uni
     `  by CPU   ${percent(totalCpuUs(them) / totalCpuUs(us)).padStart(8)}  (all CPU of the ceiling's processes to all of ours)`,
   );
   console.log(
-    `  others   ${us.otherCores.toFixed(2).padStart(8)} cores busy with something else beside ours, ${them.otherCores.toFixed(2)} beside the ceiling`,
+    `  others   ${us.otherCores.toFixed(2).padStart(8)} cores busy with other work during ours, ${them.otherCores.toFixed(2)} during the ceiling`,
   );
 }

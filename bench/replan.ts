@@ -17,7 +17,7 @@ const { values } = parseArgs({
 });
 const cases = values.quick ? 20_000 : Number(values.cases);
 if (!(cases >= 1_000)) {
-  console.error("bench:replan: write --cases 1000000, or --quick");
+  console.error("bench:replan: use --cases 1000000 or --quick");
   process.exit(2);
 }
 
@@ -56,7 +56,7 @@ try {
   // A few cases are decided again because the time of their retry comes: up to some hundredths shortly before an hour at which
   // retries are made, and more in a run of many minutes.
   if (decisions! < 2 * cases || decisions! > 2.05 * cases || planned !== cases)
-    throw new Error(`${decisions} decisions and ${planned} plans of ${cases} cases`);
+    throw new Error(`${decisions} decisions and ${planned} plans for ${cases} cases`);
   console.log(
     `a million on one core, at most ${TARGET_MINUTES} minutes: ${minutes <= TARGET_MINUTES ? "met" : "MISSED"}`,
   );
@@ -81,7 +81,7 @@ try {
     const us = { service: (user + system) / result, PostgreSQL: (cpuMs.PostgreSQL! * 1_000) / result };
     const minutes = ((us.service + us.PostgreSQL) * 1e6) / 60e6;
     console.log(
-      `${what}: ${result.toLocaleString("en")} steps in ${((performance.now() - startMs) / 1_000).toFixed(0)} s; CPU µs a case: service ${us.service.toFixed(0)}, PostgreSQL ${us.PostgreSQL.toFixed(0)}; a million ${minutes.toFixed(1)} minutes of one core; memory ${Math.round(rssBefore / MIB)} MiB before, ${Math.round(rssMost / MIB)} at most`,
+      `${what}: ${result.toLocaleString("en")} steps in ${((performance.now() - startMs) / 1_000).toFixed(0)} s; CPU µs per case: service ${us.service.toFixed(0)}, PostgreSQL ${us.PostgreSQL.toFixed(0)}; a million ${minutes.toFixed(1)} minutes of one core; memory ${Math.round(rssBefore / MIB)} MiB before, ${Math.round(rssMost / MIB)} at most`,
     );
     return minutes;
   }

@@ -48,7 +48,7 @@ async function compare(facts: IngestFacts) {
     ceiling.push(await one("loop"));
   }
   const name =
-    "client: new invoices, 100 a request, 5 in flight; ceiling: a loop of https.request without pace or repetition";
+    "client: new invoices, 100 a request, 5 in flight; ceiling: a loop of https.request without pacing or retries";
   printComparison({ name, ours, ceiling, target: TARGET }, "records");
 }
 

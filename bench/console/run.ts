@@ -22,7 +22,7 @@ const deliveries = values.quick ? 200_000 : Number(values.deliveries);
 const samples = values.quick ? 10 : Number(values.samples);
 if (![actions, deliveries, samples].every((n) => Number.isSafeInteger(n) && n >= 3) || deliveries < actions) {
   console.error(
-    "bench:console: write --actions 1000000, --deliveries 5000000 (not fewer than actions), --samples 30, or --quick",
+    "bench:console: use --actions 1000000, --deliveries 5000000 (not fewer than actions), --samples 30, or --quick",
   );
   process.exit(2);
 }
@@ -140,7 +140,7 @@ async function measurePaint({ origin, cookie }: ConsoleFacts, paths: readonly st
     if (bytes > most.bytes) Object.assign(most, { path, bytes });
   }
   reportFigure(
-    `all that a page transfers, style and script too; most: ${most.path.slice(0, 40)}`,
+    `transfer of a page with style and script; largest: ${most.path.slice(0, 40)}`,
     `${(most.bytes / 1000).toFixed(1)} kB`,
     most.bytes <= PAGE_BYTES,
   );

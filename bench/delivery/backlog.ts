@@ -98,7 +98,7 @@ async function measure(
   cost.total = cost.deliverer + cost.PostgreSQL;
   const dead = await countDeadRows(db);
   console.log(
-    `  ${waiting.toLocaleString("en").padStart(9)} waiting${snapshot ? ", snapshot held" : ""}: deliverer ${cost.deliverer.toFixed(1)}, PostgreSQL ${cost.PostgreSQL.toFixed(1)}; ${result.toLocaleString("en")} sent, ${dead.toLocaleString("en")} dead rows in the end, ${otherCores.toFixed(2)} cores busy with something else`,
+    `  ${waiting.toLocaleString("en").padStart(9)} waiting${snapshot ? ", snapshot held" : ""}: deliverer ${cost.deliverer.toFixed(1)}, PostgreSQL ${cost.PostgreSQL.toFixed(1)}; ${result.toLocaleString("en")} sent, ${dead.toLocaleString("en")} dead rows in the end, ${otherCores.toFixed(2)} cores busy with other work`,
   );
   await holder?.end();
   return cost;

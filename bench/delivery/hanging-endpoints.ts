@@ -46,7 +46,7 @@ export async function hanging(quick: boolean) {
   try {
     const [fine, hung] = [await receiver.ask<Endpoint>("endpoint"), await dead.ask<Endpoint>("endpoint")];
     console.log(
-      `\nhanging: ${HEALTHY} merchants that answer, ${HANGING} that take requests and never answer, caps of ${CAP}`,
+      `\nhanging: ${HEALTHY} merchants that answer, ${HANGING} that accept requests and never answer, caps of ${CAP}`,
     );
     const allow = [fine, hung].map(({ port }) => `127.0.0.1/32:${port}`).join(",");
     stage = await startBenchService({ ...fine, ca: fine.ca + hung.ca }, { DUNLIN_WEBHOOK_ALLOW: allow });
@@ -61,15 +61,15 @@ export async function hanging(quick: boolean) {
     };
     await round("warming up");
     const alone = await rounds("alone");
-    console.log(`  the sender has ${memoryText(stage)}`);
+    console.log(`  the sender uses ${memoryText(stage)}`);
     for (const { id } of others) await insertDeliveries(db, id, WAITING_EACH, ports.now());
     await vacuumTables(db);
     await setPausedAt(db, hung.port, false);
-    const rising = await round("as they begin");
+    const rising = await round("as they start to hang");
     await sleep(SETTLED_MS);
     const settled = await rounds("beside them");
     const { openMax, made } = await dead.ask<ConnectionCounts>("hung");
-    console.log(`  sockets that hang: ${openMax} at most, ${made} made; the sender has ${memoryText(stage)}`);
+    console.log(`  hanging sockets: ${openMax} at most, ${made} made; the sender uses ${memoryText(stage)}`);
     await setPausedAt(db, hung.port, true);
     await deleteDeliveries(
       db,
@@ -77,7 +77,7 @@ export async function hanging(quick: boolean) {
     );
     await sleep(SETTLED_MS);
     alone.push(...(await rounds("alone")));
-    compare("as they begin", [rising], alone);
+    compare("as they start to hang", [rising], alone);
     compare("beside them", settled, alone);
   } finally {
     await stage?.close();
@@ -94,7 +94,7 @@ function compare(name: string, beside: readonly Round[], alone: readonly Round[]
   const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
   const verdict = more <= LOSS_MAX ? "met" : "MISSED";
   console.log(
-    `  ${name}: ${percent(fewer)} fewer a second than alone; CPU of each ${percent(more)} more; target ${LOSS_MAX * 100} %: ${verdict}`,
+    `  ${name}: ${percent(fewer)} fewer per second than alone; ${percent(more)} more CPU per delivery; target ${LOSS_MAX * 100} %: ${verdict}`,
   );
 }
 
@@ -126,7 +126,7 @@ async function send(
   const database = (cpuMs.PostgreSQL! * 1_000) / count;
   const round = { perSecond: (count * 1_000) / result, cpuUs: sender + database };
   console.log(
-    `  ${name.padEnd(14)} ${round.perSecond.toFixed(0).padStart(6)} deliveries/s, CPU of each: sender ${sender.toFixed(1)} µs, PostgreSQL ${database.toFixed(1)}; ${otherCores.toFixed(2)} cores busy with something else`,
+    `  ${name.padEnd(14)} ${round.perSecond.toFixed(0).padStart(6)} deliveries/s, CPU per delivery: sender ${sender.toFixed(1)} µs, PostgreSQL ${database.toFixed(1)}; ${otherCores.toFixed(2)} cores busy with other work`,
   );
   return round;
 }
@@ -138,6 +138,6 @@ function memoryText(stage: RunningBenchService): string {
     const files = readdirSync(`/proc/${deliverer}/fd`).length;
     return `${(kib / 1_024).toFixed(0)} MiB of memory and ${files} open files`;
   } catch {
-    return "memory that only Linux tells";
+    return "memory that only Linux reports";
   }
 }

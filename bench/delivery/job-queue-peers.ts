@@ -65,12 +65,12 @@ export async function startPeers(db: Database, address: Address, postmaster: num
   const parts: BenchProcess[] = [];
   const missing: string[] = [];
   if (!existsSync(join(FOLDER, "node_modules")))
-    return { peers, parts, missing: ['The peers are left out: "npm ci --prefix bench/peers" installs them.'] };
+    return { peers, parts, missing: ['Skipped the peers. To install them, run "npm ci --prefix bench/peers".'] };
   for (const { name, file, database, ways } of PEER_KINDS) {
     const part = await startBenchProcess(join("peers", file));
     parts.push(part);
     if (database === undefined && !(await part.ask<boolean>("available"))) {
-      missing.push(`${name} is left out: redis-server is not on the PATH (Debian: apt-get install redis-server).`);
+      missing.push(`Skipped ${name}: redis-server is not on the PATH (Debian: apt-get install redis-server).`);
       continue;
     }
     if (database !== undefined) await db.run(prepared(`bench_create_${database}`, `create database ${database}`));

@@ -141,7 +141,7 @@ async function measureRetries(
   const early = late.filter((ms) => ms < -1).length;
   const name = `lateness of attempts ${first} to ${last}${rate === 1 ? "" : `, service time ${rate} times as fast`}`;
   line(name, late, null, rate === 1 ? 250 : 2_000);
-  if (early > 0) console.log(`  ${early} of them came EARLY`);
+  if (early > 0) console.log(`  ${early} of them were EARLY`);
 }
 
 function line(name: string, values: readonly number[], p50Max: number | null, p99Max: number) {

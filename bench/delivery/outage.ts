@@ -29,7 +29,7 @@ export async function outage(quick: boolean) {
   const stage = await startBenchService(endpoint, { DUNLIN_CLOCK_RATE: String(rate) });
   try {
     console.log(
-      `\noutage: ${count.toLocaleString("en")} events of ${MERCHANTS} merchants, made in the hour in which nobody takes one; service time ${rate} times as fast`,
+      `\noutage: ${count.toLocaleString("en")} events of ${MERCHANTS} merchants, made during an hour of outage; service time ${rate} times as fast`,
     );
     const { db, ports } = stage.store;
     const merchants = await makeMerchants(stage, endpoint, MERCHANTS, CAP);
@@ -59,16 +59,16 @@ export async function outage(quick: boolean) {
     disorder.sort((a, b) => a - b);
     const worst = disorder.at(-1) ?? 0;
     console.log(
-      `  when all came back ${waiting.toLocaleString("en")} events waited; all were final ${(restMs / 1_000).toFixed(1)} s later, ${((restMs * rate) / 60_000).toFixed(0)} minutes of service time`,
+      `  ${waiting.toLocaleString("en")} events waited at the end of the outage; all were final ${(restMs / 1_000).toFixed(1)} s later, ${((restMs * rate) / 60_000).toFixed(0)} minutes of service time`,
     );
     console.log(
       `  delivered ${found.delivered}, exhausted ${found.exhausted}, attempts ${found.attempts}; not final ${found.notFinal}, another number of attempts than ${ATTEMPTS_MAX} before giving up ${found.wrongCount}, early ${found.early}: ${verdict(found.notFinal + found.wrongCount + found.early === 0)}`,
     );
     console.log(
-      `  requests at once of one merchant: ${mostAway} in the outage, ${mostBack} after it; the cap is ${CAP}: ${verdict(Math.max(mostAway, mostBack) <= CAP)}`,
+      `  concurrent requests of one merchant: ${mostAway} in the outage, ${mostBack} after it; the cap is ${CAP}: ${verdict(Math.max(mostAway, mostBack) <= CAP)}`,
     );
     console.log(
-      `  begun before an older one that was due: by ${disorder[Math.floor(disorder.length * 0.99)]?.toFixed(0)} real ms at p99, ${worst.toFixed(0)} at most; target ${ORDER_MS}: ${verdict(worst <= ORDER_MS)}`,
+      `  begun before an older one was due: by ${disorder[Math.floor(disorder.length * 0.99)]?.toFixed(0)} real ms at p99, ${worst.toFixed(0)} at most; target ${ORDER_MS}: ${verdict(worst <= ORDER_MS)}`,
     );
   } finally {
     await stage.close();

@@ -133,7 +133,7 @@ async function deliver({ stage, receiver, merchants }: BenchProcesses, count: nu
   const { requests, connections, firstAt } = await receiver.ask<ReceiverMark>("mark");
   const delivered = log.delivered - logBefore.delivered;
   if (requests !== count || delivered !== count)
-    throw new Error(`of ${count} events ${requests} were sent and ${delivered} logged as delivered`);
+    throw new Error(`${requests} of ${count} events were sent, and ${delivered} logged as delivered`);
   const rowBytes = (log.bytes - logBefore.bytes) / count;
   return {
     perSecond: perSecond(count, firstAt, endAt),
@@ -218,6 +218,6 @@ function report(ours: Round[], own: OwnRound[], others: PeerResult[]) {
     `  WAL                   ${walBytes.toFixed(0)} bytes per delivery beyond the ${middle((one) => one.rowBytes).toFixed(0)} of its log line; target ${TARGETS.wal}: ${verdict(walBytes <= TARGETS.wal)}; right after a checkpoint ${reportPageWrites(own)}`,
   );
   console.log(
-    `  others                ${us.otherCores.toFixed(2)} cores busy with something else beside Dunlin, ${median(others.map(({ rounds }) => medianRound(rounds).otherCores)).toFixed(2)} beside the others`,
+    `  others                ${us.otherCores.toFixed(2)} cores busy with other work during Dunlin, ${median(others.map(({ rounds }) => medianRound(rounds).otherCores)).toFixed(2)} during the others`,
   );
 }

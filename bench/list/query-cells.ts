@@ -12,9 +12,9 @@ const filters = (actions: number): Record<string, Partial<Record<keyof ActionFil
   return {
     "no filter": {},
     "a common country": { cardCountry: "US" },
-    "a country of some": { cardCountry: "AT" },
+    "a less common country": { cardCountry: "AT" },
     "a rare country": { cardCountry: "IS" },
-    "a country of nobody": { cardCountry: "ZZ" },
+    "an unused country": { cardCountry: "ZZ" },
     "a common currency": { currency: "EUR" },
     "a rare currency": { currency: "RON" },
     "country and currency that never meet": { cardCountry: "US", currency: "EUR" },
@@ -33,7 +33,7 @@ const filters = (actions: number): Record<string, Partial<Record<keyof ActionFil
     "a subscription": { subscriptionId: `sub_${customer}` },
     "an invoice": { invoiceId: `in_${Math.floor(actions / 8)}` },
     "a transaction": { transactionId: `tx_${Math.floor(actions / 3)}` },
-    "a customer of nobody": { customerId: "nobody" },
+    "an unknown customer": { customerId: "nobody" },
   };
 };
 
@@ -46,9 +46,9 @@ function ranges(until: Date): Record<string, CellQuery> {
     "an hour": { executedAfter: at(100.3), executedBefore: at(100.26) },
     "a day": { executedAfter: at(200.4), executedBefore: at(199.4) },
     "30 days": { executedAfter: at(120.7), executedBefore: at(90.6) },
-    "since half a year": { executedAfter: at(180.1) },
+    "the last half year": { executedAfter: at(180.1) },
     "until 100 days ago": { executedBefore: at(100.5) },
-    "no time at all": { executedAfter: at(10), executedBefore: at(11) },
+    "an empty range": { executedAfter: at(10), executedBefore: at(11) },
   };
 }
 
@@ -56,8 +56,8 @@ function ranges(until: Date): Record<string, CellQuery> {
 const RANGED_FILTERS = [
   "no filter",
   "a common country",
-  "a country of some",
-  "a country of nobody",
+  "a less common country",
+  "an unused country",
   "a common currency",
   "a rare type",
   "a common status",

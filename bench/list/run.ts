@@ -79,7 +79,7 @@ try {
 
 async function measureAll(facts: ListFacts) {
   const client = new Client(`https://127.0.0.1:${facts.port}`, { connect: { ca: facts.ca }, allowH2: false });
-  console.log(`pages of 100 over one HTTPS connection, ${samples} requests each; p50, p99 and least in milliseconds`);
+  console.log(`pages of 100 over one HTTPS connection, ${samples} requests each; p50, p99 and minimum in milliseconds`);
   console.log(`${"".padEnd(58)}${"total".padStart(13)}   first page           second page          deep page`);
   const totals = new Map<string, number>();
   const all: MeasuredCell[] = [];
@@ -92,7 +92,7 @@ async function measureAll(facts: ListFacts) {
   });
   await client.close();
   summarize(all);
-  console.log(`others kept ${otherCores.toFixed(2)} cores busy meanwhile`);
+  console.log(`other processes kept ${otherCores.toFixed(2)} cores busy meanwhile`);
 }
 
 async function measure(
@@ -170,19 +170,19 @@ function summarize(all: readonly MeasuredCell[]) {
     `${ms(most(p99s))} ms`,
   );
   said(
-    `totalSize (first page less second), p50 <= ${TOTAL_P50_MS} ms`,
+    `totalSize (first page minus second), p50 <= ${TOTAL_P50_MS} ms`,
     totals.filter((p50) => p50 <= TOTAL_P50_MS).length,
     totals.length,
     `${ms(most(totals))} ms`,
   );
   said(
-    `least <= ${PAGE_P50_MS} ms`,
+    `minimum <= ${PAGE_P50_MS} ms`,
     least.filter((each) => each <= PAGE_P50_MS).length,
     least.length,
     `${ms(most(least))} ms`,
   );
   said(
-    `deep <= ${DEEP_RATIO} x second page + ${NOISE_MS} ms, by the least`,
+    `deep <= ${DEEP_RATIO} x second page + ${NOISE_MS} ms, by the minimum`,
     near,
     deeps.length,
     ratios.length === 0 ? "none" : `${most(ratios).toFixed(2)}, median ${quantile(ratios, 0.5).toFixed(2)}`,
