@@ -1,4 +1,4 @@
-// The console as people use it, in headless Chromium. What needs no browser is tested beside the code.
+// The console in headless Chromium. Tests that need no browser are beside the code.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => stage?.close());
 
-/** A page in which whatever the console complains of is kept. */
+/** Opens a page that records every error in the browser's console. */
 async function openCheckedPage(context: BrowserContext) {
   const fresh = await context.newPage();
   const complaints: string[] = [];
@@ -42,10 +42,10 @@ test("the overview is painted, in less than 60 kB", async () => {
   const fresh = await context.newPage();
   const responses: Response[] = [];
   fresh.on("response", (response) => responses.push(response));
-  // How soon is for `npm run bench -- console` to say: here much else is going on.
+  // `npm run bench -- console` checks the speed; this machine is busy with other tests.
   const ms = await measureFirstPaintMs(fresh, "/overview?days=90");
   assert.ok(ms > 0);
-  // What comes later, while the page is closed, has no body to be asked for.
+  // Responses that arrive while the page is closed have no readable body.
   const bodies = await Promise.all(responses.map((response) => response.body()));
   const bytes = bodies.reduce((sum, { length }) => sum + length, 0);
   assert.ok(bytes > 0 && bytes < 60_000, `${bytes} bytes`);

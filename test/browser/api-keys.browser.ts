@@ -1,5 +1,5 @@
-// API keys as people manage them and programs use them, on the whole service in real time. The clock's part of it
-// is tested in src/console/org/api-key-routes.test.ts, where time can be set.
+// API keys as people manage them and programs use them, on the whole service in real time. src/console/org/api-key-routes.test.ts
+// tests expiry with a clock that can be set.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => live?.stop());
 
-/** Makes a key by the form; it and the path of its page. */
+/** Creates a key with the form. Returns it and the path of its page. */
 async function make(note: string, ...permissions: string[]) {
   await page.goto("/org/api_keys/new");
   for (const permission of permissions) await page.getByLabel(permission).check();

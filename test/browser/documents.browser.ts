@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => stage?.close());
 
-/** A page, what the browser complains of, and what it asked for. */
+/** Opens a page and records its browser errors and requests. */
 async function openCheckedPage(options: Parameters<ConsoleStage["browser"]["newContext"]>[0] = {}) {
   const context: BrowserContext = await stage.browser.newContext({
     baseURL: stage.origin,

@@ -1,5 +1,5 @@
-// A merchant's endpoint that fails, seen from the console and from its own log, on the whole service with a clock that runs 240 times
-// faster: the quarter of an hour before the fifth attempt takes four seconds.
+// A merchant's failing endpoint, seen from the console and from its own log, on the whole service with a clock that runs 240
+// times faster: the quarter of an hour before the fifth attempt takes four seconds.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => live?.stop());
 
-/** What the endpoint got of an event. */
+/** Returns the endpoint's requests for an event. */
 const receivedOf = (eventId: string) => shop.received.filter(({ json }) => json.id === eventId);
 
 async function pausedEvent(invoiceId: unknown) {

@@ -1,4 +1,4 @@
-// What pages say, checked in the browser against what is stored.
+// Compares the figures on pages, in the browser, with the stored data.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
@@ -21,14 +21,14 @@ before(async () => {
 });
 after(() => stage?.close());
 
-/** A file as a browser of this person gets it. */
+/** Downloads a file as this person's browser does. */
 async function file(path: string, by = context) {
   const reply = await by.request.get(path);
   assert.equal(reply.status(), 200, path);
   return { text: await reply.text(), headers: reply.headers() };
 }
 
-/** The rows of such a file. */
+/** Returns the rows of such a file. */
 const rows = async (path: string, by = context) => parseCsvRows((await file(path, by)).text);
 
 test("an unknown value in the address is a message on every list, not an empty page", async () => {
@@ -69,7 +69,7 @@ test("an amount that no floating-point number holds is exact on the page and in 
   };
   const huge = async (amount: string) => stage.database.db.run(set, [stage.merchant.id, amount]);
   const before = (await rows("/invoices.csv?invoiceId=in_1007"))[0]!.amount_minor!;
-  // What the API takes ends at 2^53 - 1; sums go beyond it.
+  // The API accepts amounts up to 2^53 - 1; sums can exceed it.
   await huge("9007199254740991");
   const [row] = await rows("/invoices.csv?invoiceId=in_1007");
   assert.equal(row!.amount_minor, "9007199254740991");
@@ -119,7 +119,7 @@ test("another zone changes tables, weeks and files, on the days on which clocks 
   assert.match(berlin.file, /\+0[12]:00$/);
   assert.match(tokyo.file, /\+09:00$/);
   assert.equal(new Date(berlin.file).getTime(), new Date(tokyo.file).getTime());
-  // Clocks went back on 25 October: an hour before and after it have different offsets and are an hour apart all the same.
+  // Clocks went back on October 25: the times one hour before and after it have different offsets, and are still one hour apart.
   const files = await (async () => {
     await shown("Europe/Berlin");
     return rows("/invoices.csv", own);
@@ -179,7 +179,7 @@ test("where there is an uplift there is its range, and only what lies above noth
       .evaluateAll((all) =>
         all.map((each) => [each.className, (each.parentElement ?? each).textContent ?? ""] as [string, string]),
       );
-    // On the overview a range that holds zero makes no headline.
+    // On the overview a range that includes zero makes no headline.
     const told = await page.locator(".effect, .added .amounts li").count();
     assert.ok(told > 0, path);
     for (const [kind, words] of effects) {

@@ -1,4 +1,4 @@
-// The page that takes files, with scripts and without.
+// The page that imports files, with and without scripts.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext } from "playwright-core";

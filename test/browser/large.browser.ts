@@ -1,4 +1,4 @@
-// Pages over many rows. `npm run bench -- console` does the same over a million actions, and measures.
+// Pages over many rows. `npm run bench -- console` measures them over a million actions.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import v8 from "node:v8";
@@ -11,12 +11,12 @@ import { type LiveService, openLiveService } from "./live-service.ts";
 
 const ACTIONS = 100_000;
 const DELIVERIES = 160_000;
-/** Nearly three times as much goes by between the two looks at what is kept. */
+/** Nearly three times as many bytes pass through between the two measurements. */
 const GROWTH_BYTES = 10e6;
 
 v8.setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
-/** Bytes that somebody still holds. */
+/** Returns the bytes still in use. */
 function usedHeapBytes() {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
@@ -45,8 +45,8 @@ test("the first page of many actions is there soon, with their exact number", as
     await page.goto("/actions", { waitUntil: "load" });
     times.push(await page.evaluate<number>("performance.getEntriesByType('navigation')[0].responseEnd"));
   }
-  // The best: other work on the machine is none of the console's.
-  // `npm run bench -- console` holds it to 200 ms, with ten times as many.
+  // The fastest run, because other work on the machine does not count. `npm run bench -- console` holds it to 200 ms, with ten
+  // times as many.
   assert.ok(Math.min(...times) < 1_500, times.map(Math.round).join(" "));
   assert.equal(await page.locator(".lead").innerText(), "100,000 actions");
   assert.equal(await page.locator("tbody tr").count(), 50);

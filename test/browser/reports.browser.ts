@@ -1,4 +1,4 @@
-// The reports of `dunlin backtest` and `dunlin simulate`, which are read wherever somebody opens the file: in headless Chromium.
+// The reports of `dunlin backtest` and `dunlin simulate`, which people open as files: in headless Chromium.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pino from "pino";
@@ -60,7 +60,7 @@ test("on a phone a report is as wide as the screen, what is wider scrolls in a b
   }
 });
 
-/** What of a page can be seen only after scrolling sideways. */
+/** Finds the parts of a page that are visible only after scrolling sideways. */
 const OVERFLOWING_SCRIPT = `[...document.querySelectorAll(".wide")].filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.ariaLabel).concat(
   [...document.querySelectorAll("svg text, .rows span, td")].filter((each) => {
     const { left, right } = each.getBoundingClientRect();

@@ -27,7 +27,7 @@ test("at 360 px and at 200% no page is wider than the window", async () => {
   }
 });
 
-/** Cells of tables of which a part is out of sight, or that do not say of which column they are. */
+/** Finds table cells that are partly out of sight, or that do not name their column. */
 const CLIPPED_CELLS_SCRIPT = `[...document.querySelectorAll("main tbody td")].filter((cell) => {
   const { left, right, width } = cell.getBoundingClientRect();
   if (width === 0) return cell.textContent !== "";
