@@ -22,7 +22,7 @@ const isFiring = (name: string) => {
   return evaluate(rule.expression, scrapes, stage.now().getTime()).length > 0;
 };
 
-/** Holds a row of the database, and has others wait for it, until `look` is over. */
+/** Locks a row of the database, and makes other statements wait for it until `look` is over. */
 async function whileLocked(look: () => Promise<void>) {
   const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const [, ...more] = await Promise.all(Array.from({ length: 4 }, () => db.connect()));
@@ -43,7 +43,7 @@ async function whileLocked(look: () => Promise<void>) {
   for (const each of more) await each.close();
 }
 
-/** Causes a fault, and has the metrics read as often as the rule needs. The order is such that none causes the next one's. */
+/** Causes a fault, and reads the metrics as often as the rule needs. Ordered so that no fault causes the next one. */
 const FAULTS: Record<string, () => Promise<unknown>> = {
   async DunlinDecidesLate() {
     await stage.invoice();

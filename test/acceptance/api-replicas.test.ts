@@ -116,7 +116,7 @@ for (const shares of [
     t.diagnostic(`${counts.passed} of ${Math.round(allowed)} passed, ${counts.refused} were refused`);
     assert.ok(counts.refused > counts.passed / 10, "enough came to meet the limit");
     assert.ok(counts.passed <= allowed * 1.1, `${counts.passed} of ${allowed}`);
-    // On a machine that is busy with other tests fewer get so far as to be let in.
+    // On a machine that is busy with other tests, fewer requests reach the limit.
     assert.ok(counts.passed >= allowed * 0.8, `${counts.passed} of ${allowed}`);
   });
 
@@ -133,7 +133,7 @@ test("a key that rests in one process has its whole burst in the other", async (
   assert.ok(rest >= 40 && rest <= 60, `${rest} of 40 and some that flowed in`);
 });
 
-/** A merchant with a key, and the cookie of somebody who may manage its keys. */
+/** Creates a merchant with a key, and the cookie of a person who may manage its keys. */
 async function shop() {
   const merchant = await createMerchant(db, "Shop", {}, secretKeys, ports);
   const { keyId, apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
@@ -146,7 +146,7 @@ async function shop() {
   return { keyId, apiKey, cookie: `${SESSION_COOKIE}=${await beginSession(db, person, undefined, ports)}` };
 }
 
-/** Ask every process again and again, until told to stop; what each answer was, and when it was asked for and given. */
+/** Calls every process repeatedly until stopped. Records each answer with the times of request and answer. */
 function ask(apiKey: string) {
   const answers: { index: number; status: number; askedAt: number; answeredAt: number }[] = [];
   let stopped = false;
@@ -156,7 +156,7 @@ function ask(apiKey: string) {
         const askedAt = Date.now();
         const { status } = await each.list(apiKey);
         answers.push({ index, status, askedAt, answeredAt: Date.now() });
-        // Who shows wrong keys without end is shut out for a while, as an address.
+        // An address that keeps sending wrong keys is blocked for a while.
         await sleep(status === 200 ? 30 : 250);
       }
     }),
@@ -216,7 +216,7 @@ test("while a rotation lasts both keys work in every process, and the former fai
   await sleep(500);
   const { page } = await replicas[0]!.post(`/org/api_keys/${keyId}/rotate`, { id, overlap: "1h" }, cookie);
   const [next] = /dln_live_[0-9A-Za-z]{36}/.exec(page)!;
-  // An hour is long for a test: the same end, brought forward.
+  // An hour is too long for a test, so the expiry is moved forward.
   const end = (await expireApiKey(
     db,
     (await findApiKey(db, hashOfApiKey(next)))!.merchantId,

@@ -28,7 +28,7 @@ const OWNER = "dunlin_owner_of_backup";
 let server: EmbeddedDatabase;
 let source: Address;
 
-/** A server of its own, and on it databases of a login that is no superuser: the wall holds for it as well. */
+/** A separate server, with databases of a login that is no superuser, so that tenant isolation applies to it. */
 before(async () => {
   server = await startEmbedded({ dataDir: join(folder, "postgres"), log });
   await runOnServer(server.address, `create role ${OWNER} login`);
@@ -52,13 +52,13 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** A new database of the login. */
+/** Creates a new database of the login. */
 async function createDatabase(name: string): Promise<Address> {
   await runOnServer(server.address, `create database ${name} owner ${OWNER}`);
   return { ...(withDatabaseName(server.address, name) as Exclude<Address, { url: string }>), user: OWNER };
 }
 
-/** Each table's rows. */
+/** Returns the checksum of each table's rows. */
 async function checks(address: Address): Promise<Map<string, TableChecksum>> {
   const found = new Map<string, TableChecksum>();
   let table = "";

@@ -259,7 +259,7 @@ test("a log that nobody reads holds up neither requests nor the end of the servi
   const { apiKey } = JSON.parse((await dunlin(unlimited.split(" "))).out);
   service.stderr!.pause();
   const agent = new Agent({ keepAlive: true, maxSockets: 10 });
-  // A line each: more than any pipe holds.
+  // One line each: more than any pipe holds.
   for (let turn = 0; turn < 30; turn++) {
     const replies = await Promise.all(Array.from({ length: 100 }, () => list(apiKey, agent)));
     assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]));
@@ -274,7 +274,7 @@ test("SIGTERM ends the service with exit code 0, and the next start prints no ke
   const apiKey = readFileSync(join(data, "api-key"), "utf8").trim();
   const ended = once(service, "exit");
   service.kill("SIGTERM");
-  // npm passes on what the terminal has sent to all.
+  // npm forwards the signal that the terminal has already sent to all processes.
   await sleep(30);
   service.kill("SIGTERM");
   assert.deepEqual(await ended, [0, null]);

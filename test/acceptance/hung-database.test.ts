@@ -19,7 +19,7 @@ const { start } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data
 test("a service whose database says nothing any more ends within 35 seconds of being asked to", {
   timeout: 120_000,
 }, async (t) => {
-  // One of its own: the service refuses the tests' server, which may lose what was acknowledged.
+  // A separate server, because the service refuses the tests' server, which may lose acknowledged data.
   const embedded = await startEmbedded({ dataDir: join(folder, "postgres"), log: pino({ level: "silent" }) });
   t.after(() => embedded.stop());
   const tunnel = await openDatabaseTunnel(embedded.address);

@@ -8,7 +8,7 @@ import { findFreePort } from "../free-port.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** `dunlin --help` on a Node that says it is of this version. */
+/** Runs `dunlin --help` on a Node that reports this version. */
 function helpOn(version: string) {
   const versions = `{ ...process.versions, node: "${version}" }`;
   const pretend = `data:text/javascript,Object.defineProperty(process, "versions", { value: ${versions} })`;

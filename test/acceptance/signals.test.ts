@@ -12,7 +12,7 @@ const { start: started } = createProgram(folder, () => ({ DUNLIN_DATA: join(fold
 
 test("a signal ends a simulation, which computes all the while and could not hear it", async () => {
   const path = join(folder, "endless.mjs");
-  // Says when the first bill is asked for, and goes on with it for as long as a person would not wait.
+  // A world that reports when its first invoice is requested, and then takes longer than a person would wait.
   writeFileSync(
     path,
     `export const world = () => ({ name: "endless", charge() {}, approval: () => 1,

@@ -23,7 +23,7 @@ const log = pino({ level: "silent" });
 const server = () => startEmbedded({ dataDir: join(folder, "postgres"), log });
 const { start, run } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 
-/** The status of an answer, and its body; 0: there is none. */
+/** Returns the status and body of an answer; status 0 if there is none. */
 async function requestPath(port: number, path: string): Promise<[status: number, body: string]> {
   const call = request({ host: "127.0.0.1", port, path, rejectUnauthorized: false, agent: false }).end();
   try {

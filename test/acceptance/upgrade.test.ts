@@ -10,9 +10,9 @@ import { createEmptyDatabase, LAST_OF_0_2_0, migrateTo, pretendHistory } from ".
 
 const text = (sql: string) => prepared("", sql);
 
-/** Released versions, by the last migration that each has. */
+/** Released versions, by the last migration of each. */
 const RELEASES = { "0.2.0": 40 };
-/** Columns that a later migration rewrites on purpose, as `table.column`: what it makes of them has a test of its own. */
+/** Columns that a later migration rewrites on purpose, as `table.column`; separate tests check the result. */
 const REWRITTEN: ReadonlySet<string> = new Set();
 
 /** Returns each table's columns. */

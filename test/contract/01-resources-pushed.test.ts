@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import type { Shop } from "./contract-shop.ts";
 import { type Service, useService } from "./running-service.ts";
 
-// The tables "Subscription" and "Invoice": one test per row. `right` must be taken, `wrong` refused by a 400 that names it.
+// The tables "Subscription" and "Invoice": one test per row. `right` must be accepted, `wrong` refused by a 400 that names it.
 const use = useService();
 let service: Service;
 let shop: Shop;

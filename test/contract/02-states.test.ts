@@ -119,7 +119,7 @@ suite("states", { concurrency: 8 }, () => {
       return events.length === 2 && events.every(({ state }) => state === "delivered");
     };
     await eventually(delivered, "the delivery of both");
-    // Longer than all synchronous retries, and the first asynchronous one, would take.
+    // Longer than all synchronous retries and the first asynchronous one would take.
     await sleep(1_500);
     assert.equal(shop.received.length, 2);
   });

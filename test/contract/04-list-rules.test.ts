@@ -15,7 +15,7 @@ after(() => use.end());
 type Query = Record<string, string | number>;
 const ids = (actions: readonly Fields[]) => actions.map(({ id }) => String(id));
 
-/** A merchant with so many planned actions; `push` adds more and waits until they are listed. */
+/** Creates a merchant with so many planned actions; `push` adds more and waits until they are listed. */
 async function planned(count: number) {
   const shop = await service.shop({ endpoint: false });
   const push = async (more: number) => {
@@ -39,7 +39,7 @@ async function walk(shop: Shop, query: Query, pageToken = "", between: () => Pro
   }
 }
 
-/** Pay these invoices, each by the action that asked for it, one after the other. */
+/** Pays these invoices one after the other, each by the action that requested it. */
 async function execute(shop: Shop, invoices: readonly Fields[]) {
   for (const invoice of invoices) {
     const [action] = await eventually(async () => {

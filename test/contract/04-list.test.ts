@@ -8,7 +8,7 @@ import { eventually, type Service, useService } from "./running-service.ts";
 const use = useService();
 let service: Service;
 let shop: Shop;
-/** Invoices of which every property that can be filtered by is its own. */
+/** Invoices with unique values in every property that can be filtered. */
 let special: Fields[];
 before(async () => {
   service = await use.start();

@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => use.end());
 
-/** One event of each type, or two of one. */
+/** Causes one event of each type, or two of one. */
 async function allTypes(shop: Shop) {
   const [retried, hopeless] = [shop.invoice(), shop.invoice()];
   await shop.push("transactions", shop.transaction(hopeless, NOT_WORTH_RETRYING));

@@ -17,7 +17,7 @@ after(() => use.end());
 const event = async (shop: Shop, type: "recovery_action" | "pause_collection" | "complete_dunning") =>
   (await eventually(() => shop.events(type)[0], type)).json;
 
-/** An unpaid invoice whose last attempt by this method failed like that. */
+/** Pushes an unpaid invoice with this failed last attempt. */
 async function unpaid(shop: Shop, failed?: Fields, over?: Fields) {
   const invoice = shop.invoice(over);
   if (failed) await shop.push("transactions", shop.transaction(invoice, failed));

@@ -5,7 +5,7 @@ import type { ApiReply } from "./api-caller.ts";
 import type { Shop } from "./contract-shop.ts";
 import { type Service, useService } from "./running-service.ts";
 
-// "Limits" and "Versioning". The attempts, the reply time and the page size have tests of their own.
+// "Limits" and "Versioning". Separate tests cover the attempts, the reply time and the page size.
 const use = useService();
 let service: Service;
 before(async () => {
@@ -41,7 +41,7 @@ test("default rate limit: 100 requests per second; exceeding it gives 429", asyn
   const shop = await quiet();
   const startedMs = performance.now();
   const replies: ApiReply[] = [];
-  // The bucket holds a second's worth; a machine that asks slowly needs more than one burst to empty it.
+  // The bucket holds a second's worth of requests. A slow machine needs more than one burst to empty it.
   for (let bursts = 0; bursts < 10 && allowed(replies) === replies.length; bursts++)
     replies.push(...(await burst(shop, 600)));
   const most = 100 + ((performance.now() - startedMs) / 1000) * 100;

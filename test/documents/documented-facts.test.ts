@@ -38,7 +38,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** Everything that looks like this in any document, with where it stands. */
+/** Returns all matches in any document, with their places. */
 const everywhere = (pattern: RegExp) =>
   documents.flatMap(({ file, text }) => [...text.matchAll(pattern)].map((match) => ({ file, match })));
 
@@ -155,13 +155,13 @@ test("every line of the log that the guides name is one that the code writes", (
     assert.ok(sources.includes(`"${line}"`) || sources.includes(`}.${line.split(".")[1]}\``), line);
 });
 
-/** Metrics by the names that Prometheus stores them under, with their labels. */
+/** Returns the names that Prometheus stores metrics under, with their labels. */
 function storedMetrics(): Map<string, readonly string[]> {
   const { registry, watchDeliverer, watchService, watchPresence } = createMetrics(
     database.db,
     createRealPorts({ serviceAt: new Date(), realAt: new Date(), rate: 1 }),
   );
-  // They are made when there is a sender; nothing is measured here.
+  // These metrics exist once there is a sender; this test measures nothing.
   watchDeliverer(() => assert.fail());
   watchPresence(
     () => assert.fail(),
@@ -236,7 +236,7 @@ test("the rules for Prometheus have the shape of a rule file, and group by label
     for (const part of ["expr: ", "severity: ", "annotations:", "summary: "]) assert.ok(rule.includes(part), rule);
     const expression = /expr: (.*)/.exec(rule)![1]!;
     assert.equal(expression.split("(").length, expression.split(")").length, expression);
-    // Prometheus says of each line where it read it.
+    // Prometheus adds the source to each line.
     const labels = ["job", "instance"].concat(
       [...expression.matchAll(/[a-z]\w*(?=[{[ )]|$)/g)].flatMap(([name]) => stored.get(name) ?? []),
     );
@@ -244,7 +244,7 @@ test("the rules for Prometheus have the shape of a rule file, and group by label
       assert.ok(labels.includes(by!), `${expression}: ${by}`);
     for (const [, shown] of rule.matchAll(/\$labels\.(\w+)/g)) assert.ok(labels.includes(shown!), rule);
   }
-  // To a new installation nothing has been pushed yet.
+  // A new installation has not received any push yet.
   const once = /\(increase\((\w+)\[6h\]\)\) == 0 and sum\(max_over_time\(\1\[15d\]\)\) > 0$/m;
   assert.match(rules.find((rule) => rule.startsWith("DunlinNothingIsPushed"))!, once);
 });
@@ -277,7 +277,7 @@ test("the statements that an operator is given run, and name the roles that the 
       roles.every((role) => (DATABASE_ROLES as readonly string[]).includes(role)),
       statement,
     );
-    // Roles are of the whole server, which has them: those statements are read, not run.
+    // Roles belong to the whole server, which already has them, so those statements are parsed but not run.
     if (roles.length > 0) assert.match(statement, /^(create role \w+ nologin|grant \w+, \w+ to "the login")$/);
     else await database.db.run(prepared("", statement), []);
   }

@@ -15,7 +15,7 @@ test("hostile requests get the answers that the document promises, no 5xx, and l
   assert.ok(rules.size >= 6, [...rules.keys()].join());
 });
 
-// The command `fuzz` asks for 50. Beside other test files the same work takes a few times as long.
+// The command `fuzz` allows 50. Beside other test files the same work takes a few times as long.
 const BODY_MS_MAX = 200;
 
 test("no body of a megabyte holds up the event loop", () => {

@@ -12,10 +12,10 @@ import { isFinalDecline, runWorldThroughService } from "./world-through-service.
 
 const seed = 1;
 const prior = readPretrainedModel();
-/** So few cases differ by what is drawn for each: by this much of the money at most, in what was seen. */
+/** With so few cases, random differences reach at most this share of the money. */
 const APART_MAX = 0.04;
 
-// Other worlds, and more customers: npm run lab -- service.
+// For other worlds and more customers: npm run lab -- service.
 for (const [name, customers, seed] of [["debits", 50, 1]] as const)
   test(`a year of ${name} through the service recovers what a trial of its engine does, more than even tries, and breaks no rule`, async (t) => {
     const database = await createTestDatabase();

@@ -11,7 +11,7 @@ import { hasMerchantCondition, withoutMerchantCondition, withRewrittenStatements
 const at = await createTestConsole();
 after(() => at.close());
 
-/** The console as its statements would be if whoever wrote them had forgotten the merchant. */
+/** Runs the console with statements that lack their merchant condition, as if their authors had forgotten it. */
 async function consoleWithoutMerchantConditions(of: (merchantId: string) => Database) {
   const seen = { named: 0, texts: new Set<string>() };
   const walled = {
@@ -67,7 +67,7 @@ const PAGES = [
   "/org/audit.csv",
   "/account",
 ];
-/** Forms carry the id of what they will make. */
+/** Forms carry the id of the record to create. */
 const withoutNewIds = (page: string) => page.replaceAll(/name="id" value="[^"]*"/g, "");
 const pagesOf = async (api: typeof at.api) => {
   const pages: Record<string, string> = {};
@@ -89,7 +89,7 @@ test("with the merchant left out of every statement of the console, no page show
   assert.ok(seen.named > 30 && seen.texts.size > 20, `${seen.named} of ${seen.texts.size} statements`);
   await api.close();
 
-  // Without the wall the same carelessness does show: this test can fail.
+  // Without row-level security the same mistake shows, so this test can fail.
   const bare = await consoleWithoutMerchantConditions(() => at.db);
   const shown = await pagesOf(bare.api);
   const differing = PAGES.filter((url) => shown[url] !== honest[url]);

@@ -46,7 +46,7 @@ const text = (sql: string) => prepared("", sql);
 test("every table with a merchant_id is behind the wall, partitions of today and tomorrow included", async () => {
   await maintainDeliveryLogPartitions(db, new Date("2026-03-02"), new Date(0));
   await maintainRequestLogPartitions(db, new Date("2026-03-02"), new Date(0));
-  // A new table needs the three lines of the migration that raised the wall.
+  // A new table needs the three lines of the migration that introduced row-level security.
   assert.deepEqual((await readTenantIsolation(db)).unprotectedTables, []);
   const unguarded =
     text(`select relname from pg_class c where relkind in ('r', 'p') and not relispartition and relforcerowsecurity
@@ -95,7 +95,7 @@ test("with the merchant left out of every statement nobody sees or touches anyth
   assert.deepEqual(await readMerchantRows(both.db, stranger.id), before);
   assert.ok(before.events!.length > 0 && before.recovery_actions!.length > 0);
 
-  // Without the wall the same carelessness does show: this test can fail.
+  // Without row-level security the same mistake shows, so this test can fail.
   const bare = withRewrittenStatements(both.db, withoutMerchantCondition);
   assert.notDeepEqual((await findInvoices(bare, merchant.id, ["inv_1"])).size, 0);
   const listed = await bare.run(prepared("test_all", "select * from invoices where merchant_id = $1"), [merchant.id]);
@@ -173,7 +173,7 @@ test("a login that may make no roles works as the owner behind the same wall, an
   assert.equal((await walled.of(mine.id).run(text("select from merchants"))).rowCount, 1);
   assert.ok((await runMerchantLife(walled.of(mine.id), mine, a, "cus")).length > 0);
   await maintainRequestLogPartitions(owner, new Date("2026-03-02"), new Date(0));
-  // Its migrations change the rows of all merchants all the same.
+  // Its migrations still change the rows of all merchants.
   const folder = await mkdtemp(join(tmpdir(), "dunlin-migrations-"));
   await cp(join(import.meta.dirname, "../../migrations"), folder, { recursive: true });
   const last = (await readdir(folder))
@@ -221,7 +221,7 @@ test("behind the wall statements are planned with the same indexes as without it
   assert.ok(indexed > 10, `${indexed} of ${statements.size}`);
 });
 
-/** Which indexes a plan uses, and for what. */
+/** Returns the indexes that a plan uses, and their purposes. */
 async function indexesOf(pool: Database, sql: string): Promise<string[]> {
   const { rows } = await pool.run<{ "QUERY PLAN": string }>(text(`explain (generic_plan, costs off) ${sql}`));
   return rows.flatMap((row) => {
