@@ -149,13 +149,13 @@ test("no file is longer than 500 lines: find the two things in it", () => {
   );
 });
 
-test("every file is imported by another one: delete what nobody uses", () => {
+test("every file is imported by another one: delete unused files", () => {
   const imported = new Set(all.flatMap(({ imports }) => imports));
   const unused = complaints(({ path }) => (imported.has(path) || STARTED.includes(path) ? null : "nobody imports it"));
   assert.deepEqual(unused, []);
 });
 
-test("an exported function or value of src is imported by another file: take off the word, or delete what nobody uses", () => {
+test("every exported function or value of src is imported by another file: remove `export`, or delete unused code", () => {
   const exported = /^export (?:async )?(?:function\*?|const|class) (\w+)/gm;
   const wrong = complaints(({ path, text }) => {
     if (!path.startsWith("src/") || importedNames.has(path)) return null;
@@ -174,7 +174,7 @@ test("files are kebab-case and named for what they hold, not for being useful", 
   assert.deepEqual(wrong, []);
 });
 
-test("a default export, a class that is no Error or an enum has no place here", () => {
+test("no file has a default export, an enum, or a class that is not an Error", () => {
   const wrong = complaints(({ text }) =>
     /^export default|^(export )?(const )?enum |^(export )?(abstract )?class (?!\w+ extends \w*(Error|Failure)\b)/m.test(
       text,
@@ -202,7 +202,7 @@ test("time and chance enter in main.ts, process/clock.ts and process/open-store.
   assert.deepEqual(wrong, []);
 });
 
-test("SQL is written in src/postgres and src/tables only, and the server's time is not asked there", () => {
+test("SQL is only in src/postgres and src/tables, and does not read the server's time", () => {
   const wrong = complaints(({ path, text }) => {
     // Examples are a merchant's code with its own database.
     if (path.startsWith("sdk/examples/")) return null;

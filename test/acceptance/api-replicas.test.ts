@@ -95,7 +95,7 @@ for (const shares of [
   [4, 4],
   [7, 1],
 ] as const)
-  test(`two processes let in what the limit of a key says, and no tenth more, when they get ${shares.join(" to ")} of its requests`, async (t) => {
+  test(`two processes allow at most a tenth more than a key's limit when they get ${shares.join(" to ")} of its requests`, async (t) => {
     const apiKey = await newKey({ ratePerSecond: 50, rateBurst: 50 });
     const counts = { passed: 0, refused: 0 };
     const beganMs = performance.now();
@@ -120,7 +120,7 @@ for (const shares of [
     assert.ok(counts.passed >= allowed * 0.8, `${counts.passed} of ${allowed}`);
   });
 
-test("a key that rests in one process has its whole burst in the other", async () => {
+test("a key unused in one process has its whole burst in the other", async () => {
   const apiKey = await newKey({ ratePerSecond: 1, rateBurst: 60 });
   const [one, two] = replicas as [(typeof replicas)[0], (typeof replicas)[0]];
   const passed = async (each: typeof one, count: number) => {
@@ -170,7 +170,7 @@ function ask(apiKey: string) {
   };
 }
 
-test("the use of a key in one process is on the page of another within a minute", async (t) => {
+test("the page of one process shows within a minute that a key was used in another", async (t) => {
   const { keyId, apiKey, cookie } = await shop();
   const page = async () => (await replicas[0]!.get(`/org/api_keys/${keyId}`, cookie)).page;
   const lastUse = async () => /<dt>Last used<\/dt><dd><time datetime="([^"]+)"/.exec(await page())?.[1];
@@ -188,7 +188,7 @@ test("the use of a key in one process is on the page of another within a minute"
   assert.ok(at >= usedFrom && at <= usedTo, `${shown} of ${new Date(usedFrom).toISOString()}`);
 });
 
-test("a key that is revoked on a page of one process is refused by all of them within a second", async (t) => {
+test("all processes refuse a key within a second when one process revokes it", async (t) => {
   const { keyId, apiKey, cookie } = await shop();
   const asking = ask(apiKey);
   await sleep(1_500);
@@ -208,7 +208,7 @@ test("a key that is revoked on a page of one process is refused by all of them w
   }
 });
 
-test("while a rotation lasts both keys work in every process, and the former fails at the moment stated", async (t) => {
+test("both keys work in every process during a rotation, and the former fails at the stated time", async (t) => {
   const { keyId, apiKey, cookie } = await shop();
   const form = (await replicas[0]!.get(`/org/api_keys/${keyId}`, cookie)).page;
   const id = /name="id" value="([^"]*)"/.exec(form)![1]!;

@@ -10,7 +10,7 @@ const folder = mkdtempSync(join(tmpdir(), "dunlin-signals-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const { start: started } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 
-test("a signal ends a simulation, which computes all the while and could not hear it", async () => {
+test("a signal ends a simulation while it computes", async () => {
   const path = join(folder, "endless.mjs");
   // A world that reports when its first invoice is requested, and then takes longer than a person would wait.
   writeFileSync(

@@ -54,7 +54,7 @@ async function startWithRoles(...roles: Role[]) {
   return { ...one, settings };
 }
 
-test("with API, decisions and deliveries in processes of their own a pushed invoice is a webhook at once, and its delivery is seen at once", async (t) => {
+test("a pushed invoice becomes a webhook at once, and its delivery shows at once, when API, decisions and deliveries run in separate processes", async (t) => {
   const api = await startWithRoles("api");
   await startWithRoles("decide");
   await startWithRoles("deliver");

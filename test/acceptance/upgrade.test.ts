@@ -61,7 +61,7 @@ test("a database of 0.2.0 has the schema of a new one after the upgrade", async 
   assert.equal(await readSchemaText(old.db), await readSchemaText(fresh.db));
 });
 
-test("a database from before 0.2.0 is refused in one line that names the way, and stays as it is", async (t) => {
+test("a database from before 0.2.0 is refused in one line with the upgrade path, and stays unchanged", async (t) => {
   const old = await createEmptyDatabase();
   t.after(() => old.drop());
   await migrateTo(old.address, LAST_OF_0_2_0.number);

@@ -64,7 +64,7 @@ test("recovery action: it is created, then executed, and updated last", () => {
   assert.ok(String(action.executedAt) <= String(action.updatedAt));
 });
 
-test("recovery action: fields that are not known are left out", async () => {
+test("recovery action: unknown fields are absent", async () => {
   const other = await service.shop({ endpoint: false });
   await other.push("invoices", other.invoice({ subscriptionId: undefined }));
   const planned = await eventually(async () => (await other.actions())[0], "a plan");

@@ -84,7 +84,7 @@ suite("rules of the listing", { concurrency: 8 }, () => {
   });
 
   for (const orderBy of ["created_at", "executed_at"])
-    test(`3. while new actions arrive, sorting ascending by ${orderBy} misses none and doubles none`, async () => {
+    test(`3. while new actions arrive, sorting ascending by ${orderBy} misses none and repeats none`, async () => {
       const shop = await service.shop();
       const invoices = Array.from({ length: 6 }, () => shop.invoice());
       await shop.push("invoices", ...invoices.slice(0, 3));
@@ -102,7 +102,7 @@ suite("rules of the listing", { concurrency: 8 }, () => {
       );
     });
 
-  test("3. descending order pushes new entries to the front: a walk under way does not see them", async () => {
+  test("3. descending order pushes new entries to the front: a walk in progress does not see them", async () => {
     const { shop, push } = await planned(4);
     const before = ids(await shop.actions());
     let pushed = false;

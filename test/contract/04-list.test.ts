@@ -75,7 +75,7 @@ test("`parsePageSize` is an integer: anything else is a 400", async () => {
   for (const pageSize of ["ten", "1.5", "0x10"]) assert.equal((await shop.list({ pageSize })).status, 400, pageSize);
 });
 
-test("`pageToken`: the `nextPageToken` of a previous response; an empty one is as an absent one", async () => {
+test("`pageToken`: the `nextPageToken` of a previous response; an empty one counts as absent", async () => {
   const first = await page({ pageSize: 2 });
   const next = await page({ pageSize: 2, pageToken: first.token });
   const again = await page({ pageSize: 4 });
@@ -91,7 +91,7 @@ const filters: [string, string, () => unknown][] = [
   ["currency", "currency", () => "EUR"],
 ];
 for (const [what, name, value] of filters)
-  test(`filter by ${what}: only what is equal, as a whole`, async () => {
+  test(`filter by ${what}: matches only equal, whole values`, async () => {
     const { actions, total } = await page({ [name]: String(value()) });
     assert.deepEqual(
       actions.map(({ invoiceId }) => invoiceId),
@@ -139,7 +139,7 @@ test("`executedBefore`: an inclusive upper bound on the execution time", async (
   assert.equal((await page({ executedBefore: new Date(Date.parse(first) - 1).toISOString() })).total, 0);
 });
 
-test("`executedAfter` and `executedBefore` are ISO 8601 in UTC; what is no timestamp is a 400", async () => {
+test("`executedAfter` and `executedBefore` are ISO 8601 in UTC; any other value is a 400", async () => {
   for (const name of ["executedAfter", "executedBefore"]) {
     assert.equal((await shop.list({ [name]: "2026-01-31T12:00:00Z" })).status, 200);
     for (const wrong of ["yesterday", "2026-01-31", "2026-02-30T12:00:00Z", "1769860800"])

@@ -108,7 +108,7 @@ suite("events", { concurrency: 12 }, () => {
     assert.equal((data as Fields).actionSuggestion, "ACTION_SUGGESTION_UNSPECIFIED");
   });
 
-  test("what was paid meanwhile is withdrawn: no event about it goes out any more", async () => {
+  test("an event is withdrawn and no longer sent when its invoice is paid meanwhile", async () => {
     const shop = await service.shop({ answer: (_request, response) => response.writeHead(500).end() });
     const invoice = await unpaid(shop);
     await eventually(() => shop.received.length >= 2, "a first attempt");

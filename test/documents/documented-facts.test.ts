@@ -69,7 +69,7 @@ test("every setting that a document names exists, and the reference has all of t
     assert.deepEqual([value, /^(off|none|ours)$/.test(byDefault(name))], [null, true], name);
 });
 
-test("every command that a document names exists, with the options that it is given", () => {
+test("every command that a document names exists, with the options shown", () => {
   const words = /`(?:npx )?dunlin\s([^`]+)`|^\s*(?:\w+=\$\()?(?:npx )?dunlin ([^|>\n]+)/gm;
   const found = everywhere(words).filter(({ file }) => file !== "docs/reference/cli.md");
   assert.ok(found.length > 40, `${found.length}`);
@@ -86,14 +86,14 @@ test("every command that a document names exists, with the options that it is gi
   }
 });
 
-test("a command that a message or a page names can be typed as it stands", () => {
+test("a command in a message or on a page can be run unchanged", () => {
   const names = [...new Set(COMMAND_NAMES.map((name) => name.split(" ")[0]))].join("|");
   const bare = new RegExp(`^(?!\\s*(?:\\*|/\\*|//)).*(?<!npx )\\bdunlin (?:${names}|--help|COMMAND)\\b.*$`, "gm");
   for (const file of globSync("src/{cli,console,delivery}/**/*.ts", { cwd: ROOT }).concat("src/main.ts"))
     for (const [line] of file.endsWith(".test.ts") ? [] : read(file).matchAll(bare)) assert.fail(`${file}: ${line}`);
 });
 
-test("the reference of commands lists each of them once, with every option that it takes", () => {
+test("the command reference lists each command once, with all its options", () => {
   const page = buildCliReference(commands);
   for (const { name, options, positionals } of commands) {
     assert.equal(page.split(`\n### dunlin ${name}\n`).length, 2, name);
@@ -104,7 +104,7 @@ test("the reference of commands lists each of them once, with every option that 
   }
 });
 
-test("the Node that the README asks for is the one that npm asks for", () => {
+test("the README and package.json require the same Node version", () => {
   const { engines } = JSON.parse(read("package.json")) as { engines: { node: string } };
   const [, version] = /any Node from version (\d+) on/.exec(read("README.md"))!;
   assert.equal(engines.node, `>=${version}`);
@@ -142,7 +142,7 @@ test("every field and name of the SDK that a document names is in openapi.json o
     );
 });
 
-test("every line of the log that the guides name is one that the code writes", () => {
+test("the code writes every log line that the guides name", () => {
   const sources = globSync("src/**/*.ts", { cwd: ROOT }).map(read).join("\n");
   const isLine = /^[a-z_]+\.[a-z_]+$/;
   const isFile = /\.(ts|md|json|http|csv|html|txt|key|env|service|pem)$/;
@@ -188,7 +188,7 @@ function storedMetrics(): Map<string, readonly string[]> {
   return stored;
 }
 
-test("every metric that a document names exists, with the labels that it is given", () => {
+test("every metric that a document names exists, with the labels shown", () => {
   const stored = storedMetrics();
   const isKnown = (name: string) => stored.has(name) || stored.has(`${name}_bucket`);
   const labelsOf = (name: string) => stored.get(name) ?? stored.get(`${name}_bucket`)!;
@@ -211,7 +211,7 @@ const blocks = (language: string): (CodeFence & { file: string })[] =>
       .map((each) => ({ ...each, file })),
   );
 
-test("the rules for Prometheus have the shape of a rule file, and group by labels that there are", () => {
+test("the Prometheus rules form a rule file, and group by existing labels", () => {
   const stored = storedMetrics();
   const { text } = blocks("yaml")[0]!;
   const line = [
@@ -249,7 +249,7 @@ test("the rules for Prometheus have the shape of a rule file, and group by label
   assert.match(rules.find((rule) => rule.startsWith("DunlinNothingIsPushed"))!, once);
 });
 
-test("the unit of systemd starts what there is, and its settings are right", () => {
+test("the systemd unit starts an existing program with correct settings", () => {
   const [environment, unit] = blocks("ini").map(({ text }) => text) as [string, string];
   const pairs = environment
     .trim()
@@ -266,7 +266,7 @@ test("the unit of systemd starts what there is, and its settings are right", () 
   assert.ok(environment.includes(`DUNLIN_DATA=${/ReadWritePaths=(.*)/.exec(unit)![1]}`));
 });
 
-test("the statements that an operator is given run, and name the roles that the service takes", async () => {
+test("the documented SQL for operators runs, and names the roles that the service uses", async () => {
   const statements = blocks("sql")
     .flatMap(({ text }) => text.split(/;\n/))
     .filter((each) => each.trim() !== "");
@@ -283,7 +283,7 @@ test("the statements that an operator is given run, and name the roles that the 
   }
 });
 
-test("the example of a file of rules is one, and a wrong one is refused in the words that are shown", () => {
+test("the example rule file is accepted, and a wrong one is refused with the documented message", () => {
   const text = blocks("json").find(({ file }) => file === "docs/reference/rules.md")!.text;
   assert.deepEqual(parseRules(text).problems, []);
   const [problem] = parseRules(text.replace('"attemptsMax": 15', '"attemptsMax": 0')).problems;
@@ -291,7 +291,7 @@ test("the example of a file of rules is one, and a wrong one is refused in the w
   for (const { text: json } of blocks("json")) JSON.parse(json);
 });
 
-test("every block of a document is of a kind that some test reads", () => {
+test("a test reads every kind of block in a document", () => {
   const kinds = new Set(documents.flatMap(({ text }) => findCodeFences(text).map(({ language }) => language)));
   assert.deepEqual([...kinds].sort(), ["", "ini", "json", "sh", "sql", "text", "ts", "yaml"]);
 });

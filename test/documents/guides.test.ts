@@ -97,7 +97,7 @@ async function typed(fences: readonly CodeFence[], tell: (line: string) => void)
   }
 }
 
-test("every document with commands is typed by a test, and every one with TypeScript is run", () => {
+test("a test runs the commands and the TypeScript of every document", () => {
   const having = (language: string) =>
     ["README.md", "sdk/README.md", ...globSync("docs/**/*.md", { cwd: ROOT })]
       .filter((file) =>
@@ -110,19 +110,19 @@ test("every document with commands is typed by a test, and every one with TypeSc
 });
 
 for (const guide of GUIDES)
-  test(`every command of the guide ${guide} works, in its order, and prints what the guide says`, async (t) => {
+  test(`every command of the guide ${guide} works in order, and prints the documented output`, async (t) => {
     const fences = findCodeFences(readFileSync(join(ROOT, `docs/guides/${guide}.md`), "utf8"));
     await typed(fences, (line) => t.diagnostic(line));
   });
 
-test("after all of it the installation is as sound as doctor wants it, and nothing lies about", async () => {
+test("doctor finds the installation healthy after all guides, and no files are left over", async () => {
   const printed = await terminal(LAST).run('npx dunlin doctor; echo "exit $?"');
   assert.match(printed, /exit 0$/m);
   const made = readdirSync(folder).filter((name) => !lstatSync(join(folder, name)).isSymbolicLink());
   assert.deepEqual(made.filter((name) => !name.startsWith(".typed-")).sort(), ["data", "try"]);
 });
 
-test("every snippet of TypeScript has the types that it seems to have, and runs with the service", () => {
+test("every TypeScript snippet compiles, and runs with the service", () => {
   const snippets = join(folder, "snippets");
   mkdirSync(snippets);
   for (const file of SNIPPETS) {

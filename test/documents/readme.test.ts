@@ -21,7 +21,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
-test("every command of the README works in its order on a fresh clone, and prints what the README says", async (t) => {
+test("every command of the README works in order on a fresh clone, and prints the documented output", async (t) => {
   // Equivalent to a clone: everything except the developer's own data.
   for (const name of readdirSync(ROOT))
     if (name !== "data" && name !== "try") symlinkSync(join(ROOT, name), join(folder, name));

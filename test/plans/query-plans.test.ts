@@ -87,7 +87,7 @@ for (const [whose, shops] of Object.entries(FILL_SIZES))
     }
   });
 
-test("whoever works on a database reads statistics anew while its tables fill up", async (t) => {
+test("every process that works on a database reloads statistics while its tables fill up", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "dunlin-plans-"));
   removeAtExit(folder);
   const { settings } = readSettings({ DUNLIN_DATA: folder }, () => null, new Date());
@@ -101,7 +101,7 @@ test("whoever works on a database reads statistics anew while its tables fill up
   await eventually(found, "a reading of statistics", 20_000);
 });
 
-test("every table with rows of merchants is planned for its biggest merchant, but those that are small or have one index", async (t) => {
+test("every table with merchants' rows is planned for its biggest merchant, except small tables and those with one index", async (t) => {
   const { db, drop } = await createTestDatabase();
   t.after(drop);
   const { rows } = await db.run<{ name: string }>(AVERAGE_LIST_TIME);

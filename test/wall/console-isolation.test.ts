@@ -78,7 +78,7 @@ const pagesOf = async (api: typeof at.api) => {
   return pages;
 };
 
-test("with the merchant left out of every statement of the console, no page shows anything of another's", async () => {
+test("no page shows another merchant's data when every console statement lacks its merchant condition", async () => {
   const honest = await pagesOf(at.api);
   for (const [url, page] of Object.entries(honest)) {
     assert.doesNotMatch(page, /^status/, url);
@@ -98,7 +98,7 @@ test("with the merchant left out of every statement of the console, no page show
   await bare.api.close();
 });
 
-test("nor does a form change anything of another's, not even one that names it", async () => {
+test("no form changes another merchant's data, even when it names that data", async () => {
   const { api, seen } = await consoleWithoutMerchantConditions(at.options.tenantDb.of);
   const before = await readMerchantRows(at.db, theirs.merchant.id);
   const post = (url: string, fields: Record<string, string>) =>
@@ -144,7 +144,7 @@ test("nor does a form change anything of another's, not even one that names it",
   await api.close();
 });
 
-test("the tests of the console run as it does in service: as a role that sees one merchant", async () => {
+test("the console's tests run as in production, with a role that sees one merchant", async () => {
   const roleOf = async (db: Database) => (await db.run<{ role: string }>(ROLE)).rows[0]?.role;
   assert.equal(await roleOf(at.options.tenantDb.of(mine.merchant.id)), "dunlin_api");
   assert.equal(await roleOf(at.options.allTenantsDb), "dunlin_worker");
