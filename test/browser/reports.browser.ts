@@ -45,7 +45,7 @@ function writeSimulationReport(): string {
   );
 }
 
-test("on a phone a report is as wide as the screen, what is wider scrolls in a box of its own, and its type can be read", async () => {
+test("a report fits a phone's screen, scrolls wider parts separately, and stays legible", async () => {
   for (const report of [writeBacktestReport(), writeSimulationReport()]) {
     const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
     await page.setContent(report);
@@ -67,7 +67,7 @@ const OVERFLOWING_SCRIPT = `[...document.querySelectorAll(".wide")].filter((box)
     return left < 0 || right > innerWidth;
   }).map((each) => each.textContent))`;
 
-test("of a backtest's report nothing is out of sight on a phone, and each cell says of which column it is", async () => {
+test("a backtest's report is fully visible on a phone, and each cell names its column", async () => {
   const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
   await page.setContent(writeBacktestReport());
   assert.deepEqual(await page.evaluate(OVERFLOWING_SCRIPT), []);
@@ -76,7 +76,7 @@ test("of a backtest's report nothing is out of sight on a phone, and each cell s
   await page.close();
 });
 
-test("no two numbers at the axis of a report's plot print over each other, on a phone neither", async () => {
+test("axis labels of a report's plots never overlap, even on a phone", async () => {
   for (const width of [390, 1000]) {
     const page = await browser.newPage({ viewport: { width, height: 800 } });
     await page.setContent(writeBacktestReport());

@@ -60,7 +60,7 @@ suite("rules of the listing", { concurrency: 8 }, () => {
     for (const pageSize of [1, 2, 5, 10, 11, 12]) assert.deepEqual(ids(await walk(shop, { pageSize })), whole);
   });
 
-  test("1. the token carries filters and order: they may be left out, differing ones are a 400, `parsePageSize` may change", async () => {
+  test("1. the token carries filters and order: they may be left out, differing ones are a 400, `pageSize` may change", async () => {
     const { shop } = await planned(5);
     const query = { currency: "EUR", orderBy: "updated_at", orderDirection: "asc", pageSize: 2 };
     const whole = ids(await walk(shop, query));

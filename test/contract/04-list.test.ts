@@ -57,21 +57,21 @@ test("`totalSize` is the total number of items over all pages", async () => {
   assert.equal((await page({ currency: "JPY" })).total, 0);
 });
 
-test("`parsePageSize`: 1 to 100", async () => {
+test("`pageSize`: 1 to 100", async () => {
   for (const pageSize of [1, 7, 99, 100]) assert.equal((await page({ pageSize })).actions.length, pageSize);
 });
 
-test("`parsePageSize`: a value below 1 or an absent value gives 100", async () => {
+test("`pageSize`: a value below 1 or an absent value gives 100", async () => {
   for (const pageSize of [0, -1]) assert.equal((await page({ pageSize })).actions.length, 100);
   assert.equal((await page()).actions.length, 100);
 });
 
-test("`parsePageSize`: the behaviour above 100 is not shown: it gives 100", async () => {
+test("`pageSize`: the behavior above 100 is not shown: it gives 100", async () => {
   for (const pageSize of [101, 1000, "99999999999999999999"])
     assert.equal((await page({ pageSize })).actions.length, 100);
 });
 
-test("`parsePageSize` is an integer: anything else is a 400", async () => {
+test("`pageSize` is an integer: anything else is a 400", async () => {
   for (const pageSize of ["ten", "1.5", "0x10"]) assert.equal((await shop.list({ pageSize })).status, 400, pageSize);
 });
 

@@ -27,7 +27,7 @@ for (const kind of ["subscriptions", "invoices"] as const) {
     for (const count of [1, 100, 200]) await shop.push(kind, ...records(shop, count));
   });
 
-  test(`items per ingest request: the behaviour beyond the limit is not shown: 0 or more than 200 ${kind} are a 400`, async () => {
+  test(`items per ingest request: the behavior beyond the limit is not shown: 0 or more than 200 ${kind} are a 400`, async () => {
     const shop = await quiet();
     for (const count of [0, 201, 1000]) {
       const { status, json } = await shop.post(kind, records(shop, count));
