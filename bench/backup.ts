@@ -1,4 +1,5 @@
-// `npm run bench -- backup`: how long a backup and a restore of many recovery actions take, and how large the file is; `restore` compares every table by rows and hashes.
+// `npm run bench -- backup`: the duration of a backup and a restore of many recovery actions, and the file size. `restore`
+// compares every table by rows and hashes.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, stat } from "node:fs/promises";
@@ -43,14 +44,14 @@ try {
   await db.close();
   const file = join(root, "all.backup");
   await dunlin("from", "backup", file);
-  console.log(`the file: ${((await stat(file)).size / 1e6).toFixed(0)} MB`);
+  console.log(`file: ${((await stat(file)).size / 1e6).toFixed(0)} MB`);
   await dunlin("to", "restore", file);
   await embedded.stop();
 } finally {
   await rm(root, { recursive: true, force: true });
 }
 
-/** Runs a command on a data folder, and prints what it says and how long it took. */
+/** Runs a command on a data folder, and prints its output and duration. */
 async function dunlin(folder: string, ...words: string[]) {
   const env = { PATH: process.env.PATH, DUNLIN_DATA: join(root, folder) };
   const begun = performance.now();

@@ -8,9 +8,9 @@ export interface BaselineServer {
 }
 
 /**
- * What nobody can do without who takes batches: TLS, HTTP, and the body as values.
+ * Starts the baseline that any receiver of batches needs: TLS, HTTP, and the parsed body.
  *
- * @param onRead  told how many records came
+ * @param onRead  receives the number of records
  */
 export async function startBaselineServer(
   certificate: { cert: string; key: string },

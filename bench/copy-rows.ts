@@ -2,13 +2,13 @@ import pg from "pg";
 import type { CopyTransaction } from "../lab/studies/twin-tables.ts";
 import type { Address } from "../src/postgres/database.ts";
 
-/** What pg's connection can do beyond its published types. */
+/** Methods of pg's connection that its published types lack. */
 interface CopyConnection extends pg.Connection {
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
 }
 
-/** One COPY … FROM STDIN after another, as one query on pg's own connection and so one transaction. */
+/** Runs several COPY … FROM STDIN as one query on pg's connection, and therefore in one transaction. */
 export const copyIn = (client: pg.Client, { sql, data }: CopyTransaction): Promise<void> =>
   new Promise((resolve, reject) => {
     const waiting = data.values();

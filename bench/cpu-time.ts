@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-// Linux counts CPU time for programs in hundredths of a second, whatever its own clock does.
+// Linux counts CPU time for programs in hundredths of a second.
 const TICK_MS = 10;
 const UTIME = 11;
 const PARENT = 1;
 
-/** The fields of /proc/PID/stat from the state on; undefined when the process is gone. */
+/** Returns the fields of /proc/PID/stat from the state on; undefined if the process is gone. */
 function readProcStat(pid: number | string): string[] | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, "latin1")
@@ -16,15 +16,15 @@ function readProcStat(pid: number | string): string[] | undefined {
   }
 }
 
-// Own time, and that of children that ended and were waited for.
+// Includes children that ended and were waited for.
 const cpuTicksOf = (stat: string[]) =>
   stat.slice(UTIME, UTIME + 4).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
 
 /**
- * CPU milliseconds that this process and its children have used: a postmaster's backends among them.
+ * Returns CPU milliseconds of a process and its children, such as a postmaster's backends.
  *
- * @param apart  children that are counted by themselves: a service started its postmaster, and all that a backend of that ever used
- *   would fall on the service in the moment in which the backend ends
+ * @param apart  children that are counted separately. A service started its postmaster, so the total CPU of a backend would count
+ * for the service when the backend ends.
  */
 export function readTreeCpuMs(pid: number, apart: readonly number[] = []): number {
   const own = readProcStat(pid);
@@ -38,7 +38,7 @@ export function readTreeCpuMs(pid: number, apart: readonly number[] = []): numbe
   return [own, ...stats].reduce((sum, stat) => sum + cpuTicksOf(stat), 0);
 }
 
-/** CPU milliseconds that the whole machine has used. */
+/** Returns CPU milliseconds used by the whole machine. */
 function readMachineCpuMs(): number {
   const [user, nice, system, , , irq, softirq, steal] = readFileSync("/proc/stat", "latin1")
     .split("\n", 1)[0]!
@@ -53,11 +53,11 @@ export interface CpuMeasurement<Result> {
   result: Result;
   /** CPU milliseconds of each process asked for. */
   cpuMs: Record<string, number>;
-  /** Cores that processes which are none of ours kept busy meanwhile. */
+  /** Cores that other processes kept busy meanwhile. */
   otherCores: number;
 }
 
-/** Do `work` and see who used how much CPU meanwhile. Elsewhere than on Linux there is no saying: NaN. */
+/** Runs `work` and measures the CPU used meanwhile. NaN on systems other than Linux. */
 export async function measureCpu<Result>(pids: Record<string, number>, work: () => Promise<Result>) {
   if (process.platform !== "linux") {
     const cpuMs = Object.fromEntries(Object.keys(pids).map((name) => [name, Number.NaN]));

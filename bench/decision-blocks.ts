@@ -1,4 +1,5 @@
-// `npm run bench -- blocks`: how soon Dunlin is ahead of six even tries, cold and warm, in blocks of 500 cases, and how soon again when a world changes.
+// `npm run bench -- blocks`: how soon Dunlin is ahead of six evenly spaced retries, cold and warm, in blocks of 500 cases, and
+// how soon again after a world changes.
 
 import { parseTrialOptions } from "../lab/studies/trial-options.ts";
 import { countBrokenRules } from "../lab/trial/broken-rules.ts";
@@ -12,23 +13,26 @@ import { LAW_CHANGE_TIME } from "../lab/worlds/simple-law-world.ts";
 import { newLearnedModel } from "../src/engine/learned/learned-model.ts";
 import { fromPretrained } from "../src/engine/learned/pretrained-model.ts";
 
-/** Worlds whose law changes once, and one that the prior is wrong about: after so many cases so much of the lead is to be there that there was before at best, or that there is without a prior. */
+/**
+ * Worlds whose law changes once, and one that the pretrained model misjudges. After so many cases Dunlin must regain this share
+ * of its best earlier lead, or of its lead without pretraining.
+ */
 const CHANGING_WORLDS = ["crude:moved", "crude:turned"];
 const MISJUDGED_WORLD = "crude:decay";
 const RECOVERY_CASES = 2000;
 const RECOVERY_SHARE = 0.8;
-// Of a block of one seed luck is more than a point.
+// In a block of one seed, luck exceeds a point.
 const first = parseTrialOptions({ customers: 1400, seeds: Array.from({ length: 20 }, (_, n) => n + 1) });
-// Fewer customers show no block of cases that long after a change.
+// With fewer customers there is no block of cases that long after a change.
 const later = parseTrialOptions({
   customers: 4000,
   seeds: [1, 2, 3, 4, 5, 6],
   more: [...CHANGING_WORLDS, MISJUDGED_WORLD],
 });
 const BLOCK_SIZE = 500;
-/** In no block may Dunlin be further behind, cold. */
+/** The largest allowed deficit of cold Dunlin in any block. */
 const MAX_DEFICIT = 0.01;
-/** From this block on it is to be ahead: after 1,000 cases cold, from the first on warm. */
+/** The block from which Dunlin must be ahead: after 1,000 cases cold, from the first on warm. */
 const AHEAD_FROM_BLOCK = { cold: 2, warm: 0 };
 
 const prior = readPretrainedModel();
@@ -37,14 +41,14 @@ const policies: Record<keyof typeof AHEAD_FROM_BLOCK, () => Policy> = {
   warm: () => createDunlinPolicy(fromPretrained(prior)),
 };
 
-/** Means over the seeds, block by block, as far as every seed has one. */
+/** Returns the means over the seeds, for the blocks that every seed has. */
 const mean = (rows: readonly (readonly number[])[]) =>
   Array.from(
     { length: Math.min(...rows.map((row) => row.length)) },
     (_, block) => rows.reduce((sum, row) => sum + row[block]!, 0) / rows.length,
   );
 
-console.log(`points of value ahead of six even tries in each ${BLOCK_SIZE} cases, mean of the seeds`);
+console.log(`points of value ahead of six evenly spaced retries in each ${BLOCK_SIZE} cases, mean of the seeds`);
 let missed = 0;
 let brokenCount = 0;
 for (const name of later.worlds) {
@@ -88,8 +92,8 @@ function verdict(name: string, start: keyof typeof AHEAD_FROM_BLOCK, ahead: numb
   const block = (isChanging ? changed : 0) + RECOVERY_CASES / BLOCK_SIZE;
   const [lead, wanted] = [ahead[block], isChanging ? Math.max(...ahead.slice(0, changed - 1)) : cold[block]];
   if (lead === undefined || wanted === undefined)
-    return { says: "  too few customers to see it come back", holds: false };
-  const of = isChanging ? "the most before the change" : "a cold one's";
+    return { says: "  too few customers to see the recovery", holds: false };
+  const of = isChanging ? "the best lead before the change" : "the lead without pretraining";
   const says = `  after ${RECOVERY_CASES} cases ${((100 * lead) / wanted).toFixed(0)} % of ${of}`;
   return { says, holds: lead >= RECOVERY_SHARE * wanted };
 }

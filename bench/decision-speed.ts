@@ -1,4 +1,4 @@
-// `node bench/decision-speed.ts`: the CPU that a decision and a lesson take.
+// `node bench/decision-speed.ts`: CPU per decision and per model update.
 import { readPretrainedModel } from "../lab/trial/open-world.ts";
 import { chooseRetry } from "../src/engine/choose-retry.ts";
 import { type CustomerHistory, inferPosterior, type PastInvoice } from "../src/engine/infer-posterior.ts";
@@ -24,7 +24,7 @@ function measureCpuMicros(work: (n: number) => void): number {
   return rounds.sort((a, b) => a - b)[ROUNDS >> 1]!;
 }
 
-/** A year of monthly bills: some of them were declined and paid three days later, the last one is open. */
+/** Builds a year of monthly invoices: some were declined and paid three days later, the last one is open. */
 function historyOf(n: number): CustomerHistory {
   const instrument = { network: "visa", cardCountry: null, paymentMethodType: "card" };
   const none = { networkAdviceCode: null, gatewayCode: null, declineCategory: null };
@@ -78,5 +78,5 @@ const updateMicros = measureCpuMicros((n) => {
   learnRetry(learned, person, belief, at, n % 3 === 0 ? null : "FUNDS");
 });
 console.log(
-  `decision ${(readingMicros + decisionMicros).toFixed(0)} µs of CPU (aim 200): ${readingMicros.toFixed(0)} for making ${INVOICES_PER_CUSTOMER} bills into what is believed, ${decisionMicros.toFixed(0)} for chances and a plan; lesson ${updateMicros.toFixed(1)} µs (aim 20)`,
+  `decision ${(readingMicros + decisionMicros).toFixed(0)} µs of CPU (target 200): ${readingMicros.toFixed(0)} for making ${INVOICES_PER_CUSTOMER} invoices into a posterior, ${decisionMicros.toFixed(0)} for probabilities and a plan; model update ${updateMicros.toFixed(1)} µs (aim 20)`,
 );

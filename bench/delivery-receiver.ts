@@ -1,5 +1,5 @@
-// A process of `delivery`: the merchants' endpoint. It reads each request to its end, counts it and answers 200, and does
-// nothing more, so that the two cores belong to those who send.
+// A process of `delivery`: the merchants' endpoint. It reads each request to its end, counts it and answers 200. It does nothing
+// else, so that the senders have the two cores.
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ export interface Endpoint {
   ca: string;
 }
 
-/** What came since the last mark. */
+/** Requests since the last mark. */
 export interface ReceiverMark {
   requests: number;
   /** New ones. */
@@ -66,7 +66,7 @@ serveRequests({
       if (received >= count) resolve();
     }),
   received: () => received,
-  /** What came since the last mark, and a new one. */
+  /** Returns the requests since the last mark, and sets a new one. */
   mark(): ReceiverMark {
     const { requests, connections: known, firstAt } = lastMark;
     lastMark = { requests: received, connections, firstAt: Number.NaN };

@@ -4,7 +4,7 @@ import type { DatabaseFacts } from "./scratch-database.ts";
 import { type BenchProcess, startBenchProcess } from "./worker-process.ts";
 
 const TARGET = 0.35;
-/** Requests on the wire at once, ours and the ceiling's. */
+/** Requests in flight, for Dunlin and for the ceiling. */
 const IN_FLIGHT = 100;
 const MERCHANTS = 20;
 const WARM_UP = 4_000;
@@ -16,7 +16,7 @@ interface BenchProcesses {
   facts: DatabaseFacts;
 }
 
-/** Whose events are sent: a range of the merchants that the service was given. */
+/** The merchants whose events are sent: a range of those that the service was given. */
 interface Scenario {
   name: string;
   from: number;
@@ -24,13 +24,13 @@ interface Scenario {
 }
 
 const SCENARIOS: Scenario[] = [
-  { name: `${MERCHANTS} merchants with the usual cap of ${IN_FLIGHT / MERCHANTS} each`, from: 0, to: MERCHANTS },
+  { name: `${MERCHANTS} merchants with the default cap of ${IN_FLIGHT / MERCHANTS} each`, from: 0, to: MERCHANTS },
   { name: `1 merchant with a cap of ${IN_FLIGHT}`, from: MERCHANTS, to: MERCHANTS + 1 },
 ];
 
 /**
- * Events per second from the decision's transaction over HTTPS to the delivery log, against undici alone
- * that posts as many bodies to the same endpoint with as many requests on the wire.
+ * Measures events per second from the decision's transaction over HTTPS to the delivery log, against undici alone. undici posts
+ * as many bodies to the same endpoint with as many requests in flight.
  */
 export async function benchDelivery(quick: boolean) {
   const started = [];
@@ -46,7 +46,7 @@ export async function benchDelivery(quick: boolean) {
     const caps = [...Array(MERCHANTS).fill(IN_FLIGHT / MERCHANTS), IN_FLIGHT];
     await service.ask("begin", { endpoint, caps });
     await loop.ask("open", { endpoint, connections: IN_FLIGHT });
-    console.log(`\ndelivery: events of 0.3 kB, ${IN_FLIGHT} requests on the wire, HTTPS kept alive; ${facts.server}`);
+    console.log(`\ndelivery: events of 0.3 kB, ${IN_FLIGHT} requests in flight, HTTPS kept alive; ${facts.server}`);
     for (const scenario of SCENARIOS) await compare({ service, receiver, loop, facts }, scenario, quick);
   } finally {
     for (const part of started.reverse()) await part.stop();
@@ -54,7 +54,7 @@ export async function benchDelivery(quick: boolean) {
 }
 
 async function compare(parts: BenchProcesses, scenario: Scenario, quick: boolean) {
-  // Unmeasured: connections are opened and code becomes hot.
+  // Unmeasured: connections are opened and the code becomes hot.
   await postWithoutDunlin(parts, WARM_UP);
   await deliver(parts, scenario, WARM_UP);
   const { perSecond } = await deliver(parts, scenario, WARM_UP);
@@ -89,7 +89,7 @@ async function deliver(
   });
   const [sent, logged] = [(await receiver.ask<number>("received")) - before, await service.ask<number>("logged")];
   if (sent !== count || logged - loggedBefore !== count)
-    throw new Error(`of ${count} events ${sent} were sent and ${logged - loggedBefore} logged as delivered`);
+    throw new Error(`${sent} of ${count} events were sent, and ${logged - loggedBefore} logged as delivered`);
   return measured;
 }
 

@@ -9,7 +9,7 @@ import { openStore } from "../src/process/open-store.ts";
 import { listInterimAnalyses } from "../src/tables/experiment-results.ts";
 import { createScratchSettings } from "./scratch-database.ts";
 
-// Three in four customers have one failed invoice, the others two; 55 of 100 are paid. All failed 100 days ago.
+// Three in four customers have one failed invoice, the others two; 55% are paid. All failed 100 days ago.
 const FILL = prepared(
   "bench_fill_experiment",
   `with n as materialized (
@@ -32,7 +32,7 @@ const ANALYZE = prepared("bench_analyze", "analyze");
 
 const SHOW_COUNT = 200;
 
-/** The cost of an experiment's results with so many failed invoices: counting them, and showing them. */
+/** Measures the cost of an experiment's results with so many failed invoices: counting and reading them. */
 export async function benchExperimentCounting(cases: number) {
   const { settings, log, remove } = await createScratchSettings();
   const store = await openStore(settings, "own", 5, log, (error) => {
@@ -49,7 +49,7 @@ export async function benchExperimentCounting(cases: number) {
       ports,
     )) as Experiment;
     await (await db.connect()).run(FILL, [merchant.id, experiment.id, ports.now(), cases]);
-    // Others may not, and are told nothing of it.
+    // Other roles may not, and PostgreSQL only warns them.
     await owner.run(ANALYZE);
     const started = ports.monotonicMs();
     const { counted } = await countMatureInvoices({ db, ports, log });

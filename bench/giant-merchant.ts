@@ -1,4 +1,5 @@
-// `npm run bench -- giant`: one merchant with many due cases, and several processes that decide: steps a second, their CPU, and how long statements wait for locks.
+// `npm run bench -- giant`: one merchant with many due cases, and several deciding processes: steps per second, CPU, and lock
+// waits.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -20,7 +21,7 @@ const CHUNK = 1_000;
 const LOOK_MS = 20;
 const PROGRAM = new URL("../bin/dunlin.js", import.meta.url).pathname;
 const DECIDED = prepared("bench_decided", "select count(*)::int as n from decisions");
-/** Statements under way, and those of them that wait for a lock of another transaction. */
+/** Active statements, and those that wait for a lock of another transaction. */
 const SESSIONS = prepared(
   "bench_sessions",
   `select count(*)::int as busy, count(*) filter (where wait_event_type = 'Lock')::int as waiting
@@ -72,7 +73,7 @@ try {
   const seconds = (performance.now() - from) / 1_000;
   const own = Object.entries(cpuMs).reduce((sum, [name, ms]) => sum + (name === "PostgreSQL" ? 0 : ms), 0);
   console.log(
-    `${Math.round(steps / seconds).toLocaleString("en")} steps a second; CPU µs a step: deciders ${Math.round((own * 1_000) / steps)}, PostgreSQL ${Math.round((cpuMs.PostgreSQL! * 1_000) / steps)}; of the statements under way ${((100 * waiting) / Math.max(1, busy)).toFixed(1)}% waited for a lock`,
+    `${Math.round(steps / seconds).toLocaleString("en")} steps per second; CPU µs per step: deciders ${Math.round((own * 1_000) / steps)}, PostgreSQL ${Math.round((cpuMs.PostgreSQL! * 1_000) / steps)}; of the statements under way ${((100 * waiting) / Math.max(1, busy)).toFixed(1)}% waited for a lock`,
   );
 } finally {
   for (const child of children) {

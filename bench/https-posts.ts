@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import tls from "node:tls";
 
-/** One kept-alive HTTPS connection, with no more around it than it takes to send prepared requests and see that all went well. */
+/** Opens a kept-alive HTTPS connection that only sends prepared requests and checks their status. */
 export async function openPoster(port: number, ca: string) {
   const socket = tls.connect({ host: "127.0.0.1", port, ca });
   socket.setNoDelay(true);

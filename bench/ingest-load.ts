@@ -1,4 +1,5 @@
-// A process of `ingest` and `reading`: sends what it prepared before the clock starts, over HTTPS to the service or by COPY to its database.
+// A process of `ingest` and `reading`: sends requests prepared before the clock starts, over HTTPS to the service or by COPY to
+// its database.
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { buildCopy, type CopyTransaction } from "../lab/studies/twin-tables.ts";
@@ -11,11 +12,11 @@ import { serveRequests } from "./worker-process.ts";
 const CONNECTIONS = 8;
 
 export interface LoadPlan {
-  /** `bare`: over HTTPS to what only parses. */
+  /** `bare`: over HTTPS to a server that only parses. */
   way: "https" | "bare" | "copy";
   mix: Mix;
   batches: number;
-  /** COPY only: so many batches in one transaction. */
+  /** COPY only: batches per transaction. */
   together?: number;
   /** New invoices only, whatever the mix. */
   fresh?: boolean;
@@ -29,7 +30,7 @@ type Posters = Awaited<ReturnType<typeof openPoster>>[];
 const posters: Record<"https" | "bare", Posters> = { https: [], bare: [] };
 let clients: pg.Client[] = [];
 let target: LoadPlan["way"] = "https";
-/** What `run` sends: requests, or copies. */
+/** Sent by `run`: requests or copies. */
 let requests: Buffer[] = [];
 let copies: CopyTransaction[] = [];
 

@@ -1,4 +1,4 @@
-// A process of `ingest`: the service itself with its API, as in production, over a new database, and beside it HTTPS that only parses.
+// A process of `ingest`: the service with its API, as in production, over a new database, and an HTTPS server that only parses.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CREATE_TWINS } from "../lab/studies/twin-tables.ts";
@@ -11,7 +11,7 @@ import { serveRequests } from "./worker-process.ts";
 
 export interface IngestFacts extends DatabaseFacts {
   port: number;
-  /** Of HTTPS that only parses. */
+  /** Of the HTTPS server that only parses. */
   barePort: number;
   ca: string;
   apiKey: string;

@@ -6,25 +6,29 @@ import { type BenchProcess, startBenchProcess } from "./worker-process.ts";
 
 const TARGET = 0.7;
 const WARM_UP = 150;
-/** The service's code is hot after some ten thousand requests only: until then it takes up to a tenth more, and its compiler as much again. */
+/**
+ * The service's code is hot only after some ten thousand requests. Before, it takes up to a tenth more CPU, and its compiler as
+ * much again.
+ */
 const WARM_UP_REQUESTS = 10_000;
 /**
- * CPU microseconds a record that the service may take, and that TLS, HTTP and JSON.parse of it took where that was set: machines differ by two,
- * and one machine by as much from minute to minute, so what is compared is how often the one holds the other.
+ * CPU microseconds per record that the service may take, and that TLS, HTTP and JSON.parse took on the machine where the limit
+ * was set. Machines differ by a factor of two, and one machine varies as much within minutes, so the target is the ratio of the
+ * two.
  */
 const SERVICE_US = 2.5;
 const BASELINE_US = 0.71;
-/** So many times the batches of a round for what only parses, which is soon done: CPU is counted in hundredths of a second. */
+/** Baseline rounds have so many times the batches, because CPU time is counted in hundredths of a second. */
 const BASELINE_ROUND_FACTOR = 3;
 const MIXES: Record<Mix, string> = {
   history: "all new, PAID",
-  changes: "half new, half newer copies, 1 % UNPAID",
+  changes: "half new, half newer versions, 1% UNPAID",
 };
 
 /**
- * Invoices that become durable per second through the whole service, HTTPS to commit, against plain COPY of as many of them, and of
- * a case for each that is unpaid, into tables of the same definitions on the same server. Both on 8 connections; COPY has 200 invoices in a
- * transaction.
+ * Measures invoices that become durable per second through the whole service, from HTTPS to commit. The baseline is plain COPY of
+ * the same number of invoices, and of a case for each unpaid one, into tables of the same definitions on the same server. Both
+ * use 8 connections; COPY has 200 invoices per transaction.
  */
 export async function benchIngest(quick: boolean) {
   const service = await startBenchProcess("ingest-service.ts");
@@ -49,12 +53,12 @@ async function compare(service: BenchProcess, load: BenchProcess, facts: IngestF
   const run = (way: LoadPlan["way"], fresh = false) => runRound(service, load, facts, { way, mix, batches, fresh });
   const runBare = () =>
     runRound(service, load, facts, { way: "bare", mix: "history", batches: BASELINE_ROUND_FACTOR * batches });
-  // Unmeasured: code becomes hot, log files are made, and there is something to change.
+  // Unmeasured: the code becomes hot, WAL files are created, and there are rows to change.
   await run("copy");
   await run("https", true);
   const { perSecond } = await run("https");
   batches = itemCountFor(perSecond / BATCH, 0.7, 4);
-  // Enough that is known, or the longer rounds would find too little to change.
+  // Enough existing invoices, or the longer rounds would find too little to change.
   await run("https", true);
   await runBare();
   for (let done = 0; !quick && done < WARM_UP_REQUESTS; done += batches) {
@@ -76,7 +80,10 @@ async function compare(service: BenchProcess, load: BenchProcess, facts: IngestF
   reportService(ours, bare, quick);
 }
 
-/** The service's own CPU, beside what nobody can do without; without a verdict where its code had no time to become hot, or nobody counts CPU. */
+/**
+ * Reports the service's CPU against the baseline. Without a verdict if the code had no time to become hot, or if CPU is not
+ * counted.
+ */
 function reportService(ours: readonly Round[], bare: readonly Round[], quick: boolean) {
   const serviceUs = (rounds: readonly Round[]) => rounds.map(({ cpuUs }) => cpuUs.service!);
   const bareUs = serviceUs(bare);
@@ -108,11 +115,11 @@ async function runRound(service: BenchProcess, load: BenchProcess, facts: Ingest
   return measureRound(records, pids, () => load.ask<number>("run"));
 }
 
-/** A benchmark of what was not stored would be worth nothing. */
+/** The figures mean nothing if the rows were not stored. */
 async function checkCounts(service: BenchProcess) {
   const { invoices, twins, cases, caseTwins, dueTwins } = await service.ask<Record<string, number>>("counts");
   if (invoices !== expected.invoices || twins !== expected.twins)
-    throw new Error(`stored ${invoices} and ${twins} invoices of ${expected.invoices} and ${expected.twins}`);
+    throw new Error(`stored ${invoices} and ${twins} invoices instead of ${expected.invoices} and ${expected.twins}`);
   if (cases === 0 || caseTwins === 0 || caseTwins !== dueTwins)
     throw new Error(`stored ${cases} cases, and beside them ${caseTwins} of which ${dueTwins} are due`);
   expected = { invoices: 0, twins: 0 };

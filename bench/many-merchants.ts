@@ -1,4 +1,5 @@
-// `npm run bench -- merchants`: the cost of many merchants for an idle process, and how long a new case waits while a fifth of the merchants are due.
+// `npm run bench -- merchants`: the cost of many merchants for an idle process, and how long a new case waits while a fifth of
+// the merchants are due.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -68,10 +69,10 @@ async function measureIdle(what: string, cpuMs: () => number) {
   const [from, before] = [performance.now(), cpuMs()];
   await sleep(IDLE_MS);
   const perSecond = (cpuMs() - before) / ((performance.now() - from) / 1_000);
-  console.log(`idle with ${what}: ${perSecond.toFixed(1)} ms of the process's CPU a second`);
+  console.log(`idle with ${what}: ${perSecond.toFixed(1)} ms of the process's CPU per second`);
 }
 
-/** Makes merchants due at once, and new cases of others meanwhile; returns how many milliseconds each of these waited. */
+/** Makes merchants due at once and creates new cases of others meanwhile. Returns how many milliseconds each new case waited. */
 async function runRound(db: Database, merchants: Merchant[]): Promise<number[]> {
   child.kill("SIGSTOP");
   for (const merchant of merchants.splice(0, dueCount)) await createFailedInvoice(merchant);

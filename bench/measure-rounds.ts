@@ -1,6 +1,6 @@
 import { measureCpu } from "./cpu-time.ts";
 
-/** What one contender did in one round. */
+/** The result of one contender in one round. */
 export interface Round {
   perSecond: number;
   /** CPU microseconds per item, by process. */
@@ -8,7 +8,7 @@ export interface Round {
   otherCores: number;
 }
 
-/** One round: `count` items; `run` does them and says how many milliseconds it took. */
+/** Measures one round of `count` items. `run` processes them and returns the elapsed milliseconds. */
 export async function measureRound(
   count: number,
   pids: Record<string, number>,
@@ -19,7 +19,7 @@ export async function measureRound(
   return { perSecond: (count / ms) * 1000, cpuUs, otherCores };
 }
 
-/** How many items take about so many seconds: a multiple of `step`. */
+/** Returns how many items take about `seconds` seconds: a multiple of `step`. */
 export const itemCountFor = (perSecond: number, seconds: number, step: number) =>
   Math.max(1, Math.round((perSecond * seconds) / step)) * step;
 
@@ -29,7 +29,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** Each figure's median over the rounds. */
+/** Returns each figure's median over the rounds. */
 export function medianRound(rounds: readonly Round[]): Round {
   const names = Object.keys(rounds[0]!.cpuUs);
   return {
@@ -39,7 +39,6 @@ export function medianRound(rounds: readonly Round[]): Round {
   };
 }
 
-/** One line of the report. */
 export interface ReportLine {
   name: string;
   ours: Round[];
@@ -56,7 +55,10 @@ const cpuText = ({ cpuUs }: Round) =>
 
 const totalCpuUs = ({ cpuUs }: Round) => Object.values(cpuUs).reduce((sum, us) => sum + us, 0);
 
-/** Print one comparison: medians, and the ratio as the median of the rounds' own, since neighbours in time saw the same machine. */
+/**
+ * Prints one comparison: medians, and the ratio as the median of the rounds' ratios, since neighboring rounds saw the same
+ * machine.
+ */
 export function printComparison({ name, ours, ceiling, target }: ReportLine, unit: string) {
   const [us, them] = [medianRound(ours), medianRound(ceiling)];
   const ratios = ours.map(({ perSecond }, index) => perSecond / ceiling[index]!.perSecond);
@@ -67,11 +69,11 @@ export function printComparison({ name, ours, ceiling, target }: ReportLine, uni
   console.log(
     `  ratio    ${percent(ratio).padStart(8)}  (rounds ${ratios.map(percent).join(", ")})   target ${percent(target)}: ${ratio >= target ? "met" : "MISSED"}`,
   );
-  // What the wall clock says of two contenders that were crowded unequally is worth little; this is worth more.
+  // CPU is the better measure if other processes slowed the two contenders unequally.
   console.log(
     `  by CPU   ${percent(totalCpuUs(them) / totalCpuUs(us)).padStart(8)}  (all CPU of the ceiling's processes to all of ours)`,
   );
   console.log(
-    `  others   ${us.otherCores.toFixed(2).padStart(8)} cores busy with something else beside ours, ${them.otherCores.toFixed(2)} beside the ceiling`,
+    `  others   ${us.otherCores.toFixed(2).padStart(8)} cores busy with other work during ours, ${them.otherCores.toFixed(2)} during the ceiling`,
   );
 }

@@ -1,4 +1,4 @@
-// `npm run bench -- replan`: what it takes to plan open cases, and to plan them anew after a new fact of each, through PostgreSQL.
+// `npm run bench -- replan`: the cost of planning open cases, and of planning them again after a new fact, through PostgreSQL.
 import { parseArgs } from "node:util";
 import type { Ports } from "../src/domain/ports.ts";
 import { ingestTransactions } from "../src/ingest/ingest.ts";
@@ -17,7 +17,7 @@ const { values } = parseArgs({
 });
 const cases = values.quick ? 20_000 : Number(values.cases);
 if (!(cases >= 1_000)) {
-  console.error("bench:replan: write --cases 1000000, or --quick");
+  console.error("bench:replan: use --cases 1000000 or --quick");
   process.exit(2);
 }
 
@@ -53,15 +53,15 @@ try {
   await inChunks((from) => ingestTransactions(db, merchant, [[...attempts(from, 2)]], ports, () => {}));
   const minutes = await plan("planned anew");
   const { decisions, planned } = (await db.run<Record<string, number>>(COUNT)).rows[0]!;
-  // The moment of a few plans comes, and they are decided once more: of those that are planned for the next hour, which are some hundredths before one of the
-  // hours at which tries are made, and in a run of many minutes of more.
+  // A few cases are decided again because the time of their retry comes: up to some hundredths shortly before an hour at which
+  // retries are made, and more in a run of many minutes.
   if (decisions! < 2 * cases || decisions! > 2.05 * cases || planned !== cases)
-    throw new Error(`${decisions} decisions and ${planned} plans of ${cases} cases`);
+    throw new Error(`${decisions} decisions and ${planned} plans for ${cases} cases`);
   console.log(
     `a million on one core, at most ${TARGET_MINUTES} minutes: ${minutes <= TARGET_MINUTES ? "met" : "MISSED"}`,
   );
 
-  /** Plan all that is due; returns how many minutes a million would take on one core. */
+  /** Plans all due cases. Returns the minutes that a million would take on one core. */
   async function plan(what: string): Promise<number> {
     const pids = { PostgreSQL: postmaster };
     const own = process.cpuUsage();
@@ -81,7 +81,7 @@ try {
     const us = { service: (user + system) / result, PostgreSQL: (cpuMs.PostgreSQL! * 1_000) / result };
     const minutes = ((us.service + us.PostgreSQL) * 1e6) / 60e6;
     console.log(
-      `${what}: ${result.toLocaleString("en")} steps in ${((performance.now() - startMs) / 1_000).toFixed(0)} s; CPU µs a case: service ${us.service.toFixed(0)}, PostgreSQL ${us.PostgreSQL.toFixed(0)}; a million ${minutes.toFixed(1)} minutes of one core; memory ${Math.round(rssBefore / MIB)} MiB before, ${Math.round(rssMost / MIB)} at most`,
+      `${what}: ${result.toLocaleString("en")} steps in ${((performance.now() - startMs) / 1_000).toFixed(0)} s; CPU µs per case: service ${us.service.toFixed(0)}, PostgreSQL ${us.PostgreSQL.toFixed(0)}; a million ${minutes.toFixed(1)} minutes of one core; memory ${Math.round(rssBefore / MIB)} MiB before, ${Math.round(rssMost / MIB)} at most`,
     );
     return minutes;
   }

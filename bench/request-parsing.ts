@@ -8,8 +8,8 @@ const TARGET = 0.65;
 const WARM_UP = 300;
 
 /**
- * Invoices that the API reads per second when nothing is stored (key, limits, checks of every field, logs), against bare HTTPS whose
- * handler calls JSON.parse and answers.
+ * Measures invoices per second that the API parses without storing them (key, limits, checks of every field, logs), against bare
+ * HTTPS with a handler that calls JSON.parse and answers.
  */
 export async function benchRequestParsing(quick: boolean) {
   const service = await startBenchProcess("reading-service.ts");

@@ -11,7 +11,7 @@ const { values, positionals } = parseArgs({ options: { quick: { type: "boolean" 
 const names = (positionals.length > 0 ? positionals : Object.keys(BENCHES)) as Name[];
 const unknown = names.find((name) => !(name in BENCHES));
 if (unknown !== undefined) {
-  console.error(`bench: there is no "${unknown}". Write some of ${Object.keys(BENCHES).join(", ")}, or --quick.`);
+  console.error(`bench: there is no "${unknown}". Use any of ${Object.keys(BENCHES).join(", ")}, or --quick.`);
   process.exit(2);
 }
 const load = loadavg()[0]!.toFixed(1);

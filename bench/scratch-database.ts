@@ -10,18 +10,18 @@ import { type Address, type Database, prepared } from "../src/postgres/database.
 import { batchLogLines } from "../src/process/log-output.ts";
 import type { Store } from "../src/process/open-store.ts";
 
-/** The requests of a benchmark to the process that holds the database. */
+/** Reported to the benchmark by the process that holds the database. */
 export interface DatabaseFacts {
   postmaster: number;
   address: Address;
-  /** As the server itself says: version, fsync, synchronous_commit, full_page_writes. */
+  /** As the server reports it: version, fsync, synchronous_commit, full_page_writes. */
   server: string;
 }
 
 /**
- * The settings of a service in a folder of its own.
+ * Creates the settings of a service in its own folder.
  *
- * @param kept  that folder, which outlives the service; else a temporary one
+ * @param kept  a folder that outlives the service; default a temporary one
  */
 export async function createScratchSettings(over: Partial<Settings> = {}, kept?: string) {
   const dataDir = kept ?? (await mkdtemp(join(tmpdir(), "dunlin-bench-")));
@@ -85,7 +85,7 @@ export async function readDatabaseFacts(db: Database, address: Address, dataDir:
   return { postmaster: Number.parseInt(pidFile, 10), address, server: facts };
 }
 
-/** A key of a new merchant's that may push invoices, as many as there are. */
+/** Creates a new merchant's key that may push an unlimited number of invoices. */
 export async function createIngestKey({ owner, secretKeys, ports }: Pick<Store, "owner" | "secretKeys" | "ports">) {
   const limits = { ratePerSecond: 1_000_000, rateBurst: 1_000_000 };
   const merchant = await createMerchant(owner, "Bench", limits, secretKeys, ports);

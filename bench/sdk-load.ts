@@ -1,4 +1,4 @@
-// A process of `bench:sdk`: pushes invoices to the service by the SDK's client, or by the loop that one would write without it.
+// A process of `bench:sdk`: pushes invoices to the service by the SDK's client, or by a hand-written loop.
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import https from "node:https";
@@ -37,7 +37,7 @@ const toSdkInvoice = (invoice: { state: string; createdAt: Date; updatedAt: Date
     updatedAt: invoice.updatedAt.toISOString(),
   }) as Invoice;
 
-/** Without pace, repetition, time-out or error: the least that works. */
+/** Without pacing, retries, timeouts or error handling: the minimum that works. */
 async function postInLoop(records: readonly Invoice[]) {
   let next = 0;
   const lane = async () => {
@@ -65,7 +65,7 @@ async function postInLoop(records: readonly Invoice[]) {
   await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
 }
 
-/** As many as one likes, none of which is there before it is asked for. */
+/** Yields any number of invoices, each created on demand. */
 function* generateInvoices(count: number): Generator<Invoice> {
   const at = new Date().toISOString();
   const money = { amount: 4900, currency: "EUR", createdAt: at, updatedAt: at };
@@ -99,7 +99,7 @@ serveRequests({
     else await client.ingest.invoices(prepared);
     return performance.now() - startedMs;
   },
-  /** The memory of this process while so many records go out. */
+  /** Measures the memory of this process while it sends so many records. */
   async memory(count: number): Promise<MemoryRun> {
     prepared = [];
     const start = readMemory();

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
-/** A process of a benchmark: it does what it is asked, one thing at a time, and ends with the process that started it. */
+/** A process of a benchmark. It answers one question at a time, and ends with the process that started it. */
 export interface BenchProcess {
   pid: number;
   /** @param limitMs  how long the answer may take */
@@ -20,7 +20,7 @@ const EXIT_TIMEOUT_MS = 30_000;
 /** Most answers are a round, which takes seconds. */
 const REPLY_TIMEOUT_MS = 60_000;
 
-/** Start `file` of this folder in a process of its own. */
+/** Starts `file` of this folder in its own process. */
 export async function startBenchProcess(file: string, args: readonly string[] = []): Promise<BenchProcess> {
   const child = fork(join(import.meta.dirname, file), args, { serialization: "advanced" });
   await waitForReply(child, file, REPLY_TIMEOUT_MS);
@@ -60,9 +60,9 @@ async function waitForReply(child: ChildProcess, file: string, limitMs: number):
 }
 
 /**
- * The other side: answer the questions of the process that started this one.
+ * Answers the questions of the process that started this one.
  *
- * @param stop  cleans up when that process lets go or has ended
+ * @param stop  cleans up when that process disconnects or has ended
  */
 export function serveRequests(
   // biome-ignore lint/suspicious/noExplicitAny: what is sent between processes has lost its type
@@ -76,7 +76,7 @@ export function serveRequests(
       process.send?.({ error: (error as Error).stack });
     }
   });
-  // Ctrl-C goes to all processes of the terminal: this one ends when it is let go.
+  // Ctrl-C goes to all processes of the terminal. This one ends when its parent releases it.
   process.on("SIGINT", () => {});
   let stopping = false;
   const end = async () => {

@@ -1,4 +1,4 @@
-// `npm run check`: everything that needs no database, side by side; prints what fails.
+// `npm run check`: runs all checks that need no database in parallel, and prints failures.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 

@@ -3,20 +3,20 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import type { Address } from "../src/postgres/database.ts";
 
-/** The way to a database, which can be cut. */
+/** A proxy to a database, which can be cut. */
 export interface DatabaseTunnel {
   /** As `DATABASE_URL` takes it. */
   url: string;
-  /** From now on nothing arrives in either direction, and nobody is told. */
+  /** Holds all bytes in both directions from now on, without closing connections. */
   hold(): void;
-  /** Held bytes arrive, and later ones too. */
+  /** Releases held bytes and lets later ones pass. */
   release(): void;
-  /** From now on bytes take so many milliseconds in either direction; 0: no time. */
+  /** Delays bytes by so many milliseconds in either direction from now on; 0: no delay. */
   delay(ms: number): void;
   close(): Promise<void>;
 }
 
-/** A port of this machine that leads to the database of an embedded server. */
+/** Opens a port of this machine that leads to the database of an embedded server. */
 export async function openDatabaseTunnel(address: Address): Promise<DatabaseTunnel> {
   if ("url" in address) throw new Error("the server does not listen on a socket");
   const pairs = new Set<readonly [Socket, Socket]>();
@@ -27,7 +27,8 @@ export async function openDatabaseTunnel(address: Address): Promise<DatabaseTunn
     const pair = [near, far] as const;
     pairs.add(pair);
     for (const [from, to] of [pair, [far, near]] as const) {
-      // Timers of one length fire in the order in which they were set. One set before the delay ended fires after later bytes, so the last one counts.
+      // Timers of one length fire in the order in which they were set. One set before the delay ended fires after later bytes, so
+      // the last one counts.
       let arrivesAt = 0;
       from.on("data", (bytes) => {
         const now = performance.now();
@@ -58,7 +59,7 @@ export async function openDatabaseTunnel(address: Address): Promise<DatabaseTunn
     release() {
       isHeld = false;
       each((socket) => socket.resume());
-      // Those of which one end went away meanwhile.
+      // Pairs with an end that was closed meanwhile.
       for (const [near, far] of pairs)
         if (near.destroyed || far.destroyed) for (const socket of [near, far]) socket.destroy();
     },

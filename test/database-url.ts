@@ -1,6 +1,6 @@
 import type { Address } from "../src/postgres/database.ts";
 
-/** The address as `DATABASE_URL` takes it. */
+/** Returns the address as `DATABASE_URL` takes it. */
 export const databaseUrlOf = (address: Address) =>
   "url" in address
     ? address.url

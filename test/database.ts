@@ -11,7 +11,7 @@ import {
   withDatabaseName,
 } from "./test-server.ts";
 
-// A test file that runs alone starts a server of its own, and stops it when its tests have ended and its databases are dropped.
+// A test file that runs alone starts its own server, and stops it when its tests have ended and its databases are dropped.
 let standaloneServer: Promise<TestServer> | undefined;
 let openDatabaseCount = 0;
 let hasEnded = false;
@@ -36,11 +36,11 @@ async function serverAddress(): Promise<Address> {
 export interface TestDatabase {
   db: Database;
   address: Address;
-  /** Closes `db` and removes the database, also under connections that are still open. */
+  /** Closes `db` and removes the database, even if connections are still open. */
   drop(): Promise<void>;
 }
 
-/** A database of one's own with the whole schema and nothing in it. Drop it in the end, or the test process won't end. */
+/** Creates a separate empty database with the whole schema. Drop it at the end, or the test process will not exit. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   openDatabaseCount++;
   try {
@@ -73,7 +73,7 @@ const LOCK_WAITS = prepared(
   "select count(*)::int4 as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
 );
 
-/** Until some statement waits for another transaction. */
+/** Waits until a statement waits for another transaction. */
 export async function waitForLockWait(db: Database) {
   for (let looks = 0; looks < 5_000; looks++) if ((await db.run<{ n: number }>(LOCK_WAITS)).rows[0]!.n > 0) return;
   throw new Error("nobody waits");
@@ -91,8 +91,8 @@ const SUMMARIES = prepared(
 );
 
 /**
- * Autovacuum leaves all tables that are there now alone: else it may read statistics in the middle of filling them, change plans between two
- * looks, or hold the lock of an ANALYZE while it sums up new pages for an index.
+ * Disables autovacuum for all present tables. Otherwise it might read statistics while they are filled, change plans between two
+ * queries, or hold the lock of an ANALYZE while it merges pending pages of an index.
  */
 export async function stopAutovacuum(db: Database) {
   for (const { name } of (await db.run<{ name: string }>(TABLES_WITH_ROWS)).rows)

@@ -10,7 +10,7 @@ export interface ProgramResult {
   err: string;
 }
 
-/** `dunlin` as it is typed in a folder, with these settings and no others. */
+/** Runs `dunlin` as typed in a folder, with only these settings. */
 export function createProgram(cwd: string, settings: () => Record<string, string>) {
   const start = (words: readonly string[], over: Record<string, string> = {}): ChildProcess =>
     spawn(process.execPath, [join(ROOT, "bin/dunlin.js"), ...words], {
@@ -18,7 +18,7 @@ export function createProgram(cwd: string, settings: () => Record<string, string
       cwd,
     });
 
-  /** Run a command to its end, with this on its standard input. */
+  /** Runs a command to its end, with this standard input. */
   async function run(words: readonly string[], over: Record<string, string> = {}, input = ""): Promise<ProgramResult> {
     const child = start(words, over);
     child.stdin!.on("error", () => {}).end(input); // a command that reads nothing may be gone by now

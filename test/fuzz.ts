@@ -1,4 +1,4 @@
-// `npm run proof -- fuzz [--requests N --seed S]`: hostile requests at the running service.
+// `npm run proof -- fuzz [--requests N --seed S]`: sends hostile requests to the running service.
 import { parseArgs } from "node:util";
 import { fuzzService } from "./fuzz/fuzz-service.ts";
 import { measureSlowestBodies } from "./fuzz/slowest-bodies.ts";
@@ -15,7 +15,7 @@ exitWhenInterrupted(); // the service ends with it
 const seed = number("seed", Math.floor(Math.random() * 1_000_000) + 1);
 const requests = number("requests", 1_000_000);
 
-/** Of the event loop, for a body of a megabyte. */
+/** Time of the event loop for a body of a megabyte. */
 const BODY_MS_MAX = 50;
 console.log("worst bodies                       kB   CPU ms");
 const bodies = measureSlowestBodies();

@@ -6,7 +6,7 @@ import { test } from "node:test";
 const ROOT = resolve(import.meta.dirname, "..");
 const PURE = ["domain", "rules", "learned", "statistics", "engine", "backtest"];
 const BANNED_NAMES = /(^|[-/.])(utils?|helpers?|common|misc|shared|managers?|base|types)([-/.]|$)/;
-/** Files that nobody imports because a person or npm starts them. */
+/** Files that no other file imports, because a person or npm starts them. */
 const STARTED = [
   "src/main.ts",
   "src/write-openapi.ts",
@@ -41,7 +41,7 @@ function read(path: string): Source {
   return { path, text, imports };
 }
 
-/** What is imported: `path name` for a name of a file, `path` alone for a file of which everything may be used. */
+/** Finds all imports: `path name` for a name of a file, `path` alone for a file whose exports may all be used. */
 function findImportedNames(): Set<string> {
   const statement = /^import\s+(?:type\s+)?(?:\{([^}]*)\}|\*[^;]*?)\s*from\s+"(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gm;
   return new Set(
@@ -63,9 +63,9 @@ const product = all.filter(({ path }) => !isTest(path));
 
 interface Room {
   name: string;
-  /** null for what stands beside the house. */
+  /** null for modules outside the floors. */
   floor: number | null;
-  /** Folders, files, or all that lies right in a folder. */
+  /** Folders, files, or all files directly in a folder. */
   places: string[];
   mayImport: string;
 }
@@ -88,7 +88,7 @@ const roomAt = (path: string) =>
 
 const roomOf = (path: string) => roomAt(path)?.name;
 
-/** The names of the modules that this one may import. */
+/** Returns the names of the modules that this one may import. */
 function allowedIn({ floor, mayImport }: Room): string[] {
   if (mayImport === "nothing") return [];
   const below = ROOMS.filter((other) => floor !== null && other.floor !== null && other.floor < floor);
@@ -127,7 +127,7 @@ test("modules import only modules below them: move shared code down, or pass it 
 
 test("no file imports itself in a circle: take out the piece that both sides need", () => {
   const byPath = new Map(product.map((source) => [source.path, source]));
-  // Types vanish when the program runs, so only they may point back.
+  // Types vanish at run time, so only type imports may point back.
   const valueImports = ({ path, text }: Source) =>
     [...text.matchAll(/^(?:import|export)\s+(?!type\b)[^;]*?from\s+"(\.[^"]+)"/gms)].map((match) =>
       relative(ROOT, resolve(ROOT, dirname(path), match[1]!)),
@@ -149,13 +149,13 @@ test("no file is longer than 500 lines: find the two things in it", () => {
   );
 });
 
-test("every file is imported by another one: delete what nobody uses", () => {
+test("every file is imported by another one: delete unused files", () => {
   const imported = new Set(all.flatMap(({ imports }) => imports));
   const unused = complaints(({ path }) => (imported.has(path) || STARTED.includes(path) ? null : "nobody imports it"));
   assert.deepEqual(unused, []);
 });
 
-test("an exported function or value of src is imported by another file: take off the word, or delete what nobody uses", () => {
+test("every exported function or value of src is imported by another file: remove `export`, or delete unused code", () => {
   const exported = /^export (?:async )?(?:function\*?|const|class) (\w+)/gm;
   const wrong = complaints(({ path, text }) => {
     if (!path.startsWith("src/") || importedNames.has(path)) return null;
@@ -174,7 +174,7 @@ test("files are kebab-case and named for what they hold, not for being useful", 
   assert.deepEqual(wrong, []);
 });
 
-test("a default export, a class that is no Error or an enum has no place here", () => {
+test("no file has a default export, an enum, or a class that is not an Error", () => {
   const wrong = complaints(({ text }) =>
     /^export default|^(export )?(const )?enum |^(export )?(abstract )?class (?!\w+ extends \w*(Error|Failure)\b)/m.test(
       text,
@@ -192,7 +192,7 @@ test("time and chance enter in main.ts, process/clock.ts and process/open-store.
   const surroundings = /\bprocess\.(env|std(in|out|err))\b/;
   const doors = ["src/process/clock.ts", "src/process/open-store.ts"];
   const wrong = complaints(({ path, text }) => {
-    // The supervisor of the embedded server and the SDK live in real time; the demo's front has real timers.
+    // The supervisor of the embedded server and the SDK use real time; the demo's front has real timers.
     const isApart = roomOf(path) === "sdk" || /^(src\/postgres\/embedded|simulator\/demo)\//.test(path);
     if (isApart || path === "src/main.ts") return null;
     const refused = doors.includes(path) ? [surroundings] : [clock, chance, surroundings];
@@ -202,9 +202,9 @@ test("time and chance enter in main.ts, process/clock.ts and process/open-store.
   assert.deepEqual(wrong, []);
 });
 
-test("SQL is written in src/postgres and src/tables only, and the server's time is not asked there", () => {
+test("SQL is only in src/postgres and src/tables, and does not read the server's time", () => {
   const wrong = complaints(({ path, text }) => {
-    // Examples are a merchant's code with a database of its own.
+    // Examples are a merchant's code with its own database.
     if (path.startsWith("sdk/examples/")) return null;
     const isSql =
       /\b(prepared|plannedOnce)\(|\b(select\s.+\sfrom\s|insert into\s|delete from\s|update\s+\w+\s+set\s)/i.test(
@@ -240,6 +240,6 @@ test("pure modules touch no file, network, database or process", () => {
   assert.deepEqual(wrong, []);
 });
 
-/** The text without comments, so that words in them don't count. */
+/** Without comments, so that words in them do not count. */
 const code = (text: string) => text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
 const sqlOf = (text: string) => [...text.matchAll(/`[^`]*`|"[^"]*"/g)].map(([literal]) => literal).join("\n");

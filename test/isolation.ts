@@ -1,4 +1,5 @@
-// `npm run proof -- isolation [--seeds N --operations N --first S]`: what a merchant sees does not depend on any other.
+// `npm run proof -- isolation [--seeds N --operations N --first S]`: checks that a merchant's view does not depend on any other
+// merchant.
 import { parseArgs } from "node:util";
 import { compareLives } from "./isolation/compare-lives.ts";
 
@@ -21,5 +22,5 @@ for (let seed = first; seed < first + seeds; seed++) {
   );
   if (!same) console.log(`  alone:  ${alone[at]?.slice(0, 2_000)}\n  beside: ${beside[at]?.slice(0, 2_000)}`);
 }
-// The server of the tests would keep this process going.
+// The tests' server would keep this process running.
 process.exit(differing > 0 ? 1 : 0);

@@ -1,4 +1,5 @@
-// `npm run proof -- lives`: random lives of invoices against a model of what is owed; --lives N --seed S. With --bugs, lives of copies of the source with a bug each.
+// `npm run proof -- lives`: compares random lives of invoices with a model of the amount owed; --lives N --seed S. With --bugs,
+// runs them in copies of the source with one bug each.
 import { parseArgs } from "node:util";
 import { runLives } from "./lives/invoice-lives.ts";
 import { runPlantedBugs } from "./lives/planted-bug-run.ts";

@@ -6,7 +6,7 @@ import { SMTPServer } from "smtp-server";
 export interface ReceivedMail {
   from: string;
   to: string[];
-  /** With its headers, as it came. */
+  /** With its headers, unchanged. */
   text: string;
   isSecure: boolean;
 }
@@ -14,18 +14,18 @@ export interface ReceivedMail {
 export interface MailServerOptions {
   /** Without it the server offers no TLS. */
   tls?: { cert: string; key: string };
-  /** TLS from the first byte. */
+  /** Whether TLS starts with the first byte. */
   secure?: boolean;
-  /** Who may send; without it anybody. */
+  /** The allowed sender; without it any client can send. */
   login?: { user: string; password: string };
-  /** What it says to every address. */
+  /** The refusal of every address. */
   refuses?: string;
-  /** What it says to every text. */
+  /** The refusal of every text. */
   refusesText?: string;
   host?: string;
 }
 
-/** A mail server on loopback. */
+/** Starts a mail server on loopback. */
 export async function startMailServer(options: MailServerOptions) {
   const { tls, secure = false, login, refuses, refusesText, host = "127.0.0.1" } = options;
   const mails: ReceivedMail[] = [];

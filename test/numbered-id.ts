@@ -1,4 +1,4 @@
-/** A UUIDv7 with a number in place of chance: later ones are greater. */
+/** Returns a UUIDv7 with a number instead of randomness: later ones are greater. */
 export function numberedId(ms: number, number: number): string {
   const time = ms.toString(16).padStart(12, "0");
   const digits = number.toString(16).padStart(15, "0");

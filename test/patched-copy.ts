@@ -6,23 +6,23 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "..");
 const COPIED = ["bin", "migrations", "sdk", "simulator", "lab", "src", "test", "package.json"];
 
-/** A change of the source text that makes it wrong. */
+/** A change of the source text that introduces a bug. */
 export interface SourcePatch {
   /** From the root. */
   file: string;
-  /** It is in the file exactly once. */
+  /** Occurs in the file exactly once. */
   find: string;
   replace: string;
 }
 
-/** Hands a copy of the source with a bug in it to `use`, and removes it afterwards. */
+/** Passes a copy of the source with a bug to `use`, and removes it afterwards. */
 export async function withPatchedCopy<T>(
   name: string,
   patches: readonly SourcePatch[],
   use: (root: string) => Promise<T>,
 ): Promise<T> {
   const copy = await mkdtemp(join(tmpdir(), "dunlin-planted-"));
-  // PostgreSQL's binaries are reached through it, by somebody else when we are root.
+  // PostgreSQL's binaries are inside, and run as another user if this process runs as root.
   chmodSync(copy, 0o755);
   try {
     for (const path of COPIED) cpSync(join(ROOT, path), join(copy, path), { recursive: true });
@@ -34,7 +34,7 @@ export async function withPatchedCopy<T>(
   }
 }
 
-/** Returns patches that do not fit the source, in words. */
+/** Returns descriptions of the patches that do not fit the source. */
 export const findStalePatches = (planted: readonly { name: string; patches: readonly SourcePatch[] }[]): string[] =>
   planted.flatMap(({ name, patches }) =>
     patches

@@ -1,4 +1,4 @@
-// `npm test`: runs the test files, all or those given as arguments, against one server that they share.
+// `npm test`: runs all test files, or those given as arguments, against one shared server.
 import { globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -17,9 +17,9 @@ const ALL_TESTS = [
   "test/**/*.test.ts",
 ];
 const DURATIONS_CACHE = join(ROOT, "node_modules", ".cache", "tests");
-// Test files wait about as long as they compute: on two cores, two at once leave a third of the time idle, and three a sixth. Five took 280 s, four 303 s.
+// Test files wait about as long as they compute. On two cores, five at once keep both busy.
 const CONCURRENCY = 5;
-/** So many short files share a process at most. */
+/** The most short files that share a process. */
 const FILES_PER_PROCESS_MAX = 8;
 
 const { values, positionals: patterns } = parseArgs({
@@ -28,8 +28,8 @@ const { values, positionals: patterns } = parseArgs({
 });
 const cwd = patterns.length > 0 ? process.cwd() : ROOT;
 const files = globSync(patterns.length > 0 ? patterns : ALL_TESTS, { cwd });
-// Those of whole services first: they take longest, and the end should not wait for one of them.
-/** It changes rules, which are the same for all of a process. */
+// Files that start whole services come first, because they take longest and would delay the end.
+/** It changes rules, which are global to a process. */
 const RULES_CHANGING_TEST = "src/engine/rules/rule-overrides.test.ts";
 const isLongTest = (file: string) => /^(test|simulator|lab)\//.test(file);
 const filesInProcess = files
@@ -40,13 +40,13 @@ if (filesInProcess.length === 0) {
   process.exit(1);
 }
 
-// Ctrl-C reaches the test files by itself; we stay until they have ended, and stop the server.
+// Ctrl-C reaches the test files directly; this process waits until they have ended, and stops the server.
 const interrupted = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupted.abort());
 
 const server = await startTestServer();
 process.env[TEST_SERVER_VARIABLE] = JSON.stringify(server.address);
-// All processes load much the same modules: types are stripped, and code is compiled, once.
+// All processes load much the same modules, so types are stripped and code is compiled once.
 process.env.NODE_COMPILE_CACHE ??= join(DURATIONS_CACHE, "code");
 let exitCode = 0;
 try {
@@ -66,9 +66,9 @@ try {
 process.exit(exitCode);
 
 /**
- * Short test files of a room share a process, because to start one takes 0.4 s of CPU, and those of the interface (test/contract) share
- * their service with it. Each file is a suite, which keeps its hooks to itself. Files that take long stay alone, and one that changes rules. Small groups come last, so
- * that the cores are busy to the end.
+ * Short test files of a module share a process, because starting one takes 0.4 s of CPU, and those of the interface
+ * (test/contract) also share their service. Each file is a suite, which keeps its hooks separate. Long files stay alone, and so
+ * does one that changes rules. Small groups come last, so that the cores are busy to the end.
  */
 function groupFiles(paths: readonly string[]): string[] {
   const groups = join(DURATIONS_CACHE, "groups");

@@ -10,7 +10,7 @@ import { removeAtExit } from "./test-server.ts";
 const log = pino({ level: "silent" });
 const FOLDER = join(import.meta.dirname, "../migrations");
 
-/** Brings a database to the schema after migration `last`, or to the newest one; returns how many migrations were applied. */
+/** Migrates a database to the schema after migration `last`, or to the newest one. Returns how many migrations were applied. */
 export async function migrateTo(address: Address, last = Number.POSITIVE_INFINITY): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "dunlin-upgrade-"));
   removeAtExit(folder);
@@ -33,7 +33,7 @@ export const LAST_OF_0_2_0 = {
   checksum: "42bf71a87a80d1a6aa2b83da3d04ee852cafd61f5e5e855a7812586a8d33275d",
 };
 
-/** Makes the history of migrations that of a database which was created by 0.2.0, or by a version before it. */
+/** Rewrites the history of migrations to that of a database created by 0.2.0 or earlier. */
 export async function pretendHistory({ db }: { db: Tx }, last: { number: number; name: string; checksum: string }) {
   await db.run(prepared("", "delete from schema_migrations"));
   for (let number = 1; number <= last.number; number++) {

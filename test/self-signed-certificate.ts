@@ -2,7 +2,7 @@ import "reflect-metadata";
 import { webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 
-/** PEM of a certificate and of its key. */
+/** PEM of a certificate and its key. */
 export interface CertifiedIdentity {
   cert: string;
   key: string;
@@ -10,7 +10,9 @@ export interface CertifiedIdentity {
 
 const CURVE = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-/** A self-signed certificate for localhost, merchant.example, 127.0.0.1 and ::1, valid in these bounds: for servers of tests. */
+/**
+ * Creates a self-signed certificate for test servers, for localhost, merchant.example, 127.0.0.1 and ::1, valid in these bounds.
+ */
 export async function createSelfSignedCertificate(
   notBefore = new Date("2025-01-01T00:00:00Z"),
   notAfter = new Date("2049-01-01T00:00:00Z"),
@@ -24,7 +26,7 @@ export async function createSelfSignedCertificate(
     signingAlgorithm: CURVE,
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
-      // All have the same name: a process that trusts several finds the right one by its key.
+      // All certificates have the same name, so a process that trusts several finds the right one by its key.
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
       await x509.AuthorityKeyIdentifierExtension.create(keys.publicKey),
       new x509.SubjectAlternativeNameExtension([

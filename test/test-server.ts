@@ -29,7 +29,7 @@ export async function startTestServer(): Promise<TestServer> {
     await rm(dataDir, { recursive: true, force: true });
   };
   try {
-    // Nobody misses these data after a power failure, and without waiting for the disk the tests are faster.
+    // These data need not survive a power failure, and the tests are faster without waiting for the disk.
     const settings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "200" };
     server = await startEmbedded({ dataDir, log, settings });
     await runOnServer(server.address, `create database ${TEMPLATE_DATABASE}`);
@@ -41,7 +41,7 @@ export async function startTestServer(): Promise<TestServer> {
   }
 }
 
-/** The same server, another database. */
+/** Returns the address of another database on the same server. */
 export const withDatabaseName = (server: Address, database: string): Address => ({
   ...(server as Exclude<Address, { url: string }>),
   database,
@@ -53,7 +53,7 @@ export async function runOnServer(server: Address, sql: string): Promise<void> {
   await connection.run(prepared("", sql)).finally(() => connection.close());
 }
 
-/** When the process ends, short of being killed: ends the servers that still run in this folder, and removes it. */
+/** At process exit, except by SIGKILL, ends the servers that still run in this folder and removes it. */
 export function removeAtExit(folder: string): void {
   process.on("exit", () => {
     for (const path of globSync("**/cluster/postmaster.pid", { cwd: folder })) {
@@ -61,16 +61,16 @@ export function removeAtExit(folder: string): void {
       try {
         if (pid > 0) process.kill(pid, "SIGQUIT");
       } catch {
-        // It had ended already.
+        // It had already ended.
       }
-      // Nothing else runs in a process that ends, so it may sleep while the server writes its last files.
+      // Nothing else runs in an exiting process, so it can sleep while the server writes its last files.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
     }
     rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 }
 
-/** Ctrl-C ends the process in the ordinary way, with what is to be done at exit. */
+/** On Ctrl-C, ends the process normally, with its exit handlers. */
 export function exitWhenInterrupted(): void {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
 }

@@ -9,7 +9,7 @@ export interface TlsEndpoint {
   close(): void;
 }
 
-/** An HTTPS server on loopback that hands over whole requests, and that no broken connection disturbs. */
+/** Starts an HTTPS server on loopback that passes on whole requests and tolerates broken connections. */
 export async function startTlsEndpoint(
   tls: { cert: string; key: string },
   keepAliveMs: number,

@@ -2,7 +2,7 @@ import { createRandom } from "../lab/experiments/random-numbers.ts";
 
 const DAY_MS = 86_400_000;
 
-/** An attempt of a made-up history. Amounts in cents. */
+/** An attempt of a synthetic history. Amounts in cents. */
 export interface HistoryAttempt {
   invoiceId: string;
   customerId: string;
@@ -12,8 +12,9 @@ export interface HistoryAttempt {
 }
 
 /**
- * A merchant that tries after one to nine days, by lot, or always after `days`. A customer's money comes a week after the failure, so who
- * waits recovers more. Of each invoice in turn, oldest attempt first; the first ones fail on 150 days from `startMs` on.
+ * Creates the history of a merchant that retries after one to nine days at random, or always after `days`. A customer's money
+ * comes a week after the failure, so waiting recovers more. Ordered by invoice, oldest attempt first. The first attempts fail on
+ * 150 days from `startMs` on.
  */
 export function createVariedHistory(invoices: number, startMs: number, days?: readonly number[]): HistoryAttempt[] {
   const random = createRandom(11);
@@ -35,6 +36,6 @@ export function createVariedHistory(invoices: number, startMs: number, days?: re
   }).flat();
 }
 
-/** In batches of the API's size. */
+/** Splits into batches of the API's size. */
 export const splitIntoBatches = <Item>(items: readonly Item[], size = 200): Item[][] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size));

@@ -5,7 +5,7 @@ import type { Database } from "../src/postgres/database.ts";
 import { casesOfInvoice } from "../src/tables/cases.ts";
 import { insertEvents } from "../src/tables/events.ts";
 
-/** An unpaid invoice `inv_1` with a case, and an event of that which waits to be sent; returns the event's id. */
+/** Creates an unpaid invoice `inv_1` with a case, and a waiting event of the case. Returns the event's id. */
 export async function createWaitingEvent(db: Database, merchant: Merchant, ports: Ports): Promise<string> {
   const at = ports.now();
   const of = { customerId: "cus_1", amount: 4_900, currency: "EUR", createdAt: at, updatedAt: at };

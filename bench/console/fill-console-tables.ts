@@ -1,4 +1,4 @@
-// Makes a year of one merchant inside the database: cases with four actions each, their events, and what the log says of them.
+// Creates a year of one merchant inside the database: cases with four actions each, their events, and their log entries.
 import { type Connection, type Database, prepared } from "../../src/postgres/database.ts";
 import { maintainDeliveryLogPartitions } from "../../src/tables/delivery-log.ts";
 import { COUNTS, dropIndexes } from "../list/fill-actions.ts";
@@ -6,9 +6,9 @@ import { COUNTS, dropIndexes } from "../list/fill-actions.ts";
 export interface FillOptions {
   merchantId: string;
   actions: number;
-  /** Attempts in the delivery log, about. */
+  /** Approximate number of attempts in the delivery log. */
   deliveries: number;
-  /** The last moment of the year. */
+  /** The end of the year. */
   until: Date;
 }
 
@@ -21,7 +21,7 @@ const MONTHS = 13;
 const run = (connection: Connection, sql: string, values: readonly unknown[] = []) =>
   connection.run(prepared("", sql), values);
 
-// Ids begin with their moment. Chance comes from hashes of the number, so that two fills of one size are equal.
+// Ids begin with their time. Randomness comes from hashes of the number, so two fills of one size are equal.
 const idSql = (at: string, salt: string) =>
   `(lpad(to_hex((extract(epoch from ${at}) * 1000)::int8), 12, '0') || '7' || substr(md5(g || ${salt}), 1, 3) || '8' || substr(md5(g || ${salt}), 4, 15))::uuid`;
 const randomSql = (salt: number) => `(hashint8(g + ${salt}) & 1048575) / 1048576.0::float8`;
@@ -86,7 +86,7 @@ export async function fillConsole(
   for (let before = 0; before <= MONTHS; before++)
     await maintainDeliveryLogPartitions(db, new Date(Date.UTC(year, month - before, 1)), new Date(0));
   const cases = Math.ceil(actions / ACTIONS_PER_CASE);
-  // Attempts of an event: evenly from one to this, rounded down.
+  // An event has from one to this many attempts, uniformly, rounded down.
   const attemptsTo = (2 * deliveries) / (cases * EVENTS_PER_CASE);
   const connection = await db.connect();
   try {

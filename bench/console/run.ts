@@ -22,7 +22,7 @@ const deliveries = values.quick ? 200_000 : Number(values.deliveries);
 const samples = values.quick ? 10 : Number(values.samples);
 if (![actions, deliveries, samples].every((n) => Number.isSafeInteger(n) && n >= 3) || deliveries < actions) {
   console.error(
-    "bench:console: write --actions 1000000, --deliveries 5000000 (not fewer than actions), --samples 30, or --quick",
+    "bench:console: use --actions 1000000, --deliveries 5000000 (not fewer than actions), --samples 30, or --quick",
   );
   process.exit(2);
 }
@@ -31,10 +31,10 @@ const OVERVIEW_P50_MS = 100;
 const ACTIONS_P50_MS = 200;
 const PAGE_BYTES = 60_000;
 const PAINT_MS = 300;
-/** What an export may add to the memory in use, of the bytes that go through it: the collector takes its time, and a leak would keep them all. */
+/** Memory that an export may add, as a share of its bytes. The collector takes its time, but a leak would keep all of them. */
 const EXPORT_MEMORY_RATIO = 1 / 3;
 const LIMIT_MS = 3_600_000;
-/** Statements that are new to a connection are planned anew five times. */
+/** PostgreSQL plans a statement that is new to a connection five times. */
 const WARM_UP = 6;
 const PAGES = [
   "/overview?days=7",
@@ -92,7 +92,7 @@ async function fetchPage(client: Client, { cookie }: ConsoleFacts, path: string)
   return text;
 }
 
-/** How long each page takes, and its length; in the end also one invoice and one event. */
+/** Measures the time and length of each page, and finally of one invoice and one event. */
 async function measurePages(client: Client, facts: ConsoleFacts): Promise<string[]> {
   const linked = async (path: string, link: RegExp) => link.exec(await fetchPage(client, facts, path))![1]!;
   const all = [
@@ -118,7 +118,7 @@ async function measurePages(client: Client, facts: ConsoleFacts): Promise<string
   return all;
 }
 
-/** What a browser transfers for each page, and when it has painted the overview. */
+/** Measures what a browser transfers for each page, and when it has painted the overview. */
 async function measurePaint({ origin, cookie }: ConsoleFacts, paths: readonly string[]) {
   const browser = await launchChromium();
   const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: origin });
@@ -127,7 +127,7 @@ async function measurePaint({ origin, cookie }: ConsoleFacts, paths: readonly st
   const page = await context.newPage();
   const most = { path: "", bytes: 0 };
   for (const path of paths) {
-    // Nothing of it is kept from the page before.
+    // No cache from the previous page.
     const session = await context.newCDPSession(page);
     await session.send("Network.enable");
     await session.send("Network.clearBrowserCache");
@@ -140,7 +140,7 @@ async function measurePaint({ origin, cookie }: ConsoleFacts, paths: readonly st
     if (bytes > most.bytes) Object.assign(most, { path, bytes });
   }
   reportFigure(
-    `all that a page transfers, style and script too; most: ${most.path.slice(0, 40)}`,
+    `transfer of a page with style and script; largest: ${most.path.slice(0, 40)}`,
     `${(most.bytes / 1000).toFixed(1)} kB`,
     most.bytes <= PAGE_BYTES,
   );
@@ -160,7 +160,7 @@ async function medianPaintMs(page: Page, path: string): Promise<number> {
   return median(times);
 }
 
-/** All actions as a file: memory does not grow with it. */
+/** Exports all actions as a file: memory must not grow with it. */
 async function measureExport(client: Client, { cookie }: ConsoleFacts) {
   const { statusCode, body } = await client.request({ method: "GET", path: "/actions.csv", headers: { cookie } });
   if (statusCode !== 200) throw new Error(`/actions.csv answered ${statusCode}`);

@@ -31,11 +31,11 @@ interface BacklogDepth {
   waiting: number;
   /** How many of them are sent. */
   sent: number;
-  /** A transaction looks at the database as it was before the first delivery, all the time: no dead row can be removed. */
+  /** Whether a transaction holds a snapshot from before the first delivery, so that no dead row can be removed. */
   snapshot: boolean;
 }
 
-/** What a delivery costs in front of many waiting ones, and with a snapshot held open. */
+/** Measures the cost of a delivery with many waiting ones, and with a snapshot held open. */
 export async function backlog(quick: boolean) {
   const [few, many, sent] = quick ? [20_000, 200_000, 20_000] : [100_000, 2_000_000, 300_000];
   console.log(`\nbacklog: CPU µs per delivery, ${MERCHANTS} merchants with a cap of ${CAP}`);
@@ -72,7 +72,7 @@ async function measure(
 ) {
   const { db, address, ports } = stage.store;
   const merchants = await makeMerchants(stage, endpoint, MERCHANTS, CAP);
-  // Connections are opened and code becomes hot before anything is measured.
+  // Opens connections and warms up the code before the measurement.
   await fillAll(merchants.length * 50);
   await setPaused(db, false);
   await receiver.ask("reached", merchants.length * 50, LIMIT_MS);
@@ -98,7 +98,7 @@ async function measure(
   cost.total = cost.deliverer + cost.PostgreSQL;
   const dead = await countDeadRows(db);
   console.log(
-    `  ${waiting.toLocaleString("en").padStart(9)} waiting${snapshot ? ", snapshot held" : ""}: deliverer ${cost.deliverer.toFixed(1)}, PostgreSQL ${cost.PostgreSQL.toFixed(1)}; ${result.toLocaleString("en")} sent, ${dead.toLocaleString("en")} dead rows in the end, ${otherCores.toFixed(2)} cores busy with something else`,
+    `  ${waiting.toLocaleString("en").padStart(9)} waiting${snapshot ? ", snapshot held" : ""}: deliverer ${cost.deliverer.toFixed(1)}, PostgreSQL ${cost.PostgreSQL.toFixed(1)}; ${result.toLocaleString("en")} sent, ${dead.toLocaleString("en")} dead rows in the end, ${otherCores.toFixed(2)} cores busy with other work`,
   );
   await holder?.end();
   return cost;

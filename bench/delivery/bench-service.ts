@@ -18,7 +18,7 @@ import type { Endpoint } from "../delivery-receiver.ts";
 import { makeEvent } from "../event-bodies.ts";
 import { createScratchSettings, type DatabaseFacts, readDatabaseFacts } from "../scratch-database.ts";
 
-/** The service as a user runs it, `dunlin serve --roles deliver` on its embedded PostgreSQL, and a way into its database. */
+/** The service as a user runs it, `dunlin serve --roles deliver` on its embedded PostgreSQL, with access to its database. */
 export interface RunningBenchService {
   service: ServiceProcess;
   store: Store;
@@ -26,20 +26,20 @@ export interface RunningBenchService {
   facts: DatabaseFacts;
   dataDir: string;
   port: number;
-  /** Its processes by name, as `measured` takes them. */
+  /** Its processes by name, as `measureRound` takes them. */
   pids(): { deliverer: number; PostgreSQL: number };
-  /** Ends everything and removes the folder. */
+  /** Ends all processes and removes the folder. */
   close(): Promise<void>;
 }
 
 const CONNECTIONS = 4;
 const HOUR_MS = 3_600_000;
-/** As many events in a statement as seed a database fast. */
+/** Events per statement, to fill a database fast. */
 const CHUNK = 1_000;
 
 /**
- * @param settings  more of the environment, as `DUNLIN_CLOCK_RATE`
- * @param roles  what the service does
+ * @param settings  more of the environment, such as `DUNLIN_CLOCK_RATE`
+ * @param roles  the service's roles
  */
 export async function startBenchService(
   endpoint: Endpoint,
@@ -63,10 +63,10 @@ export async function startBenchService(
   };
   const service = createServiceProcess(env, onEnd, ["serve", "--roles", roles]);
   await service.start();
-  // Whatever ends this process ends the service; its PostgreSQL is stopped by close() alone.
+  // If this process ends, the service ends too; only close() stops its PostgreSQL.
   process.once("exit", service.abandon);
   const opened = await openStore(scratch.settings, "borrow", CONNECTIONS, scratch.log, () => {});
-  // As the owner: it vacuums, makes checkpoints, and writes past the service.
+  // As the owner: it vacuums, makes checkpoints, and bypasses the service.
   const db = openDatabase(opened.address, CONNECTIONS, () => {});
   const store = { ...opened, db };
   const facts = await readDatabaseFacts(store.db, store.address, dataDir);
@@ -89,7 +89,7 @@ export async function startBenchService(
   };
 }
 
-/** Merchants whose events go to this endpoint, each to a path of its own, with deliveries paused. */
+/** Creates merchants whose events go to this endpoint, each to its own path, with deliveries paused. */
 export async function makeMerchants(
   { store }: RunningBenchService,
   { port }: Endpoint,
@@ -107,10 +107,10 @@ export async function makeMerchants(
 }
 
 /**
- * Commits events that are due from their making on, spread evenly over the merchants, each with a case of its own,
- * which the end of its delivery pokes, as in life.
+ * Commits events that are due at their creation, spread evenly over the merchants. Each has its own case, which the end of its
+ * delivery queues for reevaluation, as in production.
  *
- * @param at  moment of the making of event 0, 1, …, in service time; now without it
+ * @param at  the creation time of event 0, 1, …, in service time; default now
  */
 export async function commitEvents(
   { store }: RunningBenchService,

@@ -1,4 +1,4 @@
-// What the benchmarks of delivery ask of the tables. All SQL of theirs that knows how deliveries are stored is here.
+// All SQL of the delivery benchmarks that depends on how deliveries are stored.
 import { type Database, prepared } from "../../src/postgres/database.ts";
 
 const PAUSE = prepared(
@@ -6,7 +6,7 @@ const PAUSE = prepared(
   "update merchants set webhook_paused = $1, webhook_paused_at = null, webhook_paused_by = null where webhook_url is not null",
 );
 
-/** Let the deliveries of all merchants wait, or go on. The service notices within a second. */
+/** Pauses or resumes the deliveries of all merchants. The service notices within a second. */
 export const setPaused = (db: Database, paused: boolean) => db.run(PAUSE, [paused]);
 
 const PAUSE_AT = prepared(
@@ -20,20 +20,20 @@ export const setPausedAt = (db: Database, port: number, paused: boolean) => db.r
 
 const DELETE_DELIVERIES = prepared("bench_forget", "delete from deliveries where merchant_id = any($1::uuid[])");
 
-/** Nothing of these merchants waits any more. */
+/** Deletes the waiting deliveries of these merchants. */
 export const deleteDeliveries = (db: Database, merchantIds: readonly string[]) =>
   db.run(DELETE_DELIVERIES, [merchantIds]);
 
 const WAITING_OF = prepared("bench_waiting_of", "select 1 from deliveries where merchant_id = any($1::uuid[]) limit 1");
 
-/** Resolves when nothing of these merchants waits any more. */
+/** Resolves when no delivery of these merchants waits. */
 export async function waitUntilMerchantsDelivered(db: Database, merchantIds: readonly string[]) {
   while ((await db.run(WAITING_OF, [merchantIds])).rowCount > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 const WAITING = prepared("bench_waiting", "select 1 from deliveries limit 1");
 
-/** Resolves when nothing waits any more. */
+/** Resolves when no delivery waits. */
 export async function waitUntilDelivered(db: Database, everyMs = 2) {
   while ((await db.run(WAITING)).rowCount > 0) await new Promise((resolve) => setTimeout(resolve, everyMs));
 }
@@ -51,7 +51,7 @@ export interface DeliveryLogTotals {
   bytes: number;
 }
 
-/** The whole delivery log. */
+/** Returns the totals of the delivery log. */
 export const readDeliveryLogTotals = async (db: Database) => (await db.run<DeliveryLogTotals>(STORED)).rows[0]!;
 
 const WAL = prepared(
@@ -60,9 +60,9 @@ const WAL = prepared(
 );
 
 export interface WalTotals {
-  /** Written since the beginning of time. */
+  /** Written since the server's statistics began. */
   bytes: number;
-  /** Full images of pages among them. */
+  /** Full page images among them. */
   pages: number;
 }
 
@@ -72,14 +72,14 @@ const VACUUM = ["merchants", "cases", "events", "deliveries", "delivery_attempts
   prepared(`bench_vacuum_${table}`, `vacuum analyze ${table}`),
 );
 
-/** What autovacuum would do a little later, at a time of its own. */
+/** Runs the work that autovacuum would do later, at an unpredictable time. */
 export async function vacuumTables(db: Database) {
   for (const statement of VACUUM) await db.run(statement);
 }
 
 const CHECKPOINT = prepared("bench_checkpoint", "checkpoint");
 
-/** From now on the first change of a page writes the whole page into the log. */
+/** After a checkpoint, the first change of a page writes the whole page into the WAL. */
 export const checkpoint = (db: Database) => db.run(CHECKPOINT);
 
 const BODY = `{"id":"%s","type":"recovery_action","created":"2026-01-01T00:00:00.000Z","data":{"invoiceId":"in_%s","subscriptionId":"sub_%s","actionSuggestion":"ACTION_SUGGESTION_RETRY","idealRetryTime":"2026-01-01T00:49:00.000Z"}}`;
@@ -97,7 +97,7 @@ const FILL = prepared(
    select $1::uuid, id, 6, $3::timestamptz + g * interval '1 ms' from n`,
 );
 
-/** Commits `count` events of a merchant with their cases: as \`insertEvents\` would, and several times as fast. */
+/** Commits `count` events of a merchant with their cases, as `insertEvents` would, but several times as fast. */
 export const insertDeliveries = (db: Database, merchantId: string, count: number, now: Date) =>
   db.run(FILL, [merchantId, count, now]);
 
@@ -106,7 +106,7 @@ const DEAD = prepared(
   "select coalesce(sum(n_dead_tup), 0)::float8 as rows from pg_stat_user_tables where relname like 'deliver%'",
 );
 
-/** Dead rows of the tables of delivery, as far as the server has counted them. */
+/** Returns the dead rows of the delivery tables, as far as the server has counted them. */
 export const countDeadRows = async (db: Database) => (await db.run<{ rows: number }>(DEAD)).rows[0]!.rows;
 
 const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
@@ -118,7 +118,7 @@ const HISTORY = prepared(
    where e.merchant_id = $1 order by e.id, a.number`,
 );
 
-/** An attempt of the log; moments are milliseconds of service time. One without a number: its event was never tried. */
+/** An attempt of the log; times are milliseconds of service time. An event that was never attempted has one without a number. */
 export interface LoggedAttempt {
   eventId: string;
   createdAt: number;
@@ -128,11 +128,11 @@ export interface LoggedAttempt {
   ends: "delivered" | "exhausted" | null;
 }
 
-/** All attempts of a merchant, by event and number. */
+/** Returns all attempts of a merchant, by event and number. */
 export const readAttemptHistory = async (db: Database, merchantId: string) =>
   (await db.run<LoggedAttempt>(HISTORY, [merchantId])).rows;
 
 const DUE = prepared("bench_due", "select count(*)::int as waiting from deliveries");
 
-/** How many events are not final. */
+/** Returns how many events are not final. */
 export const countWaiting = async (db: Database) => (await db.run<{ waiting: number }>(DUE)).rows[0]!.waiting;

@@ -18,24 +18,24 @@ import type { ConnectionCounts } from "./hanging-receiver.ts";
 const HEALTHY = 100;
 const HANGING = 1_000;
 const CAP = 5;
-/** Of each hanging merchant: enough for every attempt that can begin meanwhile. */
+/** Per hanging merchant: enough for every attempt that can begin meanwhile. */
 const WAITING_EACH = 50;
 const NOTICE_MS = 1_500;
-/** Longer than an attempt hangs, so that time-outs and the attempts after them are in it. */
+/** Longer than an attempt hangs, so that it covers timeouts and the attempts after them. */
 const SETTLED_MS = 35_000;
 const LIMIT_MS = 600_000;
 const LOSS_MAX = 0.05;
 
 interface Round {
   perSecond: number;
-  /** Of the sending process and of PostgreSQL, microseconds for each delivery. */
+  /** Of the sending process and of PostgreSQL, in microseconds per delivery. */
   cpuUs: number;
 }
 
-/** Beside the hanging ones; alone there are as many before and after. */
+/** Rounds beside the hanging endpoints, with as many without them before and after. */
 const ROUNDS = 3;
 
-/** What a thousand endpoints that hang at once take from others: their throughput, sockets and memory. */
+/** Measures how a thousand endpoints that hang at once affect the others: throughput, sockets and memory. */
 export async function hanging(quick: boolean) {
   const count = quick ? 20_000 : 100_000;
   const [receiver, dead] = [
@@ -46,7 +46,7 @@ export async function hanging(quick: boolean) {
   try {
     const [fine, hung] = [await receiver.ask<Endpoint>("endpoint"), await dead.ask<Endpoint>("endpoint")];
     console.log(
-      `\nhanging: ${HEALTHY} merchants that answer, ${HANGING} that take requests and never answer, caps of ${CAP}`,
+      `\nhanging: ${HEALTHY} merchants that answer, ${HANGING} that accept requests and never answer, caps of ${CAP}`,
     );
     const allow = [fine, hung].map(({ port }) => `127.0.0.1/32:${port}`).join(",");
     stage = await startBenchService({ ...fine, ca: fine.ca + hung.ca }, { DUNLIN_WEBHOOK_ALLOW: allow });
@@ -61,15 +61,15 @@ export async function hanging(quick: boolean) {
     };
     await round("warming up");
     const alone = await rounds("alone");
-    console.log(`  the sender has ${memoryText(stage)}`);
+    console.log(`  the sender uses ${memoryText(stage)}`);
     for (const { id } of others) await insertDeliveries(db, id, WAITING_EACH, ports.now());
     await vacuumTables(db);
     await setPausedAt(db, hung.port, false);
-    const rising = await round("as they begin");
+    const rising = await round("as they start to hang");
     await sleep(SETTLED_MS);
     const settled = await rounds("beside them");
     const { openMax, made } = await dead.ask<ConnectionCounts>("hung");
-    console.log(`  sockets that hang: ${openMax} at most, ${made} made; the sender has ${memoryText(stage)}`);
+    console.log(`  hanging sockets: ${openMax} at most, ${made} made; the sender uses ${memoryText(stage)}`);
     await setPausedAt(db, hung.port, true);
     await deleteDeliveries(
       db,
@@ -77,7 +77,7 @@ export async function hanging(quick: boolean) {
     );
     await sleep(SETTLED_MS);
     alone.push(...(await rounds("alone")));
-    compare("as they begin", [rising], alone);
+    compare("as they start to hang", [rising], alone);
     compare("beside them", settled, alone);
   } finally {
     await stage?.close();
@@ -86,7 +86,7 @@ export async function hanging(quick: boolean) {
   }
 }
 
-/** Others take cores away in some rounds and not in others, so it is CPU that is held to the target. */
+/** Other processes take cores in some rounds only, so the target applies to CPU. */
 function compare(name: string, beside: readonly Round[], alone: readonly Round[]) {
   const times = (of: keyof Round) => median(beside.map((round) => round[of])) / median(alone.map((round) => round[of]));
   const more = times("cpuUs") - 1;
@@ -94,7 +94,7 @@ function compare(name: string, beside: readonly Round[], alone: readonly Round[]
   const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
   const verdict = more <= LOSS_MAX ? "met" : "MISSED";
   console.log(
-    `  ${name}: ${percent(fewer)} fewer a second than alone; CPU of each ${percent(more)} more; target ${LOSS_MAX * 100} %: ${verdict}`,
+    `  ${name}: ${percent(fewer)} fewer per second than alone; ${percent(more)} more CPU per delivery; target ${LOSS_MAX * 100} %: ${verdict}`,
   );
 }
 
@@ -126,7 +126,7 @@ async function send(
   const database = (cpuMs.PostgreSQL! * 1_000) / count;
   const round = { perSecond: (count * 1_000) / result, cpuUs: sender + database };
   console.log(
-    `  ${name.padEnd(14)} ${round.perSecond.toFixed(0).padStart(6)} deliveries/s, CPU of each: sender ${sender.toFixed(1)} µs, PostgreSQL ${database.toFixed(1)}; ${otherCores.toFixed(2)} cores busy with something else`,
+    `  ${name.padEnd(14)} ${round.perSecond.toFixed(0).padStart(6)} deliveries/s, CPU per delivery: sender ${sender.toFixed(1)} µs, PostgreSQL ${database.toFixed(1)}; ${otherCores.toFixed(2)} cores busy with other work`,
   );
   return round;
 }
@@ -138,6 +138,6 @@ function memoryText(stage: RunningBenchService): string {
     const files = readdirSync(`/proc/${deliverer}/fd`).length;
     return `${(kib / 1_024).toFixed(0)} MiB of memory and ${files} open files`;
   } catch {
-    return "memory that only Linux tells";
+    return "memory that only Linux reports";
   }
 }

@@ -4,14 +4,14 @@ import { type Address, type Database, prepared } from "../../src/postgres/databa
 import type { Endpoint } from "../delivery-receiver.ts";
 import { type BenchProcess, startBenchProcess } from "../worker-process.ts";
 
-/** One way to run a job queue that posts an event per job. */
+/** A configuration of a job queue that posts an event per job. */
 export interface Peer {
   name: string;
-  /** How many times as fast Dunlin should be; null: nothing was asked for. */
+  /** Required speed of Dunlin relative to the peer; null: no target. */
   target: number | null;
   way: "best" | "work" | "defaults";
   part: BenchProcess;
-  /** POSTs at once, where the way has such a setting. */
+  /** Concurrent POSTs, where the configuration has such a setting. */
   concurrency: number;
   /** Its store, by process. */
   pids: Record<string, number>;
@@ -25,7 +25,7 @@ interface PeerKind {
 }
 
 const FOLDER = join(import.meta.dirname, "..", "peers");
-/** More than any way uses: connections that are not needed are not opened. */
+/** More than any configuration uses. Unneeded connections are not opened. */
 const CONNECTIONS = 256;
 
 // Concurrencies: the best of 50, 100 and 200 on two cores.
@@ -59,18 +59,18 @@ const PEER_KINDS: PeerKind[] = [
   },
 ];
 
-/** The peers that are here; of the others a line says how to get them. Their databases are on the server that Dunlin uses. */
+/** Starts the installed peers; for each missing one prints how to install it. Their databases are on Dunlin's server. */
 export async function startPeers(db: Database, address: Address, postmaster: number, endpoint: Endpoint) {
   const peers: Peer[] = [];
   const parts: BenchProcess[] = [];
   const missing: string[] = [];
   if (!existsSync(join(FOLDER, "node_modules")))
-    return { peers, parts, missing: ['The peers are left out: "npm ci --prefix bench/peers" installs them.'] };
+    return { peers, parts, missing: ['Skipped the peers. To install them, run "npm ci --prefix bench/peers".'] };
   for (const { name, file, database, ways } of PEER_KINDS) {
     const part = await startBenchProcess(join("peers", file));
     parts.push(part);
     if (database === undefined && !(await part.ask<boolean>("available"))) {
-      missing.push(`${name} is left out: redis-server is not on the PATH (Debian: apt-get install redis-server).`);
+      missing.push(`Skipped ${name}: redis-server is not on the PATH (Debian: apt-get install redis-server).`);
       continue;
     }
     if (database !== undefined) await db.run(prepared(`bench_create_${database}`, `create database ${database}`));

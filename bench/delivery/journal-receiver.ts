@@ -1,4 +1,4 @@
-// A process of `bench:delivery`: merchants' endpoints that write down what came when, and answer as they are told.
+// A process of `bench:delivery`: merchants' endpoints that record arrivals and answer as configured.
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,21 +12,21 @@ import { serveRequests } from "../worker-process.ts";
 export interface Behaviour {
   status: number;
   delayMs: number;
-  /** Every so many-th merchant asks for patience until this moment (real time, milliseconds since 1970); 0: none does. */
+  /** Every so many-th merchant sends Retry-After until this time (real time, milliseconds since 1970); 0: none does. */
   patientEvery: number;
   patientUntil: number;
-  /** How fast service time runs, in which the sender waits. */
+  /** The speed of service time, in which the sender waits. */
   rate: number;
 }
 
-/** One request; moments are milliseconds since 1970, with a fraction. */
+/** One request; times are milliseconds since 1970, with a fraction. */
 export interface Arrival {
   eventId: string;
-  /** By the path that it came to. */
+  /** From the path of the request. */
   merchant: number;
-  /** Of its first byte. */
+  /** The time of its first byte. */
   at: number;
-  /** Of our answer. */
+  /** The time of the answer. */
   endAt: number;
   status: number;
 }
@@ -49,7 +49,7 @@ const nowMs = () => performance.timeOrigin + performance.now();
 function reply(merchant: number): { status: number; text: string } {
   const { status, patientEvery, patientUntil, rate } = behaviour;
   const isPatient = patientEvery > 0 && merchant % patientEvery === 0;
-  // Rounded up: a receiver that says when it will be back wants nobody earlier.
+  // Rounded up: no request should come before the time given.
   const seconds = Math.max(1, Math.ceil(((patientUntil - nowMs()) * rate) / 1_000));
   const more = isPatient ? `Retry-After: ${seconds}\r\n` : "";
   const said = isPatient ? 503 : status;
@@ -103,13 +103,13 @@ serveRequests({
     behaviour = next;
   },
   count: () => journal.length,
-  /** What came since the last call, in order. */
+  /** Returns the arrivals since the last call, in order. */
   journal(): Arrival[] {
     const all = journal;
     journal = [];
     return all;
   },
-  /** The most requests at once of any merchant since the last call. */
+  /** Returns the most concurrent requests of any merchant since the last call. */
   most(): number {
     const most = Math.max(0, ...inFlightMax.values());
     inFlightMax.clear();

@@ -13,14 +13,14 @@ const PER_SECOND = 200;
 const RETRIED_PER_SECOND = 50;
 /** Fast enough that attempts 5 to 7 come within half a minute. */
 const CLOCK_RATE = 200;
-/** From the end of attempt 1, 2, … to the next: the schedule of the interface, a second time. */
+/** From the end of attempt 1, 2, … to the next, as the interface documents. Repeated here to check it independently. */
 const DELAYS_MS = [100, 5_000, 15_000, 900_000, 1_800_000, 3_600_000];
 const NOTICE_MS = 1_500;
-/** Beyond the last attempt that is waited for. */
+/** Added to the wait for the last attempt. */
 const EXTRA_WAIT_MS = 3_000;
 const ALWAYS_OK: Behaviour = { status: 200, delayMs: 0, patientEvery: 0, patientUntil: 0, rate: 1 };
 
-/** From the commit to the receiver's first byte, and how late retries come. */
+/** Measures the time from commit to the receiver's first byte, and the delay of retries. */
 export async function latency(quick: boolean) {
   const receiver = await startBenchProcess("delivery/journal.ts");
   const own = await startBenchProcess("delivery-service.ts");
@@ -84,7 +84,10 @@ async function withStage(
   }
 }
 
-/** Commits events one by one at an even pace, and returns when each was committed; told to the deliverer as a process that decides would. */
+/**
+ * Commits events one by one at an even pace and returns when each was committed. Notifies the deliverer as a deciding process
+ * would.
+ */
 async function commitFor(
   stage: RunningBenchService,
   merchants: readonly Merchant[],
@@ -112,7 +115,7 @@ async function measureFirstBytes(receiver: BenchProcess, committed: readonly [st
   return committed.map(([id, at]) => (arrived.get(id) ?? Number.POSITIVE_INFINITY) - at);
 }
 
-/** All attempts fail; how late each came after the one before it, in real time. */
+/** Measures how late each attempt comes after the previous one, in real time, when all attempts fail. */
 async function measureRetries(
   stage: RunningBenchService,
   merchants: readonly Merchant[],
@@ -132,13 +135,13 @@ async function measureRetries(
   for (const [id] of committed)
     for (let number = first; number <= last; number++) {
       const [before, now] = [seen.get(id)?.[number - 2], seen.get(id)?.[number - 1]];
-      // One that has not come is as late as can be.
+      // A missing attempt counts as infinitely late.
       late.push(before && now ? now.at - before.endAt - DELAYS_MS[number - 2]! / rate : Number.POSITIVE_INFINITY);
     }
   const early = late.filter((ms) => ms < -1).length;
   const name = `lateness of attempts ${first} to ${last}${rate === 1 ? "" : `, service time ${rate} times as fast`}`;
   line(name, late, null, rate === 1 ? 250 : 2_000);
-  if (early > 0) console.log(`  ${early} of them came EARLY`);
+  if (early > 0) console.log(`  ${early} of them were EARLY`);
 }
 
 function line(name: string, values: readonly number[], p50Max: number | null, p99Max: number) {

@@ -8,17 +8,20 @@ import type { Behaviour } from "./journal-receiver.ts";
 const MERCHANTS = 100;
 const CAP = 5;
 const HOUR_MS = 3_600_000;
-/** From the end of attempt 1, 2, … to the next: the schedule of the interface, a second time. */
+/** From the end of attempt 1, 2, … to the next, as the interface documents. Repeated here to check it independently. */
 const DELAYS_MS = [100, 5_000, 15_000, 900_000, 1_800_000];
 const ATTEMPTS_MAX = 6;
-/** So many merchants' receivers say until when they are away: their events all come due at the same moment. */
+/** Every so many-th merchant's receiver sends Retry-After: the events of these merchants all come due at the same time. */
 const PATIENT_EVERY = 4;
 const REPLY_MS = 2;
 const LIMIT_MS = 1_200_000;
-/** A sender reads rows ahead, for a second or so; within that the order is not exact. */
+/** A sender reads about a second of rows ahead, and the order within it is not exact. */
 const ORDER_MS = 1_500;
 
-/** Every receiver is away for an hour of service time while events are made evenly, and then all come back at once. */
+/**
+ * Measures an outage: every receiver is away for an hour of service time while events are made evenly, and then all return at
+ * once.
+ */
 export async function outage(quick: boolean) {
   const [count, rate] = quick ? [10_000, 100] : [100_000, 10];
   const receiver = await startBenchProcess("delivery/journal.ts");
@@ -26,7 +29,7 @@ export async function outage(quick: boolean) {
   const stage = await startBenchService(endpoint, { DUNLIN_CLOCK_RATE: String(rate) });
   try {
     console.log(
-      `\noutage: ${count.toLocaleString("en")} events of ${MERCHANTS} merchants, made in the hour in which nobody takes one; service time ${rate} times as fast`,
+      `\noutage: ${count.toLocaleString("en")} events of ${MERCHANTS} merchants, made during an hour of outage; service time ${rate} times as fast`,
     );
     const { db, ports } = stage.store;
     const merchants = await makeMerchants(stage, endpoint, MERCHANTS, CAP);
@@ -56,16 +59,16 @@ export async function outage(quick: boolean) {
     disorder.sort((a, b) => a - b);
     const worst = disorder.at(-1) ?? 0;
     console.log(
-      `  when all came back ${waiting.toLocaleString("en")} events waited; all were final ${(restMs / 1_000).toFixed(1)} s later, ${((restMs * rate) / 60_000).toFixed(0)} minutes of service time`,
+      `  ${waiting.toLocaleString("en")} events waited at the end of the outage; all were final ${(restMs / 1_000).toFixed(1)} s later, ${((restMs * rate) / 60_000).toFixed(0)} minutes of service time`,
     );
     console.log(
       `  delivered ${found.delivered}, exhausted ${found.exhausted}, attempts ${found.attempts}; not final ${found.notFinal}, another number of attempts than ${ATTEMPTS_MAX} before giving up ${found.wrongCount}, early ${found.early}: ${verdict(found.notFinal + found.wrongCount + found.early === 0)}`,
     );
     console.log(
-      `  requests at once of one merchant: ${mostAway} in the outage, ${mostBack} after it; the cap is ${CAP}: ${verdict(Math.max(mostAway, mostBack) <= CAP)}`,
+      `  concurrent requests of one merchant: ${mostAway} in the outage, ${mostBack} after it; the cap is ${CAP}: ${verdict(Math.max(mostAway, mostBack) <= CAP)}`,
     );
     console.log(
-      `  begun before an older one that was due: by ${disorder[Math.floor(disorder.length * 0.99)]?.toFixed(0)} real ms at p99, ${worst.toFixed(0)} at most; target ${ORDER_MS}: ${verdict(worst <= ORDER_MS)}`,
+      `  begun before an older one was due: by ${disorder[Math.floor(disorder.length * 0.99)]?.toFixed(0)} real ms at p99, ${worst.toFixed(0)} at most; target ${ORDER_MS}: ${verdict(worst <= ORDER_MS)}`,
     );
   } finally {
     await stage.close();
@@ -75,7 +78,7 @@ export async function outage(quick: boolean) {
 
 const verdict = (met: boolean) => (met ? "met" : "MISSED");
 
-/** Milliseconds until nothing is left. */
+/** Resolves with the milliseconds until no delivery waits. */
 async function waitUntilDelivered(left: () => Promise<number>) {
   const startedMs = performance.now();
   while ((await left()) > 0) {
@@ -101,9 +104,9 @@ function checkAttempts(
 }
 
 /**
- * For each attempt that was begun after one which was due later: by how much later that one was due, in service time.
+ * Returns, for each attempt begun after one that was due later, how much later that one was due, in service time.
  *
- * @param notBefore  until when this merchant's receiver had asked for patience
+ * @param notBefore  the time this merchant's receiver gave in Retry-After
  */
 function findDisorder(log: readonly LoggedAttempt[], notBefore: number): number[] {
   const attempts = log.map(({ number, createdAt, startedAt }, index) => {

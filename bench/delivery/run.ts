@@ -1,4 +1,4 @@
-// `npm run bench -- delivery`: what sending costs, beside undici alone and job queues that do the same.
+// `npm run bench -- delivery`: the cost of sending, compared with undici alone and with job queues that do the same.
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { backlog } from "./backlog.ts";
@@ -14,9 +14,7 @@ const { values, positionals } = parseArgs({ options: { quick: { type: "boolean" 
 const names = (positionals.length > 0 ? positionals : Object.keys(PARTS)) as Name[];
 const unknown = names.find((name) => !(name in PARTS));
 if (unknown !== undefined) {
-  console.error(
-    `bench:delivery: there is no "${unknown}". Write some of ${Object.keys(PARTS).join(", ")}, or --quick.`,
-  );
+  console.error(`bench:delivery: there is no "${unknown}". Use any of ${Object.keys(PARTS).join(", ")}, or --quick.`);
   process.exit(2);
 }
 const load = loadavg()[0]!.toFixed(1);

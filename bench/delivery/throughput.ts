@@ -14,9 +14,9 @@ import {
 import { type Peer, startPeers } from "./job-queue-peers.ts";
 
 const MERCHANTS = 100;
-/** The usual one. */
+/** The default. */
 const CAP = 5;
-/** What undici alone does best with, on two cores. */
+/** The best setting for undici alone on two cores. */
 const LOOP_IN_FLIGHT = 100;
 const WARM_UP = 10_000;
 const LIMIT_MS = 20_000;
@@ -26,13 +26,13 @@ const NOTICE_MS = 1_500;
 
 const TARGETS = { ratio: 0.75, deliverer: 45, PostgreSQL: 18, reuse: 0.95, wal: 500 };
 
-/** What is known of our own rounds beyond speed and CPU. */
+/** Figures of Dunlin's rounds beyond speed and CPU. */
 interface OwnRound {
   reuse: number;
   /** Per delivery, beyond the bytes of the log's rows. */
   walBytes: number;
   afterCheckpoint: boolean;
-  /** Full images of pages per delivery. */
+  /** Full page images per delivery. */
   walPages: number;
   rowBytes: number;
 }
@@ -51,7 +51,10 @@ interface BenchProcesses {
   merchants: Merchant[];
 }
 
-/** Deliveries per second of a process that finds them committed, beside undici alone and the peers, in interleaved rounds. */
+/**
+ * Measures deliveries per second of a process that finds them committed, against undici alone and the peers, in interleaved
+ * rounds.
+ */
 export async function throughput(quick: boolean) {
   const ends: (() => Promise<void>)[] = [];
   try {
@@ -94,7 +97,7 @@ async function compare(place: BenchProcesses, peers: Peer[], count: number, roun
     ...peers.map((peer) => ({ name: peer.name, rounds: [], target: peer.target, peer })),
   ];
   for (let index = 0; index < rounds; index++) {
-    // Once right after a checkpoint, once long after it: a busy server sees one every few million deliveries.
+    // Alternates between right after a checkpoint and long after it: a busy server has one every few million deliveries.
     const { round, ...more } = await deliver(place, count, index % 2 === 0);
     ours.push(round);
     own.push(more);
@@ -130,7 +133,7 @@ async function deliver({ stage, receiver, merchants }: BenchProcesses, count: nu
   const { requests, connections, firstAt } = await receiver.ask<ReceiverMark>("mark");
   const delivered = log.delivered - logBefore.delivered;
   if (requests !== count || delivered !== count)
-    throw new Error(`of ${count} events ${requests} were sent and ${delivered} logged as delivered`);
+    throw new Error(`${requests} of ${count} events were sent, and ${delivered} logged as delivered`);
   const rowBytes = (log.bytes - logBefore.bytes) / count;
   return {
     perSecond: perSecond(count, firstAt, endAt),
@@ -150,7 +153,7 @@ const postWithoutDunlin = ({ loop, receiver }: BenchProcesses, count: number): P
     loop.ask<number>("run", { count, inFlight: LOOP_IN_FLIGHT }),
   );
 
-/** A peer's round: as many jobs as it can do in about the same time as the others, or in the time that there is. */
+/** Runs a peer's round: as many jobs as it finishes in about the same time as the others, or within the limit. */
 async function runPeerRound({ receiver }: BenchProcesses, peer: Peer, count: number, limitMs: number): Promise<Round> {
   const { part, way, concurrency } = peer;
   await part.ask("prepare", { count, way });
@@ -167,7 +170,7 @@ async function runPeerRound({ receiver }: BenchProcesses, peer: Peer, count: num
   return { ...measured, cpuUs, perSecond: perSecond(done, firstAt, result.endAt) };
 }
 
-/** What the first change of each page after a checkpoint adds. */
+/** Reports the WAL that the first change of each page after a checkpoint adds. */
 function reportPageWrites(own: readonly OwnRound[]) {
   const soon = own.filter(({ afterCheckpoint }) => afterCheckpoint);
   const [bytes, images] = [median(soon.map((one) => one.walBytes)), median(soon.map((one) => one.walPages))];
@@ -179,7 +182,7 @@ const cpu = ({ cpuUs }: Round) =>
   Object.entries(cpuUs)
     .map(([name, us]) => `${name} ${us.toFixed(1)}`)
     .join(", ");
-/** Of those who send and store: the receiver is everybody's. */
+/** Without the receiver, which is common to all contenders. */
 const cost = ({ cpuUs }: Round) =>
   Object.entries(cpuUs).reduce((sum, [name, us]) => (name === "receiver" ? sum : sum + us), 0);
 const verdict = (met: boolean) => (met ? "met" : "MISSED");
@@ -215,6 +218,6 @@ function report(ours: Round[], own: OwnRound[], others: PeerResult[]) {
     `  WAL                   ${walBytes.toFixed(0)} bytes per delivery beyond the ${middle((one) => one.rowBytes).toFixed(0)} of its log line; target ${TARGETS.wal}: ${verdict(walBytes <= TARGETS.wal)}; right after a checkpoint ${reportPageWrites(own)}`,
   );
   console.log(
-    `  others                ${us.otherCores.toFixed(2)} cores busy with something else beside Dunlin, ${median(others.map(({ rounds }) => medianRound(rounds).otherCores)).toFixed(2)} beside the others`,
+    `  others                ${us.otherCores.toFixed(2)} cores busy with other work during Dunlin, ${median(others.map(({ rounds }) => medianRound(rounds).otherCores)).toFixed(2)} during the others`,
   );
 }

@@ -1,11 +1,13 @@
-// Makes the recovery actions of one merchant by the million, inside the database.
+// Creates millions of recovery actions of one merchant inside the database.
 import { type Connection, type Database, prepared } from "../../src/postgres/database.ts";
 
-/** A year of actions: tries at the payments of some months, most of them settled, in thirty countries of which one has a third. */
+/**
+ * A year of actions: retries of the payments of some months, most of them settled, in thirty countries, one with a third of them.
+ */
 export interface FillOptions {
   merchantId: string;
   actions: number;
-  /** The last moment of the year. */
+  /** The end of the year. */
   until: Date;
 }
 
@@ -16,13 +18,14 @@ const WRITERS = 2;
 const run = (connection: Connection, sql: string, values: readonly unknown[] = []) =>
   connection.run(prepared("", sql), values);
 
-/** Thirty countries, each with its currency; the further behind, the rarer. */
+/** Thirty countries, each with its currency, from common to rare. */
 const COUNTRIES =
   "US:USD DE:EUR FR:EUR GB:GBP ES:EUR IT:EUR NL:EUR PL:PLN SE:SEK AT:EUR BE:EUR CH:CHF DK:DKK NO:NOK FI:EUR PT:EUR IE:EUR CZ:CZK HU:HUF RO:RON CA:CAD AU:AUD NZ:NZD JP:JPY BR:BRL MX:MXN SG:SGD IN:INR ZA:ZAR IS:ISK".split(
     " ",
   );
 
-// Chance comes from hashes of the number, so that two fills of one size are equal. An action is made, waits, is carried out and settles.
+// Randomness comes from hashes of the number, so two fills of one size are equal. An action is created, waits, is executed and
+// settles.
 const INSERT = `
   insert into recovery_actions (merchant_id, id, case_id, invoice_id, subscription_id, customer_id, transaction_id, payment_method_type, card_country,
     currency, type, status, action_suggestion, ideal_retry_time, reasons, decided_at, executed_at, attempted_at, created_at, updated_at)
@@ -57,7 +60,7 @@ const INSERT = `
     ) typed
   ) settled`;
 
-/** Brings the counts that are kept with the actions up to them. */
+/** Updates the stored counts of the actions. */
 export const COUNTS = [
   "insert into action_counts select merchant_id, facets, count(*) from recovery_actions group by 1, 2",
   ...[
@@ -109,9 +112,9 @@ export async function fillActions(
 }
 
 /**
- * Take the indexes and keys off the table, and write no log of it: rows by the million come in many times faster.
+ * Drops the table's indexes and keys and makes it unlogged, which makes a fill many times faster.
  *
- * @returns the statements that bring them back, but for the key to the cases, of which there are none
+ * @returns the statements that restore them, except the key to the cases, because there are none
  */
 export async function dropIndexes(connection: Connection): Promise<string[]> {
   const { rows } = await connection.run<{ drop: string; create: string | null }>(

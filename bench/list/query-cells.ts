@@ -1,20 +1,20 @@
 import type { ActionFilters } from "../../src/tables/actions-list/action-listing.ts";
 
-/** What a cell asks for, as the query of a request. */
+/** The query parameters of a cell's request. */
 export type CellQuery = Record<string, string>;
 
-/** Only what was created in the last two days has that status. */
+/** Only actions created in the last two days have that status. */
 const LAST_DAYS = "a status of the last days";
 
-/** Filters by what they match: much, some, little, and nothing. */
+/** Filters by how much they match: much, some, little, and nothing. */
 const filters = (actions: number): Record<string, Partial<Record<keyof ActionFilters, string>>> => {
   const customer = Math.floor(actions / 40);
   return {
     "no filter": {},
     "a common country": { cardCountry: "US" },
-    "a country of some": { cardCountry: "AT" },
+    "a less common country": { cardCountry: "AT" },
     "a rare country": { cardCountry: "IS" },
-    "a country of nobody": { cardCountry: "ZZ" },
+    "an unused country": { cardCountry: "ZZ" },
     "a common currency": { currency: "EUR" },
     "a rare currency": { currency: "RON" },
     "country and currency that never meet": { cardCountry: "US", currency: "EUR" },
@@ -33,7 +33,7 @@ const filters = (actions: number): Record<string, Partial<Record<keyof ActionFil
     "a subscription": { subscriptionId: `sub_${customer}` },
     "an invoice": { invoiceId: `in_${Math.floor(actions / 8)}` },
     "a transaction": { transactionId: `tx_${Math.floor(actions / 3)}` },
-    "a customer of nobody": { customerId: "nobody" },
+    "an unknown customer": { customerId: "nobody" },
   };
 };
 
@@ -46,18 +46,18 @@ function ranges(until: Date): Record<string, CellQuery> {
     "an hour": { executedAfter: at(100.3), executedBefore: at(100.26) },
     "a day": { executedAfter: at(200.4), executedBefore: at(199.4) },
     "30 days": { executedAfter: at(120.7), executedBefore: at(90.6) },
-    "since half a year": { executedAfter: at(180.1) },
+    "the last half year": { executedAfter: at(180.1) },
     "until 100 days ago": { executedBefore: at(100.5) },
-    "no time at all": { executedAfter: at(10), executedBefore: at(11) },
+    "an empty range": { executedAfter: at(10), executedBefore: at(11) },
   };
 }
 
-/** Which filters are tried with ranges of time: one of each kind. */
+/** Filters combined with ranges of time: one of each kind. */
 const RANGED_FILTERS = [
   "no filter",
   "a common country",
-  "a country of some",
-  "a country of nobody",
+  "a less common country",
+  "an unused country",
   "a common currency",
   "a rare type",
   "a common status",
@@ -66,7 +66,7 @@ const RANGED_FILTERS = [
 
 export interface QueryCell {
   name: string;
-  /** Cells of one count list the same actions, each in its order. */
+  /** Cells with the same value list the same actions in different orders. */
   counted: string;
   orderBy: string;
   orderDirection: string;
@@ -75,7 +75,7 @@ export interface QueryCell {
   middle: Date;
 }
 
-/** Every filter, order and direction, and with ranges of time. */
+/** Builds every combination of filter, order and direction, and some with ranges of time. */
 export function buildQueryCells(actions: number, until: Date): QueryCell[] {
   const yearAgo = new Date(until.getTime() - 365 * DAY_MS);
   const twoDaysAgo = new Date(until.getTime() - 2 * DAY_MS);

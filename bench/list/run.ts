@@ -13,7 +13,7 @@ const { values } = parseArgs({
     actions: { type: "string", default: "10000000" },
     samples: { type: "string", default: "20" },
     quick: { type: "boolean" },
-    // A folder whose actions are made once, and used again; it is not removed.
+    // A folder whose actions are created once and used again. It is not removed.
     data: { type: "string" },
     only: { type: "string", default: "" },
   },
@@ -31,11 +31,11 @@ const PAGE_P50_MS = 10;
 const PAGE_P99_MS = 50;
 const TOTAL_P50_MS = 15;
 const DEEP_RATIO = 1.3;
-/** A difference that nobody notices, and that a shared machine hides. */
+/** A difference too small to notice, and within the noise of a shared machine. */
 const NOISE_MS = 0.5;
-/** Fewer pages have none that is deep. */
+/** A shorter list has no deep page. */
 const DEEP_MIN = 1_000;
-/** Statements that are new to a connection are planned anew five times. */
+/** PostgreSQL plans a statement that is new to a connection five times. */
 const WARM_UP = 6;
 const LIMIT_MS = 3_600_000;
 
@@ -44,14 +44,14 @@ const quantile = (sorted: readonly number[], q: number) =>
 const ms = (value: number) => value.toFixed(1).padStart(6);
 const inMb = (bytes: number) => `${Math.round(bytes / 1e6).toLocaleString("en")} MB`;
 
-/** One page of a cell, asked for many times. The least is what it takes when nobody else is at work. */
+/** One page of a cell, requested many times. The minimum is the time on an otherwise idle machine. */
 interface Series {
   p50: number;
   p99: number;
   least: number;
 }
 
-/** A cell, measured. `next` is the second page: what it costs less than the first is the count. */
+/** A measured cell. `next` is the second page: the first page costs more by the count. */
 interface MeasuredCell {
   cell: QueryCell;
   total: number;
@@ -79,7 +79,7 @@ try {
 
 async function measureAll(facts: ListFacts) {
   const client = new Client(`https://127.0.0.1:${facts.port}`, { connect: { ca: facts.ca }, allowH2: false });
-  console.log(`pages of 100 over one HTTPS connection, ${samples} requests each; p50, p99 and least in milliseconds`);
+  console.log(`pages of 100 over one HTTPS connection, ${samples} requests each; p50, p99 and minimum in milliseconds`);
   console.log(`${"".padEnd(58)}${"total".padStart(13)}   first page           second page          deep page`);
   const totals = new Map<string, number>();
   const all: MeasuredCell[] = [];
@@ -92,7 +92,7 @@ async function measureAll(facts: ListFacts) {
   });
   await client.close();
   summarize(all);
-  console.log(`others kept ${otherCores.toFixed(2)} cores busy meanwhile`);
+  console.log(`other processes kept ${otherCores.toFixed(2)} cores busy meanwhile`);
 }
 
 async function measure(
@@ -117,7 +117,7 @@ async function measure(
   const { reply } = await get(search);
   const paths = [search, reply.nextPageToken && `pageToken=${reply.nextPageToken}`, deep && `pageToken=${deep.token}`];
   const taken: number[][] = [[], [], []];
-  // In turns, so that what else the machine does falls on all of them.
+  // Interleaved, so that other load on the machine affects all of them.
   for (let round = -WARM_UP; round < samples; round++)
     for (const [index, path] of paths.entries()) {
       if (!path) continue;
@@ -170,19 +170,19 @@ function summarize(all: readonly MeasuredCell[]) {
     `${ms(most(p99s))} ms`,
   );
   said(
-    `totalSize (first page less second), p50 <= ${TOTAL_P50_MS} ms`,
+    `totalSize (first page minus second), p50 <= ${TOTAL_P50_MS} ms`,
     totals.filter((p50) => p50 <= TOTAL_P50_MS).length,
     totals.length,
     `${ms(most(totals))} ms`,
   );
   said(
-    `least <= ${PAGE_P50_MS} ms`,
+    `minimum <= ${PAGE_P50_MS} ms`,
     least.filter((each) => each <= PAGE_P50_MS).length,
     least.length,
     `${ms(most(least))} ms`,
   );
   said(
-    `deep <= ${DEEP_RATIO} x second page + ${NOISE_MS} ms, by the least`,
+    `deep <= ${DEEP_RATIO} x second page + ${NOISE_MS} ms, by the minimum`,
     near,
     deeps.length,
     ratios.length === 0 ? "none" : `${most(ratios).toFixed(2)}, median ${quantile(ratios, 0.5).toFixed(2)}`,

@@ -27,18 +27,18 @@ interface TableSizes {
   indexes: number;
 }
 
-/** How many actions a listing has, counted one by one. */
+/** The number of actions in a listing, counted one by one. */
 export interface CountedListing {
   total: number;
 }
 
-/** A page far behind the first, and which it is; about, where nobody counted. */
+/** A page far behind the first, and its number; approximate if it was not counted. */
 export interface DeepPage {
   token: string;
   page: string;
 }
 
-/** Beside the table: sorting for indexes, and what the machine needs. */
+/** Beside the table: space for index sorts and for the system. */
 const FREE_BYTES_PER_ACTION = 1_700;
 const DEEP_PAGE = 10_000;
 
@@ -63,7 +63,7 @@ const running = await start({
   },
 });
 const { store, caPath } = running;
-// It makes indexes, and writes past the service.
+// It creates indexes and bypasses the service.
 const { owner: db, ports, secretKeys, address } = store;
 let merchantId = "";
 
@@ -75,11 +75,11 @@ async function make({ actions, until }: { actions: number; until: Date }): Promi
   return { port: settings.port, ca: readFileSync(caPath!, "utf8"), apiKey, server, postmaster, ...sizes };
 }
 
-/** The merchant of a run before, in a folder that was kept. */
+/** Finds the merchant of an earlier run, in a kept folder. */
 async function findExistingMerchant(actions: number): Promise<string | null> {
   const found = (await db.run<{ id: string; actions: number; areThere: boolean }>(FIND_EXISTING)).rows[0];
   if (!found) return null;
-  // While it is filled it has no indexes, and after a crash what was not logged is gone.
+  // During the fill the table has no indexes and is unlogged: after a crash its rows are gone.
   if (found.actions === 0 || !found.areThere) throw new Error(`${settings.dataDir} was left half filled: remove it`);
   if (found.actions !== actions) throw new Error(`${settings.dataDir} has ${found.actions} actions, not ${actions}`);
   return found.id;
@@ -103,7 +103,7 @@ async function count(search: string): Promise<CountedListing> {
   return (await db.run<CountedListing>(prepared("", text), listing.values)).rows[0]!;
 }
 
-/** Nobody has to walk a million actions to measure the page behind them: its token is made. */
+/** Builds the token of a deep page, to avoid walking a million actions. */
 async function deep({ search, middle, total }: { search: string; middle: Date; total: number }): Promise<DeepPage> {
   const { filters, orderBy = "created_at", direction = "desc" } = parseListQuery(search);
   const walk = { filters, orderBy, direction, total };

@@ -2,17 +2,20 @@ import { randomInt } from "node:crypto";
 import { postRequest } from "../https-posts.ts";
 import { BATCH, createInvoiceMaker, newerVersionOf, requestBodyOf } from "../invoice-batches.ts";
 
-/** Requests made before the clock starts, so that to make them costs nobody anything while it runs. */
+/** Requests built before the clock starts, so that building them takes no CPU from the measurement. */
 export interface RequestPasses {
-  /** New invoices only: what the first pass changes. To be sent before it. */
+  /** New invoices only, which the first pass changes. To be sent before it. */
   first: Buffer[];
-  /** The request with that number, from 0: half new invoices, 1 % of them unpaid, half newer copies of those of the pass before. */
+  /**
+   * Returns the request with that number, from 0: half new invoices, 1% of them unpaid, half newer versions of those of the
+   * previous pass.
+   */
   request(number: number): Buffer;
   /** New invoices of so many requests, and of `first`. */
   fresh(requests: number): number;
 }
 
-/** In each id the first two of the six digits of its serial number are that of the pass: nobody makes so many at once. */
+/** In each id, the first two of the six digits of its serial number are the pass. No pass needs all six. */
 const ID = Buffer.from('"id":"in_');
 const PASSES_MAX = 36 ** 2;
 
@@ -34,7 +37,7 @@ export function makePasses(apiKey: string, count: number): RequestPasses {
       const pass = Math.floor(number / count) + 1;
       if (pass >= PASSES_MAX) throw new Error(`there are ${PASSES_MAX - 1} passes`);
       const { text, places } = templates[number % count]!;
-      // A copy: the one before may still be on its way.
+      // A copy, because the previous request may still be in flight.
       const made = Buffer.from(text);
       places.forEach((place, index) => {
         const digits = (index < half ? pass : pass - 1).toString(36).padStart(2, "0");
@@ -52,7 +55,7 @@ function findIdOffsets(text: Buffer): number[] {
   return places;
 }
 
-/** What changes is spread over the table, not what was written last. */
+/** Changes are spread over the table, instead of following the order of insertion. */
 function shuffle<Item>(items: Item[]): Item[] {
   for (let i = items.length - 1; i > 0; i--) {
     const other = randomInt(i + 1);

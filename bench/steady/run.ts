@@ -1,4 +1,4 @@
-// `npm run bench -- ingest`: a steady load on the whole service in one process, with decisions, deliveries and lists going on beside it.
+// `npm run bench -- ingest`: a steady load on the whole service in one process, with concurrent decisions, deliveries and lists.
 import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const PER_SECOND = 100;
 const { values } = parseArgs({ options: { quick: { type: "boolean" }, seconds: { type: "string", default: "300" } } });
 const seconds = values.quick ? 20 : Number(values.seconds);
 if (!(seconds >= 1)) {
-  console.error("bench:ingest: write --seconds 300, or --quick");
+  console.error("bench:ingest: use --seconds 300 or --quick");
   process.exit(2);
 }
 
@@ -55,7 +55,7 @@ try {
     );
     const ca = readFileSync(join(stage.dataDir, "tls", "ca.pem"), "utf8");
     console.log(
-      `${PER_SECOND} requests a second with ${BATCH} invoices each, 1 % of them unpaid, for ${seconds} s; ${stage.facts.server}`,
+      `${PER_SECOND} requests per second with ${BATCH} invoices each, 1% of them unpaid, for ${seconds} s; ${stage.facts.server}`,
     );
     const given: SteadyOptions = { port: stage.port, ca, apiKey, seconds, perSecond: PER_SECOND };
     const pids = {
@@ -79,7 +79,7 @@ try {
     const met = result.ingest.p99 <= P99_MS && result.ingest.errors.length === 0;
     console.log(`target p99 <= ${P99_MS} ms, no error: ${met ? "met" : "MISSED"}`);
     if (result.ingest.errors.length === 0 && stored.invoices !== result.fresh)
-      throw new Error(`stored ${stored.invoices} invoices of ${result.fresh}`);
+      throw new Error(`stored ${stored.invoices} of ${result.fresh} invoices`);
   } finally {
     await stage.close();
   }

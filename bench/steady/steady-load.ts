@@ -1,4 +1,4 @@
-// A process of `bench:ingest`: batches at an even pace, whatever the answers take, and somebody who lists meanwhile.
+// A process of `bench:ingest`: sends batches at an even pace, regardless of answer times, and lists meanwhile.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "undici";
 import { openPoster } from "../https-posts.ts";
@@ -13,7 +13,7 @@ export interface SteadyOptions {
   perSecond: number;
 }
 
-/** What it took, in milliseconds, from the moment at which a request was due. */
+/** Latencies in milliseconds from the time at which a request was due. */
 export interface LatencySeries {
   requests: number;
   errors: string[];
@@ -25,7 +25,7 @@ export interface LatencySeries {
 export interface SteadyResult {
   ingest: LatencySeries;
   list: LatencySeries;
-  /** Records that are new, so that each must be a row. */
+  /** New records, so each must be a row. */
   fresh: number;
   connections: number;
 }
@@ -33,12 +33,12 @@ export interface SteadyResult {
 type Poster = Awaited<ReturnType<typeof openPoster>>;
 
 const LISTS_PER_SECOND = 5;
-/** As a client has that is built on the SDK, and some more: what comes while all are busy waits, and its time is counted. */
+/** More than a client built on the SDK has. A request waits while all are busy, and its wait counts. */
 const CONNECTIONS_MAX = 16;
 /** Requests of a pass: 100,000 invoices, which the next pass changes. */
 const PASS_SIZE = 1_000;
 
-/** Longer than this behind, it is the sender that can't keep up, and the figures say nothing of the service. */
+/** If the sender is later than this, the figures say nothing about the service. */
 const MAX_SENDER_DELAY_MS = 1_000;
 const LISTS = [
   "",
@@ -61,7 +61,7 @@ function seriesOf(taken: number[], errors: string[]): LatencySeries {
   };
 }
 
-/** Does `work` so many times a second, each time when it is due; what it took counts from then. */
+/** Runs `work` so many times per second, each when it is due. Its latency counts from then. */
 async function runAtEvenRate(seconds: number, perSecond: number, work: (index: number) => Promise<void>) {
   const taken: number[] = [];
   const errors: string[] = [];
@@ -82,7 +82,7 @@ async function runAtEvenRate(seconds: number, perSecond: number, work: (index: n
   return seriesOf(taken, errors);
 }
 
-/** Makes the requests, and stores what the first of them change. */
+/** Builds the requests, and stores the invoices that the first of them change. */
 async function prepare({ port, ca, apiKey }: SteadyOptions) {
   passes = makePasses(apiKey, PASS_SIZE);
   const poster = await openPoster(port, ca);
@@ -108,7 +108,7 @@ async function run({ port, ca, apiKey, seconds, perSecond }: SteadyOptions): Pro
     });
   const push = async (index: number) => {
     const poster = await take();
-    // On a connection that failed a request nothing is sent any more: whoever waits gets a new one.
+    // A connection with a failed request is not used again. The next waiter gets a new one.
     const failed = await poster.post(passes.request(index)).then(
       () => null,
       (error: Error) => error,

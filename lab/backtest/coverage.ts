@@ -8,7 +8,10 @@ import {
   USUAL_GAPS,
 } from "./merchant-log.ts";
 
-/** Ways to be judged: one that is sooner than the merchant's own, one that waits longer, and one that does what it does most often. */
+/**
+ * The strategies under test: one retries sooner than the merchant, one later, and one always takes the merchant's most frequent
+ * gap.
+ */
 export const STRATEGIES: Readonly<Record<string, RetryStrategy>> = {
   sooner: (k, kind, dayOf) => limitGap(k, dayOf, USUAL_GAPS[kind]! - 1),
   later: (k, kind, dayOf) => limitGap(k, dayOf, USUAL_GAPS[kind]! + 1),
@@ -21,31 +24,31 @@ const limitGap = (k: number, dayOf: number, gap: number) =>
 const TRUTH_CUSTOMERS = 300_000;
 const TRUTH_SEED = 1_000_003;
 
-/** What is measured of a way, and what is known for it. */
 export interface CoverageTask {
   money: boolean;
-  /** Whether the history says with which chance each choice was made. */
+  /** Whether the history records the propensity of each choice. */
   chancesKnown: boolean;
 }
 
-/** What is backtested: so many first decisions are the ways' own. */
 type HistoryOptions = LogOptions;
 
-/** How often the truth was inside. */
+/** How often the interval held the true value. */
 export interface Coverage extends CoverageTask {
   way: string;
-  /** What it recovers in truth. */
+  /** The true recovered share. */
   truth: number;
-  /** Runs in which anything was said; of these, those whose interval held the truth, and those whose interval of the difference held that. */
+  /**
+   * Runs with an estimate; of these, the runs whose interval held the true value, and those whose interval of the difference did.
+   */
   said: number;
   covered: number;
   differences: number;
-  /** Mean over these runs: half the interval's width, and the estimate less the truth. */
+  /** Means over these runs: half the interval's width, and the estimate minus the truth. */
   half: number;
   bias: number;
 }
 
-/** Backtests of ways on `runs` stretches of history, judged by what they do in truth. */
+/** Backtests strategies on `runs` histories and compares the estimates with the true values. */
 export function measureCoverage(
   runs: number,
   ways: readonly string[],
@@ -81,7 +84,7 @@ export function measureCoverage(
   return found.map((each) => ({ ...each, half: each.half / each.said, bias: each.bias / each.said }));
 }
 
-/** What a way recovers in truth, as a share of invoices and of money. */
+/** Returns the share that a strategy truly recovers, by invoices and by money. */
 function trueValueOf(way: RetryStrategy, of: HistoryOptions): { count: number; money: number } {
   const { episodes }: MerchantLog = createMerchantLog({ ...of, customers: TRUTH_CUSTOMERS }, [way], TRUTH_SEED);
   let [recovered, amount, money] = [0, 0, 0];

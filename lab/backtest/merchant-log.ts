@@ -2,22 +2,24 @@ import type { Episode, EpisodeDecision } from "../../src/backtest/estimate.ts";
 import { RETRY_GAPS, STOP_CHOICE } from "../../src/backtest/retry-gaps.ts";
 import { createRandom } from "../experiments/random-numbers.ts";
 
-/** A way of trying again: the choice after failure `k` of a kind of decline, `dayOf` days after the first failure. */
+/** A retry strategy: chooses the gap after failure `k` with a kind of decline, `dayOf` days after the first failure. */
 export type RetryStrategy = (k: number, kind: number, dayOf: number) => number;
 
 const WINDOW_DAYS = 28;
 const MAX_ATTEMPTS = 6;
 const DECLINE_KIND_COUNT = 3;
 
-/** The gap that the merchant's system likes best, by the kind of the decline. */
+/** The merchant's most frequent gap, by kind of decline. */
 export const USUAL_GAPS = [2, 4, 3] as const;
 const LAST_DAY = 40;
-/** Of a card that does not work, or not this week: even these come to work in a world in which nearly all does. */
+/**
+ * Success rate of a broken card. `ease` can raise it, so such cards work in a world where nearly every invoice is paid.
+ */
 const HARDLY_CHANCE = 0.002;
 
 /**
- * A merchant whose system chooses its gaps by chance, with known odds: by how often it has tried, by the decline, and by the days that
- * are left. Its customers differ in ways that no log shows: when their money comes, and whether their card will work at all.
+ * Builds the known odds with which the merchant's system chooses gaps: by attempts, kind of decline, and days left. Its customers
+ * differ in ways that the log does not show: when their money comes, and whether their card works at all.
  */
 const buildOddsTable = ({ least, falls }: { least: number; falls: number }) =>
   Array.from({ length: MAX_ATTEMPTS * DECLINE_KIND_COUNT * LAST_DAY }, (_, index) => {
@@ -43,42 +45,45 @@ const findOdds = (isSteady: boolean, k: number, kind: number, dayOf: number) =>
     (k * DECLINE_KIND_COUNT + kind) * LAST_DAY + Math.min(dayOf, LAST_DAY - 1)
   ]!;
 
-/** Days of a gap, as the merchant's system draws them. */
+/** Returns the days of a gap, as the merchant's system samples them. */
 function drawGapDays(gap: number, draw: number): number {
   const { from } = RETRY_GAPS[gap]!;
   const next = RETRY_GAPS[gap + 1]?.from ?? from + 4;
   return from + Math.floor(draw * (next - from));
 }
 
-/** Failed invoices and what was done about them. */
 export interface LogOptions {
-  /** Customers; one in three has two failed invoices. */
+  /** A third of them have two failed invoices. */
   customers: number;
-  /** So many first decisions are made as the first judged way does: 0 in a history, those it owns in the truth. */
+  /** How many first decisions follow the first judged strategy: 0 in a history, all that count for the estimate in the true value. */
   depth: number;
-  /** How much likelier tries succeed than usual: what is added to the logarithm of their odds. */
+  /** Added to the log odds of every attempt. */
   ease?: number;
-  /** It seldom departs from the gap that it likes best, so that a way which takes that one can be followed for more tries. */
+  /**
+   * Whether the merchant rarely departs from its favorite gap. A strategy that takes this gap can then be followed for more
+   * retries.
+   */
   isSteady?: boolean;
 }
 
 interface FailedInvoice {
   amount: number;
-  /** Chance that the card works at all for one more week, days until the money comes. */
+  /** Whether the card hardly ever works. */
   broken: boolean;
+  /** Days until the money comes. */
   moneyOn: number;
   works: number;
   kind: number;
 }
 
-/** A log that says with which chances choices were made, and for each decision in it what other ways would have chosen. */
+/** A log with propensities, and for each decision the choices of other strategies. */
 export interface MerchantLog {
   episodes: Episode[];
-  /** By way, episode and decision. */
+  /** By strategy, episode and decision. */
   chosen: number[][][];
 }
 
-/** A log of the merchant, beside the `judged` ways; another seed, another stretch of its history. */
+/** Creates the merchant's log with the choices of the `judged` strategies. Another seed is another period of its history. */
 export function createMerchantLog(options: LogOptions, judged: readonly RetryStrategy[], seed: number): MerchantLog {
   const random = createRandom(seed);
   const log: MerchantLog = { episodes: [], chosen: judged.map(() => []) };
@@ -95,7 +100,7 @@ export function createMerchantLog(options: LogOptions, judged: readonly RetryStr
   return log;
 }
 
-/** Numbers of the groups of decisions: by tries, by the decline too, by the weeks left too. */
+/** Returns the numbers of the groups of a decision: by attempts; by attempts and decline; by attempts, decline and weeks left. */
 function findGroups(k: number, kind: number, dayOf: number) {
   const both = k * DECLINE_KIND_COUNT + kind;
   const weeks = Math.min(4, Math.max(0, Math.ceil((WINDOW_DAYS - dayOf) / 7)));
@@ -129,7 +134,7 @@ function addEpisode(
     const succeeded = !stops && random() < odds / (1 + odds);
     decisions.push({ situation, choice, chance: chances[choice]!, succeeded });
     if (stops || succeeded) break;
-    // The next decline may read otherwise.
+    // The next decline can have another code.
     if (random() < 0.2) said = Math.floor(random() * DECLINE_KIND_COUNT);
   }
   log.episodes.push({ customerId, amount, decisions });

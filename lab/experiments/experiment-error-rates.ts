@@ -3,22 +3,22 @@ import { DEFAULT_MERCHANT, runExperiment, type SimulatedMerchant } from "./run-e
 
 const DAYS = 90;
 
-/** How often what was said was false on any day. */
+/** How often a statement was false on any day. */
 export interface FalseAlarms {
   runs: number;
   /** Runs with any of the following: a difference, a split, a calibration. */
   any: number;
-  /** The range did not hold the true difference. */
+  /** Runs whose interval did not hold the true difference. */
   difference: number;
   split: number;
   calibration: number;
-  /** Runs in which a plain 95 % interval, looked at as often, did not hold it either. */
+  /** Runs in which a plain 95% interval, read as often, did not hold it either. */
   plain: number;
 }
 
 /**
- * Somebody looks every day for 90 days, at A/A tests unless told otherwise: nobody is treated otherwise than anybody else, and each difference that
- * is told is a false alarm.
+ * Analyzes experiments every day for 90 days. By default they are A/A tests: both arms are treated alike, so each reported
+ * difference is a false alarm.
  */
 export function measureFalseAlarms(runs: number, business: Partial<SimulatedMerchant> = {}): FalseAlarms {
   const { effect } = { ...DEFAULT_MERCHANT, ...business };
@@ -45,18 +45,21 @@ export function measureFalseAlarms(runs: number, business: Partial<SimulatedMerc
   return found;
 }
 
-/** How soon a true difference is seen. */
+/** How soon a true difference is detected. */
 export interface StoppingTimes {
   runs: number;
-  /** Failed invoices, both arms together, when half of the runs had their verdict. */
+  /** Failed invoices in both arms when half of the runs had their verdict. */
   median: number;
-  /** What a z-test of a size fixed in advance needs to find it in four of five runs. */
+  /** The size that a fixed-size z-test needs to find it in four of five runs. */
   fixed: number;
-  /** Runs whose verdict was the wrong way round, or that there is no difference. */
+  /** Runs whose verdict had the wrong sign, or was that there is no difference. */
   wrong: number;
 }
 
-/** A difference of `effect`, looked at every day until there is a verdict; one invoice for each customer, as the z-test has it. */
+/**
+ * Measures a difference of `effect`, analyzed every day until there is a verdict. Each customer has one invoice, as the z-test
+ * assumes.
+ */
 export function measureStoppingTimes(
   effect: number,
   runs: number,
@@ -80,13 +83,13 @@ export function measureStoppingTimes(
   return { runs, median: stops[Math.floor(runs / 2)]!, fixed: fixedSampleSize(settings.recovered, effect), wrong };
 }
 
-/** Both arms of a two-sided z-test at 5 % with a power of 80 %: (1.96 + 0.84)² times the variances, over the difference squared. */
+/** Both arms of a two-sided z-test at 5% with a power of 80%: (1.96 + 0.84)² times the variances, over the difference squared. */
 function fixedSampleSize(recovered: number, effect: number): number {
   const treated = recovered + effect;
   return (2 * 7.849 * (recovered * (1 - recovered) + treated * (1 - treated))) / effect ** 2;
 }
 
-/** How many of `runs` find, by 55,000 invoices in 90 days, that 51 % of the customers came into an arm that was to get 50 %. */
+/** Counts the runs that detect, within 55,000 invoices in 90 days, that an arm meant to get 50% of the customers got 51%. */
 export function countDetectedSplits(runs: number, business: Partial<SimulatedMerchant> = {}): number {
   let caught = 0;
   for (let run = 0; run < runs; run++) {

@@ -1,6 +1,6 @@
 /**
- * Numbers in [0, 1), one after the other (sfc32, 128 bits of state): fast, and long enough that thousands of runs with seeds of
- * their own share no stretch of it.
+ * Creates a generator of numbers in [0, 1) (sfc32, 128 bits of state): fast, and with a period so long that thousands of seeded
+ * runs do not overlap.
  */
 export function createRandom(seed: number): () => number {
   let a = seed | 0;
@@ -19,6 +19,6 @@ export function createRandom(seed: number): () => number {
   return next;
 }
 
-/** A standard normal number. */
+/** Returns a standard normal number. */
 export const drawNormal = (random: () => number) =>
   Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());

@@ -9,22 +9,22 @@ const MATURITY_DAYS = 35;
 
 /** A merchant whose customers' payments fail, and an experiment on them. */
 export interface SimulatedMerchant {
-  /** New customers in the experiment on a day. */
+  /** New customers in the experiment per day. */
   customersPerDay: number;
   days: number;
   /** Recovered share without Dunlin, the mean over customers. */
   recovered: number;
-  /** How far customers differ: the standard deviation of a customer's own share, 0 to `recovered`. */
+  /** How far customers differ: the standard deviation of their recovered shares, 0 to `recovered`. */
   spread: number;
   /** The chance that a customer's next invoice, a month later, fails too. */
   again: number;
   /** Standard deviation of the logarithm of the amounts; 0: all alike. */
   amounts: number;
-  /** What Dunlin adds to the recovered share. */
+  /** Added to the recovered share by Dunlin. */
   effect: number;
-  /** The share of customers that are to come into the arm `dunlin`. */
+  /** The intended share of customers in the arm `dunlin`. */
   share: number;
-  /** The share of them that truly does; null: as it is to be. */
+  /** Their true share; null: as intended. */
   split: number | null;
   primary: Measure;
   /** Days of the calibration, at the beginning. */
@@ -49,11 +49,11 @@ const MONTH_DAYS = 30;
 const PHASES = ["calibration", "comparison"] as const;
 const ARMS = ["dunlin", "merchant"] as const;
 
-/** What a look at the end of a day found; false: stop looking. */
+/** Receives the analysis at the end of a day. Returns false to stop. */
 export type OnDay = (day: number, look: InterimAnalysis) => boolean;
 
 /**
- * One experiment, looked at every day, with the product's own arithmetic. Day 1 is the first on which an invoice is old enough
+ * Runs one experiment with the product's own statistics, analyzed every day. Day 1 is the first on which an invoice is old enough
  * to count, so the maturity of invoices costs no simulated time.
  */
 export function runExperiment(business: SimulatedMerchant, seed: number, onDay: OnDay) {
@@ -61,14 +61,14 @@ export function runExperiment(business: SimulatedMerchant, seed: number, onDay: 
   const split = business.split ?? business.share;
   const random = createRandom(seed);
   const size = customersPerDay * days;
-  // Per customer: own share, amount, arm and half, and what of it is counted by now in each phase.
+  // Per customer: recovered share, amount, arm and half, and the part counted so far in each phase.
   const own = new Float64Array(size);
   const amount = new Float64Array(size);
   const arm = new Uint8Array(size);
   const half = new Uint8Array(size);
   const due = [new Int32Array(size), new Int32Array(size)];
   const got = [new Int32Array(size), new Int32Array(size)];
-  // Who fails on which day: a list for each day, by its head and the customer's successor.
+  // The customers that fail on each day: a linked list per day, by its head and each customer's successor.
   const head = new Int32Array(days + MONTH_DAYS + 1).fill(-1);
   const next = new Int32Array(size);
   const cells = createTallies();
@@ -77,7 +77,7 @@ export function runExperiment(business: SimulatedMerchant, seed: number, onDay: 
   let former: InterimAnalysis | null = null;
   for (let day = 0; day < days; day++) {
     for (let customer = day * customersPerDay; customer < (day + 1) * customersPerDay; customer++) {
-      // Uniform around the mean, which has this standard deviation.
+      // Uniform around the mean, with this standard deviation.
       own[customer] = recovered + spread * Math.sqrt(3) * (2 * random() - 1);
       amount[customer] = amounts === 0 ? 2900 : Math.max(1, Math.round(2900 * Math.exp(amounts * drawNormal(random))));
       arm[customer] = random() < split ? 0 : 1;
@@ -123,7 +123,7 @@ function buildExperiment({ share, primary, calibrationDays }: SimulatedMerchant)
   };
 }
 
-/** Tallies by index, and as the statistics ask for them. */
+/** Tallies by index, and in the form that the statistics take. */
 function createTallies() {
   const all = Array.from({ length: 16 }, emptyTally);
   const index = (phase: number, arm: number, half: number) => (phase * 4 + arm * 2 + half) * 2;

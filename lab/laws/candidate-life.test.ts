@@ -20,7 +20,7 @@ const issuers = createIssuers(1, luck);
 const PERSON = createPerson(1, 7, issuers, { tight: 1, left: 1 });
 luck.begin(1, 1, 1, 1);
 
-/** A life of somebody with so much money, whose issuer calls missing funds 51 and knows no limit of a day. */
+/** Builds a life with this balance. The issuer reports missing funds as 51 and has no daily limit. */
 function buildLife(balance: number): CandidateLife {
   const issuer = { ...PERSON.issuer, masks: 0, brand: "visa" };
   const life = createLife({
@@ -37,13 +37,13 @@ function buildLife(balance: number): CandidateLife {
 
 const chanceOf = (life: CandidateLife, of: ObservedCharge) => explainCharge(life, of, luck.draw);
 
-test("a charge goes through where the money is there, and fails for want of it where it is not", () => {
+test("a charge is approved when the balance covers it, and declined when it does not", () => {
   assert.ok(chanceOf(buildLife(50), buildObservedCharge(null)) > 0.95);
   assert.equal(chanceOf(buildLife(5), buildObservedCharge(null)), 0);
   assert.ok(chanceOf(buildLife(5), buildObservedCharge("51")) > 0.95);
 });
 
-test("missing funds of a life that has them are explained by leaving, after which one bill comes and one code", () => {
+test("a decline for missing funds in a life that has them means leaving, after which one invoice and one code come", () => {
   const life = buildLife(50);
   const chance = chanceOf(life, buildObservedCharge("51"));
   assert.ok(chance > 0.005 && chance < 0.02, String(chance));
@@ -53,7 +53,7 @@ test("missing funds of a life that has them are explained by leaving, after whic
   assert.equal(chanceOf(life, buildObservedCharge("51", { billedBefore: buildObservedCharge(null).at })), 0);
 });
 
-test("an answer without a reason is a hold or leaving, the likelier the one by how often either happens", () => {
+test("a decline without a reason is a hold or leaving, weighted by how often either happens", () => {
   const lives = Array.from({ length: 500 }, () => buildLife(50));
   for (const life of lives) chanceOf(life, buildObservedCharge("05"));
   const held = lives.filter(({ state }) => state.hold !== "none").length;
@@ -62,14 +62,14 @@ test("an answer without a reason is a hold or leaving, the likelier the one by h
   assert.ok(held > 50 && left > 50 && refused > 50, `${held} held, ${left} left, ${refused} refused for nothing`);
 });
 
-test("another card than the one before is a new one, and the old one is never seen again", () => {
+test("a different card is a new one, and the old one never returns", () => {
   const life = buildLife(50);
   assert.ok(chanceOf(life, buildObservedCharge(null, { card: 1 })) > 0);
   assert.equal(life.state.card, 1);
   assert.equal(chanceOf(life, buildObservedCharge(null)), 0);
 });
 
-test("a card that expired waits for the new one, by a batch where the bank's advice says so", () => {
+test("an expired card awaits its replacement, by a batch when the bank's advice says so", () => {
   const ways = Array.from({ length: 200 }, () => {
     const life = buildLife(50);
     life.person.issuer.brand = "mastercard";
@@ -79,7 +79,7 @@ test("a card that expired waits for the new one, by a batch where the bank's adv
   assert.ok(ways.every((way) => way === "batch"));
 });
 
-test("holders type a new card in unasked, so a card that is still old after a month awaits a batch more often", () => {
+test("a card that is still old after a month more often awaits a batch, because holders enter new cards unasked", () => {
   const ways = Array.from({ length: 400 }, () => {
     const life = buildLife(50);
     chanceOf(life, buildObservedCharge("54"));
@@ -89,7 +89,7 @@ test("holders type a new card in unasked, so a card that is still old after a mo
   assert.ok(holders > 25 && holders < 90, String(holders));
 });
 
-test("a charge that goes through speaks against people whose cards are held often", () => {
+test("an approved charge lowers the weight of people whose cards are often held", () => {
   const often = buildLife(50);
   often.person = { ...often.person, alarms: 0.0008 };
   const never = buildLife(50);
@@ -99,7 +99,7 @@ test("a charge that goes through speaks against people whose cards are held ofte
   assert.equal(explainCharge(never, buildObservedCharge("59"), luck.draw), 0);
 });
 
-test("who signs up on a day of pay is likelier paid then, as the first bill says", () => {
+test("a person who signs up on a pay day is likelier to be paid on it, by the first invoice", () => {
   const at = YEAR_START + 60 * DAY_MS;
   const paidOn = (later: number) => {
     const payDays = new Uint8Array(PERSON.payDays.length);
@@ -112,7 +112,7 @@ test("who signs up on a day of pay is likelier paid then, as the first bill says
   assert.equal(paidOn(5).toFixed(6), "0.500000");
 });
 
-test("only strict banks' blocks, and holds, refuse what is there to be paid", () => {
+test("a covered charge is refused only when a strict bank blocks or holds the card", () => {
   assert.equal(chanceOf(buildLife(50), buildObservedCharge(null, { isBlocked: true })), 0);
   const blocked = buildLife(50);
   assert.ok(chanceOf(blocked, buildObservedCharge("05", { isBlocked: true })) > 0.95);
@@ -123,7 +123,7 @@ test("only strict banks' blocks, and holds, refuse what is there to be paid", ()
   assert.ok(Math.abs(chanceOf(held, buildObservedCharge("59")) - 0.2) < 0.02);
 });
 
-test("a rush or a full day explains its own code alone", () => {
+test("a rush or a full day explains only its own code", () => {
   const rushing = buildLife(50);
   rushing.person = { ...rushing.person, rushes: 0.004 };
   const chance = chanceOf(rushing, buildObservedCharge("65"));
@@ -135,14 +135,14 @@ test("a rush or a full day explains its own code alone", () => {
   assert.ok(chanceOf(full, buildObservedCharge("61")) > 0.9);
 });
 
-test("an outage says nothing of the customer", () => {
+test("an outage changes nothing about the customer", () => {
   const life = buildLife(5);
   const before = copyLife(life);
   assert.equal(chanceOf(life, buildObservedCharge("91")), 1);
   assert.deepEqual(life, before);
 });
 
-test("a charge takes the money, and a decline that is read of is answered", () => {
+test("a charge takes the money, and a customer reacts when they read about a decline", () => {
   const paid = buildLife(50);
   applyCharge(paid, buildObservedCharge(null), luck.draw);
   assert.equal(paid.state.balance, 30);

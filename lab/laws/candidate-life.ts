@@ -25,13 +25,15 @@ import { isOutageCode } from "../worlds/issuer-outages.ts";
 import { chooseWeighted, DAY_MS } from "../worlds/keyed-uniform.ts";
 import { STEPS_PER_DAY } from "../worlds/simulation-steps.ts";
 
-/** What a merchant sees of a charge. */
+/** A charge as a merchant sees it. */
 export interface ObservedCharge {
-  /** ms. */
+  /** In ms. */
   at: number;
-  /** Days since the charge before that reached the issuer, on whichever of the customer's subscriptions, or since the world began. */
+  /**
+   * Days since the last charge that reached the issuer, on any of the customer's subscriptions, or else since the world began.
+   */
   days: number;
-  /** The same, or since people live: issuers held cards before the world began. */
+  /** As `days`, or else since the simulation began: issuers held cards before the first invoices. */
   alarmed: number;
   /** Major units. */
   amount: number;
@@ -40,30 +42,30 @@ export interface ObservedCharge {
   advice: string | undefined;
   /** How many other cards of the customer were seen before. */
   card: number;
-  /** A strict issuer refuses everything, as the declines before say. */
+  /** Whether a strict issuer currently refuses everything, given the earlier declines. */
   isBlocked: boolean;
-  /** The chance that a mail about the failure is read, beside what is usual for the customer. */
+  /** The chance that a mail about the failure is read, relative to the customer's usual chance. */
   mail: number;
-  /** When the subscription was billed before, ms; 0: never, or this is a retry. */
+  /** Time in ms of the subscription's previous invoice; 0 if there is none or if this is a retry. */
   billedBefore: number;
-  /** When the subscription began, ms, with its first bill; else null. */
+  /** Start of the subscription in ms, with its first invoice; else null. */
   signedUp: number | null;
 }
 
-/** A life that a customer may be living, by the laws of the world of consumers. */
+/** A life that a customer may be living, by the laws of the consumers world. */
 export interface CandidateLife {
   person: Person;
   /**
-   * The same person, as long as nothing rare happens: a hold, a new card and leaving are put in when an answer speaks of
-   * them, so that few lives suffice for all that may be behind an answer.
+   * The same person without rare events. A hold, a new card or a departure is added only when an answer suggests it, so few lives
+   * are enough to explain any answer.
    */
   quiet: PersonFinances;
   state: PersonState;
-  /** The charge that showed that the customer has left, ms; null: is still there. */
+  /** The charge that showed that the customer has left, in ms; null if the customer is still there. */
   leftAt: number | null;
 }
 
-/** Something that explains what was seen: how likely it is together with that, and what it changes. */
+/** A hypothesis for a charge: the joint probability of both, and its effect on the life. */
 interface LifeHypothesis {
   chance: number;
   happens?: () => void;
@@ -79,7 +81,7 @@ export const createLife = (person: Person): CandidateLife => ({
 export const copyLife = (life: CandidateLife): CandidateLife => ({ ...life, state: { ...life.state } });
 
 /**
- * How likely what was seen is in this life, in all ways together; it goes on with one of them.
+ * Returns how likely the charge is in this life, over all hypotheses. The life continues with one of them, sampled.
  *
  * @param draw  numbers in [0, 1)
  */
@@ -96,7 +98,7 @@ export function explainCharge(life: CandidateLife, seen: ObservedCharge, draw: (
   return signUp * total;
 }
 
-/** How likely a person is to have signed up on that day, beside other days. */
+/** Returns how likely a person is to have signed up on that day, relative to other days. */
 function signUpChance(person: Person, at: number): number {
   const day = Math.floor(at / DAY_MS);
   if (day - MAX_PAY_DAY_WAIT_DAYS < CALENDAR.firstDay) return 1;
@@ -108,7 +110,7 @@ function signUpChance(person: Person, at: number): number {
   );
 }
 
-/** Whoever has left gets one more bill, and one code for everything. */
+/** A customer who has left gets one more invoice, and the same code for every charge. */
 function explainEarlierLeaving(
   { person, leftAt }: CandidateLife,
   { code, billedBefore }: ObservedCharge,
@@ -121,7 +123,7 @@ function listHypotheses(life: CandidateLife, seen: ObservedCharge, draw: () => n
   if (seen.card < state.card) return [];
   const isNew = seen.card > state.card;
   const found = isNew ? newCardChance(state, seen.days) : 1;
-  /** What happens to a card that works, or would. */
+  /** A hypothesis in which the card works. */
   const onGood = (chance: number, happens?: () => void): LifeHypothesis => ({
     chance: found * chance,
     happens() {
@@ -145,13 +147,13 @@ function listHypotheses(life: CandidateLife, seen: ObservedCharge, draw: () => n
 
 const YEAR = 365;
 
-/** Nobody has left and no hold has come since the charge before: those whose cards are held often are seldom found so. */
+/** The chance that the customer has not left and no hold has come since the previous charge. */
 function unchangedChance({ person, state }: CandidateLife, { days, alarmed }: ObservedCharge): number {
   const held = state.hold === "none" ? heldChance(person, alarmed, "short") + heldChance(person, alarmed, "long") : 0;
   return (1 - held) * (1 - (DEPARTURES_PER_YEAR * days) / YEAR);
 }
 
-/** That a card which is known to be old was renewed since. */
+/** The chance that a card known to be old was renewed since. */
 const RENEWED_CHANCE = 0.05;
 
 const newCardChance = ({ awaits }: PersonState, days: number) =>
@@ -163,7 +165,7 @@ const shareOfOption = <T>(of: readonly (readonly [T, number])[], one: T) =>
   of.reduce((sum, [each, weight]) => sum + (each === one ? weight : 0), 0) /
   of.reduce((sum, [, weight]) => sum + weight, 0);
 
-/** Of an answer where nothing rare is behind it. */
+/** The probability of an answer without a rare event. */
 function usualAnswerChance({ person, state }: CandidateLife, { at, amount, code, isBlocked }: ObservedCharge): number {
   const only = (name: string | null) => Number(code === name);
   if (isBlocked) return only("05");
@@ -192,13 +194,13 @@ function explainLeaving(life: CandidateLife, seen: ObservedCharge): LifeHypothes
   };
 }
 
-/** That a hold has come within so many days and is still there. */
+/** The chance that a hold came within these days and still stands. */
 function heldChance({ alarms }: Person, days: number, hold: "short" | "long"): number {
   const steps = (1 - Math.exp(-HOLD_LIFT_CHANCES[hold] * days * STEPS_PER_DAY)) / HOLD_LIFT_CHANCES[hold];
   return alarms * (hold === "long" ? LONG_HOLD_RATE : 1 - LONG_HOLD_RATE) * steps;
 }
 
-/** The issuer has held the card since the last charge, and does still. */
+/** The issuer has held the card since the last charge. */
 function explainHolds(
   { person, state }: CandidateLife,
   { alarmed, code, isBlocked }: ObservedCharge,
@@ -211,7 +213,7 @@ function explainHolds(
   }));
 }
 
-/** A rush that this life has not met: the longer it lasts, the likelier it is met, at any moment of it. */
+/** A rush that this life has not met. It can be met at any point, and more likely the longer it lasts. */
 function explainRushes(
   { person, state }: CandidateLife,
   { code }: ObservedCharge,
@@ -222,7 +224,7 @@ function explainRushes(
   return [{ chance: person.rushes * steps, happens: () => (state.rush = 1 + Math.floor(steps * draw())) }];
 }
 
-/** Of how many days a card that was replaced in them is still the old one: holders type new ones in without being asked. */
+/** Returns for how many of these days a replaced card is still the old one. Holders enter new cards without being asked. */
 function expectedOldDays(days: number, way: string): number {
   const typed = CARD_ENTRY_CHANCE * 5;
   return way === "holder" ? (1 - Math.exp(-typed * days)) / typed : days;
@@ -246,7 +248,7 @@ function explainOldCards(life: CandidateLife, seen: ObservedCharge): LifeHypothe
   }));
 }
 
-/** Of the advice that comes with the code of a card that is gone or replaced. */
+/** The probability of the advice that comes with the code of a lost or replaced card. */
 function adviceChance({ issuer }: Person, { code, advice }: ObservedCharge, way: string | null): number {
   if (issuer.brand !== "mastercard" || code === null || isTemporaryDecline(code)) return 1;
   return (
@@ -254,10 +256,10 @@ function adviceChance({ issuer }: Person, { code, advice }: ObservedCharge, way:
   );
 }
 
-/** Evenly spread, for shares of laws that take a draw. */
+/** Evenly spread draws, to compute shares of laws that take a draw. */
 const EVEN_DRAWS = Array.from({ length: 20 }, (_, n) => (n + 0.5) / 20);
 
-/** What a charge changes in a life that explains it. */
+/** Applies a charge to a life that explains it. */
 export function applyCharge(
   { person, state, leftAt }: CandidateLife,
   { code, amount, mail }: ObservedCharge,

@@ -17,11 +17,11 @@ const STRICT_ISSUERS = new Set<string | undefined>(
 const runLawAware = (customers: number) =>
   runTrial(consumers(), createLawAwarePolicy(2, customers, 300, 100), 2, customers);
 
-test("what is said by the laws comes true, and no rule is broken by it", () => {
+test("the law-aware policy predicts calibrated probabilities and breaks no rule", () => {
   const trial = runLawAware(60);
   const said = trial.tries.reduce((sum, { choice }) => sum + choice.chance!, 0) / trial.tries.length;
   const came = trial.tries.filter(({ charge }) => charge.approved).length / trial.tries.length;
-  // Tries of one customer share their luck: the hundred or two of another sixty are off by up to 0.15.
+  // Attempts of one customer are correlated, so the error for 60 customers can reach 0.15.
   assert.ok(Math.abs(said - came) < 0.1, `${said} said, ${came} came, of ${trial.tries.length}`);
   assert.equal(computeFigures(trial).brokenRules, 0);
   for (const { open, charge } of trial.tries) {
@@ -31,7 +31,7 @@ test("what is said by the laws comes true, and no rule is broken by it", () => {
   }
 });
 
-test("the same seed gives the same tries", () => {
+test("the same seed gives the same retries", () => {
   const times = () => runLawAware(8).tries.map(({ choice }) => choice);
   assert.ok(times().length > 0);
   assert.deepEqual(times(), times());

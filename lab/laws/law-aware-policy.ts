@@ -15,39 +15,39 @@ import { createLife, type ObservedCharge } from "./candidate-life.ts";
 import { advanceLives, observeCharge, type ParticleFilter, simulateAhead } from "./particle-filter.ts";
 import { planOnLives, type Slot } from "./plan-on-lives.ts";
 
-/** So many lives are weighed for each customer, and so many of them are lived ahead. */
+/** Lives that are weighed for each customer, and lives that are simulated ahead. */
 const LIFE_COUNT = 3000;
 const AHEAD_LIFE_COUNT = 600;
-/** The population that lives are drawn from: its seed is nobody's. */
+/** The population that lives are sampled from. No world uses its seed. */
 const POPULATION_SIZE = 60_000;
 const POPULATION_SEED = 7_000_001;
 const SCALES = { tight: 1, left: 1 };
-/** Of each day's moments, so far apart, the best one is looked at. */
+/** The policy considers the best of these slots for each day. */
 const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_PER_DAY = 6;
 
-/** A customer, who may pay several merchants from one card, as far as merchants see. */
+/** A customer as merchants see them. A customer can pay several merchants with one card. */
 interface VisibleCustomer {
   looks: Pick<Person, "country" | "issuer" | "funding" | "offsets">;
   seen: ObservedCharge[];
-  /** The last charge that reached the issuer, ms; 0: none has. */
+  /** Time in ms of the last charge that reached the issuer; 0 if none did. */
   reachedAt: number;
   cards: string[];
   declinedAt: number;
   blockedUntil: number;
-  /** By so many of the charges that were seen; null: nobody has asked yet. */
+  /** Updated with the first `believed` observed charges; null until it is needed. */
   belief: ParticleFilter | null;
   believed: number;
 }
 
 /**
- * About the best that an engine could hope for in the world of consumers, though no bound, since its lives are few: a
- * policy that knows the world's laws by heart (the population, its banks and their outages, its merchants, and where each customer is), and of each customer what
- * merchants see, the answers to charges. Nobody who leaves later is foreseen, nor is a card that is replaced later; the
- * oracle foresees them as little.
+ * Creates a policy that knows the laws of the consumers world: population, banks, outages, merchants, and the customer's
+ * location. It sees of a customer only the answers to charges, as a merchant does. It foresees neither customers who leave later
+ * nor cards that are replaced later; nor does the oracle. Its result is close to the best that an engine can reach, but is no
+ * bound, because its lives are few.
  *
  * @param lives  how many are weighed for a customer
- * @param ahead  how many are lived ahead for a plan
+ * @param ahead  how many are simulated for a plan
  */
 export function createLawAwarePolicy(
   seed: number,
@@ -94,7 +94,7 @@ export function createLawAwarePolicy(
     of.declinedAt = at;
   }
 
-  /** Lives of people who look like this one from outside. */
+  /** Samples lives of people who look like this customer to a merchant. */
   function firstBelief({ looks }: VisibleCustomer): ParticleFilter {
     const alike = people.get(visibleKeyOf(looks))!;
     const found = Array.from({ length: lives }, () => alike[Math.floor(luck.draw() * alike.length)]!);
@@ -116,7 +116,7 @@ export function createLawAwarePolicy(
     return of.belief;
   }
 
-  /** The best slot of each day that the rules and the issuer allow. */
+  /** Returns the best slot of each day that the rules and the issuer allow. */
   function slotsOf({ bill, endsAt }: OpenCase, allow: (at: number) => boolean, now: number): Slot[] {
     const { looks, declinedAt, blockedUntil } = knownOf(bill);
     const { issuer } = looks;

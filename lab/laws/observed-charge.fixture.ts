@@ -2,10 +2,10 @@ import { YEAR_START } from "../worlds/consumers/year.ts";
 import { DAY_MS } from "../worlds/keyed-uniform.ts";
 import type { ObservedCharge } from "./candidate-life.ts";
 
-/** A month after the charge before, in the afternoon. */
+/** A month after the previous charge, in the afternoon. */
 export const CHARGE_TIME = YEAR_START + 40 * DAY_MS + 15 * 3_600_000;
 
-/** A charge of 20, declined with a code, or approved. */
+/** Builds a charge of 20, declined with `code`, or approved if it is null. */
 export const buildObservedCharge = (code: string | null, more: Partial<ObservedCharge> = {}): ObservedCharge => ({
   at: CHARGE_TIME,
   days: 30,

@@ -17,14 +17,14 @@ const PERSON = {
 };
 luck.begin(1, 1, 1, 1);
 
-/** Lives with so much money each. */
+/** Builds a filter with one life per balance. */
 function buildFilter(balances: readonly number[]): ParticleFilter {
   const lives = balances.map(() => createLife({ ...PERSON, issuer: { ...PERSON.issuer, masks: 0 }, attention: 0 }));
   for (const [n, { state }] of lives.entries()) Object.assign(state, { balance: balances[n], spent: 0 });
   return { lives, weights: new Float64Array(balances.length).fill(1), step: stepOf(CHARGE_TIME) };
 }
 
-test("what is seen leaves the lives in which it happens, and they pay for it", () => {
+test("an observed charge keeps the lives in which it happens, and takes their money", () => {
   const belief = buildFilter(Array.from({ length: 100 }, (_, n) => (n % 10 === 0 ? 50 : 5)));
   observeCharge(belief, buildObservedCharge(null), luck);
   assert.equal(belief.lives.length, 100);
@@ -33,14 +33,14 @@ test("what is seen leaves the lives in which it happens, and they pay for it", (
   assert.equal(states.size, 100, "copies share nothing that moves");
 });
 
-test("what no life explains changes nothing that was believed", () => {
+test("a charge that no life explains leaves the weights unchanged", () => {
   const belief = buildFilter([5, 5, 5, 5]);
   belief.weights.set([3, 1, 2, 2]);
   observeCharge(belief, buildObservedCharge(null), luck);
   assert.deepEqual([...belief.weights], [0.375, 0.125, 0.25, 0.25]);
 });
 
-test("lives ahead are drawn by their weights, begin now, and leave the belief as it is", () => {
+test("simulated lives are sampled by weight, begin now, and leave the filter unchanged", () => {
   const belief = buildFilter([50, 5]);
   belief.weights.set([3, 1]);
   const [now, ...later] = simulateAhead(belief, 400, 16, 20, luck);
@@ -55,7 +55,7 @@ test("lives ahead are drawn by their weights, begin now, and leave the belief as
   );
 });
 
-test("lives go on through the step that is asked for, and never back", () => {
+test("lives advance through the requested step, and never back", () => {
   const belief = buildFilter([50]);
   belief.lives[0]!.person.alarms = 1;
   advanceLives(belief, belief.step + 8, luck);

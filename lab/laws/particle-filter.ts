@@ -3,25 +3,25 @@ import type { RandomStream } from "../worlds/random-stream.ts";
 import { applyCharge, type CandidateLife, copyLife, explainCharge, type ObservedCharge } from "./candidate-life.ts";
 
 /**
- * What may be known of a customer: lives of the population, with how likely each is by what was seen. A particle filter:
- * lives that explain little make room for copies of those that explain more.
+ * A particle filter over lives of the population, weighted by how well each explains the observations. Lives with low weights are
+ * replaced by copies of lives with high weights.
  */
 export interface ParticleFilter {
   lives: CandidateLife[];
   weights: Float64Array;
-  /** All up to and including this step was lived. */
+  /** The lives are simulated up to and including this step. */
   step: number;
 }
 
 /**
- * Believes what explains a charge at the belief's step.
+ * Updates the weights with a charge at the current step.
  *
- * @param luck  what happens in the lives; nobody's true luck
+ * @param luck  for events within the lives, independent of the customer's true luck
  */
 export function observeCharge(belief: ParticleFilter, seen: ObservedCharge, luck: RandomStream) {
   const { lives, weights } = belief;
   const explained = weights.map((weight, n) => weight * explainCharge(lives[n]!, seen, luck.draw));
-  // Where nothing explains it, it teaches nothing.
+  // If no life explains the charge, the weights stay.
   const believed = sum(explained) > 0 ? explained : weights;
   const total = sum(believed);
   for (let n = 0; n < weights.length; n++) weights[n] = believed[n]! / total;
@@ -33,7 +33,7 @@ export function observeCharge(belief: ParticleFilter, seen: ObservedCharge, luck
   for (const life of belief.lives) applyCharge(life, seen, luck.draw);
 }
 
-/** Lives on up to and including a step. */
+/** Simulates all lives up to and including a step. */
 export function advanceLives(belief: ParticleFilter, until: number, luck: RandomStream) {
   for (const { person, quiet, state } of belief.lives)
     for (let step = belief.step + 1; step <= until; step++) advanceStep(quiet, state, localStepOf(person, step), luck);
@@ -41,8 +41,8 @@ export function advanceLives(belief: ParticleFilter, until: number, luck: Random
 }
 
 /**
- * Some of the lives by their weights, lived ahead: whether a charge of `amount`, major units, would be paid in each at
- * each of the steps from the belief's on, 1, or not, 0.
+ * Simulates some of the lives ahead, sampled by weight. Returns for each of the steps from the current one on whether a charge of
+ * `amount` (major units) would be paid in each life: 1 or 0.
  */
 export function simulateAhead(
   belief: ParticleFilter,
@@ -60,7 +60,7 @@ export function simulateAhead(
   );
 }
 
-/** So many lives by their weights, evenly drawn. */
+/** Samples lives by weight, evenly spaced. */
 function sampleLives({ lives, weights }: ParticleFilter, count: number, luck: RandomStream): CandidateLife[] {
   const total = sum(weights);
   const offset = luck.draw();

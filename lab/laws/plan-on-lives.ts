@@ -1,24 +1,24 @@
-/** A moment at which a try may be made. */
+/** A time at which a retry is possible. */
 export interface Slot {
   at: number;
-  /** Whether the charge would be paid in each life, 1, or not, 0. */
+  /** Whether the charge would be paid in each life: 1 or 0. */
   paid: Uint8Array;
-  /** The chance of a charge that would be paid: that the bank is up, and refuses nothing without a reason. */
+  /** The chance that a charge with money behind it is approved: the bank is up and refuses nothing at random. */
   chance: number;
-  /** What a recovery is worth then, as a share of the amount. */
+  /** The value of a recovery at this time, as a share of the amount. */
   worth: number;
 }
 
-/** Moving each try of a plan to where it is best, so many times over. */
+/** How many times each retry of a plan is moved to its best slot. */
 const ROUND_COUNT = 2;
 
 /**
- * The slots that bring most in all lives together, in order of time; none where nothing brings what it costs. A try in vain
- * tells in which lives one may be, so plans are valued by what each life goes through and not by chances alone.
+ * Returns the slots with the highest total value over all lives, in order of time, or none if no slot is worth its cost. Plans
+ * are valued by each life's outcomes, because a failed attempt shows which lives are possible.
  *
  * @param slots  in order of time
- * @param cost  of a try, as a share of the amount
- * @param restMs  at least so much between two tries
+ * @param cost  of a retry, as a share of the amount
+ * @param restMs  least time between two retries
  */
 export function planOnLives(slots: readonly Slot[], tries: number, cost: number, restMs: number): Slot[] {
   const lives = slots[0]?.paid.length ?? 0;
@@ -43,7 +43,7 @@ export function planOnLives(slots: readonly Slot[], tries: number, cost: number,
     return value / lives;
   }
 
-  /** The best plan with one slot more than `kept`, if it is better than what there is. */
+  /** Adds the best slot to the plan `kept`. Returns whether the plan improved. */
   function extend(kept: readonly Slot[]): boolean {
     const before = most;
     for (const slot of slots) {
@@ -63,5 +63,5 @@ export function planOnLives(slots: readonly Slot[], tries: number, cost: number,
   return plan;
 }
 
-/** Less is no gain, but rounding. */
+/** A smaller gain is a rounding error. */
 const MIN_GAIN = 1e-9;

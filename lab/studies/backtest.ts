@@ -20,7 +20,7 @@ const PARTS = [
     tasks: [ESTIMATED_PROPENSITIES, KNOWN_PROPENSITIES, WEIGHTED_BY_MONEY],
   },
   { ways: BOTH, of: { depth: 2, customers: 10_000 }, tasks: [ESTIMATED_PROPENSITIES] },
-  // Only of a merchant that mostly does as the way so many tries can be told.
+  // So many retries can be estimated only for a merchant that mostly follows the strategy itself.
   {
     ways: ["usual"],
     of: { depth: 3, customers: 5_000, isSteady: true },
@@ -31,25 +31,25 @@ const PARTS = [
     of: { depth: 4, customers: 10_000, isSteady: true },
     tasks: [ESTIMATED_PROPENSITIES, KNOWN_PROPENSITIES, WEIGHTED_BY_MONEY],
   },
-  // Worlds in which about 1, 2, 5, 95 and 98 % are recovered.
+  // Worlds in which about 1%, 2%, 5%, 95% and 98% are recovered.
   ...[-5.4, -4.7, -3.7, 5.55, 6.35].map(makeRareWorld),
 ];
 
 let missed = 0;
 const percent = (share: number) => (share * 100).toFixed(1);
 const isCoverageValid = (share: number) => share >= 0.93 && share <= 0.97;
-console.log(`Intervals at 95 %; aim: the truth is inside in 93 to 97 % of ${runs} runs, of shares and of differences`);
+console.log(`95% intervals of shares and of differences; target: they hold the truth in 93% to 97% of ${runs} runs`);
 for (const { ways, of, tasks } of PARTS)
   for (const found of measureCoverage(runs, ways, tasks, of)) {
     const { way, money, chancesKnown, truth, said, half, bias } = found;
     const [covered, differences] = [found.covered / said, found.differences / said];
     const isMet = isCoverageValid(covered) && isCoverageValid(differences);
     if (!isMet) missed++;
-    const words = `${money ? "money" : "invoices"}, chances ${chancesKnown ? "known" : "fitted"}`;
+    const words = `${money ? "money" : "invoices"}, propensities ${chancesKnown ? "known" : "fitted"}`;
     const figures = `${percent(covered)} and ${percent(differences)} % of ${said}, ± ${percent(half)} points, bias ${(bias * 100).toFixed(2)}`;
     console.log(
       `  ${way.padEnd(6)} first ${of.depth}, ${of.customers} customers, truth ${percent(truth)} %, ${words}: ${figures}${isMet ? "" : "  MISSED"}`,
     );
   }
-console.log(missed === 0 ? "All aims are met." : `${missed} aims are missed.`);
+console.log(missed === 0 ? "All targets are met." : `${missed} targets are missed.`);
 process.exitCode = missed === 0 ? 0 : 1;

@@ -1,5 +1,5 @@
-// `npm run lab -- decisions`: how much Dunlin recovers in simulated worlds, beside the figures it is held to. With `-- --told` also beside what
-// the same engine reaches when it is told how customers are paid.
+// `npm run lab -- decisions`: how much Dunlin recovers in simulated worlds, beside its targets. `-- --told` adds the result of
+// the same engine when it is given the customers' pay days.
 import { parseArgs } from "node:util";
 import { comparePolicies } from "../trial/compare-policies.ts";
 import { openWorld, readPretrainedModel, SIMPLE_WORLDS, WORLDS } from "../trial/open-world.ts";
@@ -14,21 +14,21 @@ const { values } = parseArgs({
     told: { type: "boolean", default: false },
   },
 });
-/** Least shares of the gap closed, from fixed and from even tries; the hard world has its own. */
+/** Minimum shares of the gap closed, from fixed and from evenly spaced retries. The hard world has its own. */
 const TARGETS_BY_WORLD: Readonly<Record<string, readonly [number, number]>> = { hard: [0.85, 0.4] };
 const DEFAULT_TARGETS: readonly [number, number] = [0.85, 0.55];
 const EFFORT_MAX = 0.85;
 const ECE_MAX = 0.02;
 const GROUP_ECE_MAX = 0.03;
-/** Choosing the best of many moments makes what is said of them too high, most of all from here on. */
+/** Choosing the best of many times makes its predicted probability too high, most of all from here on. */
 const LIKELY_PROBABILITY = 0.5;
-/** Least share of the gain over even tries of one who is told the true pay days. */
+/** Minimum share of the gain over evenly spaced retries of the policy that knows the true pay days. */
 const MIN_INFORMED_GAIN_SHARE = 0.9;
 
 const isLikely = ({ chance }: Prediction) => chance >= LIKELY_PROBABILITY;
 const percent = (share: number) => `${(share * 100).toFixed(1).padStart(5)} %`;
 console.log(
-  "world         seed  cases   fixed   even    cold    warm    oracle | closed from fixed, even (aims) | tries per recovery of even's | rules | calibration, worst group",
+  "world         seed  cases   fixed   even    cold    warm    oracle | closed from fixed, even (targets) | retries per recovery vs. even | rules | calibration, worst group",
 );
 let missed = 0;
 const names = values.worlds.split(",").flatMap((name) => (name === "crude" ? Object.keys(SIMPLE_WORLDS) : name));
@@ -82,7 +82,7 @@ for (const name of names) {
       const reach = (from: number) => (warm!.value - from) / (told.value - from);
       reached.push(reach(even!.value));
       console.log(
-        `    told the pay days ${percent(told.value)}: warm reaches ${percent(reach(0))} of its value, ${percent(reach(fixed!.value))} of its gain over fixed, ${percent(reach(even!.value))} over even`,
+        `    given the pay days ${percent(told.value)}: warm reaches ${percent(reach(0))} of its value, ${percent(reach(fixed!.value))} of its gain over fixed, ${percent(reach(even!.value))} over even`,
       );
     }
   }
@@ -91,7 +91,7 @@ for (const name of names) {
   const isTrue = name in SIMPLE_WORLDS || likely.length === 0 || calibrationError(likely) <= ECE_MAX;
   if (!isTrue) missed++;
   console.log(
-    `    calibration over these seeds, and from ${LIKELY_PROBABILITY} on; by chance in brackets${isTrue ? "" : "  MISSED"}`,
+    `    calibration over these seeds, and for probabilities of at least ${LIKELY_PROBABILITY}; expected by chance in brackets${isTrue ? "" : "  MISSED"}`,
   );
   for (const [group, some] of [...said, ["all", all] as const])
     console.log(
@@ -101,26 +101,26 @@ for (const name of names) {
     const share = reached.reduce((sum, each) => sum + each, 0) / reached.length;
     if (share < MIN_INFORMED_GAIN_SHARE) missed++;
     console.log(
-      `    warm reaches ${percent(share)} of the gain over even of one who is told the pay days${share < MIN_INFORMED_GAIN_SHARE ? "  MISSED" : ""}`,
+      `    warm reaches ${percent(share)} of the gain over even that is possible with the true pay days${share < MIN_INFORMED_GAIN_SHARE ? "  MISSED" : ""}`,
     );
   }
 }
 const mean = ahead.reduce((sum, each) => sum + each, 0) / ahead.length;
 console.log(
-  `Warm is ahead of even tries in ${ahead.filter((each) => each > 0).length} of ${ahead.length} rows, by ${(mean * 100).toFixed(2)} points on average, least ${(Math.min(...ahead) * 100).toFixed(2)}.`,
+  `Warm is ahead of evenly spaced retries in ${ahead.filter((each) => each > 0).length} of ${ahead.length} rows, by ${(mean * 100).toFixed(2)} points on average, at least ${(Math.min(...ahead) * 100).toFixed(2)}.`,
 );
 const beyond = groups.filter(({ ece }) => ece > GROUP_ECE_MAX).sort((a, b) => b.ece - a.ece);
 console.log(
-  `Calibration of classes of declines with 300 tries or more is within ${GROUP_ECE_MAX} in ${groups.length - beyond.length} of ${groups.length}.${beyond.length > 0 ? " Beyond it, and what so few tries would show by chance if all were true:" : ""}`,
+  `The calibration error of decline groups with at least 300 retries is within ${GROUP_ECE_MAX} in ${groups.length - beyond.length} of ${groups.length}.${beyond.length > 0 ? " Groups beyond it, with the error expected by chance in brackets:" : ""}`,
 );
 for (const { name, ece, ifTrue } of beyond) console.log(`  ${name}: ${ece.toFixed(3)} (${ifTrue.toFixed(3)})`);
 console.log(
   missed + beyond.length === 0
-    ? "All aims are met."
-    : `${missed} aims are missed, and ${beyond.length} classes that of calibration.`,
+    ? "All targets are met."
+    : `${missed} targets are missed, and ${beyond.length} groups miss that of calibration.`,
 );
 
-/** The calibration error of these, and what it would be by chance if all were true. */
+/** The calibration error of these predictions, and its expected value if all predictions were true. */
 function calibrationErrorText(some: readonly Prediction[]): string {
   return some.length === 0 ? "" : `${calibrationError(some).toFixed(3)} (${expectedErrorIfTrue(some).toFixed(3)})`;
 }

@@ -1,4 +1,4 @@
-// `npm run lab -- experiments`: false alarms, sample sizes and power of experiments that are looked at every day.
+// `npm run lab -- experiments`: false alarms, sample sizes and power of experiments that are analyzed every day.
 import { parseArgs } from "node:util";
 import { benchExperimentCounting } from "../../bench/experiment-counting.ts";
 import {
@@ -25,13 +25,13 @@ function report(what: string, found: string, holds: boolean) {
   console.log(`${what}: ${found}${holds ? "" : "  MISSED"}`);
 }
 const alarmsText = ({ runs, any, difference, split, calibration, plain }: FalseAlarms) =>
-  `${percent(any / runs)} (difference ${percent(difference / runs)}, split ${percent(split / runs)}, calibration ${percent(calibration / runs)}); a plain 95 % interval, peeked at: ${percent(plain / runs)}`;
+  `${percent(any / runs)} (difference ${percent(difference / runs)}, split ${percent(split / runs)}, calibration ${percent(calibration / runs)}); a plain 95% interval, read every day: ${percent(plain / runs)}`;
 
-console.log(`A/A tests of 90 days, looked at every day; aim: false alarms in at most 5 % of ${tests} tests`);
+console.log(`A/A tests of 90 days, analyzed every day; target: false alarms in at most 5% of ${tests} tests`);
 const businesses = {
   "60 customers a day, 4 of 10 fail again": {},
   "with a calibration of 30 days": { calibrationDays: 30 },
-  "judged by money, log-normal amounts": { primary: "USD" },
+  "measured by money, log-normal amounts": { primary: "USD" },
   "10 customers a day": { customersPerDay: 10 },
 };
 for (const [name, business] of Object.entries(businesses)) {
@@ -39,11 +39,11 @@ for (const [name, business] of Object.entries(businesses)) {
   report(`  ${name}`, alarmsText(found), found.any / found.runs <= 0.05);
 }
 
-// Where few are recovered, or few are not, and one arm is small, an arm may long have shown but one kind of outcome.
+// If recoveries or failures are rare and an arm is small, the arm can show only one outcome for a long time.
 const RARE_RATES = [0.02, 0.05, 0.95, 0.98];
 const SMALL = { again: 0, spread: 0.01 };
 const hundredths = (share: number) => `${Math.round(share * 100)} %`;
-console.log(`The same with small arms and rare outcomes; aim: at most 5 % of ${tests} tests`);
+console.log(`The same with small arms and rare outcomes; target: at most 5% of ${tests} tests`);
 for (const share of [0.9, 0.8])
   for (const recovered of RARE_RATES) {
     const found = measureFalseAlarms(tests, { ...SMALL, share, recovered });
@@ -55,11 +55,13 @@ for (const share of [0.9, 0.8])
   }
 for (const recovered of [0.05, 0.95]) {
   const found = measureFalseAlarms(tests, { ...SMALL, share: 0.9, recovered, primary: "USD", amounts: 1.2 });
-  const words = `  share 90 %, ${hundredths(recovered)} recovered, judged by money of log-normal amounts, deviation 1.2`;
+  const words = `  share 90 %, ${hundredths(recovered)} recovered, measured by money, log-normal amounts, deviation 1.2`;
   report(words, alarmsText(found), found.any / found.runs <= 0.05);
 }
 
-console.log(`True differences, and whether the range held them on all of 90 days; aim: all but 5 % of ${tests} tests`);
+console.log(
+  `True differences, and whether the interval held them on all of 90 days; target: all but 5% of ${tests} tests`,
+);
 for (const share of [0.9, 0.5])
   for (const [recovered, effect] of [
     [0.02, 0.03],
@@ -72,7 +74,7 @@ for (const share of [0.9, 0.5])
   }
 
 console.log(
-  `True differences, looked at every day; aim: the median of ${runs} stops at most 1.2 times the z-test's sample`,
+  `True differences, analyzed every day; target: the median of ${runs} runs stops within 1.2 times the z-test's sample`,
 );
 for (const effect of [0.02, 0.03, 0.05]) {
   const { median, fixed, wrong } = measureStoppingTimes(effect, runs);
@@ -87,7 +89,7 @@ for (const effect of [0.02, 0.03, 0.05]) {
 
 const splitDetectionRate = countDetectedSplits(runs) / runs;
 report(
-  "51/49 in place of 50/50, by 55,000 invoices; aim: caught in at least 90 %",
+  "51/49 instead of 50/50, within 55,000 invoices; target: detected in at least 90%",
   percent(splitDetectionRate),
   splitDetectionRate >= 0.9,
 );
@@ -97,9 +99,9 @@ if (cases > 0) {
   const each = ((seconds / counted) * 1e6).toFixed(0);
   report(
     `${cases} failed invoices in PostgreSQL`,
-    `counted in ${seconds.toFixed(1)} s (${each} µs each, waiting included), results shown in ${showMs.toFixed(2)} ms`,
+    `counted in ${seconds.toFixed(1)} s (${each} µs each, including waits), results shown in ${showMs.toFixed(2)} ms`,
     counted === cases,
   );
 }
-console.log(missed === 0 ? "All aims are met." : `${missed} aims are missed.`);
+console.log(missed === 0 ? "All targets are met." : `${missed} targets are missed.`);
 process.exitCode = missed === 0 ? 0 : 1;

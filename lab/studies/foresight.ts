@@ -1,5 +1,5 @@
-// `npm run lab -- foresight`: how well the engine foresees the outcomes of six even tries, which are the same whatever was learned: a
-// thousandth of a nat shows here after minutes, where the value of what is chosen differs by luck.
+// `npm run lab -- foresight`: how well the engine predicts the outcomes of six evenly spaced retries. These do not depend on the
+// model, so a thousandth of a nat shows within minutes. The value of chosen retries varies more by luck.
 
 import { newLearnedModel } from "../../src/engine/learned/learned-model.ts";
 import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
@@ -12,8 +12,8 @@ const prior = readPretrainedModel();
 const starts = { cold: newLearnedModel, warm: () => fromPretrained(prior) };
 
 const cell = (nats: number) => (nats * 1000).toFixed(1).padStart(7);
-console.log("thousandths of a nat a try; the first quarter of the tries in brackets; less is better");
-console.log("world           seed   tries  by the mean   cold              warm              by the world itself");
+console.log("thousandths of a nat per attempt; the first quarter of the attempts in brackets; lower is better");
+console.log("world           seed   tries  mean          cold              warm              world itself");
 for (const name of worlds) {
   for (const seed of seeds) {
     const rows = [];

@@ -1,4 +1,4 @@
-// `npm run lab -- promises`: whether plans, and six even tries, recover what `explain` says of them.
+// `npm run lab -- promises`: whether plans, and six evenly spaced retries, recover the share that `explain` predicts.
 
 import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
 import { openWorld, readPretrainedModel } from "../trial/open-world.ts";
@@ -8,10 +8,8 @@ import { parseTrialOptions } from "./trial-options.ts";
 const { customers, seeds, worlds } = parseTrialOptions({ customers: 6000, seeds: [1, 2] });
 const prior = readPretrainedModel();
 const cell = (share: number) => `${(100 * share).toFixed(1).padStart(5)}%`;
-console.log(
-  "of the cases of which a try was planned at the first failure, warm: recovered as promised then, and in the end",
-);
-console.log("world           seed  cases  plan promised reached   even tries promised reached");
+console.log("cases with a retry planned at the first failure, warm: recovery predicted then, and actual recovery");
+console.log("world           seed  cases  plan predicted actual   even predicted actual");
 for (const name of worlds) {
   for (const seed of seeds) {
     const { cases, plan, even } = compareRecoveryEstimates(

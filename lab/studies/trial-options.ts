@@ -1,7 +1,10 @@
 import { parseArgs } from "node:util";
 import { WORLDS } from "../trial/open-world.ts";
 
-/** What a benchmark of trials is asked for: `--customers N`, `--seeds LIST`, `--worlds LIST`; else what is given here, and all worlds and those in `more`. */
+/**
+ * Parses the options of a study: `--customers N`, `--seeds LIST`, `--worlds LIST`. The defaults are `usual`, with all worlds and
+ * those in `more`.
+ */
 export function parseTrialOptions(usual: { customers: number; seeds: readonly number[]; more?: readonly string[] }) {
   const { values } = parseArgs({
     options: {

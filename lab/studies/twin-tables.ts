@@ -1,15 +1,15 @@
-// What plain COPY writes: as many rows as a batch of invoices leaves, into tables of the same definition.
+// The baseline of plain COPY: writes the rows that a batch of invoices leaves into tables of the same definition.
 import { randomUUID } from "node:crypto";
 import { type Invoice, isInRecovery } from "../../src/domain/invoice.ts";
 
 const WINDOW_MS = 28 * 86_400_000;
 const BUDGET = 8;
 
-/** A table with the columns, checks, fill factor and indexes of one that batches are stored in. */
+/** A table with the columns, checks, fill factor and indexes of a table that stores batches. */
 interface TwinTable {
   of: string;
   columns: string;
-  /** The rows of an invoice, without their merchant. */
+  /** Returns the rows of an invoice, without their merchant. */
   rows(invoice: Invoice, caseId: string): unknown[][];
 }
 
@@ -57,14 +57,13 @@ export const CREATE_TWINS = TWIN_TABLES.map(
   (twin) => `create table ${twinTableName(twin)} (like ${twin.of} including all)`,
 );
 
-/** One transaction. */
 export interface CopyTransaction {
   /** As one query: a COPY for each table that has rows. */
   sql: string;
   data: Buffer[];
 }
 
-/** All rows of these invoices. */
+/** Builds the transaction with all rows of these invoices. */
 export function buildCopy(invoices: readonly Invoice[], merchantId: string): CopyTransaction {
   const withCases = invoices.map((invoice) => ({ invoice, caseId: randomUUID() }));
   const copies = TWIN_TABLES.map((twin) => ({

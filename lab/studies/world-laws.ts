@@ -1,6 +1,6 @@
-// `npm run lab -- laws`: how much of what is to be gained could be known at all. In the world of consumers the engine is held
-// against a policy that knows the world's laws by heart and sees what merchants see. That one takes a second for each customer
-// and seed or so, so the cases of some are judged, of a merchant who has many: in a world of fewer they meet the same luck.
+// `npm run lab -- laws`: how much of the possible gain is knowable at all. In the consumers world, compares the engine with a
+// policy that knows the world's laws and sees only what merchants see. That policy takes about a second per customer and seed, so
+// only the cases of some customers of a large merchant are judged. In a world with fewer customers they would have the same luck.
 import { parseArgs } from "node:util";
 import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
 import { createLawAwarePolicy } from "../laws/law-aware-policy.ts";
@@ -36,7 +36,7 @@ function runTrials(policyFor: (world: World) => Policy, seed: number, of: number
 
 const percent = (share: number) => `${(100 * share).toFixed(1)}%`;
 console.log(
-  `value, and tries per recovery, of ${judged} of ${customers} customers; closed from even tries to the oracle`,
+  `value and retries per recovery of ${judged} of ${customers} customers; share closed of the gap from evenly spaced retries to the oracle`,
 );
 console.log("seed   even          warm          knows the laws  oracle        closed by warm, by the laws");
 for (const seed of values.seeds.split(",").map(Number)) {

@@ -6,7 +6,7 @@ import { countBrokenRules } from "./broken-rules.ts";
 
 const START = Date.UTC(2026, 0, 1);
 
-/** How many rules the later charges of a bill broke, each of which was declined, so many hours after the first one. */
+/** Counts the rules broken by the later charges of an invoice, all declined, so many hours after the first one. */
 function countBroken(of: Omit<Charge, "at" | "approved">, hours: readonly number[]): number {
   const charges = hours.map(
     (hour): Charge => ({ ...of, at: new Date(START + hour * HOUR_MS), approved: false, cardFingerprint: "f" }),
@@ -26,7 +26,7 @@ const buildCard = (cardBrand: string, networkAdviceCode?: string) => ({
   ...(networkAdviceCode !== undefined && { networkAdviceCode }),
 });
 
-test("the 36th declined try of a Mastercard in 30 days, and the 21st of a Visa, break a rule, and none before", () => {
+test("the 36th declined attempt on a Mastercard in 30 days and the 21st on a Visa break a rule, and none before", () => {
   const every = (hours: number, tries: number) => Array.from({ length: tries }, (_, n) => n * hours);
   assert.deepEqual(
     [countBroken(buildCard("mastercard"), every(20, 35)), countBroken(buildCard("mastercard"), every(20, 36))],
@@ -39,7 +39,7 @@ test("the 36th declined try of a Mastercard in 30 days, and the 21st of a Visa, 
   assert.equal(countBroken(buildCard("visa"), every(37, 40)), 0);
 });
 
-test("each wait that Mastercard advises is broken by a try before its end, and by none at it", () => {
+test("an attempt breaks each wait that Mastercard advises when it comes before the end, but not at the end", () => {
   const hoursOf = { "02": 72, 24: 1, 25: 24, 26: 48, 27: 96, 28: 144, 29: 192, 30: 240 };
   for (const [advice, hours] of Object.entries(hoursOf))
     assert.deepEqual(
@@ -49,7 +49,7 @@ test("each wait that Mastercard advises is broken by a try before its end, and b
     );
 });
 
-test("a debit that is presented after its scheme's days, or again after a code that ends it, breaks a rule", () => {
+test("a debit breaks a rule when it is presented after its scheme's days, or again after a final code", () => {
   const schemes = [
     ["sepa_debit", "AM04", "AC04", 42],
     ["ach_debit", "R09", "R02", 180],

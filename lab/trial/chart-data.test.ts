@@ -8,7 +8,7 @@ const buildChart = (failedAt: number[], worth: number[]): ChartData => ({
   bins: [],
 });
 
-test("regret adds up what the oracle came to and the policy did not, payment by payment", () => {
+test("regret adds up the value that the oracle gained and the policy did not, payment by payment", () => {
   const policy = buildChart([1, 2, 3], [10, 10, 25]);
   const oracle = buildChart([1, 2, 3], [10, 30, 50]);
   assert.deepEqual(computeRegret(policy, oracle), [
@@ -19,7 +19,7 @@ test("regret adds up what the oracle came to and the policy did not, payment by 
   ]);
 });
 
-test("runs in which other payments failed are cut at the same moments", () => {
+test("runs are cut at the same times when different payments failed", () => {
   const policy = buildChart([0, 1, 2, 5], [4, 10, 15, 19]);
   const oracle = buildChart([1, 5], [12, 20]);
   assert.deepEqual(
@@ -29,7 +29,7 @@ test("runs in which other payments failed are cut at the same moments", () => {
   assert.equal(computeRegret(buildChart([], []), oracle).at(-1)!.dollars, 20);
 });
 
-test("a year of many payments is cut into few steps, the last of them at its end", () => {
+test("a year of many payments is cut into few steps, the last one at its end", () => {
   const many = Array.from({ length: 5000 }, (_, n) => n);
   const points = computeRegret(
     buildChart(

@@ -1,11 +1,11 @@
 import type { Trial } from "./run-trial.ts";
 import { type CalibrationBin, calibrationBins, valueOfRetry } from "./trial-figures.ts";
 
-/** What a report draws of a policy's year, beyond its figures. */
+/** The data of a policy's year that a report draws, beyond its figures. */
 export interface ChartData {
-  /** When each failed payment failed, ms, in that order. */
+  /** When each failed payment failed, in ms, in order. */
   failedAt: Float64Array;
-  /** What that payment and all before it came to, US dollars, less waiting and tries. */
+  /** The cumulative value up to that payment in US dollars, minus waiting and retries. */
   worth: Float64Array;
   bins: CalibrationBin[];
 }
@@ -19,10 +19,13 @@ export function buildChartData(trial: Trial): ChartData {
   return { failedAt, worth, bins: calibrationBins(trial) };
 }
 
-/** Into how many steps a year's failed payments are cut. */
+/** The number of steps that a year's failed payments are cut into. */
 const STEP_COUNT = 120;
 
-/** By how much a policy is behind another one after so many payments of the other's failed, US dollars: its regret, where the other one is the oracle. */
+/**
+ * Computes how far a policy is behind another one after so many of the other's payments failed, in US dollars. If the other one
+ * is the oracle, this is its regret.
+ */
 export function computeRegret(policy: ChartData, other: ChartData): { payments: number; dollars: number }[] {
   const count = other.failedAt.length;
   const steps = Math.min(STEP_COUNT, count);
@@ -30,7 +33,7 @@ export function computeRegret(policy: ChartData, other: ChartData): { payments: 
   const points = Array.from({ length: steps }, (_, step) => {
     const payments = Math.round(((step + 1) * count) / steps);
     const until = other.failedAt[payments - 1]!;
-    // A payment that fails in one run may be approved in the other, so the runs are cut at the same moment, not at the same number.
+    // A payment that fails in one run may be approved in the other, so the runs are cut at the same time, not at the same number.
     while (passed < policy.failedAt.length && policy.failedAt[passed]! <= until) passed++;
     return { payments, dollars: other.worth[payments - 1]! - (passed > 0 ? policy.worth[passed - 1]! : 0) };
   });

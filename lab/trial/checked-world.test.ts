@@ -36,14 +36,14 @@ function* generateOneThenThrow() {
 }
 const billsOf = (...bills: unknown[]) => [...worldOf({ bills: () => bills }).bills(1, 1)];
 
-test("a world that keeps to its interface gives what it gave before", () => {
+test("checking a valid world changes none of its answers", () => {
   const names = ["even"];
   const world = WORLDS.balances!();
   const before = comparePolicies(world, 5, 40, readPretrainedModel(), names);
   assert.deepEqual(comparePolicies(createCheckedWorld(world), 5, 40, readPretrainedModel(), names), before);
 });
 
-test("a bill of nothing that was paid at once is heard like any other", () => {
+test("an invoice of 0 that was paid at once is passed on like any other", () => {
   const paid = ({ first }: Bill, n: number) => first.approved && n % 3 === 0;
   const world = WORLDS.balances!();
   const some = createCheckedWorld({
@@ -58,9 +58,9 @@ test("a bill of nothing that was paid at once is heard like any other", () => {
   assert.ok(policies.warm!.value > 0.3 && policies.warm!.brokenRules === 0, JSON.stringify(policies.warm));
 });
 
-test("a fault of a world is named with its place", () => {
+test("an error of a world names its place", () => {
   const faults: [() => unknown, RegExp][] = [
-    [() => createCheckedWorld(undefined), /gave undefined, not a world/],
+    [() => createCheckedWorld(undefined), /returned undefined, not a world/],
     [() => worldOf({ approval: 1 }), /no method approval/],
     [
       () => billsOf({ ...BILL, amount: 19.5 }),
@@ -106,17 +106,17 @@ test("a fault of a world is named with its place", () => {
       /threw SyntaxError: .*, at .*checked-world\.test\.ts:\d+/,
     ],
     [() => worldOf({ charge: throwsText }).charge(BILL, AT), /^charge\(\) of bill b1 at .* threw 'a text'$/],
-    [() => billsOf(BILL, BILL), /^bill b1: its id is that of an earlier bill$/],
+    [() => billsOf(BILL, BILL), /^bill b1: its id belongs to an earlier bill$/],
     [
       () =>
         billsOf(
           { ...BILL, id: "b0", createdAt: new Date(+AT + 9e6), first: { ...CHARGE, at: new Date(+AT + 9e6) } },
           BILL,
         ),
-      /^bill b1: createdAt, 2026-03-02T09:00:00.000Z, is before 2026-03-02T11:30:00.000Z, that of bill b0, which came earlier/,
+      /^bill b1: createdAt, 2026-03-02T09:00:00.000Z, is before 2026-03-02T11:30:00.000Z, the date of the earlier bill b0/,
     ],
     [() => worldOf({ charge: () => undefined }).charge(BILL, AT), /^charge\(\) of bill b1 is undefined/],
-    [() => worldOf({}).charge(BILL, new Date(+AT + 9e6)), /at must be the moment of the charge, 2026-03-02T11:30/],
+    [() => worldOf({}).charge(BILL, new Date(+AT + 9e6)), /at must be the time of the charge, 2026-03-02T11:30/],
     [
       () => worldOf({ approval: () => 1.2 }).approval(BILL, AT),
       /^approval\(\) of bill b1 at 2026.*from 0 to 1, not 1.2$/,
@@ -125,7 +125,7 @@ test("a fault of a world is named with its place", () => {
   for (const [act, message] of faults) assert.throws(act, { name: "WorldFault", message });
 });
 
-test("a generator that has ended is no new year, and a chance that missed 1 by rounding is 1", () => {
+test("a finished generator is refused as a new year, and a chance above 1 by rounding counts as 1", () => {
   const used = (function* () {
     yield BILL;
   })();
@@ -136,7 +136,7 @@ test("a generator that has ended is no new year, and a chance that missed 1 by r
   assert.deepEqual(billsOf({ ...BILL, first: { ...CHARGE, cardBrand: null } }).length, 1);
 });
 
-test("null and an empty text are left out, and the world is asked about its own bills all the same", () => {
+test("nulls and empty texts are left out, and the world still receives its own invoices", () => {
   for (const blank of [null, ""]) {
     const said = { ...CHARGE, cardBrand: "visa", cardFingerprint: blank } as Charge;
     const own = { ...BILL, first: said };

@@ -2,13 +2,13 @@ import { inspect } from "node:util";
 import { HOUR_MS } from "../../src/domain/durations.ts";
 import type { Bill, Charge, World } from "../worlds/world.ts";
 
-/** A world does not keep to its interface; the message says where, for whoever wrote it. */
+/** A world violates its interface. The message tells its author where. */
 export class WorldFault extends Error {
   override name = "WorldFault";
 }
 
 const MAX_WINDOW_DAYS = 366;
-/** Moments may be this much off, as where a world keeps whole hours. */
+/** Times can be off by this much, for worlds that keep whole hours. */
 const TIME_TOLERANCE_MS = HOUR_MS;
 const UNITS: ReadonlySet<unknown> = new Set(["DAY", "WEEK", "MONTH", "YEAR"]);
 const METHODS = ["bills", "charge", "approval"] as const;
@@ -22,25 +22,25 @@ const CHARGE_TEXTS = [
   "cardIssuer",
   "cardFingerprint",
 ] as const;
-/** What chances may miss 0 and 1 by, when they were added up. */
+/** How far summed chances can be outside 0 to 1. */
 const ROUNDING_TOLERANCE = 1e-6;
 
 /**
- * The same world, whose answers are looked at: a wrong one would end in figures that mean nothing, or in an error far from its cause.
+ * Wraps a world and checks its answers. A wrong one would end in meaningless figures, or in an error far from its cause.
  *
- * @param said  what a module gave as its world
- * @throws {WorldFault}  here when it is none, and from its methods when they answer what no world may
+ * @param said  the world that a module exports
+ * @throws {WorldFault} here if it is not a world, and from its methods if they return an invalid answer
  */
 export function createCheckedWorld(said: unknown): World {
   const world = said as World;
   if (typeof world !== "object" || world === null)
-    throw new WorldFault(`world() gave ${formatValue(world)}, not a world`);
+    throw new WorldFault(`world() returned ${formatValue(world)}, not a world`);
   if (typeof world.name !== "string" || world.name === "")
     throw new WorldFault(`the world's name must be a text, not ${formatValue(world.name)}`);
   for (const method of METHODS)
     if (typeof world[method] !== "function") throw new WorldFault(`the world has no method ${method}`);
   let latest: Iterable<Bill> | null = null;
-  /** The world's own bills, which it may know again by what they are, behind those that were written anew. */
+  /** Maps the rewritten invoices to the world's own, which it may recognize by identity. */
   const own = new WeakMap<Bill, Bill>();
   const ownOf = (bill: Bill) => own.get(bill) ?? bill;
   return {
@@ -51,21 +51,21 @@ export function createCheckedWorld(said: unknown): World {
         () => world.bills(seed, customers),
       );
       if (typeof bills?.[Symbol.iterator] !== "function")
-        throw new WorldFault(`bills() gave ${formatValue(bills)}, nothing that can be iterated`);
-      // A list may be given again, a generator that has ended not.
+        throw new WorldFault(`bills() returned ${formatValue(bills)}, which is not iterable`);
+      // A list can be returned twice, but a finished generator cannot.
       if (bills === latest && (bills as unknown) === bills[Symbol.iterator]())
-        throw new WorldFault("bills() gave the same iterator again, where it must start the world anew");
+        throw new WorldFault("bills() returned the same iterator again, but each call must restart the world");
       latest = bills;
       const ids = new Set<string>();
       let newest: Bill | null = null;
       try {
         for (const bill of bills) {
           checkBill(bill, ids.size);
-          if (ids.has(bill.id)) throw new WorldFault(`bill ${bill.id}: its id is that of an earlier bill`);
+          if (ids.has(bill.id)) throw new WorldFault(`bill ${bill.id}: its id belongs to an earlier bill`);
           ids.add(bill.id);
           if (newest && bill.createdAt.getTime() < newest.createdAt.getTime() - TIME_TOLERANCE_MS)
             throw new WorldFault(
-              `bill ${bill.id}: createdAt, ${bill.createdAt.toISOString()}, is before ${newest.createdAt.toISOString()}, that of bill ${newest.id}, which came earlier; bills come in time order`,
+              `bill ${bill.id}: createdAt, ${bill.createdAt.toISOString()}, is before ${newest.createdAt.toISOString()}, the date of the earlier bill ${newest.id}; bills must come in time order`,
             );
           if (!newest || bill.createdAt > newest.createdAt) newest = bill;
           const first = removeBlanks(bill.first);
@@ -99,7 +99,7 @@ export function createCheckedWorld(said: unknown): World {
 const describeCall = (method: "charge" | "approval", { id }: Bill, at: Date) =>
   `${method}() of bill ${id} at ${at.toISOString()}`;
 
-/** What the world answers. It is asked millions of times, so the place is made for a fault alone. */
+/** Calls the world. It runs millions of times, so the description of the place is built only for a fault. */
 function callWorld<Answer>(place: () => string, ask: () => Answer): Answer {
   try {
     return ask();
@@ -108,10 +108,10 @@ function callWorld<Answer>(place: () => string, ask: () => Answer): Answer {
   }
 }
 
-/** What a world throws is a fault of the world: with the place, and where in its module that was. */
+/** Converts an error that the world throws, with the place and the line of its module. */
 function toWorldFault(place: string, error: unknown): WorldFault {
   if (!(error instanceof Error)) return new WorldFault(`${place} threw ${formatValue(error)}`);
-  // Inside a call of the language or of Node itself there is no line of the module's.
+  // Frames inside the language or Node itself are not lines of the module.
   const lines = error.stack?.match(/^ +at .*:\d+:\d+\)?$/gm) ?? [];
   const line = lines.find((each) => !/\(?node:/.test(each)) ?? "";
   return new WorldFault(`${place} threw ${error.name}: ${error.message}${line.replace(/^ +at/, ", at")}`);
@@ -129,7 +129,7 @@ function callPayDays(world: World, bill: Bill) {
   return isPayDay;
 }
 
-/** @param number  of the bill, from 0, to name it by where its id is what is wrong */
+/** @param number  of the invoice, from 0, to name it if its id is wrong */
 function checkBill(bill: Bill, number: number) {
   if (typeof bill !== "object" || bill === null)
     throw new WorldFault(`bill number ${number + 1} is ${formatValue(bill)}`);
@@ -163,7 +163,7 @@ function checkCharge(place: string, charge: Charge, at: Date) {
   must(
     Math.abs(charge.at.getTime() - at.getTime()) <= TIME_TOLERANCE_MS,
     "at",
-    `the moment of the charge, ${at.toISOString()}`,
+    `the time of the charge, ${at.toISOString()}`,
   );
   must(typeof charge.approved === "boolean", "approved", "true or false");
   must(
@@ -171,14 +171,13 @@ function checkCharge(place: string, charge: Charge, at: Date) {
     "paymentMethodType",
     "a text such as card or sepa_debit",
   );
-  // A world that is not checked by a compiler may say null for what it does not know.
-  for (const name of CHARGE_TEXTS)
-    must(typeof (charge[name] ?? "") === "string", name, "a text, or left out where it is not known");
+  // A world in plain JavaScript can return null for unknown values.
+  for (const name of CHARGE_TEXTS) must(typeof (charge[name] ?? "") === "string", name, "a text, or absent if unknown");
 }
 
 /**
- * Null and an empty text say that a thing is not known, as leaving it out does. Taken for a fingerprint, they would make one card of all that have none, on
- * which next to nothing may be tried.
+ * Removes nulls and empty texts, which mean the same as a missing field. As a fingerprint they would merge all cards without one
+ * into a single card, on which hardly any retry is allowed.
  */
 function removeBlanks(charge: Charge): Charge {
   const isBlank = (name: (typeof CHARGE_TEXTS)[number]) => charge[name] === null || charge[name] === "";
@@ -191,6 +190,6 @@ function removeBlanks(charge: Charge): Charge {
 const isPositive = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;
 const isValidDate = (value: unknown) => value instanceof Date && Number.isFinite(value.getTime());
 
-/** A value in a message: short, on one line, whatever it is. */
+/** Formats a value for a message: short, on one line. */
 const formatValue = (value: unknown): string =>
   inspect(value, { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 60 });

@@ -10,15 +10,15 @@ import { even, fixed, ladder } from "./scheduled-policies.ts";
 import { createPayDayTeller } from "./told-pay-days.ts";
 import { computeFigures, type Figures } from "./trial-figures.ts";
 
-/** What `dunlin simulate --json` prints. */
+/** The output of `dunlin simulate --json`. */
 export interface Comparison {
   world: string;
   seed: number;
   customers: number;
-  /** Bills whose first charge was declined, in the warm run. */
+  /** Invoices whose first charge was declined, in the warm run. */
   cases: number;
   policies: Record<string, Figures>;
-  /** Share of the way from a static policy to the oracle that Dunlin, warm, has gone, by value. */
+  /** Share of the gap between a static policy and the oracle that warm Dunlin closes, by value. */
   gapClosed: { fromFixed: number | null; fromEven: number | null };
 }
 
@@ -30,29 +30,29 @@ const POLICIES: Readonly<Record<string, (world: World, prior: PretrainedModel) =
   hours: createHourCountsPolicy,
   cold: () => createDunlinPolicy(newLearnedModel()),
   warm: (_, prior) => createDunlinPolicy(fromPretrained(prior)),
-  /** Warm, and told how customers are paid, where the world can say. */
+  /** Warm, and given the customers' pay days if the world can say. */
   told: (world, prior) => createDunlinPolicy(fromPretrained(prior), { tell: createPayDayTeller(world) }),
   oracle,
 };
 
 export const POLICY_NAMES = Object.keys(POLICIES);
-/** What is compared unless something else is asked for. */
+/** The policies compared by default. */
 export const DEFAULT_POLICY_NAMES = POLICY_NAMES.filter((name) => name !== "told");
-/** What the shares of a gap are made of. */
+/** The policies needed to compute the closed gap. */
 export const REQUIRED_POLICY_NAMES = ["fixed", "even", "warm", "oracle"];
 
-/** What may be seen of a comparison while it is made. */
+/** Receives progress of a comparison. */
 export interface ComparisonListener {
-  /** Hears of each policy before its year: the how-manieth of how many. */
+  /** Called before each policy's year, with its position. */
   begins?(name: string, number: number, of: number): void;
-  /** And after it, with all that happened. */
+  /** Called after it, with all that happened. */
   ended?(name: string, trial: Trial): void;
 }
 
 /**
- * Run a world's year under each policy, each from the start.
+ * Runs a world's year under each policy, each from the start.
  *
- * @param names  which policies; those needed for the gap come along
+ * @param names  which policies; those needed for the gap are added
  */
 export function comparePolicies(
   world: World,

@@ -6,7 +6,7 @@ import type { Comparison } from "./compare-policies.ts";
 import { buildRows, COLUMNS, describeClosedGap, describeWorld, LEGEND } from "./comparison-wording.ts";
 import type { Figures } from "./trial-figures.ts";
 
-/** What stands out of the others, wherever it is drawn. */
+/** The highlighted policies, in every chart. */
 const INK_BY_POLICY: Readonly<Record<string, SeriesColor>> = {
   warm: "first",
   told: "first",
@@ -14,11 +14,11 @@ const INK_BY_POLICY: Readonly<Record<string, SeriesColor>> = {
   even: "third",
 };
 const inkOf = (name: string): SeriesColor => INK_BY_POLICY[name] ?? "other";
-/** What luck does in 95 of 100 runs, in deviations. */
+/** The two-sided 95% quantile, in deviations. */
 const CONFIDENCE_DEVIATIONS = 1.96;
 
 /**
- * A comparison as a report on one page: what each policy recovered, its tries, what it left that the oracle would not have left, and how true its chances were.
+ * Renders a comparison as a one-page report: each policy's recovery, retries, regret against the oracle, and calibration.
  *
  * @param pictures  of each policy of the comparison
  */
@@ -31,20 +31,20 @@ export function renderReport(comparison: Comparison, pictures: ReadonlyMap<strin
 ${tableHtml("policies", COLUMNS, buildRows(comparison))}
 ${listHtml(LEGEND)}
 <h2>Recovered money</h2>
-${drawBarPlot("Share of the money that failed which was recovered, and (dark) what of it is left after waiting and tries", figures.map(buildRecoveredBar))}
-<h2>Tries</h2>
-${drawBarPlot("Tries for each payment that was recovered", figures.flatMap(buildRetriesBar))}
+${drawBarPlot("Recovered share of the failed money; dark: after the cost of waiting and retries", figures.map(buildRecoveredBar))}
+<h2>Retries</h2>
+${drawBarPlot("Retries per recovered payment", figures.flatMap(buildRetriesBar))}
 <h2>Regret</h2>
 ${renderRegretPlot(pictures)}
 <h2>Calibration</h2>
 ${renderCalibrationPlot(pictures)}`;
-  return pageHtml(`Ways of trying again in the world "${world}"`, describeWorld(comparison), body);
+  return pageHtml(`Retry strategies in the world "${world}"`, describeWorld(comparison), body);
 }
 
 const buildRecoveredBar = ([name, { recovered, value }]: [string, Figures]): Bar => ({
   label: name,
   size: recovered,
-  note: `${formatTenths(recovered)}; ${formatTenths(value)} after waiting and tries`,
+  note: `${formatTenths(recovered)}; ${formatTenths(value)} after waiting and retries`,
   innerSize: Math.max(0, value),
 });
 
@@ -64,18 +64,14 @@ function renderRegretPlot(pictures: ReadonlyMap<string, ChartData>): string {
       color: inkOf(name),
       points: computeRegret(picture, oracle).map(({ payments, dollars }) => ({ x: payments, y: dollars })),
     }));
-  // Those that stand out are drawn over the others.
+  // Highlighted lines are drawn over the others.
   const ordered = lines.sort((a, b) => Number(a.color !== "other") - Number(b.color !== "other"));
-  return drawLinePlot(
-    "Value that the oracle came to and the policy did not, added up from the first failed payment on",
-    ordered,
-    {
-      xLabel: "failed payments",
-      formatX: WHOLE_FORMAT.format,
-      yLabel: "US dollars",
-      formatY: COMPACT_FORMAT.format,
-    },
-  );
+  return drawLinePlot("Value that the oracle gained and the policy did not, cumulative over failed payments", ordered, {
+    xLabel: "failed payments",
+    formatX: WHOLE_FORMAT.format,
+    yLabel: "US dollars",
+    formatY: COMPACT_FORMAT.format,
+  });
 }
 
 function renderCalibrationPlot(pictures: ReadonlyMap<string, ChartData>): string {
@@ -91,13 +87,13 @@ function renderCalibrationPlot(pictures: ReadonlyMap<string, ChartData>): string
     return points.length > 0 ? [{ name, color: inkOf(name), points }] : [];
   });
   const title =
-    "Chances that Dunlin said before its tries, by tenths, and the share that came true; a dot is the larger the more tries it stands for, and its line is where luck alone puts it in 95 of 100 runs";
+    "Dunlin's predicted probabilities by tenths, and the approved share; larger dots stand for more retries, and lines show where luck alone puts a dot in 95 of 100 runs";
   return series.length === 0
-    ? "<p>Dunlin made no try.</p>"
+    ? "<p>Dunlin made no retry.</p>"
     : drawDotPlot(title, series, {
-        xLabel: "said",
+        xLabel: "predicted",
         formatX: formatWholePercent,
-        yLabel: "came true",
+        yLabel: "approved",
         formatY: formatWholePercent,
       });
 }

@@ -1,27 +1,26 @@
 import { formatTenths } from "../../src/engine/shares.ts";
 import type { Comparison } from "./compare-policies.ts";
 
-/** Of fewer failed payments than these what is closed says little. */
+/** With fewer failed payments than this the closed gap is uncertain. */
 const MIN_CASE_COUNT = 5000;
 
-/** What the rows and columns are. */
+/** Explains the rows and columns. */
 export const LEGEND = [
-  "warm is Dunlin with the prior that it ships, cold Dunlin that begins knowing nothing.",
-  "even is six tries spread evenly over the window, fixed days 1, 3, 5 and 7.",
-  "ladder is days 1, 3, 8, 10 and 12, expert rules by code and pay day, hours what was counted by code and hour of the day.",
-  "oracle knows the true chance of every moment, but not the luck to come.",
-  "recovered and value are shares of the money that failed; value is less what waiting and tries cost.",
-  "tries are those for each failed payment, per recovery those for each that was recovered.",
-  "calibration error is how far chances that were said are from what came, in the mean; 0 is none.",
+  "warm is Dunlin with its pretrained model, cold is Dunlin with a new model.",
+  "even is six retries spread evenly over the window, fixed is days 1, 3, 5 and 7.",
+  "ladder is days 1, 3, 8, 10 and 12, expert follows rules by code and pay day, hours follows success counts by code and hour of the day.",
+  "oracle knows the true chance at every time, but not the luck to come.",
+  "recovered and value are shares of the failed money; value deducts the cost of waiting and retries.",
+  "retries are per failed payment, per recovery counts retries per recovered payment.",
+  "calibration error is the mean distance between predicted probabilities and outcomes; 0 is perfect.",
 ];
 
-/** Which world it was. */
 export const describeWorld = ({ world, seed, customers, cases }: Comparison) =>
   `World "${world}", seed ${seed}: ${customers} customers, ${cases} failed payments.`;
 
-export const COLUMNS = ["policy", "recovered", "value", "tries", "per recovery", "rules broken", "calibration error"];
+export const COLUMNS = ["policy", "recovered", "value", "retries", "per recovery", "rules broken", "calibration error"];
 
-/** A row of COLUMNS for each policy. */
+/** Builds a row of COLUMNS for each policy. */
 export const buildRows = ({ policies }: Comparison): string[][] =>
   Object.entries(policies).map(([name, figures]) => [
     name,
@@ -33,10 +32,12 @@ export const buildRows = ({ policies }: Comparison): string[][] =>
     figures.ece === null ? "" : figures.ece.toFixed(3),
   ]);
 
-/** What Dunlin closes of the gap to the oracle, in sentences. */
+/** Describes in sentences how much of the gap to the oracle Dunlin closes. */
 export function describeClosedGap({ cases, policies, gapClosed }: Comparison): string[] {
   if (policies.oracle!.recovered === 0)
-    return ["Not even the oracle recovered anything, so there is no gap to close: who tries least loses least."];
+    return [
+      "Not even the oracle recovered anything, so there is no gap to close: the policy with the fewest retries loses least.",
+    ];
   const gap = (from: string, share: number | null, words: string) => {
     const behind = policies[from]!.value - policies.warm!.value;
     if (share === null) return [];
@@ -45,7 +46,7 @@ export function describeClosedGap({ cases, policies, gapClosed }: Comparison): s
       : [`closes ${formatTenths(share)} of the gap from ${words} to the oracle`];
   };
   const closed = [
-    ...gap("even", gapClosed.fromEven, "six even tries"),
+    ...gap("even", gapClosed.fromEven, "six evenly spaced retries"),
     ...gap("fixed", gapClosed.fromFixed, "days 1, 3, 5, 7"),
   ];
   if (closed.length === 0) return ["The oracle is no better than a static policy here, so there is no gap to close."];
@@ -53,7 +54,7 @@ export function describeClosedGap({ cases, policies, gapClosed }: Comparison): s
   return cases < MIN_CASE_COUNT
     ? [
         said,
-        `With fewer than ${MIN_CASE_COUNT} failed payments one seed differs from another by some 20 points: take more --customers, or several seeds.`,
+        `With fewer than ${MIN_CASE_COUNT} failed payments, seeds differ by about 20 points: use more --customers, or several seeds.`,
       ]
     : [said];
 }

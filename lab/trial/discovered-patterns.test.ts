@@ -7,7 +7,7 @@ import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { openWorld, readPretrainedModel } from "./open-world.ts";
 import { runTrial, type TrialRetry } from "./run-trial.ts";
 
-/** Of the last third of a year's first tries, the share made when the world's law likes them. */
+/** Returns the share of the first retries in the last third of a year that are at times the world's law favors. */
 async function learnedShare(
   name: string,
   customers: number,
@@ -20,7 +20,7 @@ async function learnedShare(
   return late.filter(isGood).length / late.length;
 }
 
-test("each bank is found to have hours of its own", async () => {
+test("the engine finds each bank's hours", async () => {
   const share = await learnedShare("crude:banks", 3000, ({ charge }) => {
     const bank = Number(charge.cardIssuer!.slice("bank ".length));
     return Math.floor(charge.at.getUTCHours() / 6) === bank;
@@ -28,7 +28,7 @@ test("each bank is found to have hours of its own", async () => {
   assert.ok(share > 0.8, `${share}`);
 });
 
-test("each country is found to have pay days of its own", async () => {
+test("the engine finds each country's pay days", async () => {
   const share = await learnedShare("crude:countries", 3000, ({ charge }) => {
     const since = charge.at.getUTCDate() - (charge.cardCountry === "DE" ? 10 : 25);
     return since >= 0 && since <= 3;
@@ -36,7 +36,7 @@ test("each country is found to have pay days of its own", async () => {
   assert.ok(share > 0.4, `${share}`);
 });
 
-test("small amounts are found to be paid at other times than large ones", async () => {
+test("the engine finds that small amounts are paid at other times than large ones", async () => {
   const share = await learnedShare("crude:amounts", 3000, ({ open: { bill }, charge }) => {
     const days = (charge.at.getTime() - bill.createdAt.getTime()) / 86_400_000;
     return bill.amount === 900 ? days < 4 : days > 12;
@@ -44,15 +44,16 @@ test("small amounts are found to be paid at other times than large ones", async 
   assert.ok(share > 0.6, `${share}`);
 });
 
-test("chances that fade from the first day on are found to, also where the first tries spoke for waiting", async () => {
+test("the engine finds that chances fade from the first day on, even when its first retries favored waiting", async () => {
   const isSoon = ({ open: { bill }, charge }: TrialRetry) => +charge.at - +bill.createdAt < 3 * 86_400_000;
-  // With this seed the model came to plan its first tries for day nine, and saw no others.
+  // With this seed the model first planned its first retries for day nine, and saw no others.
   const share = await learnedShare("crude:decay", 800, isSoon, { seed: 2, learned: newLearnedModel() });
   assert.ok(share > 0.8, `${share}`);
 });
 
-test("pay days that move are found again, since tries are spread evenly once what is said does not come true", async () => {
-  // Everybody's moved at the turn of June. With these seeds an engine that goes on as planned recovers an eighth of what fails from then on to September.
+test("the engine finds pay days again after they move, because it spreads retries evenly when predictions fail", async () => {
+  // All pay days move at the turn of June. With these seeds an engine that does not adapt recovers an eighth of the payments that
+  // fail from then to September.
   const recovered = [];
   for (const seed of [1, 2, 6]) {
     const { cases, tries } = runTrial(

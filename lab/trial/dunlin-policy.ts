@@ -43,46 +43,50 @@ import { customerLocaleOf, declineGroupOf, findRules, instrumentOf, type OpenCas
 import { amountUsd, retryValueOfInvoice } from "./trial-money.ts";
 
 interface TrialCustomer {
-  /** What to believe of them by each of BOOKINGS, by what was learned; of who pays by card there is one. */
+  /** The customer's posterior under each of SETTLEMENT_PATTERNS, with the learned model. A customer who pays by card has only one. */
   people: CustomerPosterior[];
-  /** The same by what was known before any lesson; none of who pays by card. */
+  /** The same with the initial model; empty for a customer who pays by card. */
   atFirst: CustomerPosterior[];
   past: PaymentRecord;
-  /** Of the cases whose window is open and that were not recovered, by bill. */
+  /** By invoice: cases with an open window that are not recovered. */
   open: Map<string, CasePosteriors>;
 }
 
-/** What to believe of a case, as of its customer. */
+/** The posteriors of a case, one for each of its customer's. */
 interface CasePosteriors {
   /** End of the window. */
   endsAt: number;
-  /** A try of the case is to come. */
+  /** Whether a retry of the case is planned. */
   isPlanned: boolean;
   all: CasePosterior[];
   atFirst: CasePosterior[];
 }
 
 /**
- * Reasons after which the service stops for good. After others it asks for another card, which no world can answer, and tries expired
- * ones beside it: here all are, as by every policy, where the network's rules allow it and a try is worth making.
+ * Reasons after which the service stops for good. After other reasons it asks for another card, which no world can answer, and
+ * only retries expired cards besides. Here all are retried, as by every policy, if the network's rules allow it and a retry is
+ * worth its cost.
  */
 const FINAL_REASONS: ReadonlySet<Reason> = new Set(["REVOKED", "FRAUD"]);
 
 interface DunlinOptions {
-  /** Is told every name that was met, for whoever makes a prior. */
+  /** Receives every feature name, for training a pretrained model. */
   named?(name: string): void;
-  /** Says how a customer is paid, in place of what was seen of it; null: nobody knows. */
+  /** Returns how a customer is paid, in place of the estimate from charges; null if unknown. */
   tell?(bill: Bill): Float64Array | null;
-  /** Hears at the first failure of a case what its plan would recover, and what even tries would, as `explain` says. */
+  /**
+   * Receives at the first failure of a case the recovery predicted for its plan and for evenly spaced retries, as `explain`
+   * reports it.
+   */
   promised?(bill: Bill, even: NonNullable<Alternatives["even"]>): void;
-  /** Hears of each try what chance of approval it was given, and what came of it. */
+  /** Receives each retry's predicted probability and outcome. */
   foresaw?(chance: number, approved: boolean): void;
 }
 
 /**
- * Dunlin's own engine as a policy: cold with a new model, warm with one that starts from a prior.
+ * Creates a policy from Dunlin's engine: cold with a new model, warm with a pretrained one.
  *
- * @param learned  goes on learning from every outcome
+ * @param learned  keeps learning from every outcome
  */
 export function createDunlinPolicy(
   learned: LearnedModel,
@@ -109,7 +113,10 @@ export function createDunlinPolicy(
     return customer;
   }
 
-  /** What was learned of the country since, as if the person's own charges were looked at anew: the service recalls them each time. All are one customer's. */
+  /**
+   * Applies what was learned about the country since, as if the person's own charges were processed again. The service recomputes
+   * them each time. All are posteriors of one customer.
+   */
   function keepUp(people: readonly CustomerPosterior[]) {
     const usual = cycleChances(learned, people[0]!.country);
     for (const person of people) {
@@ -123,13 +130,13 @@ export function createDunlinPolicy(
     }
   }
 
-  /** What was told stays true whatever is seen. */
+  /** Given pay days stay true whatever is observed. */
   function believeTold({ people, atFirst }: TrialCustomer, bill: Bill) {
     const cycles = tell?.(bill);
     if (cycles) for (const person of [...people, ...atFirst]) person.cycles.set(cycles);
   }
 
-  /** Which of a customer's people holds, by what was learned of how their bank books. */
+  /** Returns which of a customer's posteriors applies, by the learned settlement pattern of their bank. */
   const heldOf = ({ people }: TrialCustomer, bill: Bill) =>
     people.length === 1 ? 0 : likeliestSettlement(learned, methodOf(bill));
 
@@ -169,7 +176,7 @@ export function createDunlinPolicy(
     return all[held]!;
   }
 
-  /** What a charge shows of the customer's other open cases, beside what `observe` makes of it. */
+  /** Applies a charge to the customer's other open cases, besides `observe`. */
   function observed({ id, customerId }: Bill, at: number, reason: Reason | null, observe: () => void) {
     const { people, atFirst, open } = customers.get(customerId)!;
     for (const [other, { endsAt }] of open) if (endsAt <= at) open.delete(other);
@@ -226,7 +233,7 @@ export function createDunlinPolicy(
           now,
           windowEndsAt: open.endsAt,
           triesLeft,
-          // Trials are of an engine that explores, as it does once it has trained on enough outcomes.
+          // Trials run an exploring engine, as the service does after training on enough outcomes.
           explores: true,
           allow: (at) => at >= from && rules.allow(at),
           limits: rules.limits(now, triesLeft),
@@ -288,7 +295,7 @@ export function createDunlinPolicy(
   };
 }
 
-/** A code of a charge by the name that the service learns it by; null: nobody said one. */
+/** Returns a code of a charge under its normalized name; null if there is none. */
 const learnedCodeOf = (charge: Charge, code: string | undefined) =>
   code ? normalizeCode(instrumentOf(charge), code) : null;
 const codeOf = (charge: Charge) => learnedCodeOf(charge, charge.networkDeclineCode);

@@ -2,10 +2,10 @@ import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
 
 /**
- * Imports a TypeScript module that Node itself can't: Node takes the types away and no more, so that enums, properties that a constructor declares, types that
- * are imported without `type`, and imports without an extension are beyond it. What such a module imports of files is compiled into it.
+ * Imports a TypeScript module that Node itself cannot load. Node only strips types: enums, parameter properties, types imported
+ * without `type`, and imports without an extension need a compiler. The module's imported files are bundled into it.
  *
- * @returns null: it can't be compiled either
+ * @returns null if it cannot be compiled either
  */
 export async function importCompiled(path: string): Promise<unknown> {
   const { href } = pathToFileURL(path);
@@ -16,7 +16,7 @@ export async function importCompiled(path: string): Promise<unknown> {
     load: (url, context, next) =>
       url === marked ? { format: "module", source, shortCircuit: true } : next(url, context),
   });
-  // So that the place of what a world throws is that in its own text.
+  // Errors of a world then point to lines of its source.
   process.setSourceMapsEnabled(true);
   try {
     return await import(marked);
@@ -30,7 +30,7 @@ async function compileModule(path: string): Promise<string | null> {
   try {
     const { outputFiles } = buildSync({
       entryPoints: [path],
-      // Nothing is written: places are told from there.
+      // Nothing is written. The path only makes source positions relative to it.
       ...{ outfile: path.replace(/\.\w+$/, ".js"), write: false, sourcemap: "inline" },
       ...{ bundle: true, packages: "external", format: "esm", platform: "node", logLevel: "silent" },
     });

@@ -7,7 +7,7 @@ import { createDunlinPolicy } from "./dunlin-policy.ts";
 
 const AT = new Date(Date.UTC(2026, 0, 5));
 
-/** The names under which a trial looks at a declined bill. */
+/** Returns the feature names of a declined invoice in a trial. */
 function featuresOf(networkDeclineCode: string, networkAdviceCode: string, paymentMethodType = "card"): string[] {
   const names: string[] = [];
   const policy = createDunlinPolicy(newLearnedModel(), { named: (name) => names.push(name) });
@@ -34,7 +34,7 @@ function featuresOf(networkDeclineCode: string, networkAdviceCode: string, payme
   return names;
 }
 
-test("a trial learns a card's code under the name that the service has for it, and of a debit each as it came", () => {
+test("a trial learns a card's code under the service's name for it, and a debit's code as it came", () => {
   const bare = featuresOf("51", "02");
   assert.ok(bare.includes("rcode:51:02"));
   for (const [code, advice] of [

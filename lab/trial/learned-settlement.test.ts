@@ -5,7 +5,7 @@ import { likeliestSettlement, SETTLEMENT_PATTERNS } from "../../src/engine/learn
 import { world as debits } from "../worlds/debit-world.ts";
 import { measurePredictionLoss } from "./prediction-loss.ts";
 
-test("how many business days later debits are booked is found within some two thousand tries, whatever a scheme is known for", () => {
+test("the engine finds the settlement pattern of debits within about two thousand attempts, whatever the scheme's usual one", () => {
   for (const [cutoff, businessDays] of [
     [21, 2],
     [17, 1],

@@ -9,7 +9,7 @@ import { runTrial } from "./run-trial.ts";
 
 const START = Date.UTC(2026, 0, 5, 9);
 
-/** Each card is reported lost once, and works again three days later: the bank has replaced it. */
+/** Each card is reported lost once and works again three days later, because the bank has replaced it. */
 function createLostCardsWorld(cardBrand: string): World {
   const chargeOf = (customerId: string, at: Date, approved: boolean): Charge => ({
     at,
@@ -50,7 +50,7 @@ function createLostCardsWorld(cardBrand: string): World {
   };
 }
 
-test("that lost cards are replaced by their banks is found out, and where a rule forbids it nobody tries", () => {
+test("the engine learns that banks replace lost cards, and does not retry them when a rule forbids it", () => {
   const recoveredOf = (brand: string) => {
     const { tries } = runTrial(
       createLostCardsWorld(brand),

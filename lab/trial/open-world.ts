@@ -22,12 +22,15 @@ export const WORLDS: Readonly<Record<string, CreateWorld>> = {
   consumers,
 };
 
-/** Worlds of one simple law each, as no bank is: for what an engine loses where it is wrong about people. */
+/**
+ * Worlds of one simple law each, unlike any bank. They show how much an engine loses where its assumptions about customers are
+ * wrong.
+ */
 export const SIMPLE_WORLDS: Readonly<Record<string, CreateWorld>> = Object.fromEntries(
   LAW_NAMES.map((law) => [`crude:${law}`, (options) => crude({ law, ...options })]),
 );
 
-/** A world by its name, or from a module that exports `world`; what comes from a module is checked. Throws when there is none. */
+/** Opens a world by its name, or from a module that exports `world`, which is checked. Throws if there is none. */
 export async function openWorld(nameOrPath: string, options?: Record<string, unknown>): Promise<World> {
   const own = WORLDS[nameOrPath] ?? SIMPLE_WORLDS[nameOrPath];
   if (own) return own(options);
@@ -37,7 +40,7 @@ export async function openWorld(nameOrPath: string, options?: Record<string, unk
   return createCheckedWorld(await module.world(options));
 }
 
-/** A module as Node loads it; TypeScript that Node can't load is compiled. */
+/** Imports a module as Node loads it. TypeScript that Node cannot load is compiled. */
 async function importModule(path: string): Promise<unknown> {
   try {
     return await import(pathToFileURL(path).href);
@@ -50,6 +53,5 @@ async function importModule(path: string): Promise<unknown> {
   }
 }
 
-/** The prior that Dunlin ships. */
 export const readPretrainedModel = (): PretrainedModel =>
   JSON.parse(readFileSync(join(import.meta.dirname, "../../src/engine/learned/prior.json"), "utf8")) as PretrainedModel;

@@ -7,11 +7,13 @@ import { oracle } from "./oracle.ts";
 import { retryValueOfInvoice } from "./trial-money.ts";
 
 const START = Date.UTC(2026, 0, 5);
-/** Slots come every four hours, and the best of each day's is looked at: the first of them, where a day is all alike. */
+/** Slots come every four hours, and only the best of each day is considered: the first one, if all of the day are alike. */
 const SLOT_MS = 4 * HOUR_MS;
 const BILL = { id: "b", subscriptionId: "s", amount: 2000, currency: "USD", createdAt: new Date(START) } as Bill;
 
-/** The moment that the oracle chooses after a first decline, in days. `chanceOn`: by day, and by the days that were tried in vain. */
+/**
+ * Returns the time that the oracle chooses after a first decline, in days. `chanceOn`: by day and the days of failed attempts.
+ */
 function chooseFirst(
   days: number,
   triesLeft: number,
@@ -33,13 +35,13 @@ function chooseFirst(
   return choice && dayOf(new Date(choice.at));
 }
 
-/** All sets of so many of these days at most, in order. */
+/** Returns all sets of at most `size` of these days, in order. */
 const setsOf = (days: number, size: number): number[][] =>
   Array.from({ length: 2 ** days }, (_, bits) => [...Array(days).keys()].filter((day) => bits & (1 << day))).filter(
     (set) => set.length <= size,
   );
 
-test("where tries tell nothing of each other, the oracle's next try begins the best of all plans", () => {
+test("the oracle's next retry begins the best of all plans when attempts are independent", () => {
   const { cost, worthAt } = retryValueOfInvoice(BILL);
   for (let seed = 0; seed < 60; seed++) {
     const days = 7;
@@ -58,10 +60,10 @@ test("where tries tell nothing of each other, the oracle's next try begins the b
   }
 });
 
-test("the oracle heeds what a try in vain says of later ones", () => {
+test("the oracle accounts for the effect of a failed attempt on later ones", () => {
   const later = (day: number) => (day === 3 ? 0.6 : day >= 19 ? 0.55 : 0);
   assert.equal(chooseFirst(28, 2, later), 3);
-  // After a try on the fourth day nothing else has much of a chance.
+  // After an attempt on the fourth day no other day has much of a chance.
   assert.equal(
     chooseFirst(28, 2, (day, tried) => (tried.includes(3) ? 0.05 : later(day))),
     19,

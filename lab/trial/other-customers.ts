@@ -11,14 +11,13 @@ import {
 import type { Charge } from "../worlds/world.ts";
 import { declineGroupOf } from "./policy.ts";
 
-/** What all customers' charges met, as the service reads it of their attempts. */
+/** Evidence from all customers' charges, as the service reads it from their attempts. */
 interface OtherCustomers {
   note(charge: Charge, customer: string): void;
-  /** From when on a charge may be made again, as far as was seen until `now`; 0: at any time. */
+  /** Returns the earliest time for the next charge, by the evidence until `now`; 0: any time. */
   triableAt(charge: Charge, now: number): number;
 }
 
-/** Of nobody yet. */
 export function createOtherCustomers(): OtherCustomers {
   const atBanks = new Map<string, OutageEvidence[]>();
   let all: OutageEvidence[] = [];

@@ -10,7 +10,10 @@ import { computeFigures, type Figures } from "./trial-figures.ts";
 
 const YEAR = Date.UTC(2025, 0, 1);
 
-/** Each customer has a large bill a month and a small one a week, and an account that is empty for 3 to 25 days of two months in five. */
+/**
+ * Each customer has a large monthly and a small weekly invoice, and an account that is empty for 3 to 25 days in two of five
+ * months.
+ */
 function createEmptyAccountsWorld(): World {
   let seed = 0;
   const isEmpty = (bill: Bill, at: Date) => {
@@ -60,7 +63,7 @@ function createEmptyAccountsWorld(): World {
   };
 }
 
-test("what comes of a customer's other bills is heeded at once, and recovers more with fewer tries", () => {
+test("the engine recovers more with fewer retries when it sees a customer's other invoices at once", () => {
   const seeds = [1, 2, 3, 4];
   const run = (policy: () => Policy) => {
     const runs = seeds.map((seed) => computeFigures(runTrial(createEmptyAccountsWorld(), policy(), seed, 80)));

@@ -9,13 +9,13 @@ const START = Date.UTC(2026, 0, 1);
 const BILL = { id: "b", subscriptionId: "own", amount: 100, createdAt: new Date(START) } as Bill;
 const OTHER: Bill = { ...BILL, id: "other", subscriptionId: "another" };
 
-/** An attempt that names no card. `code`: null is approved. */
+/** Builds an attempt that names no card. `code`: null is approved. */
 const buildAttempt = (bill: Bill, day: number, cardBrand: string, code: string | null, rest: Partial<Charge> = {}) => {
   const at = new Date(START + day * DAY_MS);
   const answer = code === null ? { approved: true } : { approved: false, networkDeclineCode: code };
   return { bill, charge: { at, paymentMethodType: "card", cardBrand, ...answer, ...rest } };
 };
-/** The case of `BILL` after these. */
+/** The case of `BILL` after these attempts. */
 const openAfter = (attempts: Attempt[]): OpenCase => {
   const charges = attempts.filter(({ bill }) => bill === BILL).map(({ charge }) => charge);
   const endsAt = START + 28 * DAY_MS;
@@ -25,7 +25,7 @@ const isRetryAllowed = (...attempts: Attempt[]) => findRules(openAfter(attempts)
 
 const paidByMastercard = buildAttempt(OTHER, 2, "mastercard", null);
 
-test("without fingerprints an approval on another network lifts nothing that bars the subscription's own card", () => {
+test("an approval on another network unblocks nothing on the subscription's card when there are no fingerprints", () => {
   const closed = buildAttempt(BILL, 0, "visa", "46");
   assert.deepEqual([isRetryAllowed(closed), isRetryAllowed(closed, paidByMastercard)], [false, false]);
   // The subscription itself was charged on another card since.
@@ -33,7 +33,7 @@ test("without fingerprints an approval on another network lifts nothing that bar
   assert.deepEqual([isRetryAllowed(closed, renewed), isRetryAllowed(closed, renewed, paidByMastercard)], [true, true]);
 });
 
-test("without fingerprints what a card of another network was told holds for that one, and in doubt for both", () => {
+test("an answer to a card of another network applies to that card, and to both in doubt, when there are no fingerprints", () => {
   const short = buildAttempt(BILL, 1, "Visa", "51");
   const again = buildAttempt(BILL, 9, "Visa", "51");
   const tried = { charge: again.charge, choice: { at: +again.charge.at, chance: null } };
@@ -48,7 +48,7 @@ test("without fingerprints what a card of another network was told holds for tha
   ]);
 });
 
-test("what another bill was told is over a month later where the card was approved since, and not before", () => {
+test("a decline on another invoice expires after a month when the card was approved since, and not before", () => {
   const told = (day: number, code: string, advice = "", brand = "visa") =>
     buildAttempt(OTHER, day, brand, code, { networkAdviceCode: advice, cardFingerprint: "f" });
   const results = (barred: Attempt, ...paid: Attempt[]) => {
@@ -66,7 +66,7 @@ test("what another bill was told is over a month later where the card was approv
   assert.deepEqual(results(told(-21, "57"), { ...paid, charge: { ...paid.charge, cardFingerprint: "g" } }), [false, 1]);
 });
 
-test("what a card was told of another customer's bill holds for everybody who pays with it", () => {
+test("a card's decline on another customer's invoice applies to every customer who pays with it", () => {
   const card = { cardFingerprint: "shared" };
   const others: Bill = { ...OTHER, customerId: "somebody else" };
   const results = (...onCard: Attempt[]) => {
@@ -84,7 +84,7 @@ test("what a card was told of another customer's bill holds for everybody who pa
   assert.deepEqual(results(...crowd), [false, 1]);
 });
 
-test("who shares a card shares what has replaced it, and nothing that was in use before or beside it", () => {
+test("customers who share a card share its replacement, but no card used before or beside it", () => {
   const others: Bill = { ...OTHER, customerId: "somebody else" };
   const on = (bill: Bill, day: number, card: string, networkAdviceCode = "") =>
     buildAttempt(bill, day, "mastercard", "51", { cardFingerprint: card, networkAdviceCode });
@@ -100,7 +100,7 @@ test("who shares a card shares what has replaced it, and nothing that was in use
   assert.equal(isAllowed(shared, on(others, 0.5, "b", "25"), own), true, "this one is charged since");
 });
 
-test("a card of another network that stands in for one that is charged again brings what its own network says", () => {
+test("a substitute card of another network follows its own network's rules when the first card is charged again", () => {
   const tries = (brand: string, other: string, code: string, networkAdviceCode = "") => [
     buildAttempt(BILL, 0, brand, "51"),
     buildAttempt(BILL, 1, other, code, { networkAdviceCode }),
@@ -111,7 +111,7 @@ test("a card of another network that stands in for one that is charged again bri
   assert.equal(isRetryAllowed(...tries("mastercard", "visa", "57")), false);
 });
 
-test("a debit keeps the count of its scheme, though another subscription is paid by card and nothing names either", () => {
+test("a debit keeps its scheme's count when another subscription is paid by card and no fingerprint names either", () => {
   const presented = [0, 0.5, 1].map((day) => buildAttempt(BILL, day, "", "AM04", { paymentMethodType: "sepa_debit" }));
   assert.equal(isRetryAllowed(...presented.slice(1), paidByMastercard), true);
   assert.equal(isRetryAllowed(...presented, paidByMastercard), false);

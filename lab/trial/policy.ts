@@ -9,73 +9,73 @@ import { findFillableLimits, type PlanLimit } from "../../src/engine/rules/plan-
 import { findSubstituteCards } from "../../src/engine/rules/substitute-cards.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 
-/** Tries that every policy has for a case, beside the first charge. */
+/** Retries that every policy has for a case. */
 export const MAX_RETRIES = 6;
 
-/** Tries for a bill: a bank debit has fewer where its scheme allows fewer presentations. */
+/** Returns the retries for an invoice. A bank debit has fewer if its scheme allows fewer presentations. */
 export const maxRetriesFor = (bill: Bill) =>
   Math.min(MAX_RETRIES, (findBankDebit(bill.first.paymentMethodType)?.presentationsMax ?? MAX_RETRIES + 1) - 1);
 
-/** An attempt with the bill it was made for. */
+/** An attempt with its invoice. */
 export interface Attempt {
   bill: Bill;
   charge: Charge;
 }
 
-/** A bill whose first charge was declined. */
+/** An invoice whose first charge was declined. */
 export interface OpenCase {
   bill: Bill;
-  /** The first charge and the tries since, oldest first. */
+  /** The first charge and the retries since, oldest first. */
   charges: Charge[];
   triesLeft: number;
-  /** The first moment after the window. */
+  /** The first time after the window. */
   endsAt: number;
-  /** All attempts on the customer's bills so far, oldest first. */
+  /** All attempts on the customer's invoices so far, oldest first. */
   attempts: readonly Attempt[];
-  /** All attempts so far on each card that has a fingerprint, whoever the customer, and of each customer; oldest first. */
+  /** All attempts so far by card fingerprint, across customers, and by customer; oldest first. */
   byCard: ReadonlyMap<string, readonly Attempt[]>;
   byCustomer: ReadonlyMap<string, readonly Attempt[]>;
 }
 
-/** The next try. `chance`: that it is approved, by what the policy expects; null when it has no opinion. */
+/** The next retry. `chance`: the approval probability that the policy expects; null if it predicts none. */
 export interface Choice {
   at: number;
   chance: number | null;
 }
 
-/** Decides when a case is tried again. One is made for each run of a world, so that it starts knowing nothing of it. */
+/** Decides when a case is retried. Each run of a world gets a new policy, so it starts without knowledge of the world. */
 export interface Policy {
-  /** Each bill as it is first charged, paid or not, in order of time. */
+  /** Receives each invoice as it is first charged, paid or not, in order of time. */
   billed?(bill: Bill): void;
-  /** The next try, later than `now` and before the window's end; null: none by what is known now. */
+  /** Returns the next retry, later than `now` and before the window's end; null if there is none for now. */
   next(open: OpenCase, now: number): Choice | null;
   /**
-   * Asked of a case without a next try: whether it stays open for what comes of the customer's other bills; else it is given up. A policy that has this
-   * has open cases planned anew whenever another bill of their customer is charged.
+   * Whether a case without a next retry stays open for the outcomes of the customer's other invoices; otherwise it is given up.
+   * If a policy has this method, its open cases are planned again whenever another invoice of their customer is charged.
    */
   waits?(open: OpenCase, now: number): boolean;
-  /** Right before the try: the same choice, a later one, or null to give up. */
+  /** Called right before the retry. Returns the same choice, a later one, or null to give up. */
   reconsidered?(open: OpenCase, choice: Choice): Choice | null;
-  /** The outcome of a try that this policy chose. It is in `open.charges` by now. */
+  /** Receives the outcome of a retry that this policy chose. `open.charges` already includes it. */
   answered?(open: OpenCase, choice: Choice, charge: Charge): void;
 }
 
-/** What the rules say about further tries of a case. */
+/** The rules for further retries of a case. */
 export interface Rules {
-  /** Not before this, by the bank's advice; 0 when nothing was advised. */
+  /** No retry before this time, by the bank's advice; 0 without advice. */
   notBefore: number;
   allow(at: number): boolean;
-  /** No more than so many further declines. */
+  /** The most further declines that are allowed. */
   triesMax: number;
-  /** What is allowed of so many further declines together, from a moment on. */
+  /** Returns the joint limits on so many further declines, from a time on. */
   limits(from: number, tries: number): PlanLimit[];
 }
 
-/** What the rules say about another try of the case now, by the same guard that the service uses. */
+/** Returns the rules for another retry of the case now, by the same guard that the service uses. */
 export function findRules(open: OpenCase): Rules {
   const last = open.charges.at(-1)!;
   const isDebit = findBankDebit(last.paymentMethodType) !== undefined;
-  // A return that may not be presented again; of cards the guard knows by itself.
+  // A return that may not be presented again. The guard itself handles cards.
   if (isDebit && endsRetries(declineGroupOf(last)))
     return { notBefore: 0, allow: () => false, triesMax: 0, limits: () => [] };
   const guards = findCurrentCardCharges(open).map((charge) => buildGuardFor(open, charge));
@@ -88,9 +88,9 @@ export function findRules(open: OpenCase): Rules {
 }
 
 /**
- * What may be charged next: what the subscription was tried on last. Where a later attempt on another subscription shows another card, nobody can say
- * whether it has replaced this one or is a second one: the rules have to hold for both. Without
- * a fingerprint any later attempt may show another card. Who shares a card shares what has replaced it.
+ * Returns the charges that the rules apply to: those on the card last charged for the subscription. If a later attempt on another
+ * subscription shows another card, it may have replaced this one or may be a second card, so the rules have to hold for both.
+ * Without a fingerprint any later attempt may show another card. Customers who share a card share its replacement.
  */
 function findCurrentCardCharges(open: OpenCase): Charge[] {
   const { bill, attempts } = open;
@@ -102,7 +102,10 @@ function findCurrentCardCharges(open: OpenCase): Charge[] {
   return [...shown, ...shown.flatMap((charge) => findReplacementCharges(open, charge))];
 }
 
-/** On the cards that others who paid with this one are charged on now, where nobody was before the last charge on this one: it was replaced for them, and so it was for all. */
+/**
+ * Returns the charges on cards that others who paid with this card use now, if none of them was charged there before the last
+ * charge on this card. It was replaced for them, and therefore for all.
+ */
 function findReplacementCharges({ bill, byCard, byCustomer }: OpenCase, { cardFingerprint = "" }: Charge): Charge[] {
   const onCard = byCard.get(cardFingerprint) ?? [];
   const others = new Set(onCard.map((attempt) => attempt.bill.customerId).filter((id) => id !== bill.customerId));
@@ -113,7 +116,7 @@ function findReplacementCharges({ bill, byCard, byCustomer }: OpenCase, { cardFi
   });
 }
 
-/** Fingerprints tell cards apart; without them two networks do, and in doubt it is one card. */
+/** Whether two charges may be on one card. Fingerprints tell cards apart, or else networks do; in doubt it is one card. */
 function mayBeOneCard(a: Charge, b: Charge): boolean {
   if (a.cardFingerprint !== undefined || b.cardFingerprint !== undefined)
     return a.cardFingerprint === b.cardFingerprint;
@@ -121,11 +124,11 @@ function mayBeOneCard(a: Charge, b: Charge): boolean {
   return one === other || one === UNKNOWN_NETWORK || other === UNKNOWN_NETWORK;
 }
 
-/** What stands in for a card is told apart by the same. */
+/** The key of a substitute card, by the same criteria. */
 const cardKeyOf = ({ cardFingerprint, cardBrand }: Charge) =>
   cardFingerprint ?? findCardNetwork(cardBrand ?? null).name;
 
-/** The customer's attempts, and those of others on the same card, oldest first. */
+/** Returns the customer's attempts and those of others on the same card, oldest first. */
 function attemptsWith({ bill, attempts, byCard }: OpenCase, { cardFingerprint }: Charge): readonly Attempt[] {
   const onCard = cardFingerprint === undefined ? undefined : byCard.get(cardFingerprint);
   const others = onCard?.filter((attempt) => attempt.bill.customerId !== bill.customerId) ?? [];
@@ -165,10 +168,9 @@ function buildGuardFor(open: OpenCase, present: Charge): Guard {
   });
 }
 
-/** Why a charge failed. */
 export const declineGroupOf = (charge: Charge) => findDeclineGroup(codesOf(charge), instrumentOf(charge));
 
-/** Where a bill's customer is, as far as the bill shows. */
+/** Returns the customer's locale, as far as the invoice shows it. */
 export const customerLocaleOf = ({ first, currency }: Bill) =>
   findCustomerLocale({ customerTimezone: null, cardCountry: first.cardCountry ?? null, currency });
 

@@ -7,7 +7,7 @@ import { measurePredictionLoss } from "./prediction-loss.ts";
 import { runTrial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
 
-test("the engine foresees another policy's tries better than their mean does, less well than the world itself, and warm better than cold", async () => {
+test("the engine predicts another policy's attempts better than their mean, worse than the world itself, and warm better than cold", async () => {
   const look = async (learned = fromPretrained(readPretrainedModel())) =>
     measurePredictionLoss(await openWorld("balances"), learned, 71, 400);
   const [warm, again, cold] = [await look(), await look(), await look(newLearnedModel())];

@@ -4,24 +4,24 @@ import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { runTrial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
 
-/** How well a year of six even tries was foreseen: mean of minus the logarithm of the chance that was given to what came, in nats. */
+/** How well the outcomes of a year of six evenly spaced retries were predicted: the mean negative log probability, in nats. */
 export interface PredictionLoss {
   tries: number;
-  /** By the engine, which learns from each try after it was judged by it; over all tries, and over the first quarter of them. */
+  /** Of the engine, which learns from each attempt after predicting it: over all attempts, and over the first quarter. */
   engine: number;
   early: number;
-  /** By the share of all tries that are approved, in hindsight. */
+  /** Of a constant prediction, the approved share of all attempts in hindsight. */
   share: number;
-  /** By the world itself, which knows what is hidden, as it is when the try is planned. */
+  /** Of the world itself, which knows the hidden state at the time of planning. */
   world: number;
 }
 
-/** No chance counts as less likely than this, nor as surer than what is left. */
+/** Probabilities are clamped to this distance from 0 and 1. */
 const MIN_CHANCE = 1e-4;
 
 /**
- * Let the engine look on while another policy tries. Its tries do not depend on what was learned, so two engines are judged by the same
- * ones, and a difference shows that would be lost in the luck of what each had chosen.
+ * Measures the engine's predictions while another policy retries. The attempts do not depend on the model, so two engines are
+ * judged by the same attempts. Small differences show that would otherwise be lost in luck.
  */
 export function measurePredictionLoss(
   world: World,
@@ -44,10 +44,10 @@ export function measurePredictionLoss(
     {
       billed: (bill) => engine.billed?.(bill),
       next(open, now) {
-        // What it would do is not used: asked, it begins to believe something of the case.
+        // The choice is not used; the call creates the engine's posterior of the case.
         engine.next(open, now);
         const choice = policy.next(open, now);
-        // Asked now, as the oracle asks: right before the try the world has made the next bill already, and is past it.
+        // Asked now, as the oracle asks: right before the attempt the world has already advanced to the next invoice.
         return choice && { ...choice, chance: world.approval(open.bill, new Date(choice.at)) };
       },
       answered(open, choice, charge) {

@@ -6,7 +6,7 @@ import { compareRecoveryEstimates } from "./recovery-estimates.ts";
 import { runTrial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
 
-test("what is said of plans and of even tries is held beside what both reach in the same cases", async () => {
+test("recovery estimates of plans and of evenly spaced retries are compared with outcomes in the same cases", async () => {
   const {
     cases,
     plan,
@@ -15,7 +15,7 @@ test("what is said of plans and of even tries is held beside what both reach in 
   const all = runTrial(await openWorld("balances"), even(), 71, 400).cases;
   const reached = all.filter(({ charges }) => charges.at(-1)!.approved).length;
   assert.ok(cases > 0.8 * all.length && cases <= all.length, `${cases} of ${all.length}`);
-  // Hopeless cases, which are not tried, are recovered by even tries less often.
+  // Cases not worth retrying are recovered less often by evenly spaced retries.
   assert.ok(spread.reached >= reached / all.length && spread.reached < reached / cases, `${spread.reached}`);
   for (const { promised, reached } of [plan, spread])
     assert.ok(Math.abs(promised - reached) < 0.12, `${promised} promised, ${reached} reached`);

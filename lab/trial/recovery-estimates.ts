@@ -4,23 +4,26 @@ import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { runTrial, type Trial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
 
-/** Shares of the same cases: how many were to be recovered by what `explain` says at the first failure, and how many were. */
+/** Shares of the same cases: the recovery predicted by `explain` at the first failure, and the actual one. */
 interface EstimatedRecovery {
   promised: number;
   reached: number;
 }
 
-/** What becomes of what is said of plans and of even tries. */
+/** Predicted and actual recovery of plans and of evenly spaced retries. */
 export interface RecoveryEstimates {
-  /** Those in which a try was worth planning at first. */
+  /** Cases with a retry worth planning at first. */
   cases: number;
-  /** Dunlin's plans, which are made anew after each failure. */
+  /** Dunlin's plans, which are made again after each failure. */
   plan: EstimatedRecovery;
-  /** Six even tries, as far as the rules allow them, in a world of their own with the same luck. */
+  /** Six evenly spaced retries, as far as the rules allow them, in a second world with the same luck. */
   even: EstimatedRecovery;
 }
 
-/** Let the engine decide, and hold what it said at each first failure beside what it reached, and beside what even tries reach. */
+/**
+ * Lets the engine decide, and compares its estimates at each first failure with the actual recovery of its plans and of evenly
+ * spaced retries.
+ */
 export function compareRecoveryEstimates(
   world: World,
   learned: LearnedModel,

@@ -3,8 +3,8 @@ import { evenlySpacedDays } from "../../src/engine/space-evenly.ts";
 import { findRules, maxRetriesFor, type OpenCase, type Policy } from "./policy.ts";
 
 /**
- * Tries at fixed days after the first failure, at the same hour. Rules hold for it too: a moment that is forbidden for
- * now is put off until it is allowed, one that is forbidden for good ends the case.
+ * Retries at fixed days after the first failure, at the same hour. The rules apply: a time that is forbidden for now is postponed
+ * until it is allowed, one that is forbidden for good ends the case.
  */
 function retryOnDays(daysOf: (open: OpenCase) => readonly number[]): Policy {
   return {
@@ -22,11 +22,10 @@ function retryOnDays(daysOf: (open: OpenCase) => readonly number[]): Policy {
   };
 }
 
-/** Days 1, 3, 5 and 7. */
 export const fixed = () => retryOnDays(() => [1, 3, 5, 7]);
 
-/** Days 1, 3, 8, 10 and 12, an example of Hyperswitch's. */
+/** Days 1, 3, 8, 10 and 12, an example from Hyperswitch. */
 export const ladder = () => retryOnDays(() => [1, 3, 8, 10, 12]);
 
-/** All tries spread evenly over the window, the last one an hour before its end: the best static policy known. */
+/** All retries spread evenly over the window, the last one an hour before its end: the best static policy known. */
 export const even = () => retryOnDays(({ bill }) => evenlySpacedDays(bill.windowDays, maxRetriesFor(bill)));

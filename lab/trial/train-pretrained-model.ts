@@ -13,8 +13,8 @@ import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { runTrial } from "./run-trial.ts";
 
 /**
- * The worlds that the shipped prior is taught in. They have other parameters than the worlds of the bench, and the
- * seeds (from 1001) give them other merchants, customers and issuers than any seed the bench uses.
+ * The worlds that the pretrained model is trained in. Their parameters differ from those of the test worlds, and the seeds (from
+ * 1001) give them other merchants, customers and issuers.
  */
 export const TRAINING_WORLDS: readonly World[] = [
   balances({ poor: 0.14, gone: 0.15, masked: 0.1, holds: 1.3 }),
@@ -29,12 +29,12 @@ export const TRAINING_WORLDS: readonly World[] = [
   consumers({ tight: 0.85, left: 1.6 }),
   business({ edge: 0.14, gone: 0.1 }),
   consumers({ tight: 1.2, left: 0.5 }),
-  // Merchants who push invoices and nothing else.
+  // Merchants that push only invoices.
   createSilentWorld(balances({ poor: 0.18, gone: 0.25, masked: 0.2, holds: 1.1 })),
   createSilentWorld(consumers({ tight: 0.9, left: 0.8 })),
 ];
 
-/** Teach one new model in each world, and put together what they learned. */
+/** Trains one new model in each world, and merges them. */
 export function trainPretrainedModel(customers: number, said: (line: string) => void): PretrainedModel {
   const portable = new Set<number>();
   const models = TRAINING_WORLDS.map((world, n): LearnedModel => {

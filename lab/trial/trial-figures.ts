@@ -3,23 +3,23 @@ import { declineGroupOf } from "./policy.ts";
 import type { Trial, TrialRetry } from "./run-trial.ts";
 import { amountUsd, retryValueOfInvoice } from "./trial-money.ts";
 
-/** What a policy reached in one run of a world. Money is a share of all money whose first charge failed. */
+/** The results of a policy in one run of a world. Money is a share of all money whose first charge failed. */
 export interface Figures {
   recovered: number;
-  /** Recovered money less 0.4 % a day and the cost of tries. */
+  /** Recovered money minus 0.4% per day and the cost of retries. */
   value: number;
-  /** Tries for each case, the first charge not counted. */
+  /** Retries per case. */
   attempts: number;
-  /** null when nothing was recovered. */
+  /** null if nothing was recovered. */
   attemptsPerRecovery: number | null;
-  /** Share of the cases, whatever their amount. */
+  /** Share of the cases, regardless of amount. */
   recoveredCases: number;
   brokenRules: number;
-  /** Expected calibration error over ten equal bins of chances; null for a policy that expects nothing. */
+  /** Expected calibration error over ten equal bins of probabilities; null for a policy that predicts none. */
   ece: number | null;
-  /** The same by what the charge before was declined for, where there were tries enough to say. */
+  /** The same by decline group of the previous charge, for groups with enough retries. */
   eceByGroup: Record<string, number>;
-  /** What so few tries would show on average if each chance were true. */
+  /** The error that so few retries would show on average if each probability were true. */
   eceIfTrue: Record<string, number>;
 }
 
@@ -47,14 +47,17 @@ export function computeFigures(trial: Trial): Figures {
   };
 }
 
-/** What a try brought less what it cost, in dollars. */
+/** Returns the value of a retry minus its cost, in dollars. */
 export function valueOfRetry({ open, charge }: TrialRetry): number {
   const money = amountUsd(open.bill);
   const { cost, worthAt } = retryValueOfInvoice(open.bill);
   return money * (charge.approved ? worthAt(charge.at.getTime()) - cost : -cost);
 }
 
-/** The value of each block of so many cases, in the order in which they failed, as a share of the block's money; a rest is left out. */
+/**
+ * Returns the value of each block of `size` cases, in the order of failure, as a share of the block's money. A remainder is left
+ * out.
+ */
 export function valueByBlock(trial: Trial, size: number): number[] {
   const blocks = Array.from({ length: Math.floor(trial.cases.length / size) }, () => ({ due: 0, value: 0 }));
   const blockOf = new Map(trial.cases.map((open, index) => [open, blocks[Math.floor(index / size)]]));
@@ -66,13 +69,13 @@ export function valueByBlock(trial: Trial, size: number): number[] {
   return blocks.map(({ due, value }) => value / due);
 }
 
-/** What was said of a try, and what came of it. `came`: 1 when it was approved, else 0. */
+/** A retry's predicted probability and its outcome. `came`: 1 if it was approved, else 0. */
 export interface Prediction {
   chance: number;
   came: number;
 }
 
-/** Fewer tries than this in a group say nothing about its calibration. */
+/** A group with fewer retries says nothing about its calibration. */
 const MIN_GROUP_SIZE = 300;
 
 const predictionOf = ({ choice, charge }: TrialRetry): Prediction => ({
@@ -80,7 +83,10 @@ const predictionOf = ({ choice, charge }: TrialRetry): Prediction => ({
   came: Number(charge.approved),
 });
 
-/** A tenth of all chances: the mean that was said, the share that came, and the deviation of that share were each chance true. */
+/**
+ * A tenth of all probabilities: the mean prediction, the approved share, and the deviation of that share if each prediction were
+ * true.
+ */
 export interface CalibrationBin {
   said: number;
   came: number;
@@ -88,7 +94,7 @@ export interface CalibrationBin {
   tries: number;
 }
 
-/** What was said of tries beside what came of them; empty for a policy that expects nothing. */
+/** Returns predictions beside outcomes; empty for a policy that predicts none. */
 export function calibrationBins({ tries }: Trial): CalibrationBin[] {
   const bins = sumBins(tries.filter(({ choice }) => choice.chance !== null).map(predictionOf));
   const met = bins.filter(({ count }) => count > 0);
@@ -100,7 +106,7 @@ export function calibrationBins({ tries }: Trial): CalibrationBin[] {
   }));
 }
 
-/** What was said of tries, and came of them, by what the charge before was declined for; empty for a policy that expects nothing. */
+/** Returns predictions and outcomes by decline group of the previous charge; empty for a policy that predicts none. */
 export function predictionsByGroup({ tries }: Trial): Map<string, Prediction[]> {
   const told = tries.filter(({ choice }) => choice.chance !== null);
   const byGroup = Map.groupBy(told, ({ open, charge }) =>
@@ -120,15 +126,18 @@ function computeCalibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup" | 
   };
 }
 
-/** Mean distance between what was said and what came, over ten bins, weighted by how much fell into each. */
+/** Mean distance between predicted and actual share over ten bins, weighted by their counts. */
 export const calibrationError = (all: readonly Prediction[]): number =>
   sumBins(all).reduce((sum, { said, came }) => sum + Math.abs(said - came), 0) / all.length;
 
-/** The calibration error to be expected of chances that are all true: the mean distance of a normal number from its mean is √(2/π) of its deviation. */
+/**
+ * The expected calibration error if all predictions are true. The mean distance of a normal number from its mean is √(2/π) of its
+ * deviation.
+ */
 export const expectedErrorIfTrue = (all: readonly Prediction[]): number =>
   sumBins(all).reduce((sum, { variance }) => sum + Math.sqrt((2 * variance) / Math.PI), 0) / all.length;
 
-/** Sums over each tenth of all chances. */
+/** Sums over each tenth of all probabilities. */
 function sumBins(all: readonly Prediction[]) {
   const bins = Array.from({ length: 10 }, () => ({ said: 0, came: 0, variance: 0, count: 0 }));
   for (const { chance, came } of all) {

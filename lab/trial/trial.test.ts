@@ -17,18 +17,18 @@ import { runTrial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
 import { calibrationError, computeFigures, expectedErrorIfTrue } from "./trial-figures.ts";
 
-test("in the world of balances Dunlin beats six even tries, with fewer tries and no rule broken", async () => {
+test("Dunlin beats six evenly spaced retries in the balances world, with fewer retries and no rule broken", async () => {
   const names = ["fixed", "even", "warm", "oracle"];
   const { policies, gapClosed } = comparePolicies(await openWorld("balances"), 71, 300, readPretrainedModel(), names);
   const { even: spread, warm } = policies as { even: typeof policies.even; warm: typeof policies.warm };
-  assert.ok(gapClosed.fromEven! > 0.25, `${gapClosed.fromEven} of the gap from even tries`);
-  assert.ok(gapClosed.fromFixed! > 0.75, `${gapClosed.fromFixed} of the gap from fixed tries`);
+  assert.ok(gapClosed.fromEven! > 0.25, `${gapClosed.fromEven} of the gap from evenly spaced retries`);
+  assert.ok(gapClosed.fromFixed! > 0.75, `${gapClosed.fromFixed} of the gap from fixed retries`);
   assert.ok(warm!.attemptsPerRecovery! < 0.9 * spread!.attemptsPerRecovery!);
   assert.ok(Object.values(policies).every(({ brokenRules }) => brokenRules === 0));
   assert.ok(warm!.ece! < 0.05, `${warm!.ece}`);
 });
 
-test("bank debits are presented no more often than their scheme allows, and well", async () => {
+test("bank debits are presented at good times and no more often than their scheme allows", async () => {
   const { policies, gapClosed } = comparePolicies(await openWorld("debits"), 72, 300, readPretrainedModel(), [
     "even",
     "warm",
@@ -37,14 +37,14 @@ test("bank debits are presented no more often than their scheme allows, and well
   assert.ok(policies.warm!.attempts <= 6 && policies.warm!.brokenRules === 0);
 });
 
-test("without codes, cards and countries Dunlin still beats six even tries", async () => {
+test("Dunlin beats six evenly spaced retries when charges report no codes, cards or countries", async () => {
   const world = createSilentWorld(await openWorld("balances"));
   const spread = computeFigures(runTrial(world, even(), 73, 350));
   const warm = computeFigures(runTrial(world, createDunlinPolicy(fromPretrained(readPretrainedModel())), 73, 350));
   assert.ok(warm.value > spread.value, `${warm.value} against ${spread.value}`);
 });
 
-test("a model that knows nothing yet is no worse than six even tries by more than a point", async () => {
+test("a new model is at most one point behind six evenly spaced retries", async () => {
   const world = await openWorld("balances");
   const worth = (policy: Policy, seed: number) => computeFigures(runTrial(world, policy, seed, 250)).value;
   const ahead = [74, 75].map((seed) => worth(createDunlinPolicy(newLearnedModel()), seed) - worth(even(), seed));
@@ -57,7 +57,7 @@ test("the same seed gives the same figures", async () => {
   assert.deepEqual(await run(), await run());
 });
 
-/** A case of one card with charges at those hours. */
+/** Builds a case of one card with charges at those hours. */
 function buildCase(cardBrand: string, type: string, charges: [hour: number, code?: string, advice?: string][]) {
   const start = Date.UTC(2026, 0, 1);
   const made = charges.map(
@@ -85,7 +85,7 @@ function buildCase(cardBrand: string, type: string, charges: [hour: number, code
   return made.slice(1).map((charge) => ({ open, charge, choice: { at: charge.at.getTime(), chance: null } }));
 }
 
-test("the second count of rules sees what the guard is there to prevent", () => {
+test("the independent rule count detects the violations that the guard prevents", () => {
   const often = (count: number, hours: number) =>
     Array.from({ length: count }, (_, n): [number, string] => [n * hours, "51"]);
   assert.equal(countBrokenRules(buildCase("visa", "card", [[0, "41"], [48]])), 1);
@@ -129,7 +129,7 @@ test("the second count of rules sees what the guard is there to prevent", () => 
   );
 });
 
-test("what a bank said of a new card holds for a bill that was tried on the old one", () => {
+test("a bank's answer about a new card applies to an invoice that was charged on the old one", () => {
   const { open } = buildCase("mastercard", "card", [
     [0, "54"],
     [24, "54"],
@@ -141,7 +141,7 @@ test("what a bank said of a new card holds for a bill that was tried on the old 
   assert.deepEqual([rules.allow(at + 23 * 3_600_000), rules.allow(at + 25 * 3_600_000)], [false, true]);
 });
 
-test("another subscription's card may be a second one, so what was said of either card holds", () => {
+test("the rules of both cards apply when another subscription's card may be a second one", () => {
   const { open } = buildCase("visa", "card", [
     [0, "51"],
     [24, "51"],
@@ -158,7 +158,7 @@ test("another subscription's card may be a second one, so what was said of eithe
   assert.deepEqual([allowed(good), allowed(lost), allowed(lost, good)], [true, false, false]);
 });
 
-test("a subscription's own later card is the one that is charged, whatever another subscription shows after it", () => {
+test("a subscription's latest card is the one charged, whatever card another subscription shows later", () => {
   const { open } = buildCase("visa", "card", [
     [0, "51"],
     [24, "51"],
@@ -174,13 +174,13 @@ test("a subscription's own later card is the one that is charged, whatever anoth
   assert.equal(findRules({ ...open, bill, attempts }).allow(+open.bill.createdAt + 3 * DAY_MS), false);
 });
 
-test("what the rules leave of tries is known to the policy: of a prepaid card, and on PayPal", () => {
+test("the policy knows how many retries the rules leave, on a prepaid card and on PayPal", () => {
   const prepaid = buildCase("mastercard", "card", [
     [0, "51", "40"],
     [24, "51", "40"],
   ])[0]!.open;
   assert.equal(findRules(prepaid).triesMax, 1);
-  // The later, the likelier: of one try it waits for the end, of several it makes some before.
+  // The chance grows with time: a single retry waits for the end, several begin earlier.
   const chance = (at: Date) => (+at - +prepaid.bill.createdAt) / (40 * DAY_MS);
   const world = {
     name: "w",
@@ -208,14 +208,14 @@ test("what the rules leave of tries is known to the policy: of a prepaid card, a
       DAY_MS
     );
   };
-  // Six to be spread over four weeks would begin in the first days; two, or one, do not.
+  // Six retries spread over four weeks would begin in the first days; one or two do not.
   const first = { charges: paypal.charges.slice(0, 1), attempts: paypal.attempts.slice(0, 1), triesLeft: 6 };
   assert.ok(planned({ ...paypal, ...first }) > 5, `${planned({ ...paypal, ...first })}`);
   const [one, several] = [planned(asked), planned(other)];
   assert.ok(one > several + 2, `${one}, ${several}`);
 });
 
-test("codes are counted however they are written, and a gateway's word is no code of a scheme", () => {
+test("codes count in any spelling, and a gateway's text is no code of a scheme", () => {
   const debit = (code: string) =>
     buildCase("", "sepa_debit", [
       [0, code],
@@ -233,7 +233,7 @@ test("codes are counted however they are written, and a gateway's word is no cod
   assert.equal(countBrokenRules(buildCase("", "paypal", [[0], [24], [48], [72], [40 * 24]])), 2);
 });
 
-/** A way of paying with three tries in any 28 days. */
+/** A payment method with three attempts in any 28 days. */
 function runLimited(type: string) {
   const { limits: _, ...paypal } = WALLETS.get("paypal")!;
   const limit = { attemptsMax: 3, windowMs: 28 * DAY_MS, counts: "card", words: "3", source: paypal.source } as const;
@@ -241,7 +241,7 @@ function runLimited(type: string) {
   return type;
 }
 
-test("a static policy's try that a limit forbids for now is put off until it is allowed", () => {
+test("a static policy's retry is postponed while a limit forbids it", () => {
   const type = runLimited("voucher");
   const voucher = (days: number[]) => {
     const { open } = buildCase("", type, [...days.map((day): [number, string] => [24 * day, "x"]), [24 * 9]])[0]!;
@@ -262,7 +262,7 @@ test("a static policy's try that a limit forbids for now is put off until it is 
   assert.ok(putOff > 28 && putOff < 28.1, `${putOff}`);
 });
 
-test("the rules are asked about the millisecond in which a try is charged, whatever fraction of it a policy says", () => {
+test("the rules are asked about the whole millisecond of the charge when a policy chooses a fraction", () => {
   const createdAt = new Date("2026-01-01T09:00:00Z");
   const type = runLimited("coupon");
   const declined = (at: Date): Charge => ({ at, approved: false, paymentMethodType: type });
@@ -285,13 +285,13 @@ test("the rules are asked about the millisecond in which a try is charged, whate
   );
 });
 
-test("calibration error is the mean distance between what was said and what came", () => {
+test("calibration error is the mean distance between predicted probability and outcome", () => {
   const oneIn5 = Array.from({ length: 5 }, (_, n) => ({ chance: 0.2, came: Number(n === 0) }));
   assert.ok(calibrationError(oneIn5) < 1e-9);
   assert.ok(Math.abs(calibrationError(oneIn5.map((said) => ({ ...said, came: 1 }))) - 0.8) < 1e-9);
 });
 
-test("chances that are all true miss by chance what is expected of so many tries", () => {
+test("true probabilities show the expected calibration error for so many retries", () => {
   const runs = Array.from({ length: 200 }, (_, run) =>
     Array.from({ length: 400 }, (_, n) => {
       const chance = keyedUniform(run, n, 0, 1);

@@ -2,31 +2,33 @@ import { DAY_MS, HOUR_MS, keyedUniform } from "./keyed-uniform.ts";
 import type { Bill } from "./world.ts";
 import { addMonths } from "./world-calendar.ts";
 
-/** When a subscription is billed. */
 export interface BillingPlan {
   number: number;
   createdAt: number;
   unit: Bill["billingPeriodUnit"];
   period: number;
-  /** Date on which the merchant bills everybody; null: each on the date of the start. */
+  /** Date on which the merchant bills all customers; null: each on the date of the start. */
   date: number | null;
   /** Hour of the merchant's run, UTC; null: each at the time of day of the start. */
   hour: number | null;
-  /** Whoever has left, ms, gets one more bill. */
+  /** In ms. One more invoice is sent after it. */
   leavesAt: number;
 }
 
-/** A merchant's run takes so long. */
+/** Length of a merchant's billing run. */
 const BILLING_RUN_MS = 1.3 * HOUR_MS;
 
-/** The bills of all plans from `from` to `to`, ms, in order of time; `cycle` counts each plan's periods from its start. */
+/**
+ * Returns the invoices of all plans from `from` to `to` (ms), in order of time. `cycle` counts each plan's periods from its
+ * start.
+ */
 export function buildSchedule(seed: number, plans: readonly BillingPlan[], from: number, to: number) {
   const due: { at: number; number: number; cycle: number }[] = [];
   for (const plan of plans)
     for (let cycle = 0; ; cycle++) {
       const at = dueTime(seed, plan, cycle);
       if (at >= to) break;
-      // The first month's date may lie before the start.
+      // The first month's date can lie before the start.
       if (at < from || Math.floor(at / DAY_MS) < Math.floor(plan.createdAt / DAY_MS)) continue;
       due.push({ at, number: plan.number, cycle });
       if (at > plan.leavesAt) break;

@@ -3,50 +3,50 @@ import type { RandomStream } from "./random-stream.ts";
 import { STEPS_PER_DAY, stepOf } from "./simulation-steps.ts";
 
 /**
- * How a merchant learns of a customer's new card: its network token goes on silently, an account updater's batch brings
- * it, the holder types it in, or never.
+ * How a merchant learns of a customer's new card: silently through a network token, in an account updater's batch, from the
+ * holder, or never.
  */
 type ReplacementRoute = "silent" | "batch" | "holder" | "never";
 
-/** The one time within the year, if at all, that a customer's card is replaced. */
+/** The one time within the year, if any, that a customer's card is replaced. */
 export interface CardReplacement {
   step: number;
   way: ReplacementRoute;
-  /** Of charges to the old card. */
+  /** The code of charges to the old card. */
   code: string;
 }
 
-/** What changes about a card. */
+/** The state of a card. */
 export interface CardState {
-  /** How often it has been replaced where the merchant charges it. */
+  /** How often the card on file has been replaced. */
   card: number;
-  /** How the new one will come to the merchant; null: nothing is wrong with the one it has. */
+  /** How the new card will reach the merchant; null if the card on file works. */
   awaits: ReplacementRoute | null;
-  /** Steps since the old one was refused first; 0: not yet. */
+  /** Steps since the old card was first refused; 0 if it has not been. */
   refusedFor: number;
 }
 
 export const newCardState = (): CardState => ({ card: 0, awaits: null, refusedFor: 0 });
 
-/** Codes of cards that nobody brings a new one for; others have expired, most of them. */
+/** Codes of cards that are never replaced on file. Most other cards have expired. */
 const LOST_CARD_CODES = ["14", "41", "43", "14"];
 const EXPIRED_RATE = 0.83;
 
-/** Share of the old cards which are replaced in that way that have the code. */
+/** Returns the share of old cards replaced by this route that have the code. */
 export function oldCardCodeRate(way: ReplacementRoute, code: string): number {
   if (way === "never") return LOST_CARD_CODES.filter((each) => each === code).length / LOST_CARD_CODES.length;
   return code === "54" ? EXPIRED_RATE : code === "14" ? 1 - EXPIRED_RATE : 0;
 }
 
-/** After so many days of refusals the customer subscribes anew, whatever the way. */
+/** After so many days of refusals the customer subscribes again, by any route. */
 const LOST_DAYS = 28;
 
 /**
- * When and how a customer's card is replaced.
+ * Samples when and how a customer's card is replaced.
  *
- * @param from  ms, from which on it may be
- * @param aYear  how many a customer and year
- * @param draw  coins of the customer by what they are for: 1 to 4
+ * @param from  the earliest time, in ms
+ * @param aYear  replacements per customer and year
+ * @param draw  draws of the customer by purpose: 1 to 4
  */
 export function drawReplacement(
   from: number,
@@ -67,18 +67,21 @@ export function drawReplacement(
   };
 }
 
-/** At the step of the replacement. */
+/** Applies the replacement at its step. */
 export function applyReplacement(state: CardState, { way }: CardReplacement) {
   if (way === "silent") state.card++;
   else state.awaits = way;
   state.refusedFor = 0;
 }
 
-/** Three hours of a card that has been replaced: `isBatch` says whether updaters run, `holder` is the chance that its holder types the new one in. */
+/**
+ * Advances a replaced card by three hours. `isBatch`: whether updaters run. `holder`: the chance that the holder enters the new
+ * card.
+ */
 export function advanceRenewal(state: CardState, isBatch: boolean, holder: number, luck: RandomStream) {
   if (state.refusedFor > 0) state.refusedFor++;
   const days = state.refusedFor / STEPS_PER_DAY;
-  // Batches find a card in the course of ten days, all of them at last.
+  // Batches find a card within ten days.
   const isFound = state.awaits === "batch" && isBatch && days > 1 && luck.draw() < (days > 10 ? 1 : 0.24);
   const isTyped = state.awaits === "holder" && holder > 0 && luck.draw() < holder;
   if (!isFound && !isTyped && days <= LOST_DAYS) return;

@@ -6,14 +6,14 @@ import { createRandomStream } from "./random-stream.ts";
 const HOUR_MS = 3_600_000;
 const YEAR_MS = 365 * 24 * HOUR_MS;
 const RATES = { perMonth: 4, medianMs: HOUR_MS, utcOffsetHours: 1 };
-/** Whether a charge meets an outage; over many charges, their luck is spread evenly. */
+/** Whether a charge meets an outage. Over many charges, their luck is evenly spread. */
 let charges = 0;
 const isDown = (uptime: IssuerOutages, at: number) => findOutageCode(uptime, at, (++charges * 0.618034) % 1) !== null;
 const outagesByIssuer = Array.from({ length: 60 }, (_, issuer) =>
   createOutages(3, issuer, 0, YEAR_MS, RATES, createRandomStream()),
 );
 
-test("an issuer is down for the share of charges that its upkeep says, and each has outages of its own", () => {
+test("an issuer is down for its expected share of charges, and issuers have independent outages", () => {
   let down = 0;
   let asked = 0;
   for (const uptime of outagesByIssuer)
@@ -26,7 +26,7 @@ test("an issuer is down for the share of charges that its upkeep says, and each 
   assert.notDeepEqual(outagesByIssuer[0]!.outages, outagesByIssuer[1]!.outages);
 });
 
-test("how long an outage still lasts is foreseen from its age alone, and right on average", () => {
+test("the remaining length of an outage is predicted from its age alone, and right on average", () => {
   for (const [ageMs, moreMs] of [
     [0.25 * HOUR_MS, HOUR_MS],
     [2 * HOUR_MS, 3 * HOUR_MS],

@@ -7,7 +7,10 @@ interface Outage {
   code: string;
 }
 
-/** When an issuer is out of reach: outages at its own rate, from minutes to a day long, which all of its cards meet. In order of time. */
+/**
+ * The outages of an issuer, in order of time. Each issuer has its own rate; an outage lasts from minutes to a day and affects all
+ * its cards.
+ */
 export interface IssuerOutages {
   outages: readonly Outage[];
   medianMs: number;
@@ -17,11 +20,11 @@ export interface IssuerOutages {
 
 /** Standard deviation of the logarithm of an outage's length: from minutes to a day. */
 const LENGTH_DEVIATION = 1.35;
-/** Mean length over median, no outage being longer than a day. */
+/** Mean length over median, as no outage is longer than a day. */
 const MEAN_TO_MEDIAN = 2.2;
-/** Share of charges that meet the outage; the others find a way around it. */
+/** Share of charges that meet the outage; the others are routed around it. */
 const AFFECTED_CHARGE_RATE = 0.92;
-/** Share of outages that begin with maintenance in the small hours. */
+/** Share of outages that begin with maintenance at night. */
 const MAINTENANCE_RATE = 0.3;
 
 /** How often and how long an issuer is down. */
@@ -29,11 +32,11 @@ export interface OutageRates {
   /** How many outages begin in 30 days. */
   perMonth: number;
   medianMs: number;
-  /** Of the issuer: maintenance begins between two and four there. */
+  /** Maintenance begins between 02:00 and 04:00 there. */
   utcOffsetHours: number;
 }
 
-/** The outages of one issuer from `from` to `to`, ms. */
+/** Creates the outages of one issuer from `from` to `to`, in ms. */
 export function createOutages(
   seed: number,
   issuer: number,
@@ -75,16 +78,16 @@ function findOutageAt({ outages }: IssuerOutages, at: number): Outage | undefine
   return found && found.startsAt <= at ? found : undefined;
 }
 
-/** Whether a charge with that code, null: approved, has not reached its issuer. */
+/** Whether a charge with that code did not reach its issuer. null means approved. */
 export const isOutageCode = (code: string | null) => code === "91" || code === "96";
 
-/** The code of a charge that cannot reach its issuer; null: it is reached. `draw` is the charge's own luck. */
+/** Returns the code of a charge that cannot reach its issuer; null if it can. `draw` is the charge's own luck. */
 export function findOutageCode(uptime: IssuerOutages, at: number, draw: number): string | null {
   const outage = findOutageAt(uptime, at);
   return outage && draw < AFFECTED_CHARGE_RATE ? outage.code : null;
 }
 
-/** The chance, seen from `now`, that a charge at `at` meets an outage: nobody knows when the present one ends. */
+/** Returns the chance, seen from `now`, that a charge at `at` meets an outage. The end of a present outage is unknown. */
 export function downChance(uptime: IssuerOutages, now: number, at: number): number {
   const outage = findOutageAt(uptime, now);
   if (!outage) return uptime.usuallyDown;

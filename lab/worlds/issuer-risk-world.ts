@@ -5,19 +5,19 @@ import { createCard, type PlasticCard } from "./plastic-cards.ts";
 import { createSubscribers, generateBills, type Subscriber } from "./subscriber-billing.ts";
 import { type Bill, type Charge, type CreateWorld, parseNumberOptions } from "./world.ts";
 
-/** What an issuer's risk engine is like. */
+/** The parameters of an issuer's risk engine. */
 interface RiskIssuer {
-  /** Suspicion added by a charge between one and six at night, and at the weekend. */
+  /** Suspicion added by a charge between 01:00 and 06:00, and at the weekend. */
   night: number;
   weekend: number;
-  /** Suspicion that a declined try adds, and after how many days half of it is forgotten. */
+  /** Suspicion added by a declined attempt, and its half-life in days. */
   memory: number;
   forgetDays: number;
-  /** Declines above this much suspicion. */
+  /** Charges with more suspicion are declined. */
   limit: number;
-  /** Approvals a card may have in a week, Monday to Sunday; Infinity: any. */
+  /** Approvals that a card can have in a week, Monday to Sunday; Infinity: unlimited. */
   weekly: number;
-  /** From this moment on the limit is another: issuers change their minds. */
+  /** From this time on the issuer has another limit. */
   changesAt: number;
   changedLimit: number;
 }
@@ -25,7 +25,7 @@ interface RiskIssuer {
 interface Customer extends Subscriber {
   card: PlasticCard;
   issuer: RiskIssuer;
-  /** How suspicious this customer's charges look of themselves. */
+  /** The base suspicion of this customer's charges. */
   suspicion: number;
   /** Suspicion from earlier declines, as of `rememberedAt`. */
   memory: number;
@@ -41,13 +41,12 @@ interface RiskHold {
 }
 
 /**
- * World 2: no balances. A risk engine at the issuer adds up suspicion: the customer's own, the hour, the weekend, noise
- * of the day that is the same for all tries of it, and a memory of declined tries that fades. A charge above the limit is
- * declined, so hammering makes things worse. Besides: credit lines that fill up until the statement is paid, counts that
- * start afresh on Mondays, holds after fraud alarms, outages, cards that are gone. One issuer in four changes its mind
- * within the year.
+ * World 2: no balances. The issuer's risk engine adds up suspicion: the customer's own, the hour, the weekend, noise that is the
+ * same for all attempts of a day, and a fading memory of declined attempts. A charge above the limit is declined, so frequent
+ * retries make things worse. Besides: credit lines that fill up until the statement is paid, weekly limits, holds after fraud
+ * alarms, outages, lost cards. One issuer in four changes its limit within the year.
  *
- * Options: `suspicion` (scale of the customers' own), `memory` (scale of what a declined try adds).
+ * Options: `suspicion` (scale of the customers' base suspicion), `memory` (scale of the suspicion that a declined attempt adds).
  */
 export const world: CreateWorld = (options) => {
   const { suspicion: scale, memory: memoryScale } = parseNumberOptions(options, { suspicion: 1, memory: 1 });
@@ -151,10 +150,10 @@ export const world: CreateWorld = (options) => {
   }
 };
 
-/** Standard deviation of a day's luck. */
+/** Standard deviation of the daily noise. */
 const NOISE_DEVIATION = 0.45;
 
-/** The share of days whose noise is below so many standard deviations: a logistic curve close to the normal one. */
+/** Returns the share of days whose noise is below `x` standard deviations: a logistic curve close to the normal distribution. */
 const shareBelow = (x: number) => 1 / (1 + Math.exp(-1.702 * x));
 
 function drawHold(seed: number, customer: Customer, cycle: number, at: number): RiskHold | null {
@@ -203,7 +202,7 @@ function createCustomer(seed: number, subscriber: Subscriber): Customer {
     ...subscriber,
     card,
     issuer: createIssuer(seed, card.issuer),
-    // Most look harmless; one in ten looks odd to its bank for as long as it pays this merchant.
+    // Most look harmless. About one in ten looks odd to its bank throughout.
     suspicion: draw(62) < 0.12 ? 0.5 + 1.1 * draw(63) : 0.35 * draw(63),
     memory: 0,
     rememberedAt: 0,

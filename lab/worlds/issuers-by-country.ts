@@ -1,8 +1,8 @@
 /**
- * Issuers of each country, the most usual one first, with how usual they are.
+ * Returns the issuers of each country with their weights, the most common one first.
  *
- * @param each  how many a country has
- * @param issuerOf  makes one: `number` differs for all issuers, `rank` within the country
+ * @param each  issuers per country
+ * @param issuerOf  makes one: `number` is unique, `rank` counts within the country
  */
 export const createIssuersByCountry = <Country, Issuer>(
   countries: readonly (readonly [Country, number])[],

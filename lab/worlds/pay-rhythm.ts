@@ -1,18 +1,18 @@
-/** When somebody is paid, in local days. What falls on a weekend is posted on the Friday before. */
+/** When a person is paid, in local days. Pay due at a weekend is posted on the Friday before. */
 export type PayRhythm =
   | { kind: "weekly"; weekday: number }
   | { kind: "fortnightly"; weekday: number; phase: number }
   | { kind: "four_weekly"; phase: number }
-  /** `days` past the month's end mean its last day. */
+  /** `days` after the month's end mean its last day. */
   | { kind: "dated"; days: readonly number[] }
   | { kind: "business_day"; nth: number }
   | { kind: "nth_weekday"; nth: number; weekday: number }
   | { kind: "irregular"; perDay: number };
 
-/** Worlds ask for the same days of the same few rhythms again and again. */
+/** Worlds ask for the same days of a few rhythms repeatedly. */
 const daysByRhythm = new WeakMap<PayRhythm, Map<number, number>>();
 
-/** The chance that pay is due on `day`, local days since 1 January 1970: 0 or 1, or a share for irregular pay. */
+/** Returns the chance that pay is due on `day`, in local days since January 1, 1970: 0 or 1, or a share for irregular pay. */
 export function payDueChance(rhythm: PayRhythm, day: number): number {
   let days = daysByRhythm.get(rhythm);
   if (!days) {
@@ -27,7 +27,7 @@ export function payDueChance(rhythm: PayRhythm, day: number): number {
   return due;
 }
 
-/** The days of a rhythm that somebody could be told; null: it has none, or there is no rhythm. */
+/** Returns whether a day is a pay day of the rhythm; null if the rhythm is irregular or absent. */
 export const buildIsPayDay = (rhythm: PayRhythm | undefined) =>
   rhythm === undefined || rhythm.kind === "irregular" ? null : (day: number) => payDueChance(rhythm, day) > 0;
 

@@ -1,17 +1,17 @@
 import { drawFailurePeriod, type FailurePeriod } from "./failure-period.ts";
 import { chooseWeighted, DAY_MS, HOUR_MS, keyedUniform } from "./keyed-uniform.ts";
 
-/** Why a bill fails although the money is there. */
+/** Why an invoice fails although the money is there. */
 export interface PaymentTrouble {
   code: string;
   spell: FailurePeriod;
-  /** Its end is on the calendar, so the oracle knows it. */
+  /** Whether its end is on the calendar, so the oracle knows it. */
   known: boolean;
 }
 
 type Kind = "short" | "days" | "for_ever" | "midnight" | "month" | "updated" | "expired" | "gone" | "confirm";
 
-/** Of each bill; with missing money and outages the rest of the 13 % that fail. */
+/** Share of all invoices. Together with missing money and outages, 13% fail. */
 const TROUBLE_RATE = 0.055;
 const TROUBLE_KINDS: readonly (readonly [Kind, number])[] = [
   ["short", 56],
@@ -32,7 +32,7 @@ const SHORT_CODES = [
   ["62", 20],
 ] as const;
 
-/** The trouble that begins with a bill; null for most. `scale` multiplies their share. */
+/** Samples the trouble that begins with an invoice; null for most. `scale` multiplies their share. */
 export function drawTrouble(
   seed: number,
   customer: number,

@@ -5,15 +5,15 @@ export const ISSUERS_PER_COUNTRY = 6;
 
 /** A card as the merchant's gateway sees it. */
 export interface PlasticCard {
-  /** Number of the issuer, different for each country. */
+  /** Number of the issuer, unique across countries. */
   issuer: number;
-  /** What the issuer's risk engine leaves of the chance between one and five at night. */
+  /** The factor that the issuer's risk engine applies to the chance between 01:00 and 05:00. */
   nightFactor: number;
-  /** The issuer's answer: approved when `code` is null. `draw` decides whether advice comes with it. */
+  /** Returns the issuer's answer: approved if `code` is null. `draw` decides whether it carries advice. */
   charge(at: number, code: string | null, draw: number): Charge;
 }
 
-/** Advice that issuers on Mastercard's network add to some declines; most add none. */
+/** Advice that issuers on Mastercard's network add to some declines. Most add none. */
 const ADVICE: Readonly<Record<string, readonly (readonly [string, number])[]>> = {
   "51": [
     ["25", 2],
@@ -31,7 +31,7 @@ const ADVICE: Readonly<Record<string, readonly (readonly [string, number])[]>> =
   ],
 };
 
-/** A customer's card. Those who live from pay to pay have debit and prepaid cards more often. */
+/** Creates a customer's card. Customers who live from pay to pay have debit and prepaid cards more often. */
 export function createCard(seed: number, number: number, country: string, isPoor: boolean): PlasticCard {
   const draw = (what: number) => keyedUniform(seed, number, what, 6);
   const brand = chooseWeighted(draw(51), [

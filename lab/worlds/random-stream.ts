@@ -1,19 +1,21 @@
 import { keyedUniform } from "./keyed-uniform.ts";
 
-/** A run of draws that one coin begins: a step of a life takes now two and now ten, and none needs a number of its own. */
+/**
+ * A stream of draws seeded by one key: a step of a life takes a varying number of draws, so they need no numbers of their own.
+ */
 export interface RandomStream {
-  /** Begins anew; keys as of `coin`. What is drawn until the next beginning hangs on them alone. */
+  /** Restarts the stream; keys as in `keyedUniform`. The following draws depend only on them. */
   begin(a: number, b: number, c: number, d: number): void;
   /** In [0, 1). */
   draw(): number;
-  /** About standard normal, within 3.5. */
+  /** Approximately standard normal, within 3.5. */
   bell(): number;
 }
 
-/** Luck of one's own, so that worlds that run side by side don't take each other's draws. */
+/** Each world has its own stream, so worlds that run side by side do not take each other's draws. */
 export function createRandomStream(): RandomStream {
   let state = 1;
-  // Marsaglia's xorshift, which only 0 stops.
+  // Marsaglia's xorshift; only 0 would stop it.
   const draw = () => {
     state ^= state << 13;
     state ^= state >>> 17;
@@ -25,7 +27,7 @@ export function createRandomStream(): RandomStream {
       state = (keyedUniform(a, b, c, d) * 4_294_967_296) | 0 || 1;
     },
     draw,
-    // Four uniform draws have a variance of a third.
+    // The sum of four uniform draws has a variance of a third.
     bell: () => (draw() + draw() + draw() + draw() - 2) * Math.sqrt(3),
   };
 }

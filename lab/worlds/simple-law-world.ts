@@ -4,36 +4,36 @@ import { type Bill, type Charge, refuseUnknownOptions, type World } from "./worl
 interface LawAttempt {
   at: number;
   failedAt: number;
-  /** Earlier tries. */
+  /** Earlier attempts. */
   tried: readonly number[];
-  /** Where the customer's pay day lies in a month, and how long what is wrong with the bill lasts: drawn, from 0 to 1. */
+  /** The customer's pay day within a month, and how long the invoice's problem lasts. Uniform from 0 to 1. */
   payDay: number;
   end: number;
-  /** Which customer it is, from 0. */
+  /** The customer's number, from 0. */
   customer: number;
 }
 
-/** What decides whether a try succeeds. */
+/** Decides whether an attempt succeeds. */
 interface ApprovalLaw {
-  /** Of a bill that may be paid at all. */
+  /** For an invoice that can be paid at all. */
   chance(of: LawAttempt): number;
-  /** Share of failed bills that nobody ever pays; else 0.2. */
+  /** Share of failed invoices that are never paid; 0.2 by default. */
   never?: number;
-  /** Else 28. */
+  /** 28 by default. */
   windowDays?: number;
-  /** The code of every decline; else 51 for six bills in ten, and 05. */
+  /** The code of every decline; by default 51 for six of ten invoices, else 05. */
   code?: string;
-  /** Customers live in two countries and have cards of four banks, and charges say so; else all are alike. */
+  /** Whether customers live in two countries and have cards of four banks, as charges report. By default all are alike. */
   apart?: boolean;
-  /** Minor units; else the same of all. */
+  /** Minor units; by default the same for all. */
   amount?(customer: number): number;
 }
 
 const YEAR = 2025;
-/** When the law changes of those that do. */
+/** When the laws that change do so. */
 export const LAW_CHANGE_TIME = Date.UTC(YEAR, 6);
 
-/** A second try on one day meets much the same answer. */
+/** A second attempt on the same day meets nearly the same answer. */
 const sameDayFactor = (at: number, tried: readonly number[]) =>
   tried.some((each) => Math.floor(each / DAY_MS) === Math.floor(at / DAY_MS)) ? 0.3 : 1;
 const flatChance: ApprovalLaw["chance"] = ({ at, tried }) => 0.15 * sameDayFactor(at, tried);
@@ -41,33 +41,33 @@ const hourOf = (at: number) => new Date(at).getUTCHours();
 const dateOf = (at: number) => new Date(at).getUTCDate();
 
 const LAWS: Readonly<Record<string, ApprovalLaw>> = {
-  /** Every moment is like any other. */
+  /** Every time is alike. */
   flat: { chance: flatChance },
-  /** Approvals come from one to six in the night. */
+  /** Approvals come between 01:00 and 06:00. */
   night: { chance: ({ at, tried }) => (hourOf(at) >= 1 && hourOf(at) < 6 ? 0.45 : 0.03) * sameDayFactor(at, tried) },
   tuesday: { chance: ({ at, tried }) => (new Date(at).getUTCDay() === 2 ? 0.5 : 0.05) * sameDayFactor(at, tried) },
-  /** Everybody has money from the 25th to the 28th. */
+  /** All customers have money from the 25th to the 28th. */
   pay25: { chance: ({ at, tried }) => (dateOf(at) >= 25 && dateOf(at) <= 28 ? 0.6 : 0.03) * sameDayFactor(at, tried) },
-  /** Everybody has money from the 25th to the 28th, and from July on from the 10th to the 13th. */
+  /** All customers have money from the 25th to the 28th, and from July on from the 10th to the 13th. */
   moved: {
     chance: ({ at, tried }) => {
       const since = dateOf(at) - (at < LAW_CHANGE_TIME ? 25 : 10);
       return (since >= 0 && since <= 3 ? 0.6 : 0.03) * sameDayFactor(at, tried);
     },
   },
-  /** Everybody has a pay day of their own in each month, and money for three days. */
+  /** Each customer has a monthly pay day, and money for three days. */
   payown: {
     chance: ({ at, tried, payDay }) =>
       ((dateOf(at) - 1 - Math.floor(payDay * 28) + 31) % 31 < 3 ? 0.65 : 0.03) * sameDayFactor(at, tried),
   },
-  /** What is wrong passes, after ten hours on average. */
+  /** The problem passes, after ten hours on average. */
   outage: {
     code: "91",
     chance: ({ at, failedAt, end }) => (at > failedAt - Math.log(end) * 10 * HOUR_MS ? 0.9 : 0.01),
   },
-  /** What is wrong passes after 3 to 25 days. */
+  /** The problem passes after 3 to 25 days. */
   late: { chance: ({ at, failedAt, end }) => (at > failedAt + (3 + 22 * end) * DAY_MS ? 0.8 : 0.01) },
-  /** Every try makes the next ones worse, for days. */
+  /** Every attempt lowers the chance of the next ones for days. */
   fatigue: {
     code: "05",
     chance: ({ at, tried }) =>
@@ -78,7 +78,7 @@ const LAWS: Readonly<Record<string, ApprovalLaw>> = {
     code: "05",
     chance: ({ at, failedAt, tried }) => 0.5 * Math.exp(-(at - failedAt) / (5 * DAY_MS)) * sameDayFactor(at, tried),
   },
-  /** Everybody has money from the 10th to the 13th in one country, from the 25th to the 28th in the other. */
+  /** All customers have money from the 10th to the 13th in one country, from the 25th to the 28th in the other. */
   countries: {
     apart: true,
     chance: ({ at, tried, customer }) => {
@@ -86,13 +86,13 @@ const LAWS: Readonly<Record<string, ApprovalLaw>> = {
       return (since >= 0 && since <= 3 ? 0.6 : 0.03) * sameDayFactor(at, tried);
     },
   },
-  /** Each bank approves in a quarter of the day of its own. */
+  /** Each bank approves in its own quarter of the day. */
   banks: {
     apart: true,
     chance: ({ at, tried, customer }) =>
       (Math.floor(hourOf(at) / 6) === customer % 4 ? 0.4 : 0.03) * sameDayFactor(at, tried),
   },
-  /** As banks, and from July on two of the four approve twelve hours later in the day. */
+  /** As `banks`, but from July on two of the four banks approve twelve hours later in the day. */
   turned: {
     apart: true,
     chance: ({ at, tried, customer }) => {
@@ -116,13 +116,13 @@ const LAWS: Readonly<Record<string, ApprovalLaw>> = {
 export const LAW_NAMES = Object.keys(LAWS);
 
 const DECLINE_RATE = 0.13;
-/** What is drawn by lot, once for each customer or bill. */
+/** Values that are sampled once for each customer or invoice. */
 const DRAW_KEYS = { dom: 1, hour: 2, payDay: 3, first: 4, never: 5, code: 6, end: 7, charge: 8 };
 
 interface DrawnInvoice {
   bill: Bill;
   customer: number;
-  /** Tells bills apart where coins are tossed. */
+  /** Tells invoices apart in random draws. */
   key: number;
   never: boolean;
   code: string;
@@ -132,11 +132,11 @@ interface DrawnInvoice {
 }
 
 /**
- * A world with one simple law, unlike those in which the shipped prior was taught: an engine must not lose much where its picture of people is
- * wrong.
+ * A world with one simple law, unlike the worlds that the pretrained model was trained in. It shows how much an engine loses
+ * where its assumptions about customers are wrong.
  *
  * @param options.law  one of `LAW_NAMES`
- * @param options.codes  false: charges say no code, no card and no country
+ * @param options.codes  false: charges report no code, card or country
  */
 export function world(options: Record<string, unknown> = {}): World {
   refuseUnknownOptions(options, ["law", "codes"]);

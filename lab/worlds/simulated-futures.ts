@@ -1,41 +1,41 @@
 import { DAY_MS } from "./keyed-uniform.ts";
 import { stepOf } from "./simulation-steps.ts";
 
-/** How many lives are lived ahead: the standard error of a chance is 8 points at most then, and plans stay cheap. */
+/** Simulated lives per oracle query: the standard error of a chance is at most 8 points, and plans stay cheap. */
 const FUTURE_COUNT = 40;
-/** Plans of so many bills are remembered. */
+/** How many invoices' futures are cached. */
 const MAX_CACHED_INVOICES = 200;
 
-/** What a charge would meet in each life, at each step from the present on. */
+/** The outcome of a charge in each life, at each step from the present on. */
 interface Futures {
   version: number;
   builtAt: number;
   firstStep: number;
   steps: number;
-  /** `met[step * LIVES + life]`. */
+  /** `[step * FUTURE_COUNT + life]`. */
   met: Float32Array;
 }
 
-/** What the futures of a bill begin with and how they go. */
+/** The present state that an invoice's futures begin with, and how they proceed. */
 export interface PresentState<State> {
   billId: string;
   /** Changes whenever a charge changes the customer's state. */
   version: number;
   now: number;
-  /** ms; moments after it are taken for it. */
+  /** In ms. Later times are treated as this one. */
   until: number;
   state: State;
-  /** Before the first of the draws. */
+  /** Called before the first of the draws. */
   begin(firstStep: number): void;
-  /** Lives on through the step, in all states given. */
+  /** Advances all given states by the step. */
   live(states: readonly State[], step: number): void;
-  /** What a charge meets: whatever number the world's `works` understands. */
+  /** Returns the outcome of a charge: any number that the world's `works` understands. */
   meets(state: State): number;
 }
 
 /**
- * The oracle's foresight: lives that begin in the true present state and go on with luck of their own, so that it
- * knows all that moves but not what is to come. They are kept by bill for the many moments that are asked about.
+ * Creates the oracle's foresight: lives that begin in the true present state and continue with their own luck. It therefore knows
+ * the whole state but not the future. Futures are cached by invoice, because many times are asked about.
  *
  * @param fresh  makes a state, which is overwritten
  */
@@ -69,18 +69,20 @@ export function createFutureOracle<State extends object>(fresh: () => State) {
 
   return {
     forget: () => kept.clear(),
-    /** Looks ahead from a present; ask for its moments before the next look. */
+    /** Simulates the futures of a present state. Ask for its times before the next call. */
     look(present: PresentState<State>) {
       const { firstStep, steps, met } = futuresOf(present);
       const rowAt = (at: number) => Math.min(steps - 1, Math.max(0, stepOf(at) - firstStep)) * FUTURE_COUNT;
       weights.fill(1);
       return {
-        /** A try in vain at `at` makes lives less likely in which it would have worked. `works` turns what it meets into a chance. */
+        /**
+         * Lowers the weight of lives in which an attempt at `at` would have succeeded. `works` turns an outcome into a chance.
+         */
         inVain(at: number, works: (met: number) => number) {
           const row = rowAt(at);
           for (let life = 0; life < FUTURE_COUNT; life++) weights[life]! *= 1 - works(met[row + life]!);
         },
-        /** The chance at `at`, after what was tried in vain. */
+        /** Returns the chance at `at`, given the failed attempts. */
         chance(at: number, works: (met: number) => number): number {
           const row = rowAt(at);
           let sum = 0;

@@ -1,8 +1,8 @@
 import { applyReplacement, type CardReplacement, type CardState } from "./card-replacement.ts";
 
-/** Somebody who lives step by step, whose card is replaced once and who leaves one day. */
+/** A customer simulated step by step, whose card is replaced once and who leaves one day. */
 export interface SimulatedLife {
-  /** All up to and including this step has happened. */
+  /** The state is current up to and including this step. */
   step: number;
   state: CardState;
   replacement: CardReplacement;
@@ -10,7 +10,7 @@ export interface SimulatedLife {
   hasLeft: boolean;
 }
 
-/** Lives on through the step `until`; `live` is what happens in a step besides. */
+/** Advances the life through the step `until`. `live` adds the world's own events to a step. */
 export function advanceLife(life: SimulatedLife, until: number, live: (step: number) => void) {
   while (life.step < until) {
     life.step++;

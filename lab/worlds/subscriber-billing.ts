@@ -2,7 +2,7 @@ import { COUNTRY_PROFILES, type CountryProfile } from "./country-profiles.ts";
 import { chooseWeighted, DAY_MS, HOUR_MS, keyedUniform } from "./keyed-uniform.ts";
 import type { Bill, Charge } from "./world.ts";
 
-/** Worlds of these subscribers bill this year, so that calendars differ by seed and not by edition. */
+/** These worlds always bill the same year, so calendars do not depend on the current date. */
 export const YEAR_START = Date.UTC(2026, 0, 1);
 const YEAR_END = Date.UTC(2027, 0, 1);
 
@@ -14,11 +14,11 @@ export interface Subscriber {
   /** Minor units of the place's currency. */
   amount: number;
   createdAt: number;
-  /** Bills end here: the customer leaves. */
+  /** No invoices after this: the customer leaves. */
   leavesAt: number;
 }
 
-/** Merchants differ in what they sell, where, and how long they go after a failed payment. */
+/** Merchants differ in their prices, countries, and recovery windows. */
 interface Merchant {
   dollars: readonly number[];
   windowDays: number;
@@ -49,7 +49,7 @@ function createMerchant(seed: number, number: number): Merchant {
   };
 }
 
-/** Who pays whom, drawn from the seed. `only` narrows the places. */
+/** Creates the subscribers, sampled from the seed. `only` restricts the countries. */
 export function createSubscribers(
   seed: number,
   customers: number,
@@ -63,7 +63,7 @@ export function createSubscribers(
     const stays = places.some(([place]) => place === home) && keyedUniform(seed, number, 22, 0) >= abroad;
     const place = stays ? home : chooseWeighted(keyedUniform(seed, number, 23, 0), places);
     const dollar = dollars[Math.floor(keyedUniform(seed, number, 24, 0) * dollars.length)]!;
-    // Two years of tenure or less; a fifth of them join within the year.
+    // Two years of tenure or less. A fifth of them join within the year.
     const createdAt = Math.floor(YEAR_START - (1.6 * keyedUniform(seed, number, 25, 0) - 0.35) * 730 * DAY_MS * 0.5);
     return {
       number,
@@ -81,7 +81,7 @@ export function createSubscribers(
   });
 }
 
-/** The bills of the year in order of time, each charged by `first` when it is reached. */
+/** Yields the invoices of the year in order of time, each charged by `first` when it is reached. */
 export function* generateBills(
   seed: number,
   subscribers: readonly Subscriber[],
@@ -117,7 +117,7 @@ export function* generateBills(
   }
 }
 
-/** Each merchant bills within a few hours of the day; the day is the subscription's own. */
+/** Each merchant bills within a few hours of the day. The day depends on the subscription. */
 function dueTime(seed: number, subscriber: Subscriber, cycle: number): number {
   const start = new Date(subscriber.createdAt);
   const hour = Math.floor(keyedUniform(seed, subscriber.merchant, 31, 0) * 24);

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "./keyed-uniform.ts";
 
-/** Days in a row; the arrays are indexed by days since the first. */
+/** Consecutive days; the arrays are indexed by days since the first. */
 export interface Calendar {
   /** Days since 1 January 1970. */
   firstDay: number;
@@ -10,17 +10,17 @@ export interface Calendar {
   date: Uint8Array;
   /** 1 to 12. */
   month: Uint8Array;
-  /** Of the month that the day is in. */
+  /** Last date of the day's month. */
   lastDate: Uint8Array;
 }
 
 export interface Zone {
   utcOffsetHours: number;
-  /** By whose rule clocks go forward in summer; none: they stay. */
+  /** The rule for daylight saving time; none if absent. */
   summer?: "US" | "EU" | "AU";
 }
 
-/** The calendar of the days from `from` to `to`, ms, and of two more at either end for what local time adds. */
+/** Returns the calendar of the days from `from` to `to`, in ms, with two more days at either end for local time. */
 export function calendarOf(from: number, to: number): Calendar {
   const firstDay = Math.floor(from / DAY_MS) - 2;
   const days = Math.ceil(to / DAY_MS) + 2 - firstDay;
@@ -37,13 +37,13 @@ export function calendarOf(from: number, to: number): Calendar {
 
 const lastDateOfMonth = (year: number, month: number) => new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
 
-/** Month and date as one number, 1 January is 101. */
+/** Returns month and date as one number: January 1 is 101. */
 export const monthDate = ({ month, date }: Calendar, day: number) => month[day]! * 100 + date[day]!;
 
-/** First and last day of summer time in 2025; other years' are a few days off, which nobody's money notices. */
+/** First and last day of summer time in 2025. Other years differ by a few days, which does not matter here. */
 const SUMMER_TIMES = { US: [309, 1101], EU: [330, 1025], AU: [1005, 405] } as const;
 
-/** How far a zone's clocks are ahead of UTC, ms, on each day of the calendar. */
+/** Computes how far a zone's clocks are ahead of UTC, in ms, on each day of the calendar. */
 export function computeOffsets({ utcOffsetHours, summer }: Zone, calendar: Calendar): Float64Array {
   return Float64Array.from({ length: calendar.days }, (_, day) => {
     const today = monthDate(calendar, day);
@@ -53,17 +53,16 @@ export function computeOffsets({ utcOffsetHours, summer }: Zone, calendar: Calen
   });
 }
 
-/** What the clocks show at `at`, as ms since 1 January 1970 there. */
+/** Returns the local time at `at`, as ms since January 1, 1970 there. */
 export const toLocalTime = (calendar: Calendar, offsets: Float64Array, at: number) =>
   at + offsets[Math.floor(at / DAY_MS) - calendar.firstDay]!;
 
-/** The calendar's day of a local time. */
 export const calendarDayOf = ({ firstDay }: Calendar, local: number) => Math.floor(local / DAY_MS) - firstDay;
 
-/** The hour of a local time, with its fraction. */
+/** Returns the hour of a local time, with its fraction. */
 export const hourOf = (local: number) => (local / HOUR_MS) % 24;
 
-/** Month and date of public holidays; those that follow the moon are as in 2025. */
+/** Month and date of public holidays. Those that follow the moon are as in 2025. */
 const HOLIDAYS: Readonly<Record<string, readonly number[]>> = {
   US: [120, 217, 526, 619, 704, 901, 1127, 1128],
   GB: [418, 421, 505, 526, 825, 1226],
@@ -80,17 +79,17 @@ const HOLIDAYS: Readonly<Record<string, readonly number[]>> = {
 /** New Year and Christmas. */
 const HOLIDAYS_EVERYWHERE = [101, 1225];
 
-/** 1 for each day of the calendar on which banks and offices of the country work. */
+/** Returns 1 for each day of the calendar on which banks and offices of the country work. */
 export function computeWorkDays(country: string, calendar: Calendar): Uint8Array {
   const holidays = new Set([...HOLIDAYS_EVERYWHERE, ...(HOLIDAYS[country] ?? [])]);
-  // The week goes from Sunday to Thursday in Saudi Arabia.
+  // Saudi Arabia works from Sunday to Thursday.
   const weekend = country === "SA" ? [5, 6] : [0, 6];
   return Uint8Array.from({ length: calendar.days }, (_, day) =>
     Number(!weekend.includes(calendar.weekday[day]!) && !holidays.has(monthDate(calendar, day))),
   );
 }
 
-/** So many months after `start`, ms, at its time of day: on `date`, or on the last of a month that is shorter. */
+/** Returns `start` (ms) plus so many months at the same time of day: on `date`, or on the last day of a shorter month. */
 export function addMonths(start: number, months: number, date: number): number {
   const first = new Date(start);
   const year = first.getUTCFullYear();

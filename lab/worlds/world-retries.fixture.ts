@@ -2,14 +2,14 @@ import type { Bill, World } from "./world.ts";
 
 const DAY_MS = 86_400_000;
 
-/** What a world foretold of one more try of each failed bill, and what came of it. */
+/** A world's prediction for one retry of a failed invoice, and its outcome. */
 export interface PredictedRetry {
   bill: Bill;
   chance: number;
   approved: boolean;
 }
 
-/** Every failed bill of a year is tried once more after so many days, each asked about when it failed, all in order of time. */
+/** Retries every failed invoice of a year once after `days` days, in order of time. The prediction is made at the failure. */
 export function predictRetries(world: World, seed: number, customers: number, days: number): PredictedRetry[] {
   const found: PredictedRetry[] = [];
   const waiting: { bill: Bill; at: Date; chance: number }[] = [];
@@ -29,7 +29,7 @@ export function predictRetries(world: World, seed: number, customers: number, da
   return found;
 }
 
-/** How far a world's chances are from what came of them, in the mean, signed: overall and by thirds of the chances. */
+/** Returns the signed mean error of a world's predictions: overall and by thirds of the probabilities. */
 export function predictionErrors(tries: readonly PredictedRetry[]): number[] {
   const thirds = [0, 1 / 3, 2 / 3].map((low) =>
     tries.filter(({ chance }) => chance >= low && (chance < low + 1 / 3 || low > 0.6)),
@@ -39,15 +39,15 @@ export function predictionErrors(tries: readonly PredictedRetry[]): number[] {
   );
 }
 
-/** Share of declined first charges with one of the codes. */
+/** Returns the share of declined first charges with one of the codes. */
 export function declineCodeShare(bills: readonly Bill[], ...codes: string[]): number {
   const declined = bills.filter(({ first }) => !first.approved);
   return declined.filter(({ first }) => codes.includes(first.networkDeclineCode!)).length / declined.length;
 }
 
 /**
- * Shares of cards that meet an outage while one customer does: of the cards of its issuer, and of all others. Every other
- * customer's last bill is charged at that moment.
+ * Returns the shares of cards that meet an outage while one customer does: among cards of the same issuer and among all others.
+ * The last invoice of every other customer is charged at that time.
  */
 export function outageShares(world: World, seed: number, customers: number): { same: number; others: number } {
   const last = new Map<string, Bill>();

@@ -1,4 +1,4 @@
-/** One authorization and the issuer's answer. Optional fields are what this world happens to know. */
+/** One authorization and the issuer's answer. Optional fields are present only if this world has them. */
 export interface Charge {
   at: Date;
   approved: boolean;
@@ -27,40 +27,50 @@ export interface Bill {
   subscriptionCreatedAt: Date;
   createdAt: Date;
   windowDays: number;
-  /** By the merchant, at `createdAt`. */
+  /** The merchant's charge at `createdAt`. */
   first: Charge;
 }
 
-/** Customers and issuers made of code. Anybody can write one and hand it to `dunlin simulate --world`. */
+/** Simulated customers and issuers. Anyone can write a world and pass it to `dunlin simulate --world`. */
 export interface World {
   readonly name: string;
-  /** All bills of about a year, paid ones too, in time order; starts the world anew. 10 to 15 % of first charges are declined. */
+  /**
+   * Restarts the world and yields all invoices of about a year in order of time, paid ones too. 10% to 15% of first charges are
+   * declined.
+   */
   bills(seed: number, customers: number): Iterable<Bill>;
-  /** Charge now: the issuer's answer, with its effects on the world. Calls come in order of time, but the bill after this moment may have been made already; coins are keyed by seed, bill and moment, so that policies are compared on the same luck. */
+  /**
+   * Charges now: returns the issuer's answer and applies its effects. Calls come in order of time, but the next invoice may
+   * already exist. Draws are keyed by seed, invoice and time, so policies are compared under the same luck.
+   */
   charge(bill: Bill, at: Date): Charge;
-  /** For the oracle: the chance of approval at this moment in the world's present state, before any coin (and after trying in vain at `tried`, where the world can say). */
+  /**
+   * For the oracle: the chance of approval at this time in the world's present state, before any draw. If the world supports it,
+   * the chance accounts for failed attempts at `tried`.
+   */
   approval(bill: Bill, at: Date, tried?: readonly Date[]): number;
   /**
-   * Where money comes on pay days: tells which local days, counted since 1970, are those of the bill's customer; null where nobody could say. For measuring what an engine
-   * that must infer them loses; a world may leave it out.
+   * Where money comes on pay days: returns whether a local day, counted since 1970, is a pay day of the invoice's customer; null
+   * where pay days cannot be known. Optional: it measures how much an engine loses by having to infer them.
    */
   payDays?(bill: Bill): ((day: number) => boolean) | null;
 }
 
-/** What a world module exports as `world`. */
+/** The type of the export `world` of a world module. */
 export type CreateWorld = (options?: Record<string, unknown>) => World;
 
-/** Throws a RangeError when a world is given an option that it does not have. */
+/** Throws a RangeError if a world gets an option that it does not have. */
 export function refuseUnknownOptions(options: Record<string, unknown>, known: readonly string[]) {
   const stranger = Object.keys(options).find((name) => !known.includes(name));
-  if (stranger !== undefined) throw new RangeError(`no option is named ${stranger}: there are ${known.join(", ")}`);
+  if (stranger !== undefined)
+    throw new RangeError(`no option is named ${stranger}; the options are ${known.join(", ")}`);
 }
 
 /**
- * A world's options, all of them numbers, with what is usual for those that are not given.
+ * Parses a world's options, all of them numbers, with defaults for the missing ones.
  *
- * @param shares  those that are shares of something; the others have no upper end
- * @throws RangeError  of an option that the world does not have, or that is no such number
+ * @param shares  names of options that must be at most 1
+ * @throws RangeError if an option is unknown or out of range
  */
 export function parseNumberOptions<Name extends string>(
   options: Record<string, unknown> | undefined,
@@ -71,7 +81,7 @@ export function parseNumberOptions<Name extends string>(
   refuseUnknownOptions(given, Object.keys(usual));
   for (const [name, value] of Object.entries(given)) {
     if (typeof value !== "number" || !Number.isFinite(value)) throw new RangeError(`option ${name} takes a number`);
-    if (value < 0) throw new RangeError(`option ${name} takes a number from 0 on, not ${value}`);
+    if (value < 0) throw new RangeError(`option ${name} takes a number of at least 0, not ${value}`);
     if (value > 1 && (shares as readonly string[]).includes(name))
       throw new RangeError(`option ${name} is a share, from 0 to 1, not ${value}`);
   }

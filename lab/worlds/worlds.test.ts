@@ -6,7 +6,7 @@ import { type Account, advanceAccount, coverageChances } from "./account-balance
 const DAY_MS = 86_400_000;
 const NAMES = [...Object.keys(WORLDS), ...Object.keys(SIMPLE_WORLDS)];
 
-test("in every world, 10 to 15 % of first charges are declined, bills come in order, and a seed is a world", async () => {
+test("every world declines 10% to 15% of first charges, yields invoices in order, and repeats for the same seed", async () => {
   for (const name of NAMES) {
     const world = await openWorld(name);
     const run = () =>
@@ -19,7 +19,7 @@ test("in every world, 10 to 15 % of first charges are declined, bills come in or
   }
 });
 
-test("what is declined in the world of balances has the shares of codes that the guide says of it", async () => {
+test("declines in the balances world have the shares of codes that the guide states", async () => {
   const world = await openWorld("balances");
   const declined = [...world.bills(3, 1500)].filter(({ first }) => !first.approved);
   const share = (...codes: string[]) =>
@@ -33,7 +33,7 @@ test("what is declined in the world of balances has the shares of codes that the
   within(share("61", "65"), 0.01, 0.06);
 });
 
-test("a balance's chances are what happens: over many lives of an account, and after a try in vain", () => {
+test("an account's chances match its outcomes over many lives, and after a failed attempt", () => {
   const account = (key: number): Account => ({
     seed: 9,
     key,
@@ -66,7 +66,7 @@ test("a balance's chances are what happens: over many lives of an account, and a
   assert.ok(Math.abs(vainEnough / vainCount - afterVain) < 0.04, `${vainEnough / vainCount}, foreseen ${afterVain}`);
 });
 
-test("tried twice at one moment of one bill, a world answers from the same coins", async () => {
+test("a world repeats its answer when an invoice is charged twice at the same time", async () => {
   for (const name of NAMES) {
     const world = await openWorld(name);
     const answers = () => {
@@ -84,7 +84,7 @@ test("tried twice at one moment of one bill, a world answers from the same coins
   }
 });
 
-test("a crude world obeys its law, whatever else is asked meanwhile", async () => {
+test("a simple-law world obeys its law, whatever else is asked meanwhile", async () => {
   const night = await openWorld("crude:night", { codes: false });
   let byNight = 0;
   let byDay = 0;
@@ -100,7 +100,7 @@ test("a crude world obeys its law, whatever else is asked meanwhile", async () =
   await assert.rejects(openWorld("crude:night", { law: "gravity" }), /law is one of flat, night/);
 });
 
-test("a crude world whose law tells countries and banks apart says them, and the others say one country and no bank", async () => {
+test("a simple-law world reports countries and banks when its law distinguishes them, and otherwise one country and no bank", async () => {
   const placesOf = async (name: string) => {
     const world = await openWorld(name);
     const said = [...world.bills(4, 40)].map(({ first }) => `${first.cardCountry} ${first.cardIssuer}`);
@@ -110,7 +110,7 @@ test("a crude world whose law tells countries and banks apart says them, and the
   assert.deepEqual(await placesOf("crude:flat"), ["US undefined"]);
 });
 
-test("a world of one's own is opened from its module, with options, and one without a world is refused", async () => {
+test("a custom world opens from its module with options, and a module without a world is refused", async () => {
   const path = new URL("./issuer-risk-world.ts", import.meta.url).pathname;
   assert.equal((await openWorld(path, { memory: 2 })).name, "issuers");
   await assert.rejects(openWorld(path, { memory: "much" }), /memory takes a number/);

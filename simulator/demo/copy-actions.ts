@@ -3,18 +3,18 @@ import type { Client, RecoveryAction } from "#sdk";
 
 const PAUSE_MS = 1000;
 
-/** What Dunlin's list says was executed, as of the last look. */
+/** The executed actions in Dunlin's list, as of the last read. */
 export interface ActionCopy {
   executed: ReadonlyMap<string, RecoveryAction>;
-  /** One last look, and no more. */
+  /** Reads once more, then stops. */
   stop(): Promise<void>;
 }
 
 /**
  * Keeps a copy of the executed actions, each of which is read once.
  *
- * This merchant forgets everything when it ends. One that doesn't stores the actions and the token in one transaction, and begins
- * with the stored token.
+ * This merchant keeps everything in memory. A merchant with a database stores the actions and the token in one transaction, and
+ * resumes with the stored token.
  */
 export function startCopyingActions(client: Client): ActionCopy {
   const stopping = new AbortController();
@@ -31,7 +31,7 @@ export function startCopyingActions(client: Client): ActionCopy {
   const running = (async () => {
     for (;;) {
       const last = stopping.signal.aborted;
-      // Failures are told by whoever pushes. What was read is kept, and the next look goes on after it.
+      // The pusher reports failures. Actions already read are kept, and the next read continues after them.
       await look().catch(() => {});
       if (last) return;
       await sleep(PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => {});

@@ -1,8 +1,8 @@
 import type { WebhookExchange } from "#sdk";
 
-/** One webhook request as the merchant saw it, to be compared with Dunlin's delivery log. */
+/** One webhook request as the merchant saw it, to compare with Dunlin's delivery log. */
 export interface JournalEntry extends WebhookExchange {
-  /** Counts the requests with this event's id, from 1; 0 when no event could be read. */
+  /** Counts the requests with this event's id, from 1; 0 if no event could be read. */
   attempt: number;
   /** When it was answered, in service time. */
   at: Date;

@@ -6,12 +6,12 @@ const PAUSE_MS = 50;
 const PAUSE_AFTER_FAILURE_MS = 1000;
 
 /**
- * Pushes what the merchant books, in order and one push at a time.
+ * Pushes the merchant's records, in order and one push at a time.
  *
- * What was not taken is pushed again until it is: ingest may be repeated as often as one likes.
+ * A rejected push is repeated until it succeeds, because ingest is idempotent.
  *
- * @param take  the records booked since the last call
- * @param print  told once when pushing fails, and once when it works again
+ * @param take  returns the records booked since the last call
+ * @param print  called once when pushing fails, and once when it works again
  * @returns stops after one last push
  */
 export function startPushingRecords(client: Client, take: () => PushQueue, print: (line: string) => void) {
@@ -23,11 +23,11 @@ export function startPushingRecords(client: Client, take: () => PushQueue, print
       await client.ingest.subscriptions(records.subscriptions);
       await client.ingest.transactions(records.transactions);
       await client.ingest.invoices(records.invoices);
-      if (failing) print("Dunlin takes records again");
+      if (failing) print("Dunlin accepts records again");
       failing = false;
       return true;
     } catch (error) {
-      if (!failing) print(`Dunlin did not take records and is asked again: ${(error as Error).message}`);
+      if (!failing) print(`Dunlin rejected records, pushing them again: ${(error as Error).message}`);
       failing = true;
       return false;
     }

@@ -12,11 +12,11 @@ const RATE = 500_000;
 test("the demo merchant bills, pushes and retries over real HTTPS, and journals every webhook request", async (t) => {
   const pushed: Invoice[] = [];
   const attempts: Transaction[] = [];
-  // Dunlin lists two executions: one of an attempt that was pushed, and one of an attempt that nobody made.
+  // Dunlin lists two executions: one of a pushed attempt, and one of an attempt that does not exist.
   const executed = () =>
     attempts.slice(0, 1).flatMap(({ id: transactionId, invoiceId }) => [
       { id: "a", executedAt: "2026-03-02T09:00:00.000Z", invoiceId, transactionId },
-      { id: "b", executedAt: "2026-03-02T09:00:00.000Z", invoiceId, transactionId: "txn_of_nobody" },
+      { id: "b", executedAt: "2026-03-02T09:00:00.000Z", invoiceId, transactionId: "txn_unknown" },
     ]);
   const paths = new Set<string>();
   const dunlin = await startHttpsServer(async (request, response) => {

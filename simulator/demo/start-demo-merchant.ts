@@ -14,17 +14,17 @@ import { watchPlans } from "./watch-plans.ts";
 
 export interface DemoOptions {
   seed: number;
-  /** The default is 200: a failure every five seconds or so when a day takes ten. */
+  /** The default is 200: about one failure every five seconds when a day takes ten. */
   customers?: number;
   /** Service time. */
   now(): Date;
-  /** How fast service time runs. */
+  /** The speed of service time. */
   rate: number;
-  /** PEM of the certificate that the merchant's endpoint shows. */
+  /** PEM of the endpoint's certificate. */
   tls: { cert: string; key: string };
-  /** What Dunlin must send as `Authorization: Bearer`. */
+  /** Dunlin must send it as `Authorization: Bearer`. */
   webhookToken: string;
-  /** Where the endpoint listens; 127.0.0.1 and a free port by default. */
+  /** The address of the endpoint; 127.0.0.1 and a free port by default. */
   host?: string;
   port?: number;
   pushTransactions?: boolean;
@@ -32,36 +32,36 @@ export interface DemoOptions {
 }
 
 export interface DemoMerchantRun {
-  /** To be given to Dunlin before `start`. */
+  /** Configure it in Dunlin before `start`. */
   webhookUrl: string;
-  /** Begins to bill and to push: the first bills are due at once. */
+  /** Begins to bill and to push. The first invoices are due at once. */
   start(client: Client): void;
-  /** Bills, retries and pushes no more, after one last push; the endpoint still answers. */
+  /** Stops billing, retrying and pushing, after one last push. The endpoint still answers. */
   stopBilling(): Promise<void>;
-  /** The same, and closes the endpoint; the client stays open. */
+  /** As `stopBilling`, and closes the endpoint. The client stays open. */
   stop(): Promise<void>;
   summary(): Summary;
-  /** The summary as lines for a terminal of 100 columns. */
+  /** Returns the summary as lines for a terminal of 100 columns. */
   summaryLines(): string[];
   /** Every webhook request so far. */
   journal: readonly JournalEntry[];
-  /** What Dunlin says was executed, and which of it the merchant's books know nothing of. */
+  /** Returns the actions that Dunlin reports as executed, and those of them missing in the merchant's books. */
   executed(): { actions: readonly RecoveryAction[]; unknown: readonly RecoveryAction[] };
 }
 
-/** Service time between two looks at the agenda, as long as that is a sensible pause for a real timer. */
+/** Service time between two steps, if that is a sensible delay for a real timer. */
 const STEP_MS = 10 * 60_000;
 const SUMMARY_EVERY_MS = 7 * DAY_MS;
 
 /**
- * The demo merchant with real sockets and timers: a whole integration of a billing system, by the SDK.
+ * Runs the demo merchant with real sockets and timers: a complete integration of a billing system with the SDK.
  *
- * - It receives: the receiver below checks, acknowledges and de-duplicates; `merchant/obeying.ts` does what an event says.
- * - It acts: `merchant/charging.ts` charges at the ideal time, and names the event in the transaction.
- * - It reports: `pushing.ts` pushes what was booked, transactions before their invoices.
- * - It reads: `plan-watch.ts` lists what is planned, `copying.ts` keeps a copy of what was executed.
+ * - It receives: the receiver below checks, acknowledges and de-duplicates; `merchant/follow-events.ts` carries out an event.
+ * - It acts: `merchant/charge-invoices.ts` charges at the ideal time, and names the event in the transaction.
+ * - It reports: `push-records.ts` pushes the books, transactions before their invoices.
+ * - It reads: `watch-plans.ts` lists planned retries, `copy-actions.ts` keeps a copy of the executed actions.
  *
- * Its endpoint listens when this returns; billing waits for `start`, because only then there is an API key.
+ * Its endpoint listens when this returns. Billing waits for `start`, because the API key exists only then.
  */
 export async function startDemoMerchant(options: DemoOptions): Promise<DemoMerchantRun> {
   const { now, print } = options;

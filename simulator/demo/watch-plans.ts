@@ -3,13 +3,13 @@ import type { Client, RecoveryAction } from "#sdk";
 import { formatDay } from "../merchant/terminal-lines.ts";
 
 const PAUSE_MS = 1000;
-/** A plan that moves by less is not news. */
+/** A smaller move of a plan is not reported. */
 const MIN_CHANGE_MS = 3_600_000;
 
 /**
- * Reads Dunlin's list once a second and tells of plans that are new or have moved.
+ * Reads Dunlin's list once a second and reports plans that are new or have moved.
  *
- * @param tell  the invoice and what is planned for it
+ * @param tell  receives the invoice and its plan
  * @returns stops it
  */
 export function watchPlans(client: Client, tell: (invoiceId: string, what: string) => void) {
@@ -28,7 +28,7 @@ export function watchPlans(client: Client, tell: (invoiceId: string, what: strin
 
   const running = (async () => {
     while (!stopping.signal.aborted) {
-      // Failures are told by whoever pushes; here there is just nothing to see.
+      // The pusher reports failures; here the list is just empty.
       const page = await client.recoveryActions
         .page({ orderBy: "updated_at", orderDirection: "desc", pageSize: 50 })
         .catch(() => ({ recoveryActions: [] }));

@@ -7,12 +7,12 @@ import { attemptPayment, payWithNewCard, recordState, retryInvoice } from "./cha
 import type { BookedInvoice, BookedSubscription } from "./merchant-books.ts";
 import { type MerchantState, newerDate } from "./merchant-state.ts";
 
-/** Days after the failure at which an invoice is retried as long as Dunlin doesn't take it over. */
+/** Days after the failure at which the merchant retries an invoice that Dunlin has not taken over. */
 const MERCHANT_RETRY_DAYS = [1, 3, 5, 7];
 /** Two days more than Dunlin's window, so that its last retry is not too late. */
 const GIVE_UP_DAYS = 30;
 
-/** A new customer subscribes, `ageMs` before the first bill. */
+/** Adds the subscription of a new customer, `ageMs` before the first invoice. */
 export function addSubscription(office: MerchantState, firstBillAtMs: number, ageMs: number) {
   const customer = createCustomer(office.seed, office.nextCustomerNumber(), Math.ceil(firstBillAtMs));
   const createdAt = new Date(customer.firstBillAtMs - Math.ceil(ageMs));
@@ -26,7 +26,7 @@ export function addSubscription(office: MerchantState, firstBillAtMs: number, ag
     card: { generation: 0, sinceMs: createdAt.getTime() },
     open: null,
   };
-  // Nobody tells of a subscription before it exists, and Dunlin takes no record from the future.
+  // Pushed only once it exists, because Dunlin rejects records from the future.
   office.agenda.add(createdAt.getTime(), () => {
     office.outbox.subscriptions.push(buildSubscriptionRecord(subscription));
   });
@@ -63,7 +63,7 @@ function chargeInvoice(office: MerchantState, subscription: BookedSubscription, 
   scheduleAfterFailure(office, invoice, at, cancellationDelayMs(subscription.customer, invoice.id, reason));
 }
 
-/** What happens to a failed invoice whether Dunlin helps or not. */
+/** Schedules the events of a failed invoice that happen with or without Dunlin. */
 function scheduleAfterFailure(office: MerchantState, invoice: BookedInvoice, failedAt: Date, leavingMs: number | null) {
   const whileUnpaid = (delayMs: number | null, work: (at: Date) => void) => {
     if (delayMs === null) return;
@@ -84,7 +84,7 @@ function scheduleAfterFailure(office: MerchantState, invoice: BookedInvoice, fai
   );
 }
 
-/** The invoice will not be paid: it is uncollectible, the subscription ends, and a new customer comes some days later. */
+/** Gives up an invoice: it becomes uncollectible, the subscription ends, and a new customer comes some days later. */
 export function writeOff(office: MerchantState, invoice: BookedInvoice, at: Date, why: string) {
   const { subscription } = invoice;
   office.tell(at, invoice, why);

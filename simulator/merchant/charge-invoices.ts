@@ -4,7 +4,7 @@ import { buildCardCheckRecord, buildInvoiceRecord, buildTransactionRecord } from
 import { type AttemptInitiator, type BookedAttempt, type BookedInvoice, countRetries } from "./merchant-books.ts";
 import { type MerchantState, newerDate } from "./merchant-state.ts";
 
-/** Charges the card on file, books the answer and tells Dunlin. The invoice must be unpaid. */
+/** Charges the card on file, books the answer and reports it to Dunlin. The invoice must be unpaid. */
 export function attemptPayment(
   office: MerchantState,
   invoice: BookedInvoice,
@@ -29,7 +29,7 @@ export function attemptPayment(
   return made;
 }
 
-/** Books a state, also when it is the same as before: the newer copy says that something was tried. */
+/** Books a state, even if it did not change: the newer version shows that a charge was attempted. */
 export function recordState(office: MerchantState, invoice: BookedInvoice, at: Date, state: BookedInvoice["state"]) {
   const first = invoice.attempts.length === 1 && state !== "UNCOLLECTIBLE";
   invoice.state = state;
@@ -39,16 +39,16 @@ export function recordState(office: MerchantState, invoice: BookedInvoice, at: D
 }
 
 /**
- * Tries an unpaid invoice again, unless its card was declined for good.
+ * Retries an unpaid invoice, unless its card had a hard decline.
  *
- * @param recoveryActionId  the event that asked for it; null when it is the merchant's own schedule
+ * @param recoveryActionId  the event that asked for it; null for the merchant's own schedule
  */
 export function retryInvoice(office: MerchantState, invoice: BookedInvoice, at: Date, recoveryActionId: string | null) {
   if (invoice.state !== "UNPAID") return;
   const last = invoice.attempts.at(-1)!;
   const sameCard = last.card === invoice.subscription.card;
   if (last.reason !== null && DECLINES[last.reason].hard && sameCard) {
-    // The own schedule is not an instruction: nobody waits for what becomes of it.
+    // The merchant's own schedule is no instruction, so no refusal is counted.
     if (recoveryActionId === null) return;
     invoice.refused++;
     office.tell(at, invoice, `retry refused: ${describeReason(last.reason)}`);
@@ -60,7 +60,7 @@ export function retryInvoice(office: MerchantState, invoice: BookedInvoice, at: 
   office.tell(at, invoice, reason === null ? `recovered at ${name}` : `${name} declined: ${describeReason(reason)}`);
 }
 
-/** The customer enters a new card and pays with it. */
+/** Enters the customer's new card and pays with it. */
 export function payWithNewCard(office: MerchantState, invoice: BookedInvoice, at: Date) {
   changeCard(invoice, at);
   const { reason } = attemptPayment(office, invoice, at, "CUSTOMER");
@@ -68,7 +68,7 @@ export function payWithNewCard(office: MerchantState, invoice: BookedInvoice, at
   office.tell(at, invoice, `${outcome}, with a new card`);
 }
 
-/** The customer enters a new card and leaves the charging to the merchant. */
+/** Enters the customer's new card and leaves the charge to the merchant. */
 export function putNewCardOnFile(office: MerchantState, invoice: BookedInvoice, at: Date) {
   changeCard(invoice, at);
   office.outbox.transactions.push(buildCardCheckRecord(invoice, office.nextTransactionId(), at));

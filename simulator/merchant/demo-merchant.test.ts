@@ -37,7 +37,7 @@ const isHard = ({ attempts }: BookedInvoice) => {
   return reason !== null && reason !== undefined && DECLINES[reason].hard;
 };
 
-/** Steps on until an invoice has just failed, and gives the moment too. */
+/** Steps until an invoice has just failed, and returns it with the time. */
 function runUntilFailure(merchant: DemoMerchant, wanted: (invoice: BookedInvoice) => boolean = (it) => !isHard(it)) {
   const old = new Set(merchant.invoices().map(({ id }) => id));
   for (;;) {
@@ -48,7 +48,7 @@ function runUntilFailure(merchant: DemoMerchant, wanted: (invoice: BookedInvoice
   }
 }
 
-test("a retry is made once at its ideal time, although its event arrives twice", () => {
+test("a retry is made once at its ideal time when its event arrives twice", () => {
   const merchant = merchantOf();
   const { invoice, now } = runUntilFailure(merchant);
   const ideal = addMs(now, 6 * HOUR_MS);
@@ -68,7 +68,7 @@ test("a retry is made once at its ideal time, although its event arrives twice",
   );
 });
 
-test("a retry whose ideal time is past is made at once, and its transaction names the event", () => {
+test("a retry is made at once and names the event when its ideal time is past", () => {
   const merchant = merchantOf();
   const { invoice, now } = runUntilFailure(merchant);
   merchant.takeOutbox();
@@ -83,7 +83,7 @@ test("a retry whose ideal time is past is made at once, and its transaction name
   assert.equal(invoices.at(-1)?.id, invoice.id);
 });
 
-test("a card that was declined for good is not charged again, until there is a new one", () => {
+test("a card is not charged again after a hard decline until it is replaced", () => {
   const merchant = merchantOf();
   const { invoice, now } = runUntilFailure(merchant, isHard);
   merchant.receive(buildRetryEvent(invoice.id, now), now);
@@ -102,7 +102,7 @@ test("pause_collection ends the merchant's own retries", () => {
   assert.equal(free.invoice(invoice.id)?.attempts.length, 2);
 });
 
-test("complete_dunning writes the invoice off and cancels the subscription, and a new customer comes", () => {
+test("complete_dunning writes off the invoice, cancels the subscription, and brings a new customer", () => {
   const merchant = merchantOf();
   const { invoice, now } = runUntilFailure(merchant);
   merchant.takeOutbox();
@@ -116,7 +116,7 @@ test("complete_dunning writes the invoice off and cancels the subscription, and 
   assert.ok(subscriptions.some(({ id }) => id === "sub_000121"));
 });
 
-test("some customers who are asked for a new card enter one, and Dunlin sees its fingerprint", () => {
+test("some customers enter a new card when asked, and Dunlin sees its fingerprint", () => {
   const merchant = merchantOf();
   const asked: { id: string; subscription: BookedInvoice["subscription"]; before: number }[] = [];
   for (let n = 0; n < 12; n++) {
@@ -134,7 +134,7 @@ test("some customers who are asked for a new card enter one, and Dunlin sees its
   }
 });
 
-/** A quarter in which somebody asks for a retry of every open invoice every day, and for a new card once a week. */
+/** Runs a quarter in which every open invoice gets a retry instruction daily and a request for a new card weekly. */
 function runQuarter(options: Parameters<typeof merchantOf>[0] = {}) {
   const merchant = merchantOf(options);
   const pushed = { subscriptions: [] as Subscription[], transactions: [] as Transaction[], invoices: [] as Invoice[] };
@@ -154,7 +154,7 @@ function runQuarter(options: Parameters<typeof merchantOf>[0] = {}) {
   return { merchant, pushed };
 }
 
-test("a paid invoice is never charged again, and no card after it was declined for good", () => {
+test("neither a paid invoice nor a card with a hard decline is charged again", () => {
   const { merchant } = runQuarter();
   const invoices = merchant.invoices();
   assert.ok(invoices.some(({ attempts }) => attempts.length > 3));
@@ -167,7 +167,7 @@ test("a paid invoice is never charged again, and no card after it was declined f
   }
 });
 
-test("every copy of a record is newer than the one before", () => {
+test("every version of a record is newer than the one before", () => {
   const { pushed } = runQuarter();
   for (const records of [pushed.invoices, pushed.subscriptions]) {
     const newest = new Map<string, string>();
@@ -185,13 +185,13 @@ test("the same seed and the same instructions give the same records", () => {
   assert.deepEqual(runQuarter().pushed, first);
 });
 
-test("without transactions Dunlin gets subscriptions and invoices only", () => {
+test("Dunlin gets only subscriptions and invoices when transactions are off", () => {
   const { pushed } = runQuarter({ pushTransactions: false });
   assert.equal(pushed.transactions.length, 0);
   assert.ok(pushed.invoices.some(({ state }) => state === "INVOICE_STATE_UNPAID"));
 });
 
-test("the first failures come within a day, lines fit 100 columns, and recovered is what was paid", () => {
+test("the first failures come within a day, lines fit 100 columns, and the recovered amount is the paid amount", () => {
   const lines: string[] = [];
   const { merchant } = runQuarter({ print: (line) => lines.push(line) });
   assert.match(lines[0]!, /^2026-03-02 \d\d:\d\d {2}inv_\d{6} {2}.* declined: /);
@@ -204,7 +204,7 @@ test("the first failures come within a day, lines fit 100 columns, and recovered
   assert.equal(sum(byWay.values()), total.recovered);
 });
 
-test("a record is pushed when it exists, and none is dated ahead", () => {
+test("a record is pushed once it exists, and never with a future date", () => {
   const merchant = merchantOf();
   const pushed = new Set<string>();
   for (let days = 0; days < 90; days += 0.25) {

@@ -11,18 +11,17 @@ export interface Tally {
   givenUp: number;
 }
 
-/** What became of the invoices whose first charge failed. Amounts are kept by currency and never added across. */
+/** The outcomes of invoices whose first charge failed. Amounts are kept by currency and never added across currencies. */
 export interface Summary {
   charged: number;
   total: Omit<Tally, "failedAmount" | "recoveredAmount">;
   byCurrency: Map<string, Tally>;
   byReason: Map<Reason, Tally>;
-  /** Recovered invoices by who did it, and for retries by which one. */
+  /** Recovered invoices by cause, and for retries by the number of the retry. */
   byWay: Map<RecoveredBy, number>;
   byRetry: Map<number, number>;
 }
 
-/** Counts the books. */
 export function summarize(invoices: readonly BookedInvoice[]): Summary {
   const failed = invoices.filter(({ attempts }) => attempts[0] && attempts[0].reason !== null);
   const recovered = failed.filter(({ state }) => state === "PAID");
@@ -60,10 +59,10 @@ const RECOVERED_BY_WORDING: Record<RecoveredBy, string> = {
   retry: "Dunlin's retries",
   card_change: "a new card Dunlin asked for",
   own_retry: "own retries",
-  customer: "customers by themselves",
+  customer: "customers, unasked",
 };
 
-/** The summary as lines for a terminal of 100 columns. */
+/** Formats the summary for a terminal of 100 columns. */
 export function formatSummary(summary: Summary, title: string): string[] {
   const { total } = summary;
   const row = (name: string, tally: Omit<Tally, "failedAmount" | "recoveredAmount">, money: string[] = []) =>

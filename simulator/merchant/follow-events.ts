@@ -6,7 +6,7 @@ import type { BookedInvoice } from "./merchant-books.ts";
 import type { MerchantState } from "./merchant-state.ts";
 import { formatDay } from "./terminal-lines.ts";
 
-/** Does what an event says. What is paid or given up already is left as it is. */
+/** Carries out an event. An invoice that is already paid or given up stays as it is. */
 export function followEvent(office: MerchantState, event: WebhookEvent, at: Date) {
   const invoice = office.invoices.get(event.data.invoiceId);
   if (invoice?.state !== "UNPAID") return;
@@ -15,13 +15,13 @@ export function followEvent(office: MerchantState, event: WebhookEvent, at: Date
       return writeOff(office, invoice, at, "Dunlin ends dunning, subscription canceled");
     }
     invoice.paused = true;
-    return office.tell(at, invoice, "Dunlin takes over, own retries paused");
+    return office.tell(at, invoice, "Dunlin takes over, merchant's retries paused");
   }
   const { actionSuggestion, idealRetryTime } = event.data;
   if (actionSuggestion === "ACTION_SUGGESTION_CARD_CHANGE") return mailCustomer(office, invoice, at);
   const ideal = new Date(idealRetryTime);
   office.tell(at, invoice, `Dunlin asks for a retry on ${formatDay(ideal)}`);
-  // A moment that is past already means at once.
+  // An ideal time in the past means at once.
   office.agenda.add(ideal.getTime(), (due) => retryInvoice(office, invoice, due, event.id));
 }
 
@@ -33,7 +33,7 @@ function mailCustomer(office: MerchantState, invoice: BookedInvoice, at: Date) {
   if (delayMs === null) return;
   office.agenda.add(at.getTime() + delayMs, (due) => {
     if (invoice.state !== "UNPAID") return;
-    // Only a transaction can tell Dunlin about the card, so without them the customer has to pay here.
+    // Only a transaction can tell Dunlin about the card. Without transactions the customer has to pay here.
     const pays = !office.pushTransactions || willPayWithNewCard(customer, invoice.id);
     if (pays) payWithNewCard(office, invoice, due);
     else putNewCardOnFile(office, invoice, due);

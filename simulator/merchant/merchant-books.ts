@@ -2,7 +2,7 @@ import type { CardOnFile } from "../world/charge-card.ts";
 import type { Customer } from "../world/customer.ts";
 import type { Reason } from "../world/decline-reasons.ts";
 
-/** The merchant's own books. Plain data: `records.ts` says how Dunlin sees it. */
+/** The merchant's own books. Plain data; `api-records.ts` converts it for Dunlin. */
 
 export type AttemptInitiator = "BILLING_SYSTEM" | "RECOVERY_ACTION" | "CUSTOMER";
 
@@ -13,7 +13,7 @@ export interface BookedAttempt {
   /** The event that asked for it. */
   recoveryActionId: string | null;
   card: CardOnFile;
-  /** Null when it was approved. */
+  /** Null if it was approved. */
   reason: Reason | null;
   adviceCode: string | null;
 }
@@ -26,7 +26,7 @@ export interface BookedSubscription {
   updatedAt: Date;
   canceledAt: Date | null;
   card: CardOnFile;
-  /** The unpaid invoice, if there is one: no further bill until it is settled. */
+  /** The unpaid invoice, if any: no further invoice until it is settled. */
   open: BookedInvoice | null;
 }
 
@@ -39,18 +39,18 @@ export interface BookedInvoice {
   createdAt: Date;
   updatedAt: Date;
   attempts: BookedAttempt[];
-  /** Dunlin took it over: the merchant's own retries are off. */
+  /** Whether Dunlin took it over, so that the merchant's own retries are off. */
   paused: boolean;
   /** Mails that asked for a new card. */
   mails: number;
-  /** Instructions to retry that were not followed, because the card's last decline was a hard one. */
+  /** Retry instructions that were not followed, because the card's last decline was a hard one. */
   refused: number;
 }
 
-/** How a failed invoice came to be paid. */
+/** How a failed invoice was paid. */
 export type RecoveredBy = "retry" | "own_retry" | "card_change" | "customer";
 
-/** Null: it isn't paid, or its first charge went through. */
+/** Returns how a failed invoice was paid; null if it is unpaid or its first charge was approved. */
 export function findRecoveredBy(invoice: BookedInvoice): RecoveredBy | null {
   const last = invoice.attempts.at(-1);
   if (invoice.state !== "PAID" || invoice.attempts.length < 2 || !last) return null;
@@ -59,5 +59,5 @@ export function findRecoveredBy(invoice: BookedInvoice): RecoveredBy | null {
   return invoice.mails > 0 ? "card_change" : "customer";
 }
 
-/** Retries made so far; the first charge is none. */
+/** Returns the retries made so far, without the first charge. */
 export const countRetries = (invoice: BookedInvoice) => invoice.attempts.length - 1;

@@ -7,11 +7,11 @@ export interface MerchantStateOptions {
   seed: number;
   /** False: Dunlin gets subscriptions and invoices only. */
   pushTransactions?: boolean;
-  /** One line for people about everything that happens to a failed invoice. */
+  /** Receives one readable line for everything that happens to a failed invoice. */
   print?(line: string): void;
 }
 
-/** What billing, charging and obeying share: the books, the agenda and the mail that goes out. */
+/** The state that billing, charging and event handling share: the books, the schedule and the records to push. */
 export interface MerchantState {
   seed: number;
   agenda: WorkSchedule;
@@ -20,7 +20,6 @@ export interface MerchantState {
   pushTransactions: boolean;
   nextTransactionId(): string;
   nextCustomerNumber(): number;
-  /** Prints a line about an invoice. */
   tell(at: Date, invoice: BookedInvoice, what: string): void;
 }
 
@@ -43,5 +42,8 @@ export function createMerchantState({
   };
 }
 
-/** The date of a newer version of a record: of two with the same date Dunlin keeps the one whose state is further along. */
+/**
+ * Returns the date of a newer version of a record. Of two versions with the same date Dunlin keeps the one whose state is further
+ * along.
+ */
 export const newerDate = (earlier: Date, at: Date) => new Date(Math.max(at.getTime(), earlier.getTime() + 1));

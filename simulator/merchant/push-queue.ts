@@ -3,7 +3,7 @@ import type { Invoice, Subscription, Transaction } from "#sdk";
 /**
  * Records that wait to be pushed, oldest first.
  *
- * Transactions are pushed before invoices: whoever sees an unpaid invoice should know already why it is unpaid.
+ * Transactions are pushed before invoices, so that the cause of an unpaid invoice is known before the invoice.
  */
 export interface PushQueue {
   subscriptions: Subscription[];

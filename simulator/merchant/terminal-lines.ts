@@ -13,18 +13,18 @@ export const formatDay = (at: Date) =>
 export const formatMoney = (amount: number, currency: string) =>
   `${currency} ${(amount / 100).toFixed(2).replace(/\B(?=(\d{3})+\.)/g, ",")}`;
 
-/** One line of the demo: when, which invoice, how much, what happened; never wider than a terminal of 100 columns. */
+/** Formats one line of the demo: time, invoice, amount, and event. Never wider than a terminal of 100 columns. */
 export function formatInvoiceLine(at: Date, invoice: { id: string; amount: number; currency: string }, what: string) {
   return truncateLine(
     `${formatMinute(at)}  ${invoice.id}  ${formatMoney(invoice.amount, invoice.currency).padStart(10)}  ${what}`,
   );
 }
 
-/** The text, shortened to the width of the terminal before a word: half a number is another one. */
+/** Shortens a text to the width of the terminal, before a word, because half a number would be a different one. */
 export const truncateLine = (text: string) =>
   text.length <= LINE_WIDTH ? text : `${text.slice(0, LINE_WIDTH - 1).replace(/(?<=.{40})[\s,:]+\S*$/, "")}…`;
 
-/** Parts after their heading, on as many lines as they take: none is cut off. */
+/** Wraps parts after their heading on as many lines as needed, without cutting any. */
 export function wrapList(heading: string, parts: readonly string[]): string[] {
   const lines = [heading];
   for (const [n, part] of parts.entries()) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createWorkSchedule } from "./work-schedule.ts";
 
-test("work is done at its own moment, in order, with what it adds, and what comes too late is done next", () => {
+test("work runs at its own time and in order, including added work, and late work runs next", () => {
   const agenda = createWorkSchedule();
   const done: string[] = [];
   const note = (name: string) => (at: Date) => void done.push(`${name}@${at.getTime()}`);

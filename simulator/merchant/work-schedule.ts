@@ -1,14 +1,13 @@
-/** What is to be done when: the only clock of the merchant. */
+/** The merchant's scheduled work, its only clock. */
 export interface WorkSchedule {
-  /** Does `work` at `atMs`, or in the next run when that is past. Work of the same moment is done in the order it was added. */
+  /** Schedules `work` at `atMs`, or for the next run if that is past. Work of the same time runs in the order of adding. */
   add(atMs: number, work: (at: Date) => void): void;
-  /** Does everything due up to `now`, each at its own moment, also what is added meanwhile. */
+  /** Runs all work due by `now`, each at its own time, including work added meanwhile. */
   run(now: Date): void;
-  /** Null when there is nothing to do. */
+  /** Null if there is no work. */
   nextAt(): Date | null;
 }
 
-/** An empty agenda. */
 export function createWorkSchedule(): WorkSchedule {
   /** Latest first, so that taking the next one is a pop. */
   const items: { atMs: number; work: (at: Date) => void }[] = [];
@@ -16,7 +15,7 @@ export function createWorkSchedule(): WorkSchedule {
 
   return {
     add(atMs, work) {
-      // Whole milliseconds, or a moment would be cut down to before what it waits for.
+      // Rounded up to whole milliseconds, or a Date would cut the time to before the event it waits for.
       const dueMs = Math.max(Math.ceil(atMs), reachedMs);
       let low = 0;
       let high = items.length;

@@ -13,7 +13,7 @@ const createCustomers = (seed: number, size: number) =>
 const firstCharge = (customer: Customer) => chargeCard(customer, firstCard, new Date(customer.firstBillAtMs));
 const reasonOf = (answer: ChargeAnswer) => (answer.approved ? null : answer.reason);
 
-test("the same seed gives the same customers, cards and answers, in any order of asking", () => {
+test("the same seed gives the same customers, cards and answers in any order of calls", () => {
   const answers = (customers: Customer[]) =>
     customers.map((customer) => [customer, createCard(customer, 0), firstCharge(customer)]);
   const forwards = answers(createCustomers(7, 200));
@@ -21,7 +21,7 @@ test("the same seed gives the same customers, cards and answers, in any order of
   assert.notDeepEqual(answers(createCustomers(8, 200)), forwards);
 });
 
-test("10 to 16 % of first charges fail, most of them for lack of money or without a reason given", () => {
+test("10% to 16% of first charges fail, most of them for missing funds or without a reason", () => {
   for (const seed of [1, 2, 3]) {
     const customers = createCustomers(seed, 2000);
     const reasons = customers.map((customer) => reasonOf(firstCharge(customer))).filter((reason) => reason !== null);
@@ -34,7 +34,7 @@ test("10 to 16 % of first charges fail, most of them for lack of money or withou
   }
 });
 
-test("an advice code comes only with some declines of Mastercard", () => {
+test("only some Mastercard declines carry an advice code", () => {
   const declined = createCustomers(3, 4000).flatMap((customer) => {
     const answer = firstCharge(customer);
     return answer.approved ? [] : [{ brand: createCard(customer, 0)?.brand, advice: answer.adviceCode }];
@@ -45,7 +45,7 @@ test("an advice code comes only with some declines of Mastercard", () => {
   assert.ok(advised.length > mastercard.length * 0.3 && advised.length < mastercard.length * 0.8);
 });
 
-/** The first answers of all customers who have trouble of this kind with their first bill, `afterMs` later. */
+/** Returns the first answers of all customers who have trouble of this kind with their first invoice, `afterMs` later. */
 function reasonLater(reason: string, afterMs: number) {
   return createCustomers(1, 12_000).flatMap((customer) => {
     const trouble = findDeclineCause(customer, 0);
@@ -55,19 +55,19 @@ function reasonLater(reason: string, afterMs: number) {
 }
 const approvedShare = (answers: ChargeAnswer[]) => answers.filter(({ approved }) => approved).length / answers.length;
 
-test("an issuer that is down comes back within a day", () => {
+test("an issuer outage ends within a day", () => {
   assert.equal(approvedShare(reasonLater("issuer_down", 0)), 0);
   const afterThreeHours = approvedShare(reasonLater("issuer_down", 3 * HOUR_MS));
   assert.ok(afterThreeHours > 0.2 && afterThreeHours < 0.8, `${afterThreeHours}`);
   assert.ok(approvedShare(reasonLater("issuer_down", DAY_MS)) > 0.9);
 });
 
-test("money comes back with the pay days: rarely within a day, mostly within a month", () => {
+test("money comes back with the paydays: rarely within a day, mostly within a month", () => {
   assert.ok(approvedShare(reasonLater("insufficient_funds", DAY_MS)) < 0.3);
   assert.ok(approvedShare(reasonLater("insufficient_funds", 30 * DAY_MS)) > 0.5);
 });
 
-test("a lost card stays lost until another one is on file", () => {
+test("a lost card stays declined until another card is on file", () => {
   const lost = createCustomers(5, 6000).filter((customer) => findDeclineCause(customer, 0)?.reason === "lost");
   assert.ok(lost.length > 3);
   for (const customer of lost) {
@@ -79,7 +79,7 @@ test("a lost card stays lost until another one is on file", () => {
   }
 });
 
-test("a monthly bill of the 31st is due on the last day of shorter months", () => {
+test("a monthly invoice of the 31st is due on the last day of shorter months", () => {
   const customer = { ...createCustomer(1, 1, Date.parse("2026-01-31T10:00:00Z")) };
   customer.plan = { id: "m", amount: 1, period: "MONTH" };
   const due = [0, 1, 2, 3, 13].map((cycle) => new Date(dueTimeMs(customer, cycle)).toISOString().slice(0, 10));

@@ -3,7 +3,7 @@ import { findDeclineCause, hasFundsAt } from "./decline-causes.ts";
 import { DECLINES, type Reason } from "./decline-reasons.ts";
 import { DAY_MS, HOUR_MS, keyedRandom, pickWeighted } from "./keyed-random.ts";
 
-/** Which of the customer's cards is on file; the first is generation 0. */
+/** The customer's card on file; the first is generation 0. */
 export interface CardOnFile {
   generation: number;
   sinceMs: number;
@@ -11,15 +11,15 @@ export interface CardOnFile {
 
 export type ChargeAnswer = { approved: true } | { approved: false; reason: Reason; adviceCode: string | null };
 
-/** Declines that nobody can explain, per customer and hour. */
+/** Unexplained declines, per customer and hour. */
 const NOISE_SHARE = 0.004;
-/** Mastercard issuers that send an advice code with a decline. */
+/** Share of Mastercard issuers that send an advice code with a decline. */
 const ADVICE_SHARE = 0.6;
 
 /**
- * The issuer's answer to a charge. Pure: the same customer, card and hour get the same answer.
+ * Returns the issuer's answer to a charge. Pure: the same customer, card and hour get the same answer.
  *
- * A changed card leaves all troubles behind that began before the change.
+ * A new card ends all troubles that began before it.
  */
 export function chargeCard(customer: Customer, onFile: CardOnFile, at: Date): ChargeAnswer {
   const atMs = at.getTime();
@@ -54,7 +54,7 @@ function findNoiseAt(customer: Customer, atMs: number): Reason | null {
 
 const MIN_PERIOD_DAYS = { WEEK: 7, MONTH: 28, YEAR: 365 };
 
-/** The last cycle whose bill is due at `atMs` or before; -1 before the first. */
+/** Returns the last cycle whose invoice is due by `atMs`; -1 before the first. */
 function findLastCycle(customer: Customer, atMs: number) {
   let cycle = Math.floor((atMs - customer.firstBillAtMs) / (MIN_PERIOD_DAYS[customer.plan.period] * DAY_MS));
   while (cycle >= 0 && dueTimeMs(customer, cycle) > atMs) cycle--;

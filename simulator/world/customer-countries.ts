@@ -3,12 +3,12 @@ import type { PayRhythm } from "./paydays.ts";
 
 export type PaymentMethodType = "card" | "sepa_debit" | "ach_debit";
 
-/** Where customers live: what differs by country and decides when money is there. */
+/** A country with the properties that decide when money is there. */
 export interface CustomerCountry {
   country: string;
   currency: string;
   timezone: string;
-  /** Winter time all year: an hour more or less in summer changes nothing about a pay day. */
+  /** Winter time all year: an hour does not move a pay day. */
   utcOffsetHours: number;
   methods: Weighted<PaymentMethodType>;
   rhythms: Weighted<PayRhythm>;

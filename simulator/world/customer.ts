@@ -6,12 +6,12 @@ export type Period = "WEEK" | "MONTH" | "YEAR";
 
 export interface Plan {
   id: string;
-  /** Minor units of the customer's currency; all of the world's currencies have two decimals. */
+  /** Minor units of the customer's currency. All currencies of the world have two decimals. */
   amount: number;
   period: Period;
 }
 
-/** Everything about a customer that never changes, drawn from the world's seed and the customer's number. */
+/** The constant properties of a customer, sampled from the world's seed and the customer's number. */
 export interface Customer {
   seed: number;
   number: number;
@@ -25,11 +25,11 @@ export interface Customer {
   rhythm: PayRhythm;
   postingHour: number;
   plan: Plan;
-  /** The first bill; the following ones are whole periods later. */
+  /** The time of the first invoice. The following ones are whole periods later. */
   firstBillAtMs: number;
 }
 
-/** What the gateway shows of a card. */
+/** A card as the gateway shows it. */
 export interface Card {
   brand: "visa" | "mastercard" | "amex";
   bin: string;
@@ -40,7 +40,7 @@ export interface Card {
   expiryYear: number;
 }
 
-// More weekly plans than in life: a demo of two minutes is twelve days long and should see many bills.
+// More weekly plans than in reality, because a demo of two minutes covers twelve days and should show many invoices.
 const PLANS: Weighted<Plan> = [
   [{ id: "weekly_box", amount: 1290, period: "WEEK" }, 40],
   [{ id: "basic_monthly", amount: 1900, period: "MONTH" }, 20],
@@ -55,7 +55,9 @@ const BINS = {
   amex: ["371449", "378282"],
 } as const;
 
-/** The customer of a number: the same seed and number always give the same one, apart from the moment of the first bill. */
+/**
+ * Creates the customer of a number. The same seed and number always give the same one, except for the time of the first invoice.
+ */
 export function createCustomer(seed: number, number: number, firstBillAtMs: number): Customer {
   const draw = (what: string) => keyedRandom(seed, "customer", number, what);
   const place = pickWeighted(draw("place"), CUSTOMER_COUNTRIES);
@@ -76,7 +78,7 @@ export function createCustomer(seed: number, number: number, firstBillAtMs: numb
   };
 }
 
-/** The customer's card after `generation` changes; null for those who pay by direct debit. */
+/** Returns the customer's card after `generation` changes; null if the customer pays by direct debit. */
 export function createCard(customer: Customer, generation: number): Card | null {
   if (customer.method !== "card") return null;
   const draw = (what: string) => keyedRandom(customer.seed, "card", customer.number, generation, what);
@@ -97,7 +99,7 @@ export function createCard(customer: Customer, generation: number): Card | null 
   };
 }
 
-/** When the bill of a cycle (0 is the first one) is due; months that are too short take their last day. */
+/** Returns when the invoice of a cycle is due, where 0 is the first. Shorter months use their last day. */
 export function dueTimeMs(customer: Customer, cycle: number) {
   if (customer.plan.period === "WEEK") return customer.firstBillAtMs + cycle * 7 * DAY_MS;
   const first = new Date(customer.firstBillAtMs);

@@ -3,18 +3,18 @@ import type { Reason } from "./decline-reasons.ts";
 import { DAY_MS, HOUR_MS, keyedRandom, pickWeighted, type Weighted } from "./keyed-random.ts";
 import { findNextPaydays } from "./paydays.ts";
 
-/** A time in which charges are declined, for a cause that the merchant can't see. */
+/** A period in which charges are declined, for a cause that the merchant cannot see. */
 export interface DeclineCause {
   reason: Reason;
   startsAtMs: number;
   /** Infinity: until the card is changed. */
   endsAtMs: number;
-  /** Money comes and goes while it lasts: around pay days charges go through. */
+  /** Whether money comes and goes meanwhile: around pay days charges are approved. */
   funds: boolean;
 }
 
-// Per bill. Weekly customers are billed while the same trouble still lasts, so their bills need fewer of their own.
-// Together they make about 13 % of first charges fail.
+// Per invoice. Weekly customers are billed again during the same trouble, so their invoices need fewer of their own. Together
+// about 13% of first charges fail.
 const DECLINE_CAUSE_RATE: Record<Period, number> = { WEEK: 0.105, MONTH: 0.125, YEAR: 0.14 };
 
 type Cause = "funds" | "generic" | "issuer" | "limit" | "expired" | "card";
@@ -46,7 +46,7 @@ const ACH_CAUSES: Weighted<readonly [Cause, Reason]> = [
   [["card", "ach_revoked"], 5],
 ];
 
-/** The trouble that begins with the bill of a cycle, or null: most bills have none. */
+/** Returns the trouble that begins with the invoice of a cycle; null for most. */
 export function findDeclineCause(customer: Customer, cycle: number): DeclineCause | null {
   const draw = (what: string) => keyedRandom(customer.seed, "trouble", customer.number, cycle, what);
   if (draw("any") >= DECLINE_CAUSE_RATE[customer.plan.period]) return null;
@@ -56,7 +56,8 @@ export function findDeclineCause(customer: Customer, cycle: number): DeclineCaus
   const lasting = (endsAtMs: number, funds = false): DeclineCause => ({ reason, startsAtMs, endsAtMs, funds });
   const hidden = cause === "generic" ? draw("hidden") : 0;
 
-  // A plain refusal has one of three causes: no money and the issuer doesn't say so, a hold that passes, or a no for ever.
+  // A plain refusal has one of three causes: missing money that the issuer does not report, a hold that passes, or a permanent
+  // refusal.
   if (cause === "funds" || (cause === "generic" && hidden < 0.45)) {
     return lasting(fundsReturnTimeMs(customer, startsAtMs, draw("paydays")), true);
   }
@@ -70,10 +71,10 @@ export function findDeclineCause(customer: Customer, cycle: number): DeclineCaus
   return lasting(Infinity);
 }
 
-/** Whether the account holds the money right now, although the trouble lasts. */
+/** Whether the account holds the money now, although the trouble lasts. */
 export function hasFundsAt(customer: Customer, trouble: DeclineCause, atMs: number) {
   const day = Math.floor(atMs / DAY_MS);
-  // Somebody sends a little money: any day may be a good one.
+  // A small gift can arrive on any day.
   if (keyedRandom(customer.seed, "top-up", customer.number, day) < 0.06) return true;
   for (let paydayMs = trouble.startsAtMs; ; ) {
     paydayMs = findNextPaydays(customer, paydayMs, 1)[0]!;
@@ -83,7 +84,10 @@ export function hasFundsAt(customer: Customer, trouble: DeclineCause, atMs: numb
   }
 }
 
-/** After the first pay day for half of them, after the second or third for most others, and not at all for the rest. */
+/**
+ * Returns when the money comes back: for half of the customers after the first pay day, for most others after the second or
+ * third, for the rest never.
+ */
 function fundsReturnTimeMs(customer: Customer, afterMs: number, draw: number) {
   const paydays = findNextPaydays(customer, afterMs, 3);
   if (draw < 0.5) return paydays[0]!;
@@ -96,7 +100,7 @@ function nextLocalMidnightMs(customer: Customer, afterMs: number) {
   return (Math.floor((afterMs + offsetMs) / DAY_MS) + 1) * DAY_MS - offsetMs;
 }
 
-/** The networks tell merchants about a share of the replaced cards within days. */
+/** The networks report a share of the replaced cards to merchants within days. */
 function updaterRate(customer: Customer) {
   return createCard(customer, 0)?.brand === "amex" ? 0 : 0.35;
 }

@@ -1,16 +1,16 @@
 import type { Weighted } from "./keyed-random.ts";
 
-/** What a gateway tells a merchant about a declined charge. */
+/** A declined charge as a gateway reports it to a merchant. */
 export interface Decline {
-  /** For people. */
+  /** A description for people. */
   words: string;
-  /** As Stripe names it. */
+  /** Stripe's name for it. */
   gatewayCode: string;
-  /** ISO 8583 response code of a card, return code of a debit. */
+  /** ISO 8583 response code of a card, or return code of a debit. */
   networkCode: string;
-  /** Mastercard advice codes that come with it, when the issuer sends one. */
+  /** Mastercard advice codes, if the issuer sends one. */
   advice: Weighted<string>;
-  /** Never to be tried again with the same card or account. */
+  /** Whether the same card or account must never be charged again. */
   hard: boolean;
 }
 
@@ -61,5 +61,5 @@ export const DECLINES = {
 
 export type Reason = keyof typeof DECLINES;
 
-/** Such as `insufficient funds (51)`. */
+/** Returns a text such as `insufficient funds (51)`. */
 export const describeReason = (reason: Reason) => `${DECLINES[reason].words} (${DECLINES[reason].networkCode})`;

@@ -1,8 +1,8 @@
 /**
- * A number in [0, 1) that depends on its keys alone.
+ * Returns a number in [0, 1) that depends only on its keys.
  *
- * Chance by key and not by sequence: a question asked twice, or in another order, gets the same answer, so two policies
- * can be compared on exactly the same customers. The hash is cyrb53.
+ * Randomness by key and not by sequence: repeated or reordered questions get the same answer, so two policies can be compared on
+ * exactly the same customers. The hash is cyrb53.
  */
 export function keyedRandom(...keys: (string | number)[]) {
   const text = keys.join("\u001f");
@@ -20,7 +20,7 @@ export function keyedRandom(...keys: (string | number)[]) {
 
 export type Weighted<T> = readonly (readonly [T, number])[];
 
-/** The choice that `draw` (in [0, 1)) falls on; weights need not sum to 1. */
+/** Returns the choice that `draw` in [0, 1) selects. Weights need not sum to 1. */
 export function pickWeighted<T>(draw: number, choices: Weighted<T>): T {
   let left = draw * choices.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [choice, weight] of choices) {
@@ -30,7 +30,7 @@ export function pickWeighted<T>(draw: number, choices: Weighted<T>): T {
   return choices.at(-1)![0];
 }
 
-/** A whole number from `from` to `to`, both included. */
+/** Returns a whole number from `from` to `to`, both included. */
 export const integerBetween = (draw: number, from: number, to: number) => from + Math.floor(draw * (to - from + 1));
 
 export const HOUR_MS = 3_600_000;

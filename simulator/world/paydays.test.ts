@@ -7,7 +7,7 @@ const paydays = (rhythm: PayRhythm, after: string, utcOffsetHours = 0) =>
     new Date(at).toISOString(),
   );
 
-test("dated pay of a weekend is posted on the Friday before, of a short month on its last day", () => {
+test("dated pay is posted on the Friday before a weekend, and on the last day of a short month", () => {
   assert.deepEqual(paydays({ kind: "monthly", day: 31 }, "2026-01-01T00:00:00Z"), [
     "2026-01-30T06:00:00.000Z",
     "2026-02-27T06:00:00.000Z",
@@ -26,7 +26,7 @@ test("weekly pay comes every seven days, fortnightly pay every fourteen, in loca
   assert.equal(Date.parse(second!) - Date.parse(first!), 14 * 86_400_000);
 });
 
-test("a payday that is now is not a next one", () => {
+test("the next paydays exclude the present one", () => {
   const twice: PayRhythm = { kind: "twice_monthly", days: [1, 15] };
   assert.equal(paydays(twice, "2026-04-01T06:00:00Z")[0], "2026-04-15T06:00:00.000Z");
 });

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "./keyed-random.ts";
 
-/** When somebody is paid, in local days. A monthly `day` past the month's end means its last day. */
+/** When a customer is paid, in local days. A monthly `day` after the month's end means its last day. */
 export type PayRhythm =
   | { kind: "weekly"; weekday: number }
   | { kind: "fortnightly"; weekday: number; phase: 0 | 1 }
@@ -15,9 +15,9 @@ export interface PaySchedule {
 }
 
 /**
- * The moments at which pay arrives after `afterMs`, earliest first.
+ * Returns the times at which pay arrives after `afterMs`, earliest first.
  *
- * Dated pay that falls on a weekend is posted on the Friday before, as banks do.
+ * Pay dated on a weekend is posted on the Friday before, as banks do.
  */
 export function findNextPaydays(paid: PaySchedule, afterMs: number, count: number): number[] {
   const offsetMs = paid.utcOffsetHours * HOUR_MS;
@@ -29,7 +29,7 @@ export function findNextPaydays(paid: PaySchedule, afterMs: number, count: numbe
   return found;
 }
 
-/** `day`: local days since 1 January 1970, a Thursday. */
+/** @param day  local days since January 1, 1970, a Thursday */
 function isPayday(rhythm: PayRhythm, day: number) {
   const weekday = (day + 4) % 7;
   switch (rhythm.kind) {

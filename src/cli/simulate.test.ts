@@ -79,7 +79,7 @@ test("the result says by how much a static policy beats Dunlin", async () => {
   const whole = "day > 0 && day % 1 === 0";
   const path = answeringFile("behind.mjs", whole, whole);
   writeFileSync(path, readFileSync(path, "utf8").replaceAll("T10:00:00Z", "T10:20:00Z"));
-  assert.match(await run(path), /^Dunlin, warm, is \d+\.\d% of the money behind six even tries\.$/m);
+  assert.match(await run(path), /^Dunlin, warm, is \d+\.\d% of the money behind six evenly spaced retries\.$/m);
 });
 
 test("an unknown world is refused with the available ones", async () => {
@@ -138,12 +138,12 @@ test("a module that fails when loaded or called is refused with the place", asyn
 
 test("unknown options, or ones that are not an object, are refused", async () => {
   const refused: [world: string, options: string, why: RegExp][] = [
-    ["balances", `{"goen":0.9}`, /no option is named goen: there are poor, gone, masked, holds$/],
+    ["balances", `{"goen":0.9}`, /no option is named goen; the options are poor, gone, masked, holds$/],
     ["hard", `{"gone":"much"}`, /option gone takes a number$/],
-    ["issuers", `{"poor":0.2}`, /no option is named poor: there are suspicion, memory$/],
-    ["crude:night", `{"hour":2}`, /no option is named hour: there are law, codes$/],
+    ["issuers", `{"poor":0.2}`, /no option is named poor; the options are suspicion, memory$/],
+    ["crude:night", `{"hour":2}`, /no option is named hour; the options are law, codes$/],
     ["balances", `{"gone":5}`, /option gone is a share, from 0 to 1, not 5$/],
-    ["issuers", `{"memory":-1}`, /option memory takes a number from 0 on, not -1$/],
+    ["issuers", `{"memory":-1}`, /option memory takes a number of at least 0, not -1$/],
     ["balances", "[0.6]", /--options takes JSON such as \{"gone":0\.6\}, not "\[0\.6\]"/],
     ["balances", "null", /--options takes JSON/],
   ];
@@ -158,7 +158,7 @@ test("a legend explains rows and columns, and few failed payments come with a wa
   assert.match(simulate.usage, /fixed, even, warm, oracle are always included/);
   assert.match(
     await run("crude:flat", { customers: "100" }),
-    /closes .*\.\nWith fewer than 5000 failed payments one seed differs/,
+    /closes .*\.\nWith fewer than 5000 failed payments, seeds differ/,
   );
 });
 
@@ -185,7 +185,7 @@ test("a report has charts of recovered money, attempts, regret and calibration, 
     assert.match(html, new RegExp(`<td[^>]*>${name}</td><td[^>]*>\\d+\\.\\d%`), name);
   assert.deepEqual(
     [...html.matchAll(/<h2>(.*?)<\/h2>\s*<figure>/g)].map(([, heading]) => heading),
-    ["Recovered money", "Tries", "Regret", "Calibration"],
+    ["Recovered money", "Retries", "Regret", "Calibration"],
   );
   const lines = [...html.matchAll(/<polyline class="course \w+" points="([^"]+)"\/><text[^>]*>(\w+)/g)];
   assert.deepEqual(lines.map(([, , name]) => name).sort(), ["cold", "even", "fixed", "hours", "warm"]);

@@ -22,7 +22,7 @@ const isFiring = (name: string) => {
   return evaluate(rule.expression, scrapes, stage.now().getTime()).length > 0;
 };
 
-/** Holds a row of the database, and has others wait for it, until `look` is over. */
+/** Locks a row of the database, and makes other statements wait for it until `look` is over. */
 async function whileLocked(look: () => Promise<void>) {
   const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const [, ...more] = await Promise.all(Array.from({ length: 4 }, () => db.connect()));
@@ -43,7 +43,7 @@ async function whileLocked(look: () => Promise<void>) {
   for (const each of more) await each.close();
 }
 
-/** Causes a fault, and has the metrics read as often as the rule needs. The order is such that none causes the next one's. */
+/** Causes a fault, and reads the metrics as often as the rule needs. Ordered so that no fault causes the next one. */
 const FAULTS: Record<string, () => Promise<unknown>> = {
   async DunlinDecidesLate() {
     await stage.invoice();
@@ -177,7 +177,7 @@ const FAULTS: Record<string, () => Promise<unknown>> = {
   },
 };
 
-test("no alert fires while the service is sound", async () => {
+test("no alert fires while the service is healthy", async () => {
   await service.scrape();
   for (let n = 0; n < 3; n++) {
     assert.equal(await service.push(), 200);
@@ -192,18 +192,18 @@ test("no alert fires while the service is sound", async () => {
   );
 });
 
-test("every alert has a fault that this test causes", () => {
+test("this test causes a fault for every alert", () => {
   assert.deepEqual(rules.map(({ name }) => name).sort(), Object.keys(FAULTS).sort());
 });
 
 for (const [name, cause] of Object.entries(FAULTS))
-  test(`${name} fires in its fault, and did not before`, async () => {
+  test(`${name} fires during its fault, and not before`, async () => {
     assert.equal(isFiring(name), false);
     await cause();
     assert.equal(isFiring(name), true, scrapes.at(-1)!.text ?? "no answer");
   });
 
-test("every rule is about metrics and labels that the service has", () => {
+test("every rule uses metrics and labels that the service has", () => {
   const names = metricLabelsIn(scrapes.map(({ text }) => text ?? "").join("\n"));
   names.set("up", new Set());
   for (const { name, expression } of rules)
@@ -215,7 +215,7 @@ test("every rule is about metrics and labels that the service has", () => {
     }
 });
 
-test("every alert has an entry in the runbook that ends in a command of the program", async () => {
+test("every alert has a runbook entry that ends with a command of the program", async () => {
   assert.deepEqual([...runbook.keys()].sort(), rules.map(({ name }) => name).sort());
   const commands = await loadAllCommands();
   for (const [name, entry] of runbook) {

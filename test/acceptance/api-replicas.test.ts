@@ -95,7 +95,7 @@ for (const shares of [
   [4, 4],
   [7, 1],
 ] as const)
-  test(`two processes let in what the limit of a key says, and no tenth more, when they get ${shares.join(" to ")} of its requests`, async (t) => {
+  test(`two processes allow at most a tenth more than a key's limit when they get ${shares.join(" to ")} of its requests`, async (t) => {
     const apiKey = await newKey({ ratePerSecond: 50, rateBurst: 50 });
     const counts = { passed: 0, refused: 0 };
     const beganMs = performance.now();
@@ -116,11 +116,11 @@ for (const shares of [
     t.diagnostic(`${counts.passed} of ${Math.round(allowed)} passed, ${counts.refused} were refused`);
     assert.ok(counts.refused > counts.passed / 10, "enough came to meet the limit");
     assert.ok(counts.passed <= allowed * 1.1, `${counts.passed} of ${allowed}`);
-    // On a machine that is busy with other tests fewer get so far as to be let in.
+    // On a machine that is busy with other tests, fewer requests reach the limit.
     assert.ok(counts.passed >= allowed * 0.8, `${counts.passed} of ${allowed}`);
   });
 
-test("a key that rests in one process has its whole burst in the other", async () => {
+test("a key unused in one process has its whole burst in the other", async () => {
   const apiKey = await newKey({ ratePerSecond: 1, rateBurst: 60 });
   const [one, two] = replicas as [(typeof replicas)[0], (typeof replicas)[0]];
   const passed = async (each: typeof one, count: number) => {
@@ -133,7 +133,7 @@ test("a key that rests in one process has its whole burst in the other", async (
   assert.ok(rest >= 40 && rest <= 60, `${rest} of 40 and some that flowed in`);
 });
 
-/** A merchant with a key, and the cookie of somebody who may manage its keys. */
+/** Creates a merchant with a key, and the cookie of a person who may manage its keys. */
 async function shop() {
   const merchant = await createMerchant(db, "Shop", {}, secretKeys, ports);
   const { keyId, apiKey } = await createApiKey(db, { merchantId: merchant.id, permissions: PERMISSIONS }, ports);
@@ -146,7 +146,7 @@ async function shop() {
   return { keyId, apiKey, cookie: `${SESSION_COOKIE}=${await beginSession(db, person, undefined, ports)}` };
 }
 
-/** Ask every process again and again, until told to stop; what each answer was, and when it was asked for and given. */
+/** Calls every process repeatedly until stopped. Records each answer with the times of request and answer. */
 function ask(apiKey: string) {
   const answers: { index: number; status: number; askedAt: number; answeredAt: number }[] = [];
   let stopped = false;
@@ -156,7 +156,7 @@ function ask(apiKey: string) {
         const askedAt = Date.now();
         const { status } = await each.list(apiKey);
         answers.push({ index, status, askedAt, answeredAt: Date.now() });
-        // Who shows wrong keys without end is shut out for a while, as an address.
+        // An address that keeps sending wrong keys is blocked for a while.
         await sleep(status === 200 ? 30 : 250);
       }
     }),
@@ -170,7 +170,7 @@ function ask(apiKey: string) {
   };
 }
 
-test("the use of a key in one process is on the page of another within a minute", async (t) => {
+test("the page of one process shows within a minute that a key was used in another", async (t) => {
   const { keyId, apiKey, cookie } = await shop();
   const page = async () => (await replicas[0]!.get(`/org/api_keys/${keyId}`, cookie)).page;
   const lastUse = async () => /<dt>Last used<\/dt><dd><time datetime="([^"]+)"/.exec(await page())?.[1];
@@ -188,7 +188,7 @@ test("the use of a key in one process is on the page of another within a minute"
   assert.ok(at >= usedFrom && at <= usedTo, `${shown} of ${new Date(usedFrom).toISOString()}`);
 });
 
-test("a key that is revoked on a page of one process is refused by all of them within a second", async (t) => {
+test("all processes refuse a key within a second when one process revokes it", async (t) => {
   const { keyId, apiKey, cookie } = await shop();
   const asking = ask(apiKey);
   await sleep(1_500);
@@ -208,7 +208,7 @@ test("a key that is revoked on a page of one process is refused by all of them w
   }
 });
 
-test("while a rotation lasts both keys work in every process, and the former fails at the moment stated", async (t) => {
+test("both keys work in every process during a rotation, and the former fails at the stated time", async (t) => {
   const { keyId, apiKey, cookie } = await shop();
   const form = (await replicas[0]!.get(`/org/api_keys/${keyId}`, cookie)).page;
   const id = /name="id" value="([^"]*)"/.exec(form)![1]!;
@@ -216,7 +216,7 @@ test("while a rotation lasts both keys work in every process, and the former fai
   await sleep(500);
   const { page } = await replicas[0]!.post(`/org/api_keys/${keyId}/rotate`, { id, overlap: "1h" }, cookie);
   const [next] = /dln_live_[0-9A-Za-z]{36}/.exec(page)!;
-  // An hour is long for a test: the same end, brought forward.
+  // An hour is too long for a test, so the expiry is moved forward.
   const end = (await expireApiKey(
     db,
     (await findApiKey(db, hashOfApiKey(next)))!.merchantId,

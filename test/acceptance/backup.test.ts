@@ -28,7 +28,7 @@ const OWNER = "dunlin_owner_of_backup";
 let server: EmbeddedDatabase;
 let source: Address;
 
-/** A server of its own, and on it databases of a login that is no superuser: the wall holds for it as well. */
+/** A separate server, with databases of a login that is no superuser, so that tenant isolation applies to it. */
 before(async () => {
   server = await startEmbedded({ dataDir: join(folder, "postgres"), log });
   await runOnServer(server.address, `create role ${OWNER} login`);
@@ -52,13 +52,13 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** A new database of the login. */
+/** Creates a new database of the login. */
 async function createDatabase(name: string): Promise<Address> {
   await runOnServer(server.address, `create database ${name} owner ${OWNER}`);
   return { ...(withDatabaseName(server.address, name) as Exclude<Address, { url: string }>), user: OWNER };
 }
 
-/** Each table's rows. */
+/** Returns the checksum of each table's rows. */
 async function checks(address: Address): Promise<Map<string, TableChecksum>> {
   const found = new Map<string, TableChecksum>();
   let table = "";
@@ -71,7 +71,7 @@ async function checks(address: Address): Promise<Map<string, TableChecksum>> {
 
 const restoring = (name: Address, from = file) => run(["restore", from], { DATABASE_URL: databaseUrlOf(name) });
 
-test("a backup that a login without privileges makes holds every row, and is restored with every row", async () => {
+test("a backup made by a login without privileges holds every row, and restores every row", async () => {
   const { code, out, err } = await run(["backup", file], { DATABASE_URL: databaseUrlOf(source) });
   assert.equal(code, 0, err);
   assert.match(
@@ -98,7 +98,7 @@ test("a backup that a login without privileges makes holds every row, and is res
     assert.ok(there.get(table)!.rows > 0, table);
 });
 
-test("partitions and their walls are restored, and rows lie in them", async () => {
+test("a restore creates partitions with their row-level security, and fills them", async () => {
   const target = openDatabase(roleAddresses(withDatabaseName(server.address, "restored"), false).owner, 1, () => {});
   const parts = prepared(
     "",
@@ -115,7 +115,7 @@ test("partitions and their walls are restored, and rows lie in them", async () =
   );
 });
 
-test("a backup of 0.2.0 is restored and brought up to date", async () => {
+test("a backup of 0.2.0 is restored and migrated", async () => {
   const old = await createDatabase("old");
   await migrateTo(roleAddresses(old, false).owner, LAST_OF_0_2_0.number);
   const db = openDatabase(roleAddresses(old, false).owner, 1, () => {});
@@ -151,7 +151,7 @@ test("a backup overwrites no existing file, and a restore needs an empty databas
   assert.match(full.err, /^dunlin restore: Nothing was written: the database is not empty: there are rows in \w+\n$/);
 });
 
-test("a file that is cut short or changed is refused, and leaves nothing behind", async () => {
+test("a truncated or changed file is refused, and leaves no rows", async () => {
   const bytes = readFileSync(file);
   const target = await createDatabase("broken");
   const broken = join(folder, "broken.backup");
@@ -171,7 +171,7 @@ test("a file that is cut short or changed is refused, and leaves nothing behind"
   assert.deepEqual(await checks(target), await checks(source));
 });
 
-test("a restore that is killed leaves nothing, and runs again", { timeout: 60_000 }, async () => {
+test("a killed restore leaves no rows, and can run again", { timeout: 60_000 }, async () => {
   const target = await createDatabase("killed");
   for (const afterMs of [700, 1_000, 1_300]) {
     const child = start(["restore", file], { DATABASE_URL: databaseUrlOf(target) });
@@ -185,7 +185,7 @@ test("a restore that is killed leaves nothing, and runs again", { timeout: 60_00
   assert.deepEqual(await checks(target), await checks(source));
 });
 
-test("everything moves from the embedded database to another server, once the service is stopped", async () => {
+test("all data moves from the embedded database to another server when the service is stopped", async () => {
   const embedded = { DUNLIN_DATA: join(folder, "embedded") };
   const put = await run(["restore", file], embedded);
   assert.equal(put.code, 0, put.err);
@@ -204,7 +204,7 @@ test("everything moves from the embedded database to another server, once the se
   assert.match(again.err, /not empty/);
 });
 
-test("a command that copies a database says what it lacks", async () => {
+test("a command that copies a database reports missing programs or settings", async () => {
   const nothing = { DUNLIN_DATA: join(folder, "nothing") };
   assert.match((await run(["backup", join(folder, "x.backup")], nothing)).err, /There is no database in .*nothing/);
   assert.match((await run(["restore", join(folder, "none.backup")], nothing)).err, /There is no file/);

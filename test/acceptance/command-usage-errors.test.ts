@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), "dunlin-calls-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const { run: dunlin } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 
-test("a wrong command, option or argument gets the error and the usage, with exit code 2", async () => {
+test("a wrong command, option or argument prints the error and the usage, with exit code 2", async () => {
   const typo = await dunlin(["merchnt", "create"]);
   assert.equal(typo.code, 2);
   assert.match(typo.err, /Did you mean merchant create\?/);
@@ -33,7 +33,7 @@ test("a wrong command, option or argument gets the error and the usage, with exi
     assert.match((await dunlin(words.split(" "))).out, /^Examples\n {2}npx dunlin key create/m);
 });
 
-test("wrong settings come all at once with exit code 78", async () => {
+test("all wrong settings are reported at once with exit code 78", async () => {
   const { code, err } = await dunlin(["serve"], {
     DUNLIN_TLS: "maybe",
     DUNLIN_WEBHOOK_ALLOW: "10.0.0.0",
@@ -53,7 +53,7 @@ test("wrong settings come all at once with exit code 78", async () => {
   assert.match(doctor.out, /^fail {2}database .*127\.0\.0\.1:1: .*Start PostgreSQL there, or set DATABASE_URL/m);
 });
 
-test("a command that finds no database says where it looked, and makes nothing there", async () => {
+test("a command that finds no database reports where it looked, and creates nothing there", async () => {
   const nowhere = join(folder, "nowhere");
   for (const words of [["merchant", "list"], ["explain", "inv_1"], ["invite"]]) {
     const { code, err } = await dunlin(words, { DUNLIN_DATA: nowhere });

@@ -59,7 +59,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("the first start leaves a key that works in a file only its owner reads, and prints no secret to a pipe", async () => {
+test("the first start writes a working key to a file only its owner can read, and prints no secret to a pipe", async () => {
   const path = join(data, "api-key");
   assert.equal(statSync(path).mode & 0o777, 0o600);
   const apiKey = readFileSync(path, "utf8").trim();
@@ -84,7 +84,7 @@ test("merchant create beside the running service prints the merchant and a key w
   assert.ok(!listed.out.includes("secret-token"));
 });
 
-test("merchant set changes what it names, and an address that must not be dialled is refused with its reason", async () => {
+test("merchant set changes the named settings, and refuses a forbidden address with the reason", async () => {
   const { out } = await dunlin(["merchant", "create", "--name", "Other", "--json"]);
   const { merchantId } = JSON.parse(out);
   const set = await dunlin([
@@ -109,7 +109,7 @@ test("merchant set changes what it names, and an address that must not be dialle
   assert.equal((await dunlin(["merchant", "set", "nobody", "--budget", "4"])).code, 1);
 });
 
-test("key create makes a key with just the permissions it names, and says which exist", async () => {
+test("key create creates a key with only the named permissions, and lists those that exist", async () => {
   const { out } = await dunlin(["merchant", "create", "--name", "Keys", "--json"]);
   const { merchantId } = JSON.parse(out);
   const made = await dunlin(["key", "create", "--merchant", merchantId, "--permissions", "ingest:invoices", "--json"]);
@@ -121,7 +121,7 @@ test("key create makes a key with just the permissions it names, and says which 
   assert.match(wrong.err, /read:recovery_actions/);
 });
 
-test("a rotated key works beside the next one until the moment that the command states", async () => {
+test("a rotated key works beside the next one until the time that the command states", async () => {
   const { out } = await dunlin(["merchant", "create", "--name", "Rotating", "--json"]);
   const { merchantId, apiKey } = JSON.parse(out);
   const keys = async () => JSON.parse((await dunlin(["key", "list", "--merchant", merchantId, "--json"])).out);
@@ -142,7 +142,7 @@ test("a rotated key works beside the next one until the moment that the command 
   assert.equal((await rotate(id, "soon")).code, 2);
 });
 
-test("a key that is revoked is refused within a second, and listed as revoked", async () => {
+test("a revoked key is refused within a second, and listed as revoked", async () => {
   const { out } = await dunlin(["merchant", "create", "--name", "Lost", "--json"]);
   const { merchantId, apiKey } = JSON.parse(out);
   assert.equal((await list(apiKey)).status, 200);
@@ -161,7 +161,7 @@ test("a key that is revoked is refused within a second, and listed as revoked", 
   assert.deepEqual([again.code, /no active key /.test(again.err)], [1, true]);
 });
 
-test("delivery list and replay say what there is, in words and as JSON", async () => {
+test("delivery list and replay report deliveries as text and as JSON", async () => {
   const { out } = await dunlin(["merchant", "create", "--name", "Quiet", "--json"]);
   const { merchantId } = JSON.parse(out);
   assert.equal((await dunlin(["delivery", "list", "--merchant", merchantId])).out, "No event matches.\n");
@@ -178,7 +178,7 @@ test("delivery list and replay say what there is, in words and as JSON", async (
   assert.match(unknown.out, /0 sent again, 1 skipped/);
 });
 
-test("a requestId finds its request, and the requests of a merchant are listed by status", async () => {
+test("a requestId finds its request, and a merchant's requests are listed by status", async () => {
   const { out } = await dunlin(["merchant", "create", "--name", "Asking", "--json"]);
   const { merchantId, apiKey } = JSON.parse(out);
   assert.equal((await list(apiKey)).status, 200);
@@ -205,7 +205,7 @@ test("a requestId finds its request, and the requests of a merchant are listed b
   assert.equal((await dunlin(["request", "list", "--merchant", merchantId, "--status", "4"])).code, 2);
 });
 
-test("a command whose reader has read enough goes on to its end without a word", async () => {
+test("a command finishes silently when its reader closes the pipe", async () => {
   const child = started(["merchant", "list"]);
   child.stdout!.destroy();
   let err = "";
@@ -216,7 +216,7 @@ test("a command whose reader has read enough goes on to its end without a word",
   assert.deepEqual({ code, err }, { code: 0, err: "" });
 });
 
-test("doctor finds a healthy installation healthy", async () => {
+test("doctor reports a healthy installation as healthy", async () => {
   const { code, out } = await dunlin(["doctor", "--json"], { DUNLIN_METRICS_PORT: String(metricsPort) });
   const findings = JSON.parse(out) as { verdict: string; what: string; says: string }[];
   const verdict = (what: string) => findings.find((each) => each.what === what)?.verdict;
@@ -247,19 +247,19 @@ test("doctor finds a healthy installation healthy", async () => {
   assert.equal(code, findings.some((each) => each.verdict === "fail") ? 1 : 0);
 });
 
-test("a second service on the same data folder is refused in one sentence, and the first goes on", async () => {
+test("a second service on the same data folder is refused in one sentence, and the first continues", async () => {
   const { code, err } = await dunlin(["serve"]);
   assert.equal(code, 1);
   assert.match(err, /dunlin serve: another service runs on .*: stop it, or give this one a data folder of its own\n$/);
   assert.equal(service.exitCode, null);
 });
 
-test("a log that nobody reads holds up neither requests nor the end of the service", async () => {
+test("an unread log delays neither requests nor the service's exit", async () => {
   const unlimited = "merchant create --name Busy --rate-per-second 9999 --rate-burst 9999 --json";
   const { apiKey } = JSON.parse((await dunlin(unlimited.split(" "))).out);
   service.stderr!.pause();
   const agent = new Agent({ keepAlive: true, maxSockets: 10 });
-  // A line each: more than any pipe holds.
+  // One line each: more than any pipe holds.
   for (let turn = 0; turn < 30; turn++) {
     const replies = await Promise.all(Array.from({ length: 100 }, () => list(apiKey, agent)));
     assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]));
@@ -274,7 +274,7 @@ test("SIGTERM ends the service with exit code 0, and the next start prints no ke
   const apiKey = readFileSync(join(data, "api-key"), "utf8").trim();
   const ended = once(service, "exit");
   service.kill("SIGTERM");
-  // npm passes on what the terminal has sent to all.
+  // npm forwards the signal that the terminal has already sent to all processes.
   await sleep(30);
   service.kill("SIGTERM");
   assert.deepEqual(await ended, [0, null]);

@@ -67,7 +67,7 @@ const LOG = prepared(
 );
 const WAITING = prepared("test_waiting", "select count(*)::int as count from deliveries");
 
-test("three senders share the merchants; one is killed, the others take over, and only what it had on the wire comes twice", async (t) => {
+test("two of three senders take over when one is killed, and only its requests in flight are repeated", async (t) => {
   for (const each of replicas) await each.start();
   await eventually(async () => String(await shares()) === "20,22,22", "fair shares", 30_000);
   const hook = endpoint.hook((_request, response) => {

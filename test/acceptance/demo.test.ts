@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), "dunlin-demo-"));
 const { run } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a demo whose port is taken says so and ends at once, with exit code 69", { timeout: 60_000 }, async (t) => {
+test("a demo reports its port and exits with code 69 when the port is taken", { timeout: 60_000 }, async (t) => {
   const other = createServer().listen(0, "127.0.0.1");
   t.after(() => other.close());
   await once(other, "listening");
@@ -27,7 +27,7 @@ test("a demo whose port is taken says so and ends at once, with exit code 69", {
   assert.match((await run(["demo"], ports)).err, new RegExp(`DUNLIN_METRICS_PORT \\(.*:${port}\\) +is in use`));
 });
 
-test("a demo leaves alone what another one that runs has in its folder", { timeout: 60_000 }, async (t) => {
+test("a demo does not touch its folder while another demo uses it", { timeout: 60_000 }, async (t) => {
   const dataDir = join(folder, "data", "demo", "postgres");
   const other = await startEmbedded({ dataDir, log: pino({ level: "silent" }) });
   t.after(() => other.stop());
@@ -38,7 +38,7 @@ test("a demo leaves alone what another one that runs has in its folder", { timeo
   assert.ok(existsSync(join(dataDir, "cluster", "PG_VERSION")));
 });
 
-test("the demo says what it discards and how its API is called, and ends with a command that tells more as it stands", async () => {
+test("the demo reports what it discards and how to call its API, and ends with a ready-to-run command", async () => {
   const environment = { DUNLIN_PORT: String(await findFreePort()) };
   const { code, out } = await run(["demo", "--day-seconds", "1", "--seconds", "12"], environment);
   assert.equal(code, 0);

@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), "dunlin-output-"));
 const { start, run } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test("an export to standard output writes nothing else there, and fails when nobody reads it to its end", async () => {
+test("an export to standard output writes nothing else there, and fails when its reader stops early", async () => {
   const { merchantId } = JSON.parse((await run(["merchant", "create", "--name", "Moving", "--json"])).out);
   const [record] = makeRecords("invoices", 0);
   const path = join(folder, "invoices.jsonl");

@@ -5,8 +5,8 @@ import { prepared } from "../../src/postgres/database.ts";
 import { sqlState } from "../../src/postgres/database-errors.ts";
 import { createPopulatedMerchant } from "../wall/populated-merchant.ts";
 
-// What comes from outside lies in some column of text, also of tables that are yet to be made. Here each of them is made hostile, as far as
-// its checks allow; equal values stay equal, so that what belongs together is still found.
+// Text from outside is in some text column, including tables yet to be added. Each of them is filled with hostile text, as far as
+// its checks allow. Equal values stay equal, so that related rows are still found.
 
 const HOSTILE = `"><script>alert(1)</script>'`;
 const SCRIPT = /<script>alert|<script(?! type="module" src="\/console\.js")|=["']?javascript:|<[a-z][^>]*\son\w+=/i;
@@ -32,7 +32,7 @@ const changesOf = (column: string, type: string) =>
     ? [`replace(${column}::text, ': "', ': "' || ${IN_JSON})::jsonb`]
     : [`${QUOTED} || ${column}`, `${column} || ${QUOTED}`];
 
-/** Put the text in front of each value of a column, or behind it; false where a check or a key allows neither. */
+/** Puts the text before or after each value of a column. Returns false if a check or a key allows neither. */
 async function injectHostileText(table: string, column: string, type: string): Promise<boolean> {
   for (const change of changesOf(column, type))
     try {
@@ -44,7 +44,7 @@ async function injectHostileText(table: string, column: string, type: string): P
   return false;
 }
 
-test("whatever text is stored anywhere, no page takes it for markup, and every page is there", async () => {
+test("every page renders stored text without interpreting it as markup", async () => {
   const spoiled = new Set<string>();
   await at.db.run(prepared("", "drop rule audit_log_is_not_updated on audit_log"));
   for (const { table, column, type } of (await at.db.run<{ table: string; column: string; type: string }>(COLUMNS))
@@ -65,7 +65,7 @@ test("whatever text is stored anywhere, no page takes it for markup, and every p
     assert.ok(reply.statusCode === 200 || reply.statusCode === 303, `${path}: ${reply.statusCode} ${reply.body}`);
     assert.doesNotMatch(reply.body, SCRIPT, path);
     if (reply.body.includes("&lt;script&gt;alert(1)&lt;/script&gt;")) shown++;
-    // The documents are ours alone.
+    // The documents contain only our own text.
     for (const [, href] of reply.body.matchAll(/href="(\/(?!docs)[^"]*)"/g)) waiting.push(unescaped(href!));
   }
   for (const page of [
@@ -89,9 +89,9 @@ const unescaped = (text: string) =>
     .replaceAll("&gt;", ">")
     .replaceAll("&amp;", "&");
 
-/** These are ours alone, or three letters before they are stored: a reader rightly calls another text a bug. */
+/** These hold only our own text, or are checked before they are stored: a reader rightly treats other text as a bug. */
 const EXEMPT_COLUMNS = /^people\.(zone|password)$|\.currency$|^decisions\./;
-/** What merchants, their endpoints and members say. */
+/** Texts from merchants, their endpoints and members. */
 const EXPECTED = [
   "invoices.id",
   "invoices.customer_id",

@@ -16,10 +16,10 @@ const folder = mkdtempSync(join(tmpdir(), "dunlin-hung-"));
 removeAtExit(folder);
 const { start } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 
-test("a service whose database says nothing any more ends within 35 seconds of being asked to", {
+test("the service exits within 35 seconds of SIGTERM when its database hangs", {
   timeout: 120_000,
 }, async (t) => {
-  // One of its own: the service refuses the tests' server, which may lose what was acknowledged.
+  // A separate server, because the service refuses the tests' server, which may lose acknowledged data.
   const embedded = await startEmbedded({ dataDir: join(folder, "postgres"), log: pino({ level: "silent" }) });
   t.after(() => embedded.stop());
   const tunnel = await openDatabaseTunnel(embedded.address);

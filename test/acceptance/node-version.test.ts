@@ -8,7 +8,7 @@ import { findFreePort } from "../free-port.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** `dunlin --help` on a Node that says it is of this version. */
+/** Runs `dunlin --help` on a Node that reports this version. */
 function helpOn(version: string) {
   const versions = `{ ...process.versions, node: "${version}" }`;
   const pretend = `data:text/javascript,Object.defineProperty(process, "versions", { value: ${versions} })`;
@@ -16,7 +16,7 @@ function helpOn(version: string) {
   return spawnSync(process.execPath, words, { encoding: "utf8" });
 }
 
-test("the program runs on every Node that the documents name, and on an older one says what to do", () => {
+test("the program runs on every documented Node version, and explains what to do on an older one", () => {
   for (const file of ["README.md", "docs/guides/self-hosting.md"])
     assert.match(readFileSync(join(ROOT, file), "utf8"), /Node 22\.18 or newer/, file);
   for (const version of ["20.20.2", "22.17.1", "23.11.1"]) {
@@ -27,7 +27,7 @@ test("the program runs on every Node that the documents name, and on an older on
   for (const version of ["22.18.0", "24.0.0"]) assert.equal(helpOn(version).status, 0, version);
 });
 
-test("the service says in one line what to set when npm installed no PostgreSQL, and ends for good", async () => {
+test("the service prints one line about what to set and exits when npm installed no PostgreSQL", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dunlin-without-"));
   const pretend = `data:text/javascript,Object.defineProperty(process, "arch", { value: "mips" })`;
   const words = ["--import", pretend, join(ROOT, "bin/dunlin.js"), "serve"];
@@ -46,7 +46,7 @@ test("the service says in one line what to set when npm installed no PostgreSQL,
   );
 });
 
-test("npm brings Node and PostgreSQL as optional packages alone, so that they can be left out", () => {
+test("npm installs Node and PostgreSQL only as optional packages", () => {
   const { dependencies, devDependencies, optionalDependencies } = JSON.parse(
     readFileSync(join(ROOT, "package.json"), "utf8"),
   ) as Record<string, Record<string, string>>;

@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), "dunlin-taken-port-"));
 const { run } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test("a service whose port is taken leaves the database as it was", { timeout: 60_000 }, async (t) => {
+test("the service leaves the database unchanged when its port is taken", { timeout: 60_000 }, async (t) => {
   const other = createServer().listen(0, "127.0.0.1");
   t.after(() => other.close());
   await once(other, "listening");
@@ -30,7 +30,7 @@ test("a service whose port is taken leaves the database as it was", { timeout: 6
   }
 });
 
-test("while the service starts nobody who connects finds its port open", async () => {
+test("the service keeps its port closed while it starts", async () => {
   const free = await findFreePort();
   await checkPortIsFree("127.0.0.1", free);
   await assert.rejects(once(connect(free, "127.0.0.1"), "connect"), { code: "ECONNREFUSED" });

@@ -10,9 +10,9 @@ const folder = mkdtempSync(join(tmpdir(), "dunlin-signals-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const { start: started } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 
-test("a signal ends a simulation, which computes all the while and could not hear it", async () => {
+test("a signal ends a simulation while it computes", async () => {
   const path = join(folder, "endless.mjs");
-  // Says when the first bill is asked for, and goes on with it for as long as a person would not wait.
+  // A world that reports when its first invoice is requested, and then takes longer than a person would wait.
   writeFileSync(
     path,
     `export const world = () => ({ name: "endless", charge() {}, approval: () => 1,

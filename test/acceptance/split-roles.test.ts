@@ -17,7 +17,7 @@ import { databaseUrlOf } from "../database-url.ts";
 import { findFreePort } from "../faults/process/service-process.ts";
 import { exitWhenInterrupted, removeAtExit } from "../test-server.ts";
 
-// Each role as a process has it: its own pool, leases and hints; that they share one Node process changes nothing of it.
+// Each role as in a separate process, with its own pool, leases and hints. Sharing one Node process does not change this.
 const endpoint = await startWebhookEndpoint();
 const folder = await mkdtemp(join(tmpdir(), "dunlin-split-"));
 removeAtExit(folder);
@@ -54,7 +54,7 @@ async function startWithRoles(...roles: Role[]) {
   return { ...one, settings };
 }
 
-test("with API, decisions and deliveries in processes of their own a pushed invoice is a webhook at once, and its delivery is seen at once", async (t) => {
+test("a pushed invoice becomes a webhook at once, and its delivery shows at once, when API, decisions and deliveries run in separate processes", async (t) => {
   const api = await startWithRoles("api");
   await startWithRoles("decide");
   await startWithRoles("deliver");

@@ -23,7 +23,7 @@ const log = pino({ level: "silent" });
 const server = () => startEmbedded({ dataDir: join(folder, "postgres"), log });
 const { start, run } = createProgram(folder, () => ({ DUNLIN_DATA: join(folder, "data") }));
 
-/** The status of an answer, and its body; 0: there is none. */
+/** Returns the status and body of an answer; status 0 if there is none. */
 async function requestPath(port: number, path: string): Promise<[status: number, body: string]> {
   const call = request({ host: "127.0.0.1", port, path, rejectUnauthorized: false, agent: false }).end();
   try {
@@ -57,7 +57,7 @@ async function waitForExit(child: ChildProcess) {
   return code;
 }
 
-test("a service whose database is down says so on its port, and starts when the database comes", {
+test("the service reports on its port that the database is down, and starts when the database comes up", {
   timeout: 90_000,
 }, async () => {
   const first = await server();
@@ -79,7 +79,7 @@ test("a service whose database is down says so on its port, and starts when the 
   await second.stop();
 });
 
-test("a service that waits for its database stops when it is asked to", { timeout: 60_000 }, async () => {
+test("the service stops on request while it waits for its database", { timeout: 60_000 }, async () => {
   const DATABASE_URL = "postgres://dunlin@127.0.0.1:1/dunlin";
   const port = await findFreePort();
   const child = start(["serve", "--roles", "decide"], { DATABASE_URL, DUNLIN_PORT: String(port) });
@@ -88,7 +88,7 @@ test("a service that waits for its database stops when it is asked to", { timeou
   assert.equal(await waitForExit(child), 0);
 });
 
-test("a service that waits for a port starts when the port is free", { timeout: 60_000 }, async () => {
+test("the service starts when the port that it waits for becomes free", { timeout: 60_000 }, async () => {
   const embedded = await server();
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
@@ -102,7 +102,7 @@ test("a service that waits for a port starts when the port is free", { timeout: 
   await embedded.stop();
 });
 
-test("an address that no waiting mends is a wrong setting, said in one line", { timeout: 60_000 }, async () => {
+test("an address that waiting cannot fix is reported as a wrong setting in one line", { timeout: 60_000 }, async () => {
   const embedded = await server();
   const DATABASE_URL = databaseUrlOf(embedded.address).replace(/\/\w+\?/, "/nowhere?");
   const { code, err } = await run(["serve"], { DATABASE_URL, DUNLIN_PORT: String(await findFreePort()) });
@@ -114,7 +114,7 @@ test("an address that no waiting mends is a wrong setting, said in one line", { 
   );
 });
 
-test("a folder that cannot be made or written is a wrong setting", async () => {
+test("a folder that cannot be created or written is a wrong setting", async () => {
   const file = join(folder, "file");
   writeFileSync(file, "");
   const { code, err } = await run(["serve"], {
@@ -125,7 +125,7 @@ test("a folder that cannot be made or written is a wrong setting", async () => {
   assert.match(err, /^config: 1 problem\n {2}DUNLIN_DATA .*file.*\n$/);
 });
 
-test("a service whose database a newer version has migrated ends by itself, says why, and does not start again", {
+test("the service exits with the reason, and does not restart, when a newer version has migrated its database", {
   timeout: 90_000,
 }, async () => {
   const embedded = await server();

@@ -10,9 +10,9 @@ import { createEmptyDatabase, LAST_OF_0_2_0, migrateTo, pretendHistory } from ".
 
 const text = (sql: string) => prepared("", sql);
 
-/** Released versions, by the last migration that each has. */
+/** Released versions, by the last migration of each. */
 const RELEASES = { "0.2.0": 40 };
-/** Columns that a later migration rewrites on purpose, as `table.column`: what it makes of them has a test of its own. */
+/** Columns that a later migration rewrites on purpose, as `table.column`; separate tests check the result. */
 const REWRITTEN: ReadonlySet<string> = new Set();
 
 /** Returns each table's columns. */
@@ -61,7 +61,7 @@ test("a database of 0.2.0 has the schema of a new one after the upgrade", async 
   assert.equal(await readSchemaText(old.db), await readSchemaText(fresh.db));
 });
 
-test("a database from before 0.2.0 is refused in one line that names the way, and stays as it is", async (t) => {
+test("a database from before 0.2.0 is refused in one line with the upgrade path, and stays unchanged", async (t) => {
   const old = await createEmptyDatabase();
   t.after(() => old.drop());
   await migrateTo(old.address, LAST_OF_0_2_0.number);

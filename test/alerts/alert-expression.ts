@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 
-/** The part of PromQL that the alerts are written in, as a tree. Anything else is refused, so that no rule is judged by a meaning that Prometheus does not give it. */
+/**
+ * The subset of PromQL that the alerts use, as a tree. The parser rejects anything else, so that no rule is evaluated differently
+ * than by Prometheus.
+ */
 export type Expression =
   | { kind: "number"; value: number }
   | { kind: "selector"; name: string; matchers: Matcher[]; rangeMs: number | null }
@@ -18,7 +21,7 @@ const FUNCTION_NAMES = ["rate", "increase", "max_over_time", "abs", "vector", "h
 type CallName = (typeof FUNCTION_NAMES)[number];
 const AGGREGATES = ["sum", "max", "min"] as const;
 type AggregateName = (typeof AGGREGATES)[number];
-/** From those that bind loosest. */
+/** From lowest to highest precedence. */
 const OPERATORS_BY_PRECEDENCE = [["or"], ["and"], ["==", ">", "<"], ["/"]] as const;
 type Operator = (typeof OPERATORS_BY_PRECEDENCE)[number][number];
 
@@ -106,7 +109,7 @@ function tokenize(text: string): string[] {
   return tokens;
 }
 
-/** Every selector of an expression. */
+/** Yields every selector of an expression. */
 export function* selectorsOf(expression: Expression): Generator<Expression & { kind: "selector" }> {
   if (expression.kind === "selector") yield expression;
   else if (expression.kind === "binary") {

@@ -12,7 +12,7 @@ export interface AlertRule {
 
 const GUIDE_PATH = join(import.meta.dirname, "../../docs/guides/alerts.md");
 
-/** The rules of the guide, and what it says to do when one fires. */
+/** Reads the guide's rules, and its instructions for when one fires. */
 export function readAlertGuide(): { rules: AlertRule[]; runbook: ReadonlyMap<string, string> } {
   const text = readFileSync(GUIDE_PATH, "utf8");
   const yaml = findCodeFences(text).find(({ language }) => language === "yaml");

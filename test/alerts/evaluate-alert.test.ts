@@ -18,13 +18,13 @@ test("a counter that restarts has grown by its new value, and an increase needs 
   assert.deepEqual(evaluateTexts("max_over_time(c[5m])", "c 9", "c 2"), [9]);
 });
 
-test("a series is over when its instance shows it no more, and up says whether the instance answers", () => {
+test("a series ends when its instance no longer reports it, and up reports whether the instance answers", () => {
   assert.deepEqual(evaluateTexts("max(g) > 0", "g 1", "h 1"), []);
   assert.deepEqual(evaluateTexts('up{job="dunlin"} == 0', "g 1", null), [0]);
   assert.deepEqual(evaluateTexts('up{job="dunlin"} == 0', "g 1"), []);
 });
 
-test("labels are matched, grouped by, and joined as PromQL does it", () => {
+test("labels are matched, grouped and joined as in PromQL", () => {
   const text = 'g{s="500",m="x"} 1\ng{s="502",m="x"} 2\ng{s="200",m="y"} 4';
   assert.deepEqual(evaluateTexts('sum(g{s=~"5.."})', text), [3]);
   assert.deepEqual(evaluateTexts('sum by (m) (g{s!="500"})', text), [2, 4]);
@@ -33,7 +33,7 @@ test("labels are matched, grouped by, and joined as PromQL does it", () => {
   assert.deepEqual(evaluateTexts('sum(g{s=~"5.."}) / sum(g) > 0.4', text), [3 / 7]);
 });
 
-test("a quantile lies in its bucket, and in the last one is its lower bound", () => {
+test("a quantile lies in its bucket, and equals the lower bound in the last one", () => {
   const buckets = (low: number, high: number, all: number) =>
     `b_bucket{le="1"} ${low}\nb_bucket{le="5"} ${high}\nb_bucket{le="+Inf"} ${all}`;
   const expr = "histogram_quantile(0.5, sum by (le) (rate(b_bucket[5m])))";

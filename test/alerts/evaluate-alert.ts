@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Expression, Matcher } from "./alert-expression.ts";
 import { type Labels, type Scrape, type Series, seriesOf } from "./scrapes.ts";
 
-/** A value and the labels that it is of. */
+/** A value with its labels. */
 export interface VectorElement {
   labels: Labels;
   value: number;
@@ -51,7 +51,7 @@ function isMatch({ label, sign, value }: Matcher, labels: Labels): boolean {
 const findSeries = (name: string, matchers: readonly Matcher[], scrapes: readonly Scrape[]): Series[] =>
   seriesOf(scrapes, name).filter(({ labels }) => matchers.every((each) => isMatch(each, labels)));
 
-/** A series that the last scrape of its instance has no more is over. */
+/** A series ends when the last scrape of its instance no longer has it. */
 function evaluateInstant(
   name: string,
   matchers: readonly Matcher[],
@@ -126,7 +126,7 @@ function evaluateBinary(sign: string, left: QueryValue, right: QueryValue): Quer
   return pairs.filter(({ element, other }) => holds(element.value, other)).map(({ element }) => element);
 }
 
-/** Quantiles of the histograms that these buckets are of, each between the bounds of its bucket in a straight line. */
+/** Computes quantiles of the histograms of these buckets, interpolated linearly within each bucket. */
 function evaluateQuantiles(quantile: number, buckets: VectorElement[]): VectorElement[] {
   const names = (labels: Labels) => Object.keys(labels).filter((name) => name !== "le");
   const groups = Map.groupBy(buckets, ({ labels }) => keyOf(pickLabels(labels, names(labels))));

@@ -30,7 +30,10 @@ const INSTANCE = "dunlin-1:9464";
 const CLEAR_DUE_CASES = prepared("test_no_due_cases", "delete from due_cases where merchant_id = $1");
 const CLEAR_REEVALUATION_QUEUE = prepared("test_no_pokes", "delete from case_pokes where merchant_id = $1");
 
-/** The service, put together as start.ts does, but with clocks, a disk and certificates in the test's hands. Its metrics are read over HTTP. */
+/**
+ * Assembles the service as start.ts does, but with clocks, a disk and certificates that the test controls. Its metrics are read
+ * over HTTP.
+ */
 export async function startMonitoredService() {
   const stage = await openStage();
   const { id: merchantId } = await stage.enter();
@@ -67,7 +70,7 @@ export async function startMonitoredService() {
     extraCa: endpoint.ca,
     monotonicMs: () => performance.now(),
   });
-  // Other merchants' endpoints take what they are sent.
+  // Other merchants' endpoints accept every event.
   const send: Send = async (outgoing) => {
     if (isOutOfFiles) return { outcome: "failed", error: "EMFILE", isLocalFailure: true };
     if (outgoing.origin !== origin) return { outcome: "response", status: 200, retryAfter: null, text: null };
@@ -109,7 +112,6 @@ export async function startMonitoredService() {
     deliverer,
     presence,
     closeMetrics,
-    /** Reads the metrics a minute later. */
     async scrape(afterMs = MINUTE) {
       stage.wait(afterMs);
       const text = await fetch(`http://127.0.0.1:${metricsPort}/metrics`).then(
@@ -128,25 +130,25 @@ export async function startMonitoredService() {
       });
       return reply.statusCode;
     },
-    /** The endpoint answers so from now on. */
+    /** Sets the status with which the endpoint answers from now on. */
     answer(with_: number) {
       status = with_;
     },
-    /** A person resumes deliveries to the endpoint. */
+    /** Resumes deliveries to the endpoint, as a person does. */
     resume: () => changeMerchant(db, shop.id, { webhookPaused: false }, SECRET_KEYS, ports),
     outOfFiles(isOut: boolean) {
       isOutOfFiles = isOut;
     },
-    /** An event of a case that has no facts: looking at it fails. */
+    /** Makes an event of a case without facts, whose evaluation fails. */
     event: () => makeEvents(db, shop, 1, stage.now()),
-    /** Cases without facts are looked at no more. */
+    /** Removes cases without facts from the queues. */
     async settle() {
       for (const statement of [CLEAR_DUE_CASES, CLEAR_REEVALUATION_QUEUE]) await db.run(statement, [shop.id]);
     },
     async certify(days: number) {
       certificates.api = await certificate(days);
     },
-    /** Takes one connection more than an address may have. */
+    /** Opens one connection more than an address may have. */
     async crowd() {
       const sockets = await Promise.all(
         Array.from({ length: POOL_SHARE + 1 }, async () => {
@@ -158,7 +160,7 @@ export async function startMonitoredService() {
       await Promise.race(sockets.map((socket) => once(socket, "close")));
       for (const socket of sockets) socket.destroy();
     },
-    /** Requests come while the database takes no row of the log, until there is no more room for notes. */
+    /** Sends requests while the database accepts no row of the log, until the buffer is full. */
     async flood() {
       const away = { ...db, run: () => Promise.reject(Object.assign(new Error(), { code: "ECONNREFUSED" })) };
       const log = createRequestLog(
@@ -184,7 +186,7 @@ export async function startMonitoredService() {
   };
 }
 
-/** The presence of a process whose connection to the database the test controls. */
+/** Creates the presence of a process whose database connection the test controls. */
 function createPresence(db: Database, newId: () => string) {
   let presence: Heartbeat | null = null;
   let aheadMs = 0;
@@ -199,7 +201,7 @@ function createPresence(db: Database, newId: () => string) {
   return {
     troubles,
     figures: () => presence!.figures(),
-    /** A new process, which has said that it is there. */
+    /** Starts a new process, which has announced itself. */
     async begin(slowMs = 0) {
       await presence?.stop();
       delayMs = slowMs;
@@ -217,11 +219,11 @@ function createPresence(db: Database, newId: () => string) {
       while (presence.figures().processes.length === 0) await sleep(5);
     },
     stop: () => presence?.stop(),
-    /** For so long the database has said nothing. */
+    /** Simulates that the database has not answered for so long. */
     hearNothing(ms: number) {
       aheadMs += ms;
     },
-    /** Another process was killed half a minute ago. */
+    /** Simulates that another process was killed half a minute ago. */
     async loseAnother() {
       const at = new Date(ports.realNow().getTime() - 30_000);
       const of = { host: "worker-2", pid: 2, version: "1.0.0", roles: ["decide"], troubles: [] };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** The reading of an instance at one time; `text` is null if it did not answer. */
+/** The metrics of an instance at one time; `text` is null if it did not answer. */
 export interface Scrape {
   instance: string;
   atMs: number;
@@ -18,7 +18,7 @@ const JOB = "dunlin";
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 
-/** The series of a metric over scrapes, with the labels that Prometheus adds. `up` is what a scrape itself says. */
+/** Returns the series of a metric over scrapes, with the labels that Prometheus adds. `up` is set by the scrape itself. */
 export function seriesOf(scrapes: readonly Scrape[], name: string): Series[] {
   const found = new Map<string, Series>();
   for (const { instance, atMs, text } of scrapes) {
@@ -39,7 +39,7 @@ export function seriesOf(scrapes: readonly Scrape[], name: string): Series[] {
 const linesOf = (text: string | null, name: string): string[] =>
   (text ?? "").split("\n").filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
 
-/** The names of all series of a scrape, with the labels that each has. */
+/** Returns the names of all series of a scrape, with the labels of each. */
 export function metricLabelsIn(text: string): Map<string, Set<string>> {
   const names = new Map<string, Set<string>>();
   for (const line of text.split("\n")) {

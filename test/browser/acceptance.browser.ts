@@ -1,4 +1,4 @@
-// The console as people use it, in headless Chromium. What needs no browser is tested beside the code.
+// The console in headless Chromium. Tests that need no browser are beside the code.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => stage?.close());
 
-/** A page in which whatever the console complains of is kept. */
+/** Opens a page that records every error in the browser's console. */
 async function openCheckedPage(context: BrowserContext) {
   const fresh = await context.newPage();
   const complaints: string[] = [];
@@ -37,22 +37,22 @@ async function openCheckedPage(context: BrowserContext) {
   return { fresh, complaints, requests };
 }
 
-test("the overview is painted, in less than 60 kB", async () => {
+test("the overview paints with less than 60 kB", async () => {
   const context = await stage.as("owner");
   const fresh = await context.newPage();
   const responses: Response[] = [];
   fresh.on("response", (response) => responses.push(response));
-  // How soon is for `npm run bench -- console` to say: here much else is going on.
+  // `npm run bench -- console` checks the speed; this machine is busy with other tests.
   const ms = await measureFirstPaintMs(fresh, "/overview?days=90");
   assert.ok(ms > 0);
-  // What comes later, while the page is closed, has no body to be asked for.
+  // Responses that arrive while the page is closed have no readable body.
   const bodies = await Promise.all(responses.map((response) => response.body()));
   const bytes = bodies.reduce((sum, { length }) => sum + length, 0);
   assert.ok(bytes > 0 && bytes < 60_000, `${bytes} bytes`);
   await context.close();
 });
 
-test("with scripts off every page reads, filters work, and a key can be made", async () => {
+test("every page, its filters and key creation work when scripts are off", async () => {
   const context = await stage.as("owner", { javaScriptEnabled: false });
   const bare = await context.newPage();
   for (const [name, path] of pages) {
@@ -71,7 +71,7 @@ test("with scripts off every page reads, filters work, and a key can be made", a
   await context.close();
 });
 
-test("with scripts off the recovery of an invoice is stopped by a button behind another one, which a viewer does not see", async () => {
+test("a confirmed button, hidden from viewers, stops the recovery of an invoice when scripts are off", async () => {
   const [, path] = pages.find(([name]) => name === "invoice-open")!;
   const viewer = await stage.as("viewer", { javaScriptEnabled: false });
   const looking = await viewer.newPage();
@@ -92,7 +92,7 @@ test("with scripts off the recovery of an invoice is stopped by a button behind 
   await context.close();
 });
 
-test("with scripts off the form of the webhook shows the fields of the credential that is chosen, and no others", async () => {
+test("the webhook form shows only the fields of the chosen credential when scripts are off", async () => {
   const context = await stage.as("developer", { javaScriptEnabled: false });
   const bare = await context.newPage();
   await bare.goto("/settings/webhook");
@@ -125,7 +125,7 @@ for (const colorScheme of ["light", "dark"] as const)
     await context.close();
   });
 
-test("a key is made, a filter set and an event sent again by the keyboard alone, with the focus in sight", async () => {
+test("the keyboard alone can create a key, set a filter and send an event again, with visible focus", async () => {
   const at = await owner.newPage();
   const tabTo = async (says: RegExp) => {
     for (let presses = 0; presses < 60; presses++) {
@@ -162,7 +162,7 @@ test("a key is made, a filter set and an event sent again by the keyboard alone,
   await at.close();
 });
 
-test("/ goes to the filters, j and k to rows, ? shows the keys, and Escape closes them again", async () => {
+test("/ focuses the filters, j and k move between rows, ? shows the keys, and Escape closes them", async () => {
   await page.goto("/invoices");
   await page.keyboard.press("j");
   await page.keyboard.press("j");
@@ -208,7 +208,7 @@ test("a reload, going back and another browser show the same rows", async () => 
   await other.close();
 });
 
-test("a key is copied by its button, which says so; a double click takes the whole key; a reload shows neither it nor a second one", async () => {
+test("a button copies a key and confirms it; a double click selects the whole key; a reload shows neither it nor a second one", async () => {
   const context = await stage.as("developer");
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: stage.origin });
   const at = await context.newPage();
@@ -227,7 +227,7 @@ test("a key is copied by its button, which says so; a double click takes the who
   await context.close();
 });
 
-test("a page of deliveries shows what happens without being asked again", async () => {
+test("the deliveries page updates itself", async () => {
   await page.goto("/deliveries");
   const before = await page.locator("[data-live]").innerText();
   const MOVE = "update deliveries set attempts = 5 where attempts < 5";
@@ -238,7 +238,7 @@ test("a page of deliveries shows what happens without being asked again", async 
   assert.notEqual(await live.innerText(), before);
 });
 
-test("a viewer sees no key, no webhook and no members, and the address bar does not help", async () => {
+test("a viewer sees no keys, webhook or members, even by direct address", async () => {
   const context = await stage.as("viewer");
   const at = await context.newPage();
   await at.goto("/overview");
@@ -255,7 +255,7 @@ test("a viewer sees no key, no webhook and no members, and the address bar does 
   await context.close();
 });
 
-test("nothing from outside runs, no page complains, and nothing is asked of others", async () => {
+test("no outside script runs, no page logs an error, and no other host is contacted", async () => {
   const context = await stage.as("owner");
   const { fresh, complaints, requests } = await openCheckedPage(context);
   for (const [, path] of pages) await fresh.goto(path);
@@ -270,7 +270,7 @@ test("nothing from outside runs, no page complains, and nothing is asked of othe
   await context.close();
 });
 
-test("the policy stops a script that somebody managed to put into a page", async () => {
+test("the policy stops a script injected into a page", async () => {
   const context = await stage.as("owner");
   const { fresh, complaints } = await openCheckedPage(context);
   await fresh.goto("/overview");
@@ -282,7 +282,7 @@ test("the policy stops a script that somebody managed to put into a page", async
   await context.close();
 });
 
-test("when the server was started again under an open page, the next click works", async () => {
+test("the next click works when the server has restarted under an open page", async () => {
   await page.goto("/overview");
   await stage.restart();
   await page.getByRole("link", { name: "Invoices", exact: true }).click();

@@ -1,5 +1,5 @@
-// API keys as people manage them and programs use them, on the whole service in real time. The clock's part of it
-// is tested in src/console/org/api-key-routes.test.ts, where time can be set.
+// API keys as people manage them and programs use them, on the whole service in real time. src/console/org/api-key-routes.test.ts
+// tests expiry with a clock that can be set.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => live?.stop());
 
-/** Makes a key by the form; it and the path of its page. */
+/** Creates a key with the form. Returns it and the path of its page. */
 async function make(note: string, ...permissions: string[]) {
   await page.goto("/org/api_keys/new");
   for (const permission of permissions) await page.getByLabel(permission).check();
@@ -39,7 +39,7 @@ const list = (key: string) =>
   live.service.call({ path: "/v1/recovery_actions", headers: { authorization: `Bearer ${key}` } });
 const statusOf = async (key: string) => (await list(key)).status;
 
-test("a key without the permission gets 403, garbage 401, both with code, message and details", async () => {
+test("a key without the permission gets 403 and an invalid one 401, both with code, message and details", async () => {
   const { key } = await make("pushes", "push invoices");
   for (const [given, status] of [
     [key, 403],
@@ -55,7 +55,7 @@ test("a key without the permission gets 403, garbage 401, both with code, messag
   }
 });
 
-test("a key that is revoked on the page is refused within a second", async () => {
+test("a key revoked on the page is refused within a second", async () => {
   const { key, path } = await make("revoked", "list recovery actions");
   assert.equal(await statusOf(key), 200);
   await page.goto(path);
@@ -66,7 +66,7 @@ test("a key that is revoked on the page is refused within a second", async () =>
   assert.match(await page.locator("main .facts").innerText(), /revoked/);
 });
 
-test("rotated with an overlap both keys work, and the page says until when; rotated at once the former is refused", async () => {
+test("both keys work until the time on the page after a rotation with overlap; the former is refused after one without", async () => {
   const { key, path } = await make("rotated", "list recovery actions");
   const rotate = async (of: string, words: string) => {
     await page.goto(of);
@@ -84,7 +84,7 @@ test("rotated with an overlap both keys work, and the page says until when; rota
   assert.equal(await statusOf(third), 200);
 });
 
-test("the page knows within a minute when a key was last used", async () => {
+test("the page shows within a minute when a key was last used", async () => {
   const { key, path } = await make("used", "list recovery actions");
   await page.goto(path);
   assert.match(await page.locator("main .facts").innerText(), /Last used\s+never/);
@@ -104,7 +104,7 @@ test("the page knows within a minute when a key was last used", async () => {
   assert.ok(Math.abs(shown - usedAt) < 60_000);
 });
 
-test("the audit log has who, when and what of each of these changes, and no key", async () => {
+test("the audit log records person, time and content of each of these changes, and no key", async () => {
   const { text } = await (async () => ({ text: await (await owner.request.get("/org/audit.csv")).text() }))();
   const lines = text.trimEnd().split("\r\n").slice(1);
   for (const deed of ["key.created", "key.revoked", "key.rotated"]) {

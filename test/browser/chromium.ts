@@ -2,7 +2,7 @@ import { type Browser, chromium } from "playwright-core";
 
 const CHROMIUM_PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** Debian's Chromium, without a window. */
+/** Launches Debian's Chromium, headless. */
 export async function launchChromium(): Promise<Browser> {
   for (const executablePath of CHROMIUM_PATHS)
     try {

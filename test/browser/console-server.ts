@@ -30,16 +30,16 @@ export interface ConsoleStage {
   merchant: Merchant;
   origin: string;
   browser: Browser;
-  /** A browser window of its own in which the person with this role is signed in. */
+  /** Opens a separate browser context in which a person with this role is signed in. */
   as(role: Role, options?: Parameters<Browser["newContext"]>[0]): Promise<BrowserContext>;
-  /** From now on the database does not answer, or does again. */
+  /** Makes the database unreachable, or reachable again. */
   loseDatabase(isLost: boolean): void;
-  /** Stop the server and start it again on the same port. */
+  /** Restarts the server on the same port. */
   restart(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The console over HTTPS on a database with five weeks in it, and a browser. */
+/** Opens the console over HTTPS on a database with five weeks of data, and a browser. */
 export async function openConsoleStage({ isEmpty = false } = {}): Promise<ConsoleStage> {
   const database = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), "dunlin-browser-"));
@@ -76,7 +76,7 @@ export async function openConsoleStage({ isEmpty = false } = {}): Promise<Consol
     ports: clock.ports,
     secretKeys: SECRET_KEYS,
     passwords: createPasswords(clock.ports.randomBytes, 4),
-    // Its button is on the pages; nobody goes there.
+    // Only its button is on the pages; no test follows it.
     oidc: createOidc(
       { issuer: "https://id.harbor.example", clientId: "dunlin", clientSecret: "-", name: "Harbor ID" },
       origin,
@@ -141,7 +141,7 @@ export async function openConsoleStage({ isEmpty = false } = {}): Promise<Consol
 
 const BACKTEST_TIMEOUT_MS = 120_000;
 
-/** Every page of the console, with an example of those that show one thing. */
+/** Lists every page of the console, with an example for pages that show one record. */
 export async function listConsolePages(page: Page): Promise<[name: string, path: string][]> {
   const first = async (path: string, selector: string) => {
     await page.goto(path);
@@ -155,7 +155,7 @@ export async function listConsolePages(page: Page): Promise<[name: string, path:
   const running = await first("/experiments", "tbody tr:nth-child(1) a");
   const off = await first("/experiments", "tbody tr:nth-child(2) a");
   const backtest = await first("/backtest", "tbody td a");
-  // It is under way since the start; its page shows the report by itself when there is one.
+  // It has been running since the start. Its page shows the report as soon as it exists.
   await page.goto(backtest);
   await page.locator(".answers").first().waitFor({ timeout: BACKTEST_TIMEOUT_MS });
   return [

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => stage?.close());
 
-/** A page, what the browser complains of, and what it asked for. */
+/** Opens a page and records its browser errors and requests. */
 async function openCheckedPage(options: Parameters<ConsoleStage["browser"]["newContext"]>[0] = {}) {
   const context: BrowserContext = await stage.browser.newContext({
     baseURL: stage.origin,
@@ -56,7 +56,7 @@ for (const colorScheme of ["light", "dark"] as const)
     await context.close();
   });
 
-test("search finds a part of a page by the keyboard, and asks nobody but this installation", async () => {
+test("search finds a section by keyboard, and contacts only this installation", async () => {
   const { context, page, complaints, asked } = await openCheckedPage();
   await page.goto("/docs/guides/ingest.html");
   await page.keyboard.press("/");
@@ -74,7 +74,7 @@ test("search finds a part of a page by the keyboard, and asks nobody but this in
   await context.close();
 });
 
-test("without scripts the documents read, and no field is shown that would do nothing", async () => {
+test("the documents are readable and show no dead field when scripts are off", async () => {
   const { context, page } = await openCheckedPage({ javaScriptEnabled: false });
   await page.goto("/docs/");
   assert.equal(await page.locator("search").isVisible(), false);

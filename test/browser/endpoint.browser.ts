@@ -1,5 +1,5 @@
-// A merchant's endpoint that fails, seen from the console and from its own log, on the whole service with a clock that runs 240 times
-// faster: the quarter of an hour before the fifth attempt takes four seconds.
+// A merchant's failing endpoint, seen from the console and from its own log, on the whole service with a clock that runs 240
+// times faster: the quarter of an hour before the fifth attempt takes four seconds.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => live?.stop());
 
-/** What the endpoint got of an event. */
+/** Returns the endpoint's requests for an event. */
 const receivedOf = (eventId: string) => shop.received.filter(({ json }) => json.id === eventId);
 
 async function pausedEvent(invoiceId: unknown) {
@@ -31,7 +31,7 @@ async function pausedEvent(invoiceId: unknown) {
   return found.eventId;
 }
 
-test("a test event shows the exact request and answer; a wrong credential is called that, and what was sent is masked", async () => {
+test("a test event shows the exact request and answer, and reports a wrong credential with the sent one masked", async () => {
   shop.hook.answer = (request, response) =>
     answerInOrder(request.headers.authorization === `Bearer ${BEARER}` ? 200 : 401, '{"says":"hello"}')(
       request,
@@ -64,7 +64,7 @@ test("a test event shows the exact request and answer; a wrong credential is cal
   await page.getByRole("button", { name: "Save" }).click();
 });
 
-test("while an endpoint fails its attempts appear by themselves with the time to the next; mended, it is delivered; both logs agree", async () => {
+test("the page shows a failing endpoint's attempts with the time to the next, until the repaired endpoint accepts the event; both logs agree", async () => {
   shop.hook.answer = answerInOrder(500, "not now");
   const invoice = shop.invoice();
   await shop.push("invoices", invoice);
@@ -86,7 +86,7 @@ test("while an endpoint fails its attempts appear by themselves with the time to
   assert.deepEqual((await made.locator("td:last-child").allInnerTexts()).map((text) => text.slice(0, 3)).at(-1), "200");
 });
 
-test("exhausted events are sent again by a filter, with progress that is there when one comes back, under their ids, but for those it makes no sense for", async () => {
+test("exhausted events that still apply are sent again by filter, under their ids, with progress that survives leaving the page", async () => {
   shop.hook.answer = answerInOrder(503);
   const invoices = [1, 2, 3].map(() => shop.invoice());
   await shop.push("invoices", ...invoices);
@@ -126,7 +126,7 @@ test("exhausted events are sent again by a filter, with progress that is there w
   assert.equal(receivedOf(ids[0]!).length, 7, "the paid one was left alone");
 });
 
-test("the audit log has who changed the webhook and who sent events again, with what, and no token", async () => {
+test("the audit log records who changed the webhook and who sent which events again, and no token", async () => {
   const admin = await live.as("admin", shop.id);
   const at = await admin.newPage();
   await at.goto("/org/audit");

@@ -1,4 +1,4 @@
-// What pages say, checked in the browser against what is stored.
+// Compares the figures on pages, in the browser, with the stored data.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext, Page } from "playwright-core";
@@ -21,17 +21,17 @@ before(async () => {
 });
 after(() => stage?.close());
 
-/** A file as a browser of this person gets it. */
+/** Downloads a file as this person's browser does. */
 async function file(path: string, by = context) {
   const reply = await by.request.get(path);
   assert.equal(reply.status(), 200, path);
   return { text: await reply.text(), headers: reply.headers() };
 }
 
-/** The rows of such a file. */
+/** Returns the rows of such a file. */
 const rows = async (path: string, by = context) => parseCsvRows((await file(path, by)).text);
 
-test("an unknown value in the address is a message on every list, not an empty page", async () => {
+test("every list shows a message, not an empty page, when its address has an unknown value", async () => {
   for (const path of [
     "/overview?days=3",
     "/actions?currency=euro",
@@ -61,7 +61,7 @@ test("every currency has its own decimals, on pages and in files", async () => {
   }
 });
 
-test("an amount that no floating-point number holds is exact on the page and in the file", async () => {
+test("an amount beyond floating-point precision is exact on the page and in the file", async () => {
   const HUGE = "9007199254740993";
   const set = {
     name: "test_huge",
@@ -69,7 +69,7 @@ test("an amount that no floating-point number holds is exact on the page and in 
   };
   const huge = async (amount: string) => stage.database.db.run(set, [stage.merchant.id, amount]);
   const before = (await rows("/invoices.csv?invoiceId=in_1007"))[0]!.amount_minor!;
-  // What the API takes ends at 2^53 - 1; sums go beyond it.
+  // The API accepts amounts up to 2^53 - 1; sums can exceed it.
   await huge("9007199254740991");
   const [row] = await rows("/invoices.csv?invoiceId=in_1007");
   assert.equal(row!.amount_minor, "9007199254740991");
@@ -82,7 +82,7 @@ test("an amount that no floating-point number holds is exact on the page and in 
   await huge(before);
 });
 
-test("amounts of different currencies stand beside each other, and nowhere as one sum", async () => {
+test("amounts of different currencies are listed side by side, and never added", async () => {
   await page.goto("/overview?days=90");
   const byCurrency = await page.locator("[aria-label='By currency'] tbody tr td:first-child").allInnerTexts();
   assert.equal(new Set(byCurrency).size, byCurrency.length);
@@ -93,7 +93,7 @@ test("amounts of different currencies stand beside each other, and nowhere as on
   assert.equal(new Set(sums).size, sums.length, "each currency once");
 });
 
-test("another zone changes tables, weeks and files, on the days on which clocks are changed too; UTC is under the pointer", async () => {
+test("another time zone changes tables, weeks and files, even on days of clock changes, and a tooltip shows UTC", async () => {
   const own = await stage.as("admin");
   const at = await own.newPage();
   const shown = async (zone: string) => {
@@ -119,7 +119,7 @@ test("another zone changes tables, weeks and files, on the days on which clocks 
   assert.match(berlin.file, /\+0[12]:00$/);
   assert.match(tokyo.file, /\+09:00$/);
   assert.equal(new Date(berlin.file).getTime(), new Date(tokyo.file).getTime());
-  // Clocks went back on 25 October: an hour before and after it have different offsets and are an hour apart all the same.
+  // Clocks went back on October 25: the times one hour before and after it have different offsets, and are still one hour apart.
   const files = await (async () => {
     await shown("Europe/Berlin");
     return rows("/invoices.csv", own);
@@ -129,7 +129,7 @@ test("another zone changes tables, weeks and files, on the days on which clocks 
   await own.close();
 });
 
-test("a file is UTF-8 as spreadsheets read it, says moments in UTC, amounts both ways, and runs no formula", async () => {
+test("a file is UTF-8 for spreadsheets, with times in UTC, amounts in both units, and no active formula", async () => {
   const { text, headers } = await file("/invoices.csv");
   assert.match(headers["content-type"]!, /^text\/csv; charset=utf-8/);
   assert.ok(text.startsWith("\ufeffinvoice_id,"));
@@ -142,7 +142,7 @@ test("a file is UTF-8 as spreadsheets read it, says moments in UTC, amounts both
     assert.ok(column in formula, column);
 });
 
-test("a key that ends within seven days is pointed out, on the list and by its state", async () => {
+test("a key that expires within seven days is highlighted, on the list and by its state", async () => {
   await page.goto("/org/api_keys");
   assert.match(await page.locator("main").innerText(), /expires \d+ Nov 2026 \d\d:\d\d\. Rotate it before/);
   const row = page.locator("tbody tr", { hasText: "finance report" });
@@ -150,14 +150,14 @@ test("a key that ends within seven days is pointed out, on the list and by its s
   assert.equal(await page.locator("tbody tr", { hasText: "billing system" }).locator(".state.warn").count(), 0);
 });
 
-test("every retry that is listed says why in words, and no word is the name of a number inside", async () => {
+test("every listed retry states its reason in words, without internal names", async () => {
   for (const { reasons = "" } of await rows("/actions.csv")) {
     assert.ok(reasons.length > 20, reasons);
     assert.doesNotMatch(reasons, /\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w*\b|\bNaN\b|undefined|null/, reasons);
   }
 });
 
-test("whatever number of the overview is followed leads to as many rows", async () => {
+test("every number of the overview links to as many rows", async () => {
   await page.goto("/overview?days=90");
   const links = await page
     .locator("main a[href^='/invoices?']")
@@ -171,7 +171,7 @@ test("whatever number of the overview is followed leads to as many rows", async 
   }
 });
 
-test("where there is an uplift there is its range, and only what lies above nothing as a whole is green", async () => {
+test("every uplift shows its interval, and is green only when the whole interval is above zero", async () => {
   for (const path of ["/overview", "/experiments"]) {
     await page.goto(path);
     const effects = await page
@@ -179,7 +179,7 @@ test("where there is an uplift there is its range, and only what lies above noth
       .evaluateAll((all) =>
         all.map((each) => [each.className, (each.parentElement ?? each).textContent ?? ""] as [string, string]),
       );
-    // On the overview a range that holds zero makes no headline.
+    // On the overview a range that includes zero makes no headline.
     const told = await page.locator(".effect, .added .amounts li").count();
     assert.ok(told > 0, path);
     for (const [kind, words] of effects) {
@@ -190,7 +190,7 @@ test("where there is an uplift there is its range, and only what lies above noth
   }
 });
 
-test("without a part that is left alone nothing is claimed, anywhere", async () => {
+test("no page claims an uplift when there is no holdout", async () => {
   const empty = await openConsoleStage({ isEmpty: true });
   try {
     const owner = await empty.as("owner");
@@ -200,7 +200,7 @@ test("without a part that is left alone nothing is claimed, anywhere", async () 
       assert.equal(await at.locator(".effect").count(), 0, path);
       assert.doesNotMatch(await at.locator("main").innerText(), /uplift|extra revenue|Dunlin added/i, path);
     }
-    await test("before there is anything, every page tells the next step", async () => {
+    await test("every page names the next step when there is no data", async () => {
       for (const path of [
         "/overview",
         "/actions",
@@ -227,7 +227,7 @@ test("without a part that is left alone nothing is claimed, anywhere", async () 
   }
 });
 
-test("while the database is away a page says so with the request's id, and nothing of the error; then the next click works", async () => {
+test("a page reports the request's id without error details while the database is down, and the next click works afterwards", async () => {
   await page.goto("/overview");
   stage.loseDatabase(true);
   await page.getByRole("link", { name: "Invoices", exact: true }).click();
@@ -239,7 +239,7 @@ test("while the database is away a page says so with the request's id, and nothi
   assert.match(await page.locator("h1").innerText(), /Invoices/);
 });
 
-test("weeks of which some invoices are too young are marked, and by how many", async () => {
+test("weeks with immature invoices are marked with their number", async () => {
   await page.goto("/experiments");
   await page.getByRole("link", { name: "Dunlin or the old schedule" }).click();
   const marks = await page.locator("[aria-label='Weeks'] tbody tr td:last-child").allInnerTexts();
@@ -247,7 +247,7 @@ test("weeks of which some invoices are too young are marked, and by how many", a
   assert.match(marks.at(-1)!, /^all counted$/);
 });
 
-test("a split that is off is a red banner that explains itself, and the numbers below are struck out", async () => {
+test("a sample ratio mismatch shows a red banner with an explanation, and strikes out the numbers below", async () => {
   await page.goto("/experiments");
   await page.getByRole("link", { name: "Old split" }).click();
   const banner = page.locator(".notice.bad[role=alert]");
@@ -264,7 +264,7 @@ test("a split that is off is a red banner that explains itself, and the numbers 
   assert.ok(decorations.length > 0 && decorations.every((line) => line === "line-through"));
 });
 
-test("printed, the overview and a backtest are without the rail, the buttons and the forms", async () => {
+test("the overview and a backtest print without navigation, buttons and forms", async () => {
   await page.emulateMedia({ media: "print" });
   for (const path of ["/overview?days=90", backtest]) {
     await page.goto(path);
@@ -276,7 +276,7 @@ test("printed, the overview and a backtest are without the rail, the buttons and
   await page.emulateMedia({ media: "screen" });
 });
 
-test("who wants no motion gets none, and every chart says in words what it shows, and has its numbers in a table", async () => {
+test("reduced motion is respected, and every chart has a description and a table of its numbers", async () => {
   const calm = await stage.as("owner", { reducedMotion: "reduce" });
   const at = await calm.newPage();
   await at.goto("/experiments");

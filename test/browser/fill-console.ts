@@ -33,13 +33,13 @@ const START_MS = Date.UTC(2026, 9, 5, 6);
 const HOUR_MS = 3_600_000;
 const STEP_MS = 6 * HOUR_MS;
 const DAYS = 35;
-/** Invoices of the time before. */
+/** Invoices of the imported history. */
 const HISTORY_INVOICES = 2_400;
 const CURRENCIES = ["EUR", "EUR", "USD", "USD", "JPY", "KWD", "HUF", "CLF"];
 const AMOUNTS: Record<string, number> = { JPY: 1234, KWD: 1234, HUF: 123456, CLF: 12345 };
 const COUNTRIES = ["DE", "FR", "US", "JP", "KW", "HU", "CL"];
 const DECLINE_CODES = ["51", "51", "05", "61", "91", "54", "43"];
-/** What comes from outside may be anything. */
+/** Texts from outside can be anything. */
 export const SCRIPT_TEXT = `<script>alert("x")</script>`;
 export const FORMULA_TEXT = "=1+1";
 
@@ -53,7 +53,7 @@ const NEXT_DUE = prepared(
   "select min(due_at) as due from deliveries where merchant_id = $1 and due_at > $2 and due_at <= $3",
 );
 
-/** A clock that moves only when told to; real time goes along. */
+/** Creates a clock that the test moves; real time moves with it. */
 export function createStoryClock() {
   let nowMs = START_MS;
   let ids = 0;
@@ -72,7 +72,7 @@ export function createStoryClock() {
 }
 export type StoryClock = ReturnType<typeof createStoryClock>;
 
-/** The same numbers for the same seed. */
+/** Returns the same numbers for the same seed. */
 function createRandom(seed: number) {
   let state = seed;
   return () => {
@@ -81,7 +81,7 @@ function createRandom(seed: number) {
   };
 }
 
-/** Five weeks of a coffee club: invoices that fail, retries, an outage of its endpoint, people and keys. */
+/** Fills five weeks of a coffee club: failed invoices, retries, an outage of its endpoint, people and keys. */
 export async function fillConsole(db: Database, clock: StoryClock): Promise<Merchant> {
   const { ports } = clock;
   const random = createRandom(7);
@@ -169,7 +169,7 @@ export async function fillConsole(db: Database, clock: StoryClock): Promise<Merc
     await deliverer.deliverDue();
   }
 
-  /** The endpoint is still down: an event is on its way, and its next attempt minutes ahead. */
+  /** The endpoint is still down: an event is waiting, with its next attempt minutes ahead. */
   async function outage() {
     clock.to(clock.nowMs() + HOUR_MS);
     await bill(number++);
@@ -219,7 +219,7 @@ export async function fillConsole(db: Database, clock: StoryClock): Promise<Merc
   return merchant;
 }
 
-/** What was imported of the time before: tries that varied, so that a backtest has something to say. */
+/** Fills an imported history with varied retries, so that a backtest has a result. */
 async function fillHistory(db: Database, merchant: Merchant, ports: Ports) {
   const past = createVariedHistory(HISTORY_INVOICES, START_MS - 400 * 24 * HOUR_MS).map(
     ({ invoiceId, customerId, at, isPaid, amount }, n): Transaction => ({
@@ -249,7 +249,7 @@ async function fillHistory(db: Database, merchant: Merchant, ports: Ports) {
   await requestBacktest(db, merchant.id, COMMAND_LINE_ACTOR, ports);
 }
 
-/** A person of each role, and two keys. */
+/** Creates a person for each role, and two keys. */
 export async function createPeople(db: Database, merchant: Merchant, ports: Ports) {
   const password = await createPasswords(randomBytes, 4).hash(PASSWORD);
   for (const role of ROLES) {

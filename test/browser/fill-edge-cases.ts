@@ -1,4 +1,4 @@
-// What goes wrong in real life, for the pages that show it: facts that contradict each other, codes nobody knows, refused requests.
+// Creates the edge cases that pages must show: contradicting facts, unknown codes, refused requests.
 
 import type { Invoice } from "../../src/domain/invoice.ts";
 import type { Merchant } from "../../src/domain/merchant.ts";

@@ -32,14 +32,14 @@ interface ExperimentInvoice {
   recovered: boolean;
 }
 
-/** What happens in an experiment of this many days. */
+/** The course of an experiment. */
 interface ExperimentCourse {
   name: string;
   share: number;
-  /** How long ago it began, and for how many days invoices came. */
+  /** Days since its start, and the number of days with invoices. */
   agoDays: number;
   days: number;
-  /** Customers a day. */
+  /** Customers per day. */
   daily: number;
   recovers: Record<Arm, number>;
   /** Share of Dunlin's customers that get lost on the way. */
@@ -47,7 +47,10 @@ interface ExperimentCourse {
   isStopped: boolean;
 }
 
-/** An experiment that split off, and one that runs, as if the service had looked at them daily. `random`: between 0 and 1. */
+/**
+ * Fills an experiment with a sample ratio mismatch and one that runs, as if the service had analyzed them daily. `random`:
+ * between 0 and 1.
+ */
 export async function fillExperiments(db: Database, merchant: Merchant, ports: Ports, random: () => number) {
   const recovers = { dunlin: 0.57, merchant: 0.49 };
   const off = {
@@ -157,7 +160,7 @@ async function storeEntries(
   ]);
 }
 
-/** Day by day as the service does it: what became old enough is added up, and the results are looked at. */
+/** Analyzes day by day as the service does: adds up the matured invoices, and records the results. */
 async function recordLooks(
   db: Database,
   merchantId: string,

@@ -1,4 +1,4 @@
-// The page that takes files, with scripts and without.
+// The page that imports files, with and without scripts.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { BrowserContext } from "playwright-core";
@@ -23,7 +23,7 @@ async function fillIn(context: BrowserContext, content: string) {
   return page;
 }
 
-test("a file is checked, and imported without being chosen again; keys and buttons go on working", async () => {
+test("a checked file is imported without being chosen again, and keys and buttons keep working", async () => {
   const context = await stage.as("developer");
   const page = await fillIn(context, HEADER + row("in_1") + row("in_2"));
   const said: string[] = [];
@@ -41,7 +41,7 @@ test("a file is checked, and imported without being chosen again; keys and butto
   await context.close();
 });
 
-test("a file that is too large is refused before it is sent", async () => {
+test("a too large file is refused before it is sent", async () => {
   const context = await stage.as("developer");
   const page = await fillIn(context, HEADER);
   await page.evaluate("document.querySelector('[data-upload]').dataset.upload = 10");
@@ -53,7 +53,7 @@ test("a file that is too large is refused before it is sent", async () => {
   await context.close();
 });
 
-test("without scripts the same form checks, gives the wrong rows as a file, and imports", async () => {
+test("the same form checks, returns the wrong rows as a file, and imports when scripts are off", async () => {
   const context = await stage.as("owner", { javaScriptEnabled: false });
   const page = await fillIn(context, HEADER + row("in_3", "49.00") + row("in_4"));
   const download = page.waitForEvent("download");

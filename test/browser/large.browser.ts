@@ -1,4 +1,4 @@
-// Pages over many rows. `npm run bench -- console` does the same over a million actions, and measures.
+// Pages over many rows. `npm run bench -- console` measures them over a million actions.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import v8 from "node:v8";
@@ -11,12 +11,12 @@ import { type LiveService, openLiveService } from "./live-service.ts";
 
 const ACTIONS = 100_000;
 const DELIVERIES = 160_000;
-/** Nearly three times as much goes by between the two looks at what is kept. */
+/** Nearly three times as many bytes pass through between the two measurements. */
 const GROWTH_BYTES = 10e6;
 
 v8.setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
-/** Bytes that somebody still holds. */
+/** Returns the bytes still in use. */
 function usedHeapBytes() {
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
@@ -38,22 +38,22 @@ before(async () => {
 });
 after(() => live?.stop());
 
-test("the first page of many actions is there soon, with their exact number", async () => {
+test("the first page of many actions appears quickly, with their exact number", async () => {
   const page = await owner.newPage();
   const times: number[] = [];
   for (let loads = 0; loads < 4; loads++) {
     await page.goto("/actions", { waitUntil: "load" });
     times.push(await page.evaluate<number>("performance.getEntriesByType('navigation')[0].responseEnd"));
   }
-  // The best: other work on the machine is none of the console's.
-  // `npm run bench -- console` holds it to 200 ms, with ten times as many.
+  // The fastest run, because other work on the machine does not count. `npm run bench -- console` holds it to 200 ms, with ten
+  // times as many.
   assert.ok(Math.min(...times) < 1_500, times.map(Math.round).join(" "));
   assert.equal(await page.locator(".lead").innerText(), "100,000 actions");
   assert.equal(await page.locator("tbody tr").count(), 50);
   await page.close();
 });
 
-test("a file of them all comes bit by bit, and memory does not grow with it", async () => {
+test("a file of all actions is streamed, and memory does not grow with it", async () => {
   const cookies = (await owner.cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
   const client = new Client(new URL(live.service.settings.authUrl).origin, {
     connect: { ca: live.service.ca },

@@ -10,12 +10,12 @@ import { launchChromium } from "./chromium.ts";
 
 export interface LiveService {
   service: Service;
-  /** A browser in which somebody with this role at the merchant is signed in. */
+  /** Opens a browser context in which a person with this role at the merchant is signed in. */
   as(role: Role, merchantId: string): Promise<BrowserContext>;
   stop(): Promise<void>;
 }
 
-/** The whole service as it is run, on the real clock or one that is faster, and a browser. */
+/** Opens the whole service as in production, with the real clock or a faster one, and a browser. */
 export async function openLiveService(clockRate: number): Promise<LiveService> {
   const service = await runService({ clockRate });
   const browser = await launchChromium();

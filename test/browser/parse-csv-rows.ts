@@ -1,4 +1,4 @@
-/** Rows of a file of RFC 4180 whose cells hold no line breaks, by the names of its columns. */
+/** Parses an RFC 4180 file whose cells hold no line breaks. Returns rows by column names. */
 export function parseCsvRows(text: string): Record<string, string>[] {
   const [head, ...lines] = text
     .replace(/^\ufeff/, "")

@@ -1,4 +1,4 @@
-// The reports of `dunlin backtest` and `dunlin simulate`, which are read wherever somebody opens the file: in headless Chromium.
+// The reports of `dunlin backtest` and `dunlin simulate`, which people open as files: in headless Chromium.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import pino from "pino";
@@ -45,7 +45,7 @@ function writeSimulationReport(): string {
   );
 }
 
-test("on a phone a report is as wide as the screen, what is wider scrolls in a box of its own, and its type can be read", async () => {
+test("a report fits a phone's screen, scrolls wider parts separately, and stays legible", async () => {
   for (const report of [writeBacktestReport(), writeSimulationReport()]) {
     const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
     await page.setContent(report);
@@ -60,14 +60,14 @@ test("on a phone a report is as wide as the screen, what is wider scrolls in a b
   }
 });
 
-/** What of a page can be seen only after scrolling sideways. */
+/** Finds the parts of a page that are visible only after scrolling sideways. */
 const OVERFLOWING_SCRIPT = `[...document.querySelectorAll(".wide")].filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.ariaLabel).concat(
   [...document.querySelectorAll("svg text, .rows span, td")].filter((each) => {
     const { left, right } = each.getBoundingClientRect();
     return left < 0 || right > innerWidth;
   }).map((each) => each.textContent))`;
 
-test("of a backtest's report nothing is out of sight on a phone, and each cell says of which column it is", async () => {
+test("a backtest's report is fully visible on a phone, and each cell names its column", async () => {
   const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
   await page.setContent(writeBacktestReport());
   assert.deepEqual(await page.evaluate(OVERFLOWING_SCRIPT), []);
@@ -76,7 +76,7 @@ test("of a backtest's report nothing is out of sight on a phone, and each cell s
   await page.close();
 });
 
-test("no two numbers at the axis of a report's plot print over each other, on a phone neither", async () => {
+test("axis labels of a report's plots never overlap, even on a phone", async () => {
   for (const width of [390, 1000]) {
     const page = await browser.newPage({ viewport: { width, height: 800 } });
     await page.setContent(writeBacktestReport());

@@ -1,4 +1,4 @@
-// `npm run proof -- screenshots [FOLDER]`: every page of the console in both themes, as pictures, for people to look at.
+// `npm run proof -- screenshots [FOLDER]`: takes screenshots of every page of the console in both themes, for review.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { startTestServer, TEST_SERVER_VARIABLE } from "../test-server.ts";

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => stage?.close());
 
-test("at 360 px and at 200% no page is wider than the window", async () => {
+test("no page is wider than the window at 360 px and at 200%", async () => {
   for (const options of [
     { viewport: { width: 360, height: 740 } },
     { viewport: { width: 680, height: 425 }, deviceScaleFactor: 2 },
@@ -27,7 +27,7 @@ test("at 360 px and at 200% no page is wider than the window", async () => {
   }
 });
 
-/** Cells of tables of which a part is out of sight, or that do not say of which column they are. */
+/** Finds table cells that are partly out of sight, or that do not name their column. */
 const CLIPPED_CELLS_SCRIPT = `[...document.querySelectorAll("main tbody td")].filter((cell) => {
   const { left, right, width } = cell.getBoundingClientRect();
   if (width === 0) return cell.textContent !== "";
@@ -36,7 +36,7 @@ const CLIPPED_CELLS_SCRIPT = `[...document.querySelectorAll("main tbody td")].fi
   return left < 0 || right > innerWidth || cell.scrollWidth > cell.clientWidth || (column !== "" && says !== '"' + column + '"');
 }).map((cell) => cell.textContent.trim())`;
 
-test("on a phone all of each table is in sight, each cell under the name of its column", async () => {
+test("every table is fully visible on a phone, each cell under its column's name", async () => {
   const context = await stage.as("owner", { viewport: { width: 390, height: 800 } });
   const at = await context.newPage();
   for (const [name, path] of pages) {
@@ -47,7 +47,7 @@ test("on a phone all of each table is in sight, each cell under the name of its 
   await context.close();
 });
 
-test("what people ask about an invoice opens by the keyboard and without a script, with all of the answer in sight", async () => {
+test("questions about an invoice open by keyboard and without scripts, with the whole answer visible", async () => {
   const context = await stage.as("viewer", { viewport: { width: 390, height: 800 }, javaScriptEnabled: false });
   const at = await context.newPage();
   for (const [name, path] of pages.filter(([name]) => /^invoice(-open)?$/.test(name))) {

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import type { Shop } from "./contract-shop.ts";
 import { type Service, useService } from "./running-service.ts";
 
-// The tables "Subscription" and "Invoice": one test per row. `right` must be taken, `wrong` refused by a 400 that names it.
+// The tables "Subscription" and "Invoice": one test per row. `right` must be accepted, `wrong` refused by a 400 that names it.
 const use = useService();
 let service: Service;
 let shop: Shop;
@@ -75,7 +75,7 @@ const INVOICE: Record<string, Row> = {
 function testRows(kind: "subscriptions" | "invoices", rows: Record<string, Row>, make: () => Record<string, unknown>) {
   for (const [field, { right, wrong, required }] of Object.entries(rows)) {
     const what = `${kind.slice(0, -1)}, \`${field}\``;
-    test(`${what}: takes what its type allows`, async () => {
+    test(`${what}: accepts the values of its type`, async () => {
       for (const value of right) {
         const { status, text } = await shop.post(kind, [{ ...make(), [field]: value }]);
         assert.equal(status, 200, `${JSON.stringify(value)}: ${text}`);

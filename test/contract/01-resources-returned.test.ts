@@ -11,12 +11,12 @@ const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const use = useService();
 let service: Service;
 let shop: Shop;
-/** An invoice, the instruction about it, the transaction that carried it out, and the action as it is listed then. */
+/** An invoice, its instruction, the transaction that carried it out, and the action as listed then. */
 let invoice: Fields;
 let event: Fields;
 let payment: Fields;
 let action: Fields;
-/** Another merchant's, who wants flat bodies. */
+/** Of another merchant, which uses flat bodies. */
 let flat: Fields;
 let flatAction: Fields;
 
@@ -64,7 +64,7 @@ test("recovery action: it is created, then executed, and updated last", () => {
   assert.ok(String(action.executedAt) <= String(action.updatedAt));
 });
 
-test("recovery action: fields that are not known are left out", async () => {
+test("recovery action: unknown fields are absent", async () => {
   const other = await service.shop({ endpoint: false });
   await other.push("invoices", other.invoice({ subscriptionId: undefined }));
   const planned = await eventually(async () => (await other.actions())[0], "a plan");

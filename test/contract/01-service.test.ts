@@ -69,7 +69,7 @@ suite("the service", { concurrency: 12 }, () => {
     assert.doesNotMatch(body, /recoveryActions/);
   });
 
-  test("HTTPS only: the certificate holds against the service's authority, with TLS 1.2 and 1.3", async () => {
+  test("HTTPS only: the certificate verifies against the service's authority, with TLS 1.2 and 1.3", async () => {
     const port = Number(new URL(service.baseUrl).port);
     for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
       const limits = { minVersion: version, maxVersion: version };
@@ -114,7 +114,7 @@ suite("the service", { concurrency: 12 }, () => {
     assert.equal(status, 400);
   });
 
-  test("body format JSON: what is not JSON is a 400, and another content type a 415", async () => {
+  test("body format JSON: a body that is not JSON is a 400, and another content type a 415", async () => {
     const shop = await service.shop({ endpoint: false });
     const send = (type: string, body: string) =>
       shop.call({ method: "POST", path: "/ingest/v1/invoices", headers: { "content-type": type }, body });

@@ -20,7 +20,7 @@ const reaches = (shop: Shop, invoice: Fields, status: string) =>
   eventually(async () => (await statuses(shop, invoice)).includes(`RECOVERY_ACTION_STATUS_${status}`), status);
 
 suite("states", { concurrency: 8 }, () => {
-  test("subscription `state`: transitions are not shown, so any is taken, also the way back", async () => {
+  test("subscription `state`: transitions are not shown, so any is accepted, in both directions", async () => {
     const shop = await service.shop({ endpoint: false });
     const record = shop.subscription();
     for (const state of ["ACTIVE", "CANCELED", "ACTIVE"]) {
@@ -59,7 +59,7 @@ suite("states", { concurrency: 8 }, () => {
     assert.equal(shop.received.length, 2);
   });
 
-  test("invoice `state`: transitions are not shown, so any is taken: UNPAID again after PAID opens recovery again", async () => {
+  test("invoice `state`: transitions are not shown, so any is accepted: UNPAID after PAID opens recovery again", async () => {
     const shop = await service.shop();
     const invoice = shop.invoice();
     await shop.push("invoices", invoice);
@@ -79,7 +79,7 @@ suite("states", { concurrency: 8 }, () => {
     await reaches(shop, invoice, "SCHEDULED");
   });
 
-  test("recovery action `status`: SENT when the endpoint took it, then SUCCEEDED when it was paid", async () => {
+  test("recovery action `status`: SENT when the endpoint accepted it, then SUCCEEDED when it was paid", async () => {
     const shop = await service.shop();
     const invoice = shop.invoice();
     await shop.push("invoices", invoice);
@@ -119,7 +119,7 @@ suite("states", { concurrency: 8 }, () => {
       return events.length === 2 && events.every(({ state }) => state === "delivered");
     };
     await eventually(delivered, "the delivery of both");
-    // Longer than all synchronous retries, and the first asynchronous one, would take.
+    // Longer than all synchronous retries and the first asynchronous one would take.
     await sleep(1_500);
     assert.equal(shop.received.length, 2);
   });

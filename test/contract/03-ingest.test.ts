@@ -79,7 +79,7 @@ for (const kind of ["subscriptions", "invoices"] as const) {
   test(`ingest ${kind}: unknown fields are ignored`, () => shop.push(kind, { ...one(), shoeSize: 44 }));
 }
 
-test("ingest invoices: when only some records of a batch are invalid, nothing of it is stored", async () => {
+test("ingest invoices: no record of a batch is stored when some are invalid", async () => {
   const own = await service.shop({ endpoint: false });
   const good = own.invoice();
   const { status, json } = await own.post("invoices", [good, own.invoice({ amount: "12" })]);
@@ -90,7 +90,7 @@ test("ingest invoices: when only some records of a batch are invalid, nothing of
   assert.equal((await own.list({ invoiceId: String(good.id) })).json.totalSize, 0);
 });
 
-test("ingest invoices: the newer version wins, in whatever order the versions arrive", async () => {
+test("ingest invoices: the newer version wins in any order of arrival", async () => {
   const own = await service.shop({ endpoint: false });
   const paid = own.invoice({ state: "INVOICE_STATE_PAID", updatedAt: later(1000) });
   await own.push("invoices", paid);
@@ -103,7 +103,7 @@ test("ingest invoices: the newer version wins, in whatever order the versions ar
   assert.equal((await own.actions()).length, 1);
 });
 
-test("ingest invoices: the same batch sent again is a 200 and makes nothing twice", async () => {
+test("ingest invoices: a repeated batch is a 200 and creates no duplicates", async () => {
   const own = await service.shop();
   const batch = [own.invoice(), own.invoice()];
   for (let times = 0; times < 3; times++) await own.push("invoices", ...batch);
@@ -128,7 +128,7 @@ test("ingest invoices: an invoice may come before its subscription", async () =>
   await eventually(() => own.events("complete_dunning").length > 0, "complete_dunning");
 });
 
-test("ingest invoices: no unknown field holds a card number: a 400 that does not repeat it", async () => {
+test("ingest invoices: a card number in an unknown field is a 400 that does not repeat it", async () => {
   const { status, text } = await shop.post("invoices", [shop.invoice({ memo: "4111 1111 1111 1111" })]);
   assert.equal(status, 400);
   assert.doesNotMatch(text, /1111/);

@@ -15,7 +15,7 @@ after(() => use.end());
 type Query = Record<string, string | number>;
 const ids = (actions: readonly Fields[]) => actions.map(({ id }) => String(id));
 
-/** A merchant with so many planned actions; `push` adds more and waits until they are listed. */
+/** Creates a merchant with so many planned actions; `push` adds more and waits until they are listed. */
 async function planned(count: number) {
   const shop = await service.shop({ endpoint: false });
   const push = async (more: number) => {
@@ -39,7 +39,7 @@ async function walk(shop: Shop, query: Query, pageToken = "", between: () => Pro
   }
 }
 
-/** Pay these invoices, each by the action that asked for it, one after the other. */
+/** Pays these invoices one after the other, each by the action that requested it. */
 async function execute(shop: Shop, invoices: readonly Fields[]) {
   for (const invoice of invoices) {
     const [action] = await eventually(async () => {
@@ -60,7 +60,7 @@ suite("rules of the listing", { concurrency: 8 }, () => {
     for (const pageSize of [1, 2, 5, 10, 11, 12]) assert.deepEqual(ids(await walk(shop, { pageSize })), whole);
   });
 
-  test("1. the token carries filters and order: they may be left out, differing ones are a 400, `parsePageSize` may change", async () => {
+  test("1. the token carries filters and order: they may be left out, differing ones are a 400, `pageSize` may change", async () => {
     const { shop } = await planned(5);
     const query = { currency: "EUR", orderBy: "updated_at", orderDirection: "asc", pageSize: 2 };
     const whole = ids(await walk(shop, query));
@@ -84,7 +84,7 @@ suite("rules of the listing", { concurrency: 8 }, () => {
   });
 
   for (const orderBy of ["created_at", "executed_at"])
-    test(`3. while new actions arrive, sorting ascending by ${orderBy} misses none and doubles none`, async () => {
+    test(`3. while new actions arrive, sorting ascending by ${orderBy} misses none and repeats none`, async () => {
       const shop = await service.shop();
       const invoices = Array.from({ length: 6 }, () => shop.invoice());
       await shop.push("invoices", ...invoices.slice(0, 3));
@@ -102,7 +102,7 @@ suite("rules of the listing", { concurrency: 8 }, () => {
       );
     });
 
-  test("3. descending order pushes new entries to the front: a walk under way does not see them", async () => {
+  test("3. descending order pushes new entries to the front: a walk in progress does not see them", async () => {
     const { shop, push } = await planned(4);
     const before = ids(await shop.actions());
     let pushed = false;

@@ -8,7 +8,7 @@ import { eventually, type Service, useService } from "./running-service.ts";
 const use = useService();
 let service: Service;
 let shop: Shop;
-/** Invoices of which every property that can be filtered by is its own. */
+/** Invoices with unique values in every property that can be filtered. */
 let special: Fields[];
 before(async () => {
   service = await use.start();
@@ -57,25 +57,25 @@ test("`totalSize` is the total number of items over all pages", async () => {
   assert.equal((await page({ currency: "JPY" })).total, 0);
 });
 
-test("`parsePageSize`: 1 to 100", async () => {
+test("`pageSize`: 1 to 100", async () => {
   for (const pageSize of [1, 7, 99, 100]) assert.equal((await page({ pageSize })).actions.length, pageSize);
 });
 
-test("`parsePageSize`: a value below 1 or an absent value gives 100", async () => {
+test("`pageSize`: a value below 1 or an absent value gives 100", async () => {
   for (const pageSize of [0, -1]) assert.equal((await page({ pageSize })).actions.length, 100);
   assert.equal((await page()).actions.length, 100);
 });
 
-test("`parsePageSize`: the behaviour above 100 is not shown: it gives 100", async () => {
+test("`pageSize`: the behavior above 100 is not shown: it gives 100", async () => {
   for (const pageSize of [101, 1000, "99999999999999999999"])
     assert.equal((await page({ pageSize })).actions.length, 100);
 });
 
-test("`parsePageSize` is an integer: anything else is a 400", async () => {
+test("`pageSize` is an integer: anything else is a 400", async () => {
   for (const pageSize of ["ten", "1.5", "0x10"]) assert.equal((await shop.list({ pageSize })).status, 400, pageSize);
 });
 
-test("`pageToken`: the `nextPageToken` of a previous response; an empty one is as an absent one", async () => {
+test("`pageToken`: the `nextPageToken` of a previous response; an empty one counts as absent", async () => {
   const first = await page({ pageSize: 2 });
   const next = await page({ pageSize: 2, pageToken: first.token });
   const again = await page({ pageSize: 4 });
@@ -91,7 +91,7 @@ const filters: [string, string, () => unknown][] = [
   ["currency", "currency", () => "EUR"],
 ];
 for (const [what, name, value] of filters)
-  test(`filter by ${what}: only what is equal, as a whole`, async () => {
+  test(`filter by ${what}: matches only equal, whole values`, async () => {
     const { actions, total } = await page({ [name]: String(value()) });
     assert.deepEqual(
       actions.map(({ invoiceId }) => invoiceId),
@@ -139,7 +139,7 @@ test("`executedBefore`: an inclusive upper bound on the execution time", async (
   assert.equal((await page({ executedBefore: new Date(Date.parse(first) - 1).toISOString() })).total, 0);
 });
 
-test("`executedAfter` and `executedBefore` are ISO 8601 in UTC; what is no timestamp is a 400", async () => {
+test("`executedAfter` and `executedBefore` are ISO 8601 in UTC; any other value is a 400", async () => {
   for (const name of ["executedAfter", "executedBefore"]) {
     assert.equal((await shop.list({ [name]: "2026-01-31T12:00:00Z" })).status, 200);
     for (const wrong of ["yesterday", "2026-01-31", "2026-02-30T12:00:00Z", "1769860800"])

@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => use.end());
 
-/** One event of each type, or two of one. */
+/** Causes one event of each type, or two of one. */
 async function allTypes(shop: Shop) {
   const [retried, hopeless] = [shop.invoice(), shop.invoice()];
   await shop.push("transactions", shop.transaction(hopeless, NOT_WORTH_RETRYING));
@@ -32,7 +32,7 @@ suite("the endpoint", { concurrency: 12 }, () => {
     }
   });
 
-  test("HTTPS only: an endpoint whose certificate is not of a trusted authority gets no request", async (t) => {
+  test("HTTPS only: an endpoint without a trusted certificate gets no request", async (t) => {
     let requests = 0;
     const stranger = https.createServer(await createSelfSignedCertificate(), (_request, response) => {
       requests++;
@@ -101,7 +101,7 @@ suite("the endpoint", { concurrency: 12 }, () => {
     [500, "server_error"],
   ];
   for (const [status, code] of failures)
-    test(`failure of the flat form: ${status} with error_code ${code} is logged, and the request comes again`, async () => {
+    test(`failure of the flat form: ${status} with error_code ${code} is logged, and the request is repeated`, async () => {
       const body = JSON.stringify({ success: false, error_code: code, message: "no" });
       const answer: AnswerWebhook = (request, response, earlier) =>
         answerInOrder(earlier ? 200 : status, body)(request, response, 0);

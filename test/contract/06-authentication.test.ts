@@ -48,7 +48,7 @@ for (const operation of OPERATIONS) {
     assert.match(headers["www-authenticate"] ?? "", /^Bearer/);
   });
 
-  test(`${method} ${path}: an invalid key gives 401, whatever is wrong with it`, async () => {
+  test(`${method} ${path}: an invalid key gives 401, whatever its defect`, async () => {
     const changed = shop.apiKey.slice(0, -1) + (shop.apiKey.endsWith("0") ? "1" : "0");
     const expired = await shop.key(PERMISSIONS, new Date(shop.now().getTime() - 1000));
     const basic = `Basic ${Buffer.from(`${shop.apiKey}:`).toString("base64")}`;
@@ -73,7 +73,7 @@ for (const operation of OPERATIONS) {
   });
 }
 
-test("a caller is authenticated before its body is judged", async () => {
+test("a caller is authenticated before its body is checked", async () => {
   assert.equal((await callAs(OPERATIONS[0], undefined, { nonsense: 1 })).status, 401);
 });
 

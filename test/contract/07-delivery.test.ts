@@ -29,17 +29,17 @@ const unpaid = async (answer: AnswerWebhook) => {
   await shop.push("invoices", shop.invoice());
   return shop;
 };
-/** The first request of each event as `answer` says, later ones with 200. */
+/** Answers the first request of each event with `answer`, later ones with 200. */
 const first =
   (answer: AnswerWebhook): AnswerWebhook =>
   (request, response, earlier) =>
     (earlier === 0 ? answer : answerInOrder(200))(request, response, earlier);
 
-/** What a busy machine may take before an attempt and after it, where that is not what is asked. */
+/** Time allowed for a busy machine before and after an attempt, where it is not under test. */
 const SLOW_MS = 20_000;
 /** A quarter of an hour is two seconds. */
 const RATE = 450;
-/** In real time: what the machine may add to a delay. */
+/** Real time that the machine may add to a delay. */
 const LATE_MAX_MS = 1_900;
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -111,7 +111,7 @@ suite("delivery", { concurrency: 2 }, () => {
       const shop = await unpaid(({ json }, response, earlier) => {
         if (!stored.has(json.id)) handled.push(json.type);
         stored.add(json.id);
-        // The first success reply of each event is lost on its way.
+        // The first success reply of each event is lost in transit.
         if (earlier === 0) response.socket!.destroy();
         else response.writeHead(200).end();
       });
@@ -169,7 +169,7 @@ suite("delivery", { concurrency: 2 }, () => {
 
   suite("retry schedules", { concurrency: 30 }, () => {
     let fast: Service;
-    /** An endpoint that fails every time, and the delivery log of one event of each type when it is exhausted. */
+    /** An endpoint that always fails, and the delivery log of one event of each type when it is exhausted. */
     let shop: Shop;
     const logs = new Map<EventType, { eventId: string; attempts: LoggedAttempt[] }>();
     before(async () => {

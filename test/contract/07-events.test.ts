@@ -17,7 +17,7 @@ after(() => use.end());
 const event = async (shop: Shop, type: "recovery_action" | "pause_collection" | "complete_dunning") =>
   (await eventually(() => shop.events(type)[0], type)).json;
 
-/** An unpaid invoice whose last attempt by this method failed like that. */
+/** Pushes an unpaid invoice with this failed last attempt. */
 async function unpaid(shop: Shop, failed?: Fields, over?: Fields) {
   const invoice = shop.invoice(over);
   if (failed) await shop.push("transactions", shop.transaction(invoice, failed));
@@ -108,7 +108,7 @@ suite("events", { concurrency: 12 }, () => {
     assert.equal((data as Fields).actionSuggestion, "ACTION_SUGGESTION_UNSPECIFIED");
   });
 
-  test("what was paid meanwhile is withdrawn: no event about it goes out any more", async () => {
+  test("an event is withdrawn and no longer sent when its invoice is paid meanwhile", async () => {
     const shop = await service.shop({ answer: (_request, response) => response.writeHead(500).end() });
     const invoice = await unpaid(shop);
     await eventually(() => shop.received.length >= 2, "a first attempt");

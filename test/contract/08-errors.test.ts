@@ -4,7 +4,7 @@ import type { ApiReply } from "./api-caller.ts";
 import type { Kind, Shop } from "./contract-shop.ts";
 import { type Service, useService } from "./running-service.ts";
 
-// "Errors": what the inbound operations answer.
+// "Errors": the answers of the inbound operations.
 const use = useService();
 let service: Service;
 let shop: Shop;
@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => use.end());
 
-/** The body `{code, message, details}` whose code equals the status, with no details. */
+/** Asserts a body `{code, message, details}` whose code equals the status, without details. */
 function assertIngestError({ status, json }: ApiReply, expected: number) {
   assert.equal(status, expected);
   assert.deepEqual(Object.keys(json), ["code", "message", "details"]);
@@ -23,7 +23,7 @@ function assertIngestError({ status, json }: ApiReply, expected: number) {
   assert.deepEqual(json.details, []);
 }
 
-/** `details` holds objects that carry an `@type` and a reason. */
+/** Asserts that `details` holds objects with an `@type` and a reason. */
 function assertErrorInfo(json: ApiReply["json"]) {
   const details = json.details as { "@type": unknown; reason: unknown }[];
   assert.ok(details.length > 0);

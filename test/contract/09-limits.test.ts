@@ -5,7 +5,7 @@ import type { ApiReply } from "./api-caller.ts";
 import type { Shop } from "./contract-shop.ts";
 import { type Service, useService } from "./running-service.ts";
 
-// "Limits" and "Versioning". The attempts, the reply time and the page size have tests of their own.
+// "Limits" and "Versioning". Separate tests cover the attempts, the reply time and the page size.
 const use = useService();
 let service: Service;
 before(async () => {
@@ -22,12 +22,12 @@ for (const kind of ["subscriptions", "invoices"] as const) {
   const records = (shop: Shop, count: number) =>
     Array.from({ length: count }, () => (kind === "invoices" ? shop.invoice() : shop.subscription()));
 
-  test(`items per ingest request: 1, 100 and 200 ${kind} are taken, so both of the conflicting statements hold`, async () => {
+  test(`items per ingest request: 1, 100 and 200 ${kind} are accepted, so both of the conflicting statements hold`, async () => {
     const shop = await quiet();
     for (const count of [1, 100, 200]) await shop.push(kind, ...records(shop, count));
   });
 
-  test(`items per ingest request: the behaviour beyond the limit is not shown: 0 or more than 200 ${kind} are a 400`, async () => {
+  test(`items per ingest request: the behavior beyond the limit is not shown: 0 or more than 200 ${kind} are a 400`, async () => {
     const shop = await quiet();
     for (const count of [0, 201, 1000]) {
       const { status, json } = await shop.post(kind, records(shop, count));
@@ -41,7 +41,7 @@ test("default rate limit: 100 requests per second; exceeding it gives 429", asyn
   const shop = await quiet();
   const startedMs = performance.now();
   const replies: ApiReply[] = [];
-  // The bucket holds a second's worth; a machine that asks slowly needs more than one burst to empty it.
+  // The bucket holds a second's worth of requests. A slow machine needs more than one burst to empty it.
   for (let bursts = 0; bursts < 10 && allowed(replies) === replies.length; bursts++)
     replies.push(...(await burst(shop, 600)));
   const most = 100 + ((performance.now() - startedMs) / 1000) * 100;
@@ -51,7 +51,7 @@ test("default rate limit: 100 requests per second; exceeding it gives 429", asyn
   for (const { status } of refused) assert.equal(status, 429);
 });
 
-test("default rate limit: a client that keeps to it is never refused", async () => {
+test("default rate limit: a client within it is never refused", async () => {
   const shop = await quiet();
   const replies: Promise<ApiReply>[] = [];
   for (let ticks = 0; ticks < 15; ticks++) {
@@ -67,7 +67,7 @@ test("recommended concurrency: 5 concurrent requests are served", async () =>
 test("a higher limit can be requested: it is set per merchant", async () =>
   assert.equal(allowed(await burst(await quiet({ ratePerSecond: 1000, rateBurst: 300 }), 200)), 200));
 
-test("rate-limit headers and a retry-after value are not shown: Retry-After says when to come again, and then it works", async () => {
+test("rate-limit headers and a retry-after value are not shown: a request succeeds after the time in Retry-After", async () => {
   const shop = await quiet({ ratePerSecond: 1, rateBurst: 2 });
   const replies = await burst(shop, 3);
   const { headers } = replies.find(({ status }) => status === 429)!;

@@ -6,7 +6,7 @@ export interface ApiCall {
   method?: string;
   path: string;
   headers?: Record<string, string>;
-  /** An object is sent as JSON, text and bytes as they are. */
+  /** Objects are sent as JSON, text and bytes unchanged. */
   body?: object | string | Buffer;
 }
 
@@ -17,7 +17,7 @@ export interface ApiReply {
   json: Record<string, unknown>;
 }
 
-/** HTTPS calls to one base URL, whose certificate must be of this authority. */
+/** Creates a client for HTTPS calls to one base URL, whose certificate must be signed by this authority. */
 export function createCaller(baseUrl: string, ca: string) {
   const agent = new https.Agent({ ca, keepAlive: true, maxSockets: 10 });
 

@@ -3,7 +3,7 @@ const nextNumber = () => String(++recordCount).padStart(4, "0");
 
 export type Fields = Record<string, unknown>;
 
-/** A subscription with every field of the interface. */
+/** Builds a subscription with every field of the interface. */
 export const subscription = (now: Date, over: Fields = {}): Fields => ({
   id: `sub_${nextNumber()}`,
   state: "SUBSCRIPTION_STATE_ACTIVE",
@@ -21,7 +21,7 @@ export const subscription = (now: Date, over: Fields = {}): Fields => ({
   ...over,
 });
 
-/** An unpaid invoice with every field of the interface. */
+/** Builds an unpaid invoice with every field of the interface. */
 export const invoice = (now: Date, over: Fields = {}): Fields => ({
   id: `inv_${nextNumber()}`,
   state: "INVOICE_STATE_UNPAID",
@@ -35,7 +35,7 @@ export const invoice = (now: Date, over: Fields = {}): Fields => ({
   ...over,
 });
 
-/** An attempt by card on an invoice. */
+/** Builds a card attempt on an invoice. */
 export const transaction = (now: Date, of: Fields, over: Fields = {}): Fields => ({
   id: `txn_${nextNumber()}`,
   state: "TRANSACTION_STATE_FAILED",
@@ -50,7 +50,7 @@ export const transaction = (now: Date, of: Fields, over: Fields = {}): Fields =>
   ...over,
 });
 
-/** What a bank says that refuses this payment for good, and so makes recovery hopeless. */
+/** A decline that permanently refuses this payment, so the case is not worth retrying. */
 export const NOT_WORTH_RETRYING = { networkDeclineCode: "R1" };
-/** What a bank says when only another card can help. */
+/** A decline after which only another card can help. */
 export const LOST_CARD = { networkDeclineCode: "41", cardBrand: "visa" };

@@ -23,24 +23,24 @@ export interface ShopOptions extends MerchantSettings {
   endpoint?: boolean;
 }
 
-/** One merchant: what it calls, and what it is sent. */
+/** One merchant with its calls and its received webhooks. */
 export interface Shop {
   id: string;
   apiKey: string;
   hook: EndpointRoute;
   received: ReceivedWebhook[];
-  /** Another key. */
+  /** Creates another key. */
   key(permissions: readonly Permission[], expiresAt?: Date): Promise<string>;
   call(call: ApiCall): Promise<ApiReply>;
   post(kind: Kind, records: unknown): Promise<ApiReply>;
-  /** As `post`, which must be taken. */
+  /** As `post`, but fails unless the service accepts the records. */
   push(kind: Kind, ...records: Fields[]): Promise<void>;
   list(query?: Record<string, string | number>): Promise<ApiReply>;
-  /** The actions of a listing that must be answered. */
+  /** Returns the actions of a listing, which must succeed. */
   actions(query?: Record<string, string | number>): Promise<Fields[]>;
-  /** The delivery log's entries about an invoice's events. */
+  /** Returns the delivery log's entries about an invoice's events. */
   deliveries(type?: EventType, invoiceId?: unknown): Promise<ListedDelivery[]>;
-  /** The requests that carried this type of event, as an envelope. */
+  /** Returns the requests that carried this type of event, as an envelope. */
   events(type: EventType): ReceivedWebhook[];
   attempts(eventId: string): Promise<LoggedAttempt[]>;
   /** Makers of records, dated now in service time. */
@@ -54,7 +54,7 @@ export type Kind = "subscriptions" | "invoices" | "transactions";
 
 /** The whole window lies within the lead, so an instruction is decided and sent as soon as its invoice is unpaid. */
 const IMMEDIATE_SETTINGS = { windowDays: 1, leadMs: 86_400_000 };
-/** A new merchant is noticed by the deliveries within this long: with it, what a test measures is the service alone. */
+/** The deliverer notices a new merchant within this long. After the wait, a test measures only the service. */
 const SETTINGS_NOTICED_MS = 1_200;
 
 export const BEARER = "a-webhook-token";

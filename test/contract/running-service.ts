@@ -1,5 +1,5 @@
-// The interface with merchants (docs/reference/api.md), tested from outside on the whole service. The numbered files follow its parts; each
-// begins with the title of its own.
+// The interface with merchants (docs/reference/api.md), tested from outside on the whole service. The numbered files follow its
+// parts, and each begins with the title of its part.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -22,19 +22,19 @@ export interface Service {
   baseUrl: string;
   /** PEM of the authority that signed the service's certificate. */
   ca: string;
-  /** A free port of this machine that webhooks may be sent to as well. */
+  /** A free port of this machine to which webhooks may also be sent. */
   sparePort: number;
   call: ReturnType<typeof createCaller>["call"];
-  /** Its database, for what a test must do behind its back. */
+  /** Its database, for changes that bypass the service. */
   store: Store;
   /** Service time. */
   now(): Date;
-  /** A merchant of its own, with an endpoint and a key. */
+  /** Creates a separate merchant with an endpoint and a key. */
   shop(options?: ShopOptions): Promise<Shop>;
   stop(): Promise<void>;
 }
 
-/** Start the service as `dunlin serve` does, over HTTPS on a free port, with a database in a data folder of its own. */
+/** Starts the service as `dunlin serve` does, over HTTPS on a free port, with a database in a new data folder. */
 export async function runService({ clockRate = 1 } = {}): Promise<Service> {
   const dataDir = await mkdtemp(join(tmpdir(), "dunlin-contract-"));
   removeAtExit(dataDir);
@@ -74,7 +74,7 @@ export async function runService({ clockRate = 1 } = {}): Promise<Service> {
     shop: (options) => openShop(running.store, endpoint, call, options),
     async stop() {
       close();
-      // First, so that no attempt has to be waited for.
+      // Closed first, so that no attempt delays the stop.
       await endpoint.close();
       await running.stop();
       await rm(dataDir, { recursive: true, force: true });
@@ -82,17 +82,17 @@ export async function runService({ clockRate = 1 } = {}): Promise<Service> {
   };
 }
 
-/** A use of the service that the test files of a process share: to start it takes longer than most of them. */
+/** A use of the service that the test files of a process share, because starting it takes longer than most of them. */
 export interface ServiceUse {
   start(): Promise<Service>;
-  /** The service stops with its last use. */
+  /** Stops the service after its last use. */
   end(): Promise<void>;
 }
 
 let useCount = 0;
 let sharedService: Promise<Service> | undefined;
 
-/** To be called as a file is read, so that the service stays between it and the next file. */
+/** Call it while a file is loaded, so that the service stays up until the next file. */
 export function useService(): ServiceUse {
   useCount++;
   return {

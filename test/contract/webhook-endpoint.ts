@@ -1,19 +1,19 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { startHttpsServer } from "../../sdk/test/https-server.ts";
 
-/** One request that the service made, as it came in. */
+/** One received request of the service. */
 export interface ReceivedWebhook {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
   bytes: Buffer;
-  /** The body, read as JSON. */
+  /** The parsed body. */
   json: Record<string, unknown>;
-  /** Real milliseconds that never jump. */
+  /** Monotonic real milliseconds. */
   atMs: number;
 }
 
-/** What a merchant does with a request; `earlier` is how often the same bytes came before. */
+/** How a merchant answers a request; `earlier` counts earlier requests with the same bytes. */
 export type AnswerWebhook = (request: ReceivedWebhook, response: ServerResponse, earlier: number) => void;
 
 /** A merchant's part of the endpoint. */
@@ -23,14 +23,14 @@ export interface EndpointRoute {
   answer: AnswerWebhook;
 }
 
-/** Answer with this status and nothing else. */
+/** Answers only with this status. */
 export const answerInOrder =
   (status: number, body = ""): AnswerWebhook =>
   (_request, response) => {
     response.writeHead(status, { "content-type": "application/json" }).end(body);
   };
 
-/** A real HTTPS server on which every merchant has a path of its own. */
+/** Starts an HTTPS server with a separate path for each merchant. */
 export async function startWebhookEndpoint() {
   const hooks = new Map<string, EndpointRoute>();
   const server = await startHttpsServer((message, response) => {

@@ -6,11 +6,11 @@ export interface CodeFence {
   text: string;
   /** The paragraph right before it. */
   before: string;
-  /** It stands right after another block: nothing is between them. */
+  /** Whether it directly follows another block. */
   follows: boolean;
 }
 
-/** The fenced blocks of a document, in their order. */
+/** Returns the fenced blocks of a document, in order. */
 export function findCodeFences(markdown: string): CodeFence[] {
   const found = [...markdown.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)];
   let end = 0;
@@ -30,12 +30,15 @@ export function findCodeFences(markdown: string): CodeFence[] {
   });
 }
 
-/** What was printed is what a document shows; there `…` stands for anything, and spaces don't count: a long line is shown broken. */
+/**
+ * Asserts that the printed text matches the document. There `…` stands for any text, and spaces are ignored, because long lines
+ * are wrapped.
+ */
 export function assertPrinted(printed: string, shown: string, commands: string) {
   assert.match(withoutSpaces(printed), outputPattern(shown), commands);
 }
 
-/** Each line of what is shown stands somewhere in what was printed: what comes by the network may come in another order. */
+/** Whether each shown line is somewhere in the printed text. Network output can come in another order. */
 export const isPrinted = (printed: string, shown: string) =>
   shown.split("\n").every((line) => new RegExp(outputPattern(line).source.slice(1, -1)).test(withoutSpaces(printed)));
 

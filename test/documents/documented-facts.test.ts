@@ -38,7 +38,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-/** Everything that looks like this in any document, with where it stands. */
+/** Returns all matches in any document, with their places. */
 const everywhere = (pattern: RegExp) =>
   documents.flatMap(({ file, text }) => [...text.matchAll(pattern)].map((match) => ({ file, match })));
 
@@ -69,7 +69,7 @@ test("every setting that a document names exists, and the reference has all of t
     assert.deepEqual([value, /^(off|none|ours)$/.test(byDefault(name))], [null, true], name);
 });
 
-test("every command that a document names exists, with the options that it is given", () => {
+test("every command that a document names exists, with the options shown", () => {
   const words = /`(?:npx )?dunlin\s([^`]+)`|^\s*(?:\w+=\$\()?(?:npx )?dunlin ([^|>\n]+)/gm;
   const found = everywhere(words).filter(({ file }) => file !== "docs/reference/cli.md");
   assert.ok(found.length > 40, `${found.length}`);
@@ -86,14 +86,14 @@ test("every command that a document names exists, with the options that it is gi
   }
 });
 
-test("a command that a message or a page names can be typed as it stands", () => {
+test("a command in a message or on a page can be run unchanged", () => {
   const names = [...new Set(COMMAND_NAMES.map((name) => name.split(" ")[0]))].join("|");
   const bare = new RegExp(`^(?!\\s*(?:\\*|/\\*|//)).*(?<!npx )\\bdunlin (?:${names}|--help|COMMAND)\\b.*$`, "gm");
   for (const file of globSync("src/{cli,console,delivery}/**/*.ts", { cwd: ROOT }).concat("src/main.ts"))
     for (const [line] of file.endsWith(".test.ts") ? [] : read(file).matchAll(bare)) assert.fail(`${file}: ${line}`);
 });
 
-test("the reference of commands lists each of them once, with every option that it takes", () => {
+test("the command reference lists each command once, with all its options", () => {
   const page = buildCliReference(commands);
   for (const { name, options, positionals } of commands) {
     assert.equal(page.split(`\n### dunlin ${name}\n`).length, 2, name);
@@ -104,7 +104,7 @@ test("the reference of commands lists each of them once, with every option that 
   }
 });
 
-test("the Node that the README asks for is the one that npm asks for", () => {
+test("the README and package.json require the same Node version", () => {
   const { engines } = JSON.parse(read("package.json")) as { engines: { node: string } };
   const [, version] = /any Node from version (\d+) on/.exec(read("README.md"))!;
   assert.equal(engines.node, `>=${version}`);
@@ -142,7 +142,7 @@ test("every field and name of the SDK that a document names is in openapi.json o
     );
 });
 
-test("every line of the log that the guides name is one that the code writes", () => {
+test("the code writes every log line that the guides name", () => {
   const sources = globSync("src/**/*.ts", { cwd: ROOT }).map(read).join("\n");
   const isLine = /^[a-z_]+\.[a-z_]+$/;
   const isFile = /\.(ts|md|json|http|csv|html|txt|key|env|service|pem)$/;
@@ -155,13 +155,13 @@ test("every line of the log that the guides name is one that the code writes", (
     assert.ok(sources.includes(`"${line}"`) || sources.includes(`}.${line.split(".")[1]}\``), line);
 });
 
-/** Metrics by the names that Prometheus stores them under, with their labels. */
+/** Returns the names that Prometheus stores metrics under, with their labels. */
 function storedMetrics(): Map<string, readonly string[]> {
   const { registry, watchDeliverer, watchService, watchPresence } = createMetrics(
     database.db,
     createRealPorts({ serviceAt: new Date(), realAt: new Date(), rate: 1 }),
   );
-  // They are made when there is a sender; nothing is measured here.
+  // These metrics exist once there is a sender; this test measures nothing.
   watchDeliverer(() => assert.fail());
   watchPresence(
     () => assert.fail(),
@@ -188,7 +188,7 @@ function storedMetrics(): Map<string, readonly string[]> {
   return stored;
 }
 
-test("every metric that a document names exists, with the labels that it is given", () => {
+test("every metric that a document names exists, with the labels shown", () => {
   const stored = storedMetrics();
   const isKnown = (name: string) => stored.has(name) || stored.has(`${name}_bucket`);
   const labelsOf = (name: string) => stored.get(name) ?? stored.get(`${name}_bucket`)!;
@@ -211,7 +211,7 @@ const blocks = (language: string): (CodeFence & { file: string })[] =>
       .map((each) => ({ ...each, file })),
   );
 
-test("the rules for Prometheus have the shape of a rule file, and group by labels that there are", () => {
+test("the Prometheus rules form a rule file, and group by existing labels", () => {
   const stored = storedMetrics();
   const { text } = blocks("yaml")[0]!;
   const line = [
@@ -236,7 +236,7 @@ test("the rules for Prometheus have the shape of a rule file, and group by label
     for (const part of ["expr: ", "severity: ", "annotations:", "summary: "]) assert.ok(rule.includes(part), rule);
     const expression = /expr: (.*)/.exec(rule)![1]!;
     assert.equal(expression.split("(").length, expression.split(")").length, expression);
-    // Prometheus says of each line where it read it.
+    // Prometheus adds the source to each line.
     const labels = ["job", "instance"].concat(
       [...expression.matchAll(/[a-z]\w*(?=[{[ )]|$)/g)].flatMap(([name]) => stored.get(name) ?? []),
     );
@@ -244,12 +244,12 @@ test("the rules for Prometheus have the shape of a rule file, and group by label
       assert.ok(labels.includes(by!), `${expression}: ${by}`);
     for (const [, shown] of rule.matchAll(/\$labels\.(\w+)/g)) assert.ok(labels.includes(shown!), rule);
   }
-  // To a new installation nothing has been pushed yet.
+  // A new installation has not received any push yet.
   const once = /\(increase\((\w+)\[6h\]\)\) == 0 and sum\(max_over_time\(\1\[15d\]\)\) > 0$/m;
   assert.match(rules.find((rule) => rule.startsWith("DunlinNothingIsPushed"))!, once);
 });
 
-test("the unit of systemd starts what there is, and its settings are right", () => {
+test("the systemd unit starts an existing program with correct settings", () => {
   const [environment, unit] = blocks("ini").map(({ text }) => text) as [string, string];
   const pairs = environment
     .trim()
@@ -266,7 +266,7 @@ test("the unit of systemd starts what there is, and its settings are right", () 
   assert.ok(environment.includes(`DUNLIN_DATA=${/ReadWritePaths=(.*)/.exec(unit)![1]}`));
 });
 
-test("the statements that an operator is given run, and name the roles that the service takes", async () => {
+test("the documented SQL for operators runs, and names the roles that the service uses", async () => {
   const statements = blocks("sql")
     .flatMap(({ text }) => text.split(/;\n/))
     .filter((each) => each.trim() !== "");
@@ -277,13 +277,13 @@ test("the statements that an operator is given run, and name the roles that the 
       roles.every((role) => (DATABASE_ROLES as readonly string[]).includes(role)),
       statement,
     );
-    // Roles are of the whole server, which has them: those statements are read, not run.
+    // Roles belong to the whole server, which already has them, so those statements are parsed but not run.
     if (roles.length > 0) assert.match(statement, /^(create role \w+ nologin|grant \w+, \w+ to "the login")$/);
     else await database.db.run(prepared("", statement), []);
   }
 });
 
-test("the example of a file of rules is one, and a wrong one is refused in the words that are shown", () => {
+test("the example rule file is accepted, and a wrong one is refused with the documented message", () => {
   const text = blocks("json").find(({ file }) => file === "docs/reference/rules.md")!.text;
   assert.deepEqual(parseRules(text).problems, []);
   const [problem] = parseRules(text.replace('"attemptsMax": 15', '"attemptsMax": 0')).problems;
@@ -291,7 +291,7 @@ test("the example of a file of rules is one, and a wrong one is refused in the w
   for (const { text: json } of blocks("json")) JSON.parse(json);
 });
 
-test("every block of a document is of a kind that some test reads", () => {
+test("a test reads every kind of block in a document", () => {
   const kinds = new Set(documents.flatMap(({ text }) => findCodeFences(text).map(({ language }) => language)));
   assert.deepEqual([...kinds].sort(), ["", "ini", "json", "sh", "sql", "text", "ts", "yaml"]);
 });

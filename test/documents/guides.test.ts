@@ -20,18 +20,18 @@ import { PRELUDES } from "./snippet-preludes.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-/** In the order in which a new user reads them, all with one service: the one that the quickstart starts. */
+/** In the order in which a new user reads them, all with the service that the quickstart starts. */
 const GUIDES = ["quickstart", "webhooks", "experiments", "import", "console", "security", "self-hosting"];
 /** Not typed: they fetch linters from a registry. */
 const NOT_TYPED = ["openapi"];
 const SNIPPETS = ["sdk/README.md", "docs/guides/ingest.md", "docs/guides/listing-and-sync.md"];
-/** What does not end by itself, and what it prints when it is ready. */
+/** Commands that do not end by themselves, with their output when ready. */
 const ENDLESS: Record<string, RegExp> = {
   "npx node try/endpoint.ts": /waiting for events/,
   "npx dunlin listen": /Listening on/,
   "npm start": /Try it:/,
 };
-/** Where blocks are typed of which the guide does not say in which terminal. */
+/** The terminal for blocks for which the guide names none. */
 const LAST = "4";
 
 let env: Record<string, string | undefined>;
@@ -40,7 +40,7 @@ const folder = mkdtempSync(join(tmpdir(), "dunlin-guides-"));
 const terminals = new Map<string, Terminal>();
 
 before(async () => {
-  // As good as a clone: everything but the data of whoever develops here.
+  // Equivalent to a clone: everything except the developer's own data.
   for (const name of readdirSync(ROOT))
     if (name !== "data" && name !== "try") symlinkSync(join(ROOT, name), join(folder, name));
   mkdirSync(join(folder, "data"));
@@ -54,13 +54,13 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
-// What npm and npx themselves do is proved by the README. They would take longer than the commands.
+// The README's test covers npm and npx themselves. They would take longer than the commands.
 const SHIMS = `
 NODE='${process.execPath}'
 npm() { case "$1" in ci) test -d node_modules ;; start) "$NODE" bin/dunlin.js serve ;; *) command npm "$@" ;; esac; }
 npx() { case "$1" in dunlin) shift; "$NODE" bin/dunlin.js "$@" ;; node) shift; "$NODE" "$@" ;; *) command npx "$@" ;; esac; }`;
 
-/** As the guide has it, but on ports that are free. */
+/** As in the guide, but with free ports. */
 const local = (text: string) =>
   Object.entries(ports).reduce((each, [port, free]) => each.replaceAll(port, String(free)), text);
 
@@ -97,7 +97,7 @@ async function typed(fences: readonly CodeFence[], tell: (line: string) => void)
   }
 }
 
-test("every document with commands is typed by a test, and every one with TypeScript is run", () => {
+test("a test runs the commands and the TypeScript of every document", () => {
   const having = (language: string) =>
     ["README.md", "sdk/README.md", ...globSync("docs/**/*.md", { cwd: ROOT })]
       .filter((file) =>
@@ -110,19 +110,19 @@ test("every document with commands is typed by a test, and every one with TypeSc
 });
 
 for (const guide of GUIDES)
-  test(`every command of the guide ${guide} works, in its order, and prints what the guide says`, async (t) => {
+  test(`every command of the guide ${guide} works in order, and prints the documented output`, async (t) => {
     const fences = findCodeFences(readFileSync(join(ROOT, `docs/guides/${guide}.md`), "utf8"));
     await typed(fences, (line) => t.diagnostic(line));
   });
 
-test("after all of it the installation is as sound as doctor wants it, and nothing lies about", async () => {
+test("doctor finds the installation healthy after all guides, and no files are left over", async () => {
   const printed = await terminal(LAST).run('npx dunlin doctor; echo "exit $?"');
   assert.match(printed, /exit 0$/m);
   const made = readdirSync(folder).filter((name) => !lstatSync(join(folder, name)).isSymbolicLink());
   assert.deepEqual(made.filter((name) => !name.startsWith(".typed-")).sort(), ["data", "try"]);
 });
 
-test("every snippet of TypeScript has the types that it seems to have, and runs with the service", () => {
+test("every TypeScript snippet compiles, and runs with the service", () => {
   const snippets = join(folder, "snippets");
   mkdirSync(snippets);
   for (const file of SNIPPETS) {

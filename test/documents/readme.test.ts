@@ -9,7 +9,7 @@ import { openTerminal, type Terminal } from "./terminal.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const DEFAULT_PORT = 8443;
-/** Not run: who runs this test has done the one, and is doing the other. */
+/** Not run: whoever runs this test has installed already, and is running the tests. */
 const SHIMS = 'npm() { case "$1" in ci) test -d node_modules ;; test) ;; *) command npm "$@" ;; esac; }';
 const DEMO = "npm run demo";
 const SERVICE = "npm start";
@@ -21,8 +21,8 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
-test("every command of the README works in its order on a fresh clone, and prints what the README says", async (t) => {
-  // As good as a clone: everything but the data of whoever develops here.
+test("every command of the README works in order on a fresh clone, and prints the documented output", async (t) => {
+  // Equivalent to a clone: everything except the developer's own data.
   for (const name of readdirSync(ROOT))
     if (name !== "data" && name !== "try") symlinkSync(join(ROOT, name), join(folder, name));
   const port = await findFreePort();
@@ -50,7 +50,7 @@ test("every command of the README works in its order on a fresh clone, and print
     if (language !== "sh") continue;
     t.diagnostic(text.split("\n")[0]!);
     const printed = await run(local(text));
-    // Whoever types takes at least as long.
+    // A person takes at least as long to type.
     await sleep(1500);
     const next = fences[n + 1];
     if (next?.language === "text" && next.follows) assertPrinted(printed, local(next.text), text);

@@ -1,4 +1,4 @@
-/** What a document's snippets take for granted: the reader's own program. */
+/** Code that a document's snippets assume: the reader's own program. */
 export const PRELUDES: Record<string, string> = {};
 const now = new Date().toISOString();
 

@@ -7,19 +7,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const OUTPUT_TIMEOUT_MS = 120_000;
 
-/** A shell in which one block is typed after another. */
+/** A shell in which blocks are typed one after another. */
 export interface Terminal {
-  /** Runs a block to its end. @returns what it printed on standard output */
+  /** Runs a block to its end. @returns its standard output */
   run(commands: string): Promise<string>;
-  /** Runs a block that goes on until somebody stops it. */
+  /** Runs a block that continues until it is stopped. */
   start(commands: string): void;
-  /** Waits until this is true of everything that it printed on standard output. @returns it */
+  /** Waits until its whole standard output satisfies `shows`. @returns the output */
   until(shows: (printed: string) => boolean, what: string): Promise<string>;
-  /** As Ctrl-C and closing the window do. */
+  /** Ends the shell as Ctrl-C and closing the window do. */
   end(): Promise<void>;
 }
 
-/** To all processes of a terminal. @returns false when there are none any more */
+/** Signals all processes of a terminal. @returns false if there are none */
 function signalShell(shell: ChildProcess, name: "SIGINT" | "SIGKILL"): boolean {
   try {
     return process.kill(-shell.pid!, name);
@@ -28,7 +28,7 @@ function signalShell(shell: ChildProcess, name: "SIGINT" | "SIGKILL"): boolean {
   }
 }
 
-/** @param begin  what is typed first, and is no part of the document */
+/** @param begin  typed first; not part of the document */
 export function openTerminal(cwd: string, env: Record<string, string | undefined>, begin: string): Terminal {
   const shell: ChildProcess = spawn("bash", ["--noprofile", "--norc"], { cwd, env, detached: true });
   let printed = "";
@@ -52,7 +52,7 @@ export function openTerminal(cwd: string, env: Record<string, string | undefined
     return printed;
   }
   function type(commands: string, then: string) {
-    // A command that reads must not read what is typed next.
+    // A command that reads its input must not read the next command.
     const file = join(cwd, `.typed-${shell.pid}-${blocks++}.sh`);
     writeFileSync(file, commands);
     shell.stdin!.write(`. ${file} </dev/null\n${then}`);
@@ -68,7 +68,7 @@ export function openTerminal(cwd: string, env: Record<string, string | undefined
       return printed.slice(from, -mark.length);
     },
     async end() {
-      // Not before all that it started has ended: they hold its output.
+      // Emitted only after all its processes have ended, because they hold its output.
       const closed = once(shell, "close");
       shell.stdin!.end();
       if (!signalShell(shell, "SIGINT")) return;

@@ -1,7 +1,6 @@
-// `npm run torture -- delivery`: delivering processes and PostgreSQL killed, stopped and cut off from each other while
-// receivers fail; then everybody's books are compared.
-// With --statements one process is simulated on a real database, and dies at each of its statements in turn.
-// With --bugs the same is done to copies of the source that have a bug each: every one must be caught.
+// `npm run torture -- delivery`: kills, stops and disconnects delivering processes and PostgreSQL while receivers fail, then
+// compares the records of all sides. With --statements it simulates one process on a real database, which dies at each of its
+// statements in turn. With --bugs it does the same to copies of the source with one bug each, and must catch every bug.
 import { parseArgs } from "node:util";
 import { runDeliveryCampaign } from "./delivery/delivery-campaign.ts";
 import { drawFaults, FAULTS, type Fault } from "./delivery/delivery-faults.ts";
@@ -33,7 +32,7 @@ function numberOption(name: "seed" | "seeds" | "events", fallback: number) {
   return Number.isInteger(value) && value > 0 ? value : failUsage(`--${name} takes a whole number`);
 }
 
-/** A number of faults, or which ones, in order: `kill,cut,postgres`. */
+/** Parses a number of faults, or a list in order: `kill,cut,postgres`. */
 function parseFaults(seed: number): Fault[] {
   const given = values.faults ?? (values.quick ? "12" : "100");
   if (/^\d+$/.test(given)) return drawFaults(seed, Number(given));

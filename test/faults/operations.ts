@@ -1,4 +1,5 @@
-// `npm run torture -- operations`: three processes and their PostgreSQL under an operator's bad days, one fault after the other; then everybody's books are compared.
+// `npm run torture -- operations`: exposes three processes and their PostgreSQL to operational faults one after the other, then
+// compares the records of all sides.
 import { parseArgs } from "node:util";
 import { drawFaults, FAULTS, type Fault } from "./operations/operation-faults.ts";
 import { runOperationsCampaign } from "./operations/operations-campaign.ts";
@@ -10,7 +11,7 @@ function failUsage(says: string): never {
   process.exit(64);
 }
 
-/** A number of faults, or which ones, in order: `disk full,network cut`. */
+/** Parses a number of faults, or a list in order: `disk full,network cut`. */
 function parseFaults(seed: number): Fault[] {
   const given = values.faults ?? "200";
   if (/^\d+$/.test(given)) return drawFaults(seed, Number(given));

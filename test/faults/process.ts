@@ -1,4 +1,5 @@
-// `npm run torture -- process`: the service in a process of its own, under load, killed again and again; then everybody's books are compared.
+// `npm run torture -- process`: kills the service repeatedly, in a separate process under load, then compares the records of all
+// sides.
 import { parseArgs } from "node:util";
 import { runProcessCampaign } from "./process/process-campaign.ts";
 

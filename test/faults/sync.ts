@@ -1,4 +1,4 @@
-// `npm run torture -- sync`: a copy kept by the SDK's sync, under a service that executes actions all the time, killed again and again.
+// `npm run torture -- sync`: a copy kept by the SDK's sync, killed repeatedly while the service executes actions.
 import { parseArgs } from "node:util";
 import { runSyncCampaign } from "./sync/sync-campaign.ts";
 

@@ -7,7 +7,7 @@ import { run } from "../../sdk/test/packed.ts";
 
 const DUNLIN_PATH = join(import.meta.dirname, "../../bin/dunlin.js");
 
-/** Dunlin as its operator runs it: `dunlin serve` in a folder of its own, and commands beside it. */
+/** Starts Dunlin as its operator does: `dunlin serve` in its own folder, and commands beside it. */
 export async function startService(folder: string, port: number, endpointPort: number, endpointCa: string) {
   const baseUrl = `https://localhost:${port}`;
   const env = {
@@ -32,7 +32,7 @@ export async function startService(folder: string, port: number, endpointPort: n
   };
 }
 
-/** Resolves when it says so; what it prints is read on, because a closed pipe would end it. */
+/** Resolves when the service reports that it is ready. Keeps reading its output, because a closed pipe would end it. */
 function waitUntilReady(serving: ChildProcess, log: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let printed = "";

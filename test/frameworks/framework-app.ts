@@ -16,20 +16,20 @@ export interface AppSettings {
   secret: string;
 }
 
-/** A merchant's app in a process of its own, which may be killed at any time. */
+/** A merchant's app in its own process, which can be killed at any time. */
 export interface FrameworkApp {
   url: string;
   start(): Promise<void>;
-  /** kill -9, and what comes after a crash: the next start. */
+  /** Kills it with SIGKILL and starts it again. */
   crash(): Promise<void>;
   stop(): Promise<void>;
-  /** Has the store refuse. */
+  /** Makes the store refuse. */
   tell(trouble: "none" | "full" | "broken"): Promise<void>;
-  /** Ids and types in the table that the handler writes to. */
+  /** Returns ids and types in the table that the handler writes to. */
   handled(): { id: string; type: string }[];
 }
 
-/** The app of a framework in an empty project, where the tarball was installed. */
+/** Creates the app of a framework in an empty project with the installed tarball. */
 export function createApp(
   framework: Framework,
   tarball: string,
@@ -103,6 +103,6 @@ function buildNext(project: string, env: NodeJS.ProcessEnv) {
     'export default ({ children }) => <html lang="en"><body>{children}</body></html>;\n',
   );
   const next = createRequire(join(project, "package.json")).resolve("next/dist/bin/next");
-  // The build loads the route, and with it the receiver: it needs its settings, as in production.
+  // The build loads the route, and with it the receiver, which needs its settings as in production.
   run(process.execPath, [next, "build"], project, { ...env, NEXT_TELEMETRY_DISABLED: "1" });
 }

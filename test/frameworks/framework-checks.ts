@@ -15,7 +15,7 @@ const EVENTS = 10_000;
 const CRASHES = 8;
 const CONNECTIONS = 16;
 
-/** Dunlin's side of the wire, to be used where the service itself would take days. */
+/** Creates Dunlin's side of the wire, for checks that would take the service days. */
 export function createSender(app: FrameworkApp, { token, secret }: AppSettings, ca: string) {
   const transport = httpsTransport({ ca, connectionsMax: CONNECTIONS });
   const key = Buffer.from(secret.slice("whsec_".length), "base64");
@@ -39,7 +39,7 @@ export type Sender = ReturnType<typeof createSender>;
 const event = (id: string) =>
   JSON.stringify({ id, type: "pause_collection", created: new Date().toISOString(), data: { invoiceId: `inv_${id}` } });
 
-/** A running service sends each of its three events, and each is handled once. */
+/** Checks that a running service sends each of its three events, and that each is handled once. */
 export async function checkReceivesAllEvents(app: FrameworkApp, client: Client) {
   const at = new Date().toISOString();
   const money = { customerId: "cus_1", amount: 4900, currency: "EUR", createdAt: at };
@@ -62,7 +62,7 @@ export async function checkReceivesAllEvents(app: FrameworkApp, client: Client) 
   );
 }
 
-/** Every event comes twice, in random order; the app is killed again and again; what got no 200 comes again. */
+/** Sends every event twice in random order while the app is killed repeatedly, and sends events without a 200 again. */
 export async function checkHandlesEachOnce(app: FrameworkApp, { post }: Sender, seed: number) {
   const before = app.handled().length;
   const ids = Array.from({ length: EVENTS }, () => randomUUID());
@@ -93,7 +93,7 @@ export async function checkHandlesEachOnce(app: FrameworkApp, { post }: Sender, 
   }
   await Promise.all([crashes(), ...Array.from({ length: CONNECTIONS }, deliver)]);
   await waitUntilHandled(app, before + EVENTS);
-  // Whoever would be handled a second time has been by now: the leases of the last crash have ended.
+  // The leases of the last crash have ended, so any second handling has happened by now.
   await sleep(2500);
   const all = app.handled().slice(before);
   assert.equal(all.length, EVENTS, "each is handled once");
@@ -101,7 +101,7 @@ export async function checkHandlesEachOnce(app: FrameworkApp, { post }: Sender, 
   return { acknowledged, cut };
 }
 
-/** Each refusal of the interface, to the letter. */
+/** Checks every refusal that the interface documents, literally. */
 export async function checkDocumentedAnswers(app: FrameworkApp, { post }: Sender) {
   const good = event(randomUUID());
   const refused = async (code: string, status: number, answering: Promise<TransportAnswer>) => {

@@ -1,4 +1,5 @@
-// `npm run proof -- frameworks`: the tarball of the SDK in an empty project for each framework, or for those given, behind a running service.
+// `npm run proof -- frameworks`: tests the SDK's tarball in an empty project per framework (all, or those given), behind a
+// running service.
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +24,7 @@ if (!existsSync(join(import.meta.dirname, "node_modules"))) {
   console.error('The frameworks are missing: "npm install --prefix test/frameworks" installs them.');
   process.exit(1);
 }
-// Inside, so that the apps find the frameworks; the SDK each has for itself.
+// Inside this folder, so that the apps find the frameworks. Each has its own copy of the SDK.
 mkdirSync(join(import.meta.dirname, "projects"), { recursive: true });
 const folder = mkdtempSync(join(import.meta.dirname, "projects", "run-"));
 removeAtExit(folder);

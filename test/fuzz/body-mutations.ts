@@ -8,7 +8,7 @@ export interface FuzzBody {
 }
 
 const utf8Body = (text: string): FuzzBody => ({ bytes: Buffer.from(text) });
-/** A value in a JSON text: what stands behind a colon, up to what ends it. */
+/** A value in a JSON text: from a colon to its end. */
 const JSON_VALUE = /(?<=:)(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)/g;
 
 function replaceValue(text: string, dice: SeededRandom): string {
@@ -46,7 +46,7 @@ function mutateBytes(bytes: Buffer, dice: SeededRandom): Buffer {
   }
 }
 
-/** The same, written or sent in another way. */
+/** Returns the same body, encoded or sent in another way. */
 function mutateEncoding(text: string, dice: SeededRandom): FuzzBody {
   switch (dice.upTo(7)) {
     case 0:
@@ -69,7 +69,7 @@ function mutateEncoding(text: string, dice: SeededRandom): FuzzBody {
   }
 }
 
-/** A body made from one of the schemas, changed in one of many ways or not at all. */
+/** Returns a body from one of the schemas, changed in one of many ways or not at all. */
 export function mutateBody(text: string, dice: SeededRandom): FuzzBody {
   const kind = dice.upTo(100);
   if (kind < 25) return utf8Body(text);

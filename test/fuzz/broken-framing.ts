@@ -2,7 +2,7 @@ import { connect as connectPlain } from "node:net";
 import { connect } from "node:tls";
 import type { SeededRandom } from "./seeded-random.ts";
 
-/** Where the service listens, and the key of a merchant. */
+/** The service's port, and the key of a merchant. */
 export interface FuzzTarget {
   port: number;
   ca: string;
@@ -11,7 +11,7 @@ export interface FuzzTarget {
 
 const BODY = '{"invoices":[]}';
 
-/** Bytes that are no HTTP request, or one that two programs on the way could read differently. */
+/** Yields bytes that are no HTTP request, or one that two programs on the route could read differently. */
 function* brokenFramings(apiKey: string): Generator<string> {
   const head = `POST /ingest/v1/invoices HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\n`;
   const get = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
@@ -54,7 +54,7 @@ function* brokenFramings(apiKey: string): Generator<string> {
 
 const REPLY_WAIT_MS = 300;
 
-/** Sends broken framing on a socket of its own; returns what came back. The service may hang up whenever it likes. */
+/** Sends broken framing on a separate socket. Returns the answer. The service may hang up at any time. */
 export async function sendBrokenFraming({ port, ca, apiKey }: FuzzTarget, dice: SeededRandom): Promise<string> {
   const all = [...brokenFramings(apiKey)];
   const bytes = dice.pick(all);
@@ -68,7 +68,7 @@ export async function sendBrokenFraming({ port, ca, apiKey }: FuzzTarget, dice: 
   });
   socket.on("error", () => {});
   socket.write(Buffer.from(cut, "latin1"));
-  // What was asked for is answered by then; what waits for more waits in vain.
+  // A complete request is answered by then; the rest would never be.
   const patience = setTimeout(() => socket.destroy(), REPLY_WAIT_MS);
   if (dice.once(3)) socket.end();
   // `once` of node:events would throw when the service resets the connection, which it may.

@@ -5,8 +5,8 @@ import { createValidatorAt } from "../../src/api/openapi/validator.fixture.ts";
 import type { FuzzBody } from "./body-mutations.ts";
 
 /**
- * What a body must be answered with, judged by the document and by the rules listed in it, with nothing of the service's own
- * code. `rule`: the listed rule that it breaks. Two statuses: Luhn's sum fits digits that stand in no card range perhaps.
+ * The expected answer to a body, judged only by the document and its listed rules, without any of the service's code. `rule`: the
+ * listed rule that it breaks. Two statuses are possible where digits pass the Luhn check but may be in no card range.
  */
 export interface ExpectedAnswer {
   statuses: readonly number[];
@@ -48,7 +48,7 @@ export function expectAnswer(name: string, { bytes, headers = {} }: FuzzBody): E
   if (depthOf(value) > DEPTH_MAX) return expectRefusal("depth");
   const strings = text.replaceAll(STRING, '""');
   if (strings.replaceAll(/[^,[{]/g, "").length > STRUCTURAL_CHARS_MAX) return expectRefusal("not-a-heap");
-  // A parser keeps one of two fields with the same name: so there are fewer in the value than colons in the text.
+  // A parser keeps only one of two fields with the same name, so the value has fewer fields than the text has colons.
   if (strings.replaceAll(/[^:]/g, "").length !== countKeys(value)) return expectRefusal("no-double-key");
   if (!schemaValidators.get(name)!(value)) return expectRefusal();
   const records = (value as Record<string, Record<string, unknown>[]>)[name]!;
@@ -63,7 +63,7 @@ export function expectAnswer(name: string, { bytes, headers = {} }: FuzzBody): E
 
 const STRING = /"(?:[^"\\]|\\.)*"/gs;
 const listedRules = new Set(RULES_BEYOND_SCHEMA.map(({ id }) => id));
-/** Every rule that a verdict names is in the list, so the list is all that the document leaves out. */
+/** Whether a rule is listed. Every rule of an expected answer must be, so the list completes the document. */
 export const isListedRule = (rule: string) => listedRules.has(rule);
 
 const isContainer = (value: unknown) => typeof value === "object" && value !== null;

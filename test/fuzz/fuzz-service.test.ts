@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { fuzzService } from "./fuzz-service.ts";
 import { measureSlowestBodies } from "./slowest-bodies.ts";
 
-test("hostile requests get the answers that the document promises, no 5xx, and leave the service as it was", async (t) => {
+test("hostile requests get the documented answers, never a 5xx, and leave the service unchanged", async (t) => {
   const { problems, answers, rules } = await fuzzService({
     requests: 900,
     seed: 11,
@@ -15,9 +15,9 @@ test("hostile requests get the answers that the document promises, no 5xx, and l
   assert.ok(rules.size >= 6, [...rules.keys()].join());
 });
 
-// The command `fuzz` asks for 50. Beside other test files the same work takes a few times as long.
+// The command `fuzz` allows 50. Beside other test files the same work takes a few times as long.
 const BODY_MS_MAX = 200;
 
-test("no body of a megabyte holds up the event loop", () => {
+test("no body of a megabyte blocks the event loop", () => {
   for (const { name, ms } of measureSlowestBodies(1)) assert.ok(ms < BODY_MS_MAX, `${name}: ${ms} ms`);
 });

@@ -22,16 +22,16 @@ import { startSlowClients } from "./slow-clients.ts";
 export interface FuzzOptions {
   requests: number;
   seed: number;
-  /** Bodies made from the schemas, which the others are made of by mutation. */
+  /** Number of bodies made from the schemas, from which the others are mutated. */
   bodies: number;
   print(line: string): void;
 }
 
 export interface FuzzResult {
   problems: string[];
-  /** How many of each answer. */
+  /** Number of answers by status. */
   answers: Map<number, number>;
-  /** How many bodies were refused by each listed rule. */
+  /** How many bodies each listed rule refused. */
   rules: Map<string, number>;
   growthMiB: number;
   sockets: number;
@@ -39,21 +39,21 @@ export interface FuzzResult {
 }
 
 const CONNECTIONS = 8;
-/** One request in so many goes as bytes over a socket of its own. */
+/** One in so many requests is sent as raw bytes over a separate socket. */
 const BROKEN_FRAMING_EVERY = 100;
 const SLOW_CLIENTS = 20;
-/** Headers may take 10 s, a whole request 20; the service looks every second. */
+/** Headers may take 10 s, a whole request 20 s; the service checks every second. */
 const SLOW_CLIENT_MS_MAX = 23_000;
 const GROWTH_MAX_MIB = 64;
-/** How often memory is looked at. One look says little: the collector of garbage comes when it likes, and what it leaves changes by a hundred MiB. */
+/** Requests between memory samples. One sample says little: garbage collection varies memory by a hundred MiB. */
 const MEMORY_SAMPLE_EVERY = 500;
-/** Of the looks after the warm-up, the first and the last such share are compared, by their medians. */
+/** The first and last samples after the warm-up, by this share, are compared by their medians. */
 const COMPARED_SAMPLE_SHARE = 0.2;
-/** Code is compiled, pools and caches fill. */
+/** Until code is compiled, and pools and caches are filled. */
 const warmUpRequests = (requests: number) => Math.min(20_000, Math.ceil(requests / 3));
 const PROBLEMS_MAX = 20;
 
-/** Hostile requests at the running service, over HTTPS, in a temporary folder that is gone afterwards. */
+/** Sends hostile requests to the running service over HTTPS. Removes its temporary folder afterwards. */
 export async function fuzzService(options: FuzzOptions): Promise<FuzzResult> {
   const root = await mkdtemp(join(tmpdir(), "dunlin-fuzz-"));
   chmodSync(root, 0o755); // PostgreSQL runs as somebody else when we are root
@@ -190,7 +190,10 @@ function problemOf(status: number, text: string, expected: readonly number[], me
 const describeRequest = ({ method, path, headers, body }: HostileRequest) =>
   `${method} ${path.slice(0, 300)} ${headers["content-type"] ?? ""} ${JSON.stringify(body?.toString("latin1").slice(0, 3_000) ?? "")}`;
 
-/** From the first look to the last: the middles of the two shares that are compared lie closer together, which would hide some of a steady leak. */
+/**
+ * Extrapolated from the first to the last sample, because the medians of the two shares are closer together and would hide part
+ * of a steady leak.
+ */
 function memoryGrowthMib(looks: readonly number[]): number {
   const count = Math.ceil(looks.length * COMPARED_SAMPLE_SHARE);
   const grown = median(looks.slice(-count)) - median(looks.slice(0, count));
@@ -199,7 +202,7 @@ function memoryGrowthMib(looks: readonly number[]): number {
 
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 
-/** What the service's process holds in memory. */
+/** Returns the memory of the service's process. */
 async function residentMiB(metricsPort: number): Promise<number> {
   const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   const bytes = /^process_resident_memory_bytes (\S+)/m.exec(metrics)![1];
@@ -208,7 +211,7 @@ async function residentMiB(metricsPort: number): Promise<number> {
 
 const PAGES = 5;
 
-/** Page tokens that the service gave out: of walks over planned actions. */
+/** Collects page tokens of the service, from walks over planned actions. */
 async function collectPageTokens(pool: Pool, apiKey: string): Promise<string[]> {
   const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
   const updatedAt = new Date().toISOString();

@@ -5,7 +5,7 @@ import type { SeededRandom } from "./seeded-random.ts";
 
 export type RequestKind = "body" | "query" | "token" | "key" | "path";
 
-/** A request, and what it must be answered with. */
+/** A request and its expected answer. */
 export interface HostileRequest {
   kind: RequestKind;
   method: string;
@@ -20,7 +20,7 @@ export interface RequestSources {
   apiKey: string;
   /** Bodies from the schemas. */
   bodies: readonly { name: string; text: string }[];
-  /** Tokens that the service gave out. */
+  /** Tokens issued by the service. */
   tokens: readonly string[];
 }
 
@@ -34,7 +34,7 @@ const getRequest = (kind: RequestKind, path: string, apiKey: string, statuses: n
   verdict: { statuses },
 });
 
-/** The next hostile request. */
+/** Creates the next hostile request. */
 export function createHostileRequest(makings: RequestSources): HostileRequest {
   const { dice, apiKey, tokens } = makings;
   const kind = dice.upTo(100);
@@ -64,7 +64,7 @@ function createHostileBody({ dice, apiKey, bodies }: RequestSources): HostileReq
   };
 }
 
-// Texts that may be right for some of them, so both answers are good, but for those that nobody knows or that stand twice.
+// A random text can be valid for some of them, so both answers are fine, except for unknown or repeated parameters.
 const PARAMETERS =
   "subscriptionId invoiceId customerId transactionId cardCountry currency type status orderBy orderDirection pageSize".split(
     " ",
@@ -115,7 +115,7 @@ function createHostileKey({ dice, apiKey, bodies }: RequestSources): HostileRequ
     path: `/ingest/v1/${name}`,
     headers: { ...JSON_TYPE, authorization: key === apiKey ? "Bearer x" : authorization },
     body: Buffer.from(text),
-    // Whoever guesses often may be kept out for a while.
+    // An address that guesses often may be blocked for a while.
     verdict: { statuses: [401, 429] },
   };
 }

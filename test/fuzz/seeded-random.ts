@@ -1,11 +1,11 @@
 import { namedSequence } from "../simulation/stage/random-sequence.ts";
 
-/** Chance from a seed: the same seed makes the same run. */
+/** Random numbers from a seed: the same seed repeats the run. */
 export interface SeededRandom {
-  /** 0 to `below` - 1. */
+  /** Returns 0 to `below` - 1. */
   upTo(below: number): number;
   pick<T>(values: readonly T[]): T;
-  /** Whether it happens this time, once in `times`. */
+  /** Whether it happens this time, once in `times` on average. */
   once(times: number): boolean;
 }
 

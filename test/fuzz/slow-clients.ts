@@ -1,7 +1,7 @@
 import { connect } from "node:tls";
 import type { FuzzTarget } from "./broken-framing.ts";
 
-/** Clients that never come to an end. Returns how long each was put up with, in milliseconds. */
+/** Starts clients that never finish their request. Returns how long the service tolerated each, in milliseconds. */
 export function startSlowClients(
   { port, ca, apiKey }: FuzzTarget,
   count: number,
@@ -16,7 +16,7 @@ export function startSlowClients(
       socket.on("error", () => {});
       socket.resume();
       socket.write(index % 2 === 0 ? head : full);
-      // A byte of a header or of a body, again and again.
+      // Sends one byte of a header or a body at a time.
       const dripping = setInterval(() => socket.write("x"), 500);
       stops.push(() => socket.destroy());
       return new Promise<number>((resolve) => {

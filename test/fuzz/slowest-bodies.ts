@@ -3,7 +3,7 @@ import { parseBatch } from "../../src/ingest/parse-batch.ts";
 import { TRANSACTION_KIND } from "../../src/ingest/transaction-record.ts";
 
 const MEGABYTE = 1_000_000;
-/** Just under what is refused as a heap. */
+/** Just under the limit at which a body is refused for its number of values. */
 const VALUE_COUNT = 19_000;
 const INVOICE =
   '{"id":"inv_1","state":"INVOICE_STATE_UNPAID","customerId":"c","amount":100,"currency":"EUR","createdAt":"2026-01-15T10:00:00Z"}';
@@ -22,7 +22,7 @@ const manyRecordsBody = (record: string, field: (index: number) => string, name 
   `{"${name}":[${joinUnits((index) => `${record.slice(0, -1)},${field(index)}}`, 200)}]}`;
 const replacedValueBody = (value: string, other: string) => `{"invoices":[${INVOICE.replace(value, other)}]}`;
 
-/** Bodies that were found to take long, or that should. */
+/** Bodies known or expected to take long. */
 const BODIES: Record<string, string> = {
   "single digits and spaces": longTextBody("4 "),
   "single digits and hyphens": longTextBody("4-"),
@@ -81,11 +81,11 @@ const BODIES: Record<string, string> = {
 export interface BodyTime {
   name: string;
   bytes: number;
-  /** CPU of the event loop for reading and checking it, in the best of the rounds: what else runs here makes it longer. */
+  /** CPU of the event loop to parse and check it, in the fastest round, because other load makes it longer. */
   ms: number;
 }
 
-/** What each of the worst bodies takes at best, the slowest first. */
+/** Measures each of the slowest bodies at its best, slowest first. */
 export function measureSlowestBodies(roundCount = 6): BodyTime[] {
   const times = Object.entries(BODIES).map(([name, body]) => {
     const bytes = Buffer.from(body);
@@ -95,7 +95,7 @@ export function measureSlowestBodies(roundCount = 6): BodyTime[] {
       try {
         parseBatch<unknown>(kind, bytes);
       } catch {
-        // It was refused, which takes its time as well.
+        // It was refused, which also takes time.
       }
       const { user, system } = process.threadCpuUsage(began);
       return (user + system) / 1000;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compareLives } from "./compare-lives.ts";
 
-test("what a merchant sees is the same, byte for byte, beside one who uses its ids and means it ill", async (t) => {
+test("a merchant's view is the same, byte for byte, beside a hostile merchant with the same ids", async (t) => {
   const { alone, beside, stranger } = await compareLives({ seed: 3, operations: 80 });
   assert.deepEqual(beside, alone);
   assert.ok(alone.length > 150 && alone.some((line) => line.includes("recovery_action {")), `${alone.length} lines`);

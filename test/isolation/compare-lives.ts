@@ -21,7 +21,7 @@ import { hostileOperation, type MerchantOperation, ordinaryOperation } from "./m
 
 export interface IsolationOptions {
   seed: number;
-  /** Of the merchant that is watched. */
+  /** Operations of the observed merchant. */
   operations: number;
 }
 
@@ -29,11 +29,11 @@ export interface IsolationOptions {
 export interface IsolationResult {
   alone: string[];
   beside: string[];
-  /** What the other one did, and how much of it was taken. */
+  /** The other merchant's operations, and how many were accepted. */
   stranger: { operations: number; taken: number };
 }
 
-/** The same life of a merchant twice, each in a database of its own: once alone, once beside a merchant who means it ill. */
+/** Runs the same life of a merchant twice, each in its own database: once alone, once beside a hostile merchant. */
 export async function compareLives({ seed, operations }: IsolationOptions): Promise<IsolationResult> {
   const stranger = { operations: 0, taken: 0 };
   const alone = await runLife(seed, operations, null);
@@ -67,7 +67,7 @@ async function runLife(
   const database = await createTestDatabase();
   const [ofA, ofB] = [createPorts("aa"), createPorts("bb")];
   let acting = ofA;
-  // Each has ids of its own, so that those of the watched one are the same in both lives.
+  // Each merchant has its own ids, so those of the observed one are the same in both lives.
   const ports = { ...ofA, newId: () => acting.newId() };
   const { api: asApi, worker } = roleAddresses(database.address, true);
   const everyone = openDatabase(worker, 3, () => {});
@@ -157,7 +157,9 @@ async function runLife(
   return lines.map((line) => line.replaceAll(/req_[0-9a-f-]{36}/g, "request"));
 }
 
-/** What is stored for a merchant, but for the hash of its key and the log of requests, which are made of chance and real time. */
+/**
+ * Returns a merchant's stored rows, without the hash of its key and the request log, which depend on randomness and real time.
+ */
 async function readStoredRows(db: Database, merchantId: string): Promise<string[]> {
   const {
     api_keys: _keys,
@@ -168,7 +170,7 @@ async function readStoredRows(db: Database, merchantId: string): Promise<string[
   return Object.entries(tables).flatMap(([name, rows]) => rows.map((row) => `${name} ${JSON.stringify(row)}`));
 }
 
-/** Status and body of every answer. Tokens are kept for the stranger to try. */
+/** Returns status and body of every answer. Keeps tokens for the hostile merchant to try. */
 async function runOperation(
   { http }: RunningApi,
   apiKey: string,
@@ -195,7 +197,7 @@ async function runOperation(
   for (;;) {
     const reply = await http.inject({ url: `/v1/recovery_actions?${query}`, headers, remoteAddress });
     const { nextPageToken, ...page } = reply.json() as { nextPageToken?: string };
-    // Sealed with chance: that there is one must be the same, its letters can't.
+    // Tokens are sealed with randomness, so only their presence is compared.
     answers.push(`${reply.statusCode} ${JSON.stringify(page)} ${nextPageToken ? "and so on" : ""}`);
     if (!nextPageToken) return answers;
     tokens.push(nextPageToken);

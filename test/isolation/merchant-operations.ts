@@ -2,7 +2,7 @@ import { mutateBody } from "../fuzz/body-mutations.ts";
 import { NAUGHTY_TEXTS } from "../fuzz/naughty-texts.ts";
 import type { SeededRandom } from "../fuzz/seeded-random.ts";
 
-/** One thing that a merchant does. `walk`: list with these parameters, so many pages; `page`: go on from there. */
+/** One operation of a merchant. `walk`: list so many pages with these parameters; `page`: continue from that token. */
 export type MerchantOperation =
   | { push: string; body: Buffer; headers?: Record<string, string> }
   | { walk: Record<string, string>; pagesMax: number }
@@ -10,7 +10,7 @@ export type MerchantOperation =
 
 const DAY = 86_400_000;
 const INVOICES = 40;
-/** Most look at the first pages, as people do; who always walked to the end would do nothing else after a few thousand things. */
+/** Most walks read only the first pages, as people do. Complete walks would dominate after a few thousand operations. */
 const pageCount = (dice: SeededRandom) => (dice.once(50) ? Number.POSITIVE_INFINITY : dice.upTo(8) + 1);
 const randomId = (dice: SeededRandom, of: string) => `${of}_${dice.upTo(INVOICES)}`;
 const ingestRequest = (name: string, records: readonly object[]) => ({
@@ -18,7 +18,7 @@ const ingestRequest = (name: string, records: readonly object[]) => ({
   body: Buffer.from(JSON.stringify({ [name]: records })),
 });
 
-/** What a billing system does: both merchants use the same ids, on purpose. */
+/** Returns an operation of a billing system. Both merchants use the same ids on purpose. */
 export function ordinaryOperation(dice: SeededRandom, nowMs: number): MerchantOperation {
   const at = new Date(nowMs - dice.upTo(2) * dice.upTo(DAY)).toISOString();
   const record = {
@@ -66,7 +66,7 @@ export function ordinaryOperation(dice: SeededRandom, nowMs: number): MerchantOp
   return { walk: { ...walk, pageSize: dice.pick(["7", "100"]) }, pagesMax: pageCount(dice) };
 }
 
-/** What somebody does who wants to be seen by another: the same, broken bodies, and other people's page tokens. */
+/** Returns an operation of an attacker: ordinary ones, broken bodies, and other merchants' page tokens. */
 export function hostileOperation(
   dice: SeededRandom,
   nowMs: number,

@@ -1,4 +1,5 @@
-// `npm run lab -- service --worlds issuers --customers 2000`: whether the service recovers in a world what its engine does in a trial of the same world, on the same luck.
+// `npm run lab -- service --worlds issuers --customers 2000`: whether the service recovers as much in a world as its engine does
+// in a trial of the same world, with the same luck.
 import { parseArgs } from "node:util";
 import { createDunlinPolicy } from "../../lab/trial/dunlin-policy.ts";
 import { openWorld, readPretrainedModel, WORLDS } from "../../lab/trial/open-world.ts";
@@ -21,7 +22,7 @@ const { values } = parseArgs({
     worlds: { type: "string", default: Object.keys(WORLDS).join(",") },
     seeds: { type: "string", default: "1" },
     customers: { type: "string", default: "1000" },
-    /** Push subscriptions and invoices alone. */
+    /** Pushes only subscriptions and invoices. */
     alone: { type: "boolean", default: false },
   },
 });

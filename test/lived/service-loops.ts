@@ -23,20 +23,20 @@ export interface PushedRecords {
   invoices: Invoice[];
 }
 
-/** The service's own loops, each run by hand at moments that are told, and its database. */
+/** The service's own loops, run at given times, and its database. */
 export interface ServiceLoops {
   merchant(name: string, settings: MerchantSettings): Promise<Merchant>;
   push(at: number, merchant: Merchant, records: PushedRecords): Promise<void>;
-  /** Decides, delivers and learns until nothing is due. @returns when something falls due next; Infinity: never */
+  /** Decides, delivers and learns until nothing is due. @returns the next due time; Infinity: none */
   work(at: number): Promise<number>;
   close(): Promise<void>;
 }
 
 const SECRET_KEYS = [Buffer.alloc(32, 3)];
-/** The service looks more often. */
+/** The service learns more often. */
 const LEARNING_INTERVAL_MS = 60 * 60_000;
 
-/** @param receive  what merchants do with an event, which always arrives */
+/** @param receive  how merchants react to an event, which always arrives */
 export function openServiceLoops(
   db: Database,
   prior: PretrainedModel,

@@ -3,7 +3,7 @@ import type { Invoice, InvoiceState } from "../../src/domain/invoice.ts";
 import type { Subscription } from "../../src/domain/subscription.ts";
 import { CARD_FUNDINGS, type CardFunding, type Transaction } from "../../src/domain/transaction.ts";
 
-// What a merchant pushes of the bills and charges of a world.
+// Converts the invoices and charges of a world to the records that a merchant pushes.
 
 export const toSubscription = (bill: Bill): Subscription => ({
   id: bill.subscriptionId,
@@ -29,7 +29,7 @@ export const toInvoice = (bill: Bill, state: InvoiceState, updatedAt: Date): Inv
   updatedAt,
 });
 
-/** @param recoveryActionId  the event that asked for it; null: it is the first charge */
+/** @param recoveryActionId  the event that asked for it; null for the first charge */
 export const toTransaction = (
   bill: Bill,
   charge: Charge,

@@ -12,12 +12,12 @@ import { isFinalDecline, runWorldThroughService } from "./world-through-service.
 
 const seed = 1;
 const prior = readPretrainedModel();
-/** So few cases differ by what is drawn for each: by this much of the money at most, in what was seen. */
+/** With so few cases, random differences reach at most this share of the money. */
 const APART_MAX = 0.04;
 
-// Other worlds, and more customers: npm run lab -- service.
+// For other worlds and more customers: npm run lab -- service.
 for (const [name, customers, seed] of [["debits", 50, 1]] as const)
-  test(`a year of ${name} through the service recovers what a trial of its engine does, more than even tries, and breaks no rule`, async (t) => {
+  test(`a year of ${name} through the service recovers as much as a trial of its engine, more than evenly spaced retries, and breaks no rule`, async (t) => {
     const database = await createTestDatabase();
     try {
       const lived = await runWorldThroughService(database.db, await openWorld(name), { seed, customers, prior });
@@ -36,7 +36,7 @@ for (const [name, customers, seed] of [["debits", 50, 1]] as const)
     }
   });
 
-test("a merchant who looks at a bill alone refuses to retry what its card is barred for, not a card that banks may renew", () => {
+test("a merchant that considers only one invoice refuses to retry a blocked card, but not a card that banks may renew", () => {
   const said = (networkDeclineCode: string, over: Partial<Charge> = {}) =>
     isFinalDecline({ at: new Date(0), approved: false, paymentMethodType: "card", networkDeclineCode, ...over });
   const mastercard = { cardBrand: "mastercard" };
@@ -47,7 +47,7 @@ test("a merchant who looks at a bill alone refuses to retry what its card is bar
   assert.deepEqual([said("AC04", debit), said("AM04", debit)], [true, false]);
 });
 
-test("a merchant who pushes invoices alone, and refuses to retry what can't be charged, is asked for tries all the same", async (t) => {
+test("a merchant gets retry instructions when it pushes only invoices and refuses to retry blocked cards", async (t) => {
   const database = await createTestDatabase();
   try {
     const lived = await runWorldThroughService(database.db, await openWorld("balances"), {

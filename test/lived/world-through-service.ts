@@ -15,13 +15,16 @@ import { toInvoice, toSubscription, toTransaction } from "./world-records.ts";
 interface Options {
   seed: number;
   customers: number;
-  /** What the service is shipped with. */
+  /** The service's pretrained model. */
   prior: PretrainedModel;
-  /** Merchants push subscriptions and invoices alone; what their gateway told them they keep, and refuse to retry a bill whose last decline was for good. */
+  /**
+   * Merchants push only subscriptions and invoices. They keep their gateway's answers, and refuse to retry an invoice after a
+   * hard decline.
+   */
   alone?: boolean;
 }
 
-/** What went on beside the tries. */
+/** The other instructions beside the retries. */
 export interface ServiceTrial extends Trial {
   asked: { retries: number; cardChanges: number; ends: number; refused: number };
 }
@@ -32,7 +35,7 @@ interface ServiceTrialCase extends OpenCase {
   paid: boolean;
 }
 
-/** The same world with windows that can be set in the service. */
+/** Returns the same world with windows that the service's settings allow. */
 export function withWholeDayWindows(world: World): World {
   return {
     ...world,
@@ -43,14 +46,15 @@ export function withWholeDayWindows(world: World): World {
   };
 }
 
-/** Bills of so long are pushed together, unless something is due before. */
+/** Invoices of this period are pushed together, unless other work is due before. */
 const INGEST_BATCH_MS = 5 * 60_000;
 
 /**
- * A world's year, lived through the service: its merchants push what happens, take its webhooks and do what they say, on the same luck as a trial. A merchant of the
- * service stands for each of the world's and each length of its windows; nobody ever brings a new card, but as the world renews it.
+ * Runs a world's year through the service: its merchants push records, receive webhooks and follow them, with the same luck as in
+ * a trial. One merchant of the service stands for each merchant of the world and each of its window lengths. No customer brings a
+ * new card, except as the world renews it.
  *
- * @param db     of a new installation
+ * @param db  of a new installation
  * @param world  one of `withWholeDayWindows`
  */
 export async function runWorldThroughService(
@@ -63,7 +67,7 @@ export async function runWorldThroughService(
   const retries = createTimeQueue<{ open: ServiceTrialCase; eventId: string }>();
   const merchants = new Map<string, Merchant>();
   const open = new Map<string, ServiceTrialCase>();
-  /** What each merchant saw: what one was told of a customer or a card no other one hears. */
+  /** The attempts that each merchant saw. A merchant does not see other merchants' attempts on a customer or card. */
   const seen = new Map<Merchant, { byCustomer: Map<string, Attempt[]>; byCard: Map<string, Attempt[]> }>();
   const subscribed = new Set<string>();
   const waiting = new Map<Merchant, PushedRecords>();
@@ -189,7 +193,7 @@ export async function runWorldThroughService(
   return lived;
 }
 
-/** Whether a bill's last charge said that its card cannot be charged any more, as a merchant reads it who looks at this bill alone. */
+/** Whether the invoice's last charge was a hard decline, as a merchant sees it who considers only this invoice. */
 export function isFinalDecline(charge: Charge): boolean {
   const { group, renewsItself } = interpretDecline(codesOf(charge), instrumentOf(charge));
   return endsRetries(group) && !renewsItself;

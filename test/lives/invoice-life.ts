@@ -1,6 +1,6 @@
 import type { AttemptVersion, InvoiceVersion, Version } from "./invoice-model.ts";
 
-/** Numbers from a seed: mulberry32. */
+/** Creates a seeded random generator: mulberry32. */
 export function createDice(seed: number) {
   let state = seed >>> 0;
   const random = () => {
@@ -24,15 +24,18 @@ export type Dice = ReturnType<typeof createDice>;
 const AMOUNT = 4900;
 const HOUR = 3_600_000;
 
-/** What a merchant's systems would say of one invoice, in the order in which it happened; dates may tie, be missing, or be wrong. */
+/** The versions that a merchant's systems send of one invoice, in order of events. Dates can tie, be missing, or be wrong. */
 export interface InvoiceLife {
-  /** Batches in the order in which they are pushed. Those of one wave are pushed at once. */
+  /** Batches in the order in which they are pushed. Those of one wave are pushed concurrently. */
   waves: Version[][][];
 }
 
-/** A random life from `start` on: failures, parts, credits, late returns, disputes, cancellations, and copies of all of it that come late, twice, or tied. */
+/**
+ * Creates a random life from `start` on: failures, partial payments, credits, late returns, disputes, cancellations. Some of its
+ * versions come late, twice, or tied.
+ */
 export function createInvoiceLife({ below, pick, chance }: Dice, start: number): InvoiceLife {
-  // Some senders date everything, some nothing; clocks count seconds, or run ahead by minutes.
+  // Some senders date everything, some nothing. Clocks count whole seconds, or run minutes ahead.
   const dates = chance(0.7);
   const tick = pick([1000, 1000, 1, 60_000]);
   const ahead = pick([0, 0, 0, 200_000]);
@@ -92,7 +95,7 @@ export function createInvoiceLife({ below, pick, chance }: Dice, start: number):
   return { waves: splitIntoBatches(versions, { below, chance }) };
 }
 
-/** In an order that is mostly right, in batches, some of them twice, and some at once. */
+/** Splits the versions into batches, mostly in the right order, some repeated, and some concurrent. */
 function splitIntoBatches(
   versions: readonly Version[],
   { below, chance }: Pick<Dice, "below" | "chance">,

@@ -1,4 +1,4 @@
-// Random lives of invoices, pushed in random order, against a small independent model of what is owed.
+// Random lives of invoices, pushed in random order, compared with a small independent model of the amount owed.
 import pino from "pino";
 import { readPretrainedModel } from "../../lab/trial/open-world.ts";
 import type { Invoice } from "../../src/domain/invoice.ts";
@@ -16,7 +16,7 @@ import { createTestDatabase } from "../database.ts";
 import { createDice, createInvoiceLife } from "./invoice-life.ts";
 import { applyVersion, emptyFacts, type InvoiceFacts, isSettled, type Version } from "./invoice-model.ts";
 
-/** Lives that go on side by side, so that one statement stores what happens in all of them. */
+/** Concurrent lives, so that one statement stores the changes of all of them. */
 const LIVES_PER_RUN = 200;
 const START = Date.UTC(2026, 2, 2, 10);
 const HOUR = 3_600_000;
@@ -45,7 +45,7 @@ export interface LivesOptions {
   print(line: string): void;
 }
 
-/** Lives through them; returns what was wrong, each with the seed of its life. */
+/** Runs the lives. Returns the problems, each with the seed of its life. */
 export async function runLives({ lives, seed, print }: LivesOptions): Promise<string[]> {
   const { db, drop } = await createTestDatabase();
   const problems: string[] = [];
@@ -115,7 +115,7 @@ async function runLivesTogether(db: Awaited<ReturnType<typeof createTestDatabase
     await check("after it was acknowledged");
     await decide();
     await check("after a step");
-    // Days go by, so that what is planned is decided.
+    // Days pass, so that planned retries are decided.
     now += wave % 2 ? DAY + HOUR : 61_000;
     await decide();
     await check("later");
@@ -128,7 +128,7 @@ async function runLivesTogether(db: Awaited<ReturnType<typeof createTestDatabase
   return { problems, asked };
 }
 
-/** Owed by everybody's account: unpaid, never paid, and no subscription in its way. */
+/** Owed by all sources: unpaid, never paid, and no canceled subscription. */
 const isCertainlyOwed = ({ invoice, attempts, subscription }: InvoiceFacts) =>
   invoice?.version.state === "UNPAID" &&
   invoice.total > 0 &&
@@ -136,7 +136,7 @@ const isCertainlyOwed = ({ invoice, attempts, subscription }: InvoiceFacts) =>
   subscription === null &&
   [...attempts.values()].every(({ version }) => version.state === "FAILED" && version.currency === "EUR");
 
-/** What may be known after batches that were pushed at once: of each kind either came first. */
+/** Returns the possible facts after concurrent batches, for each order of their versions. */
 function possibleStatesAfter(
   known: readonly InvoiceFacts[],
   batches: readonly Version[][],

@@ -1,4 +1,4 @@
-// What is owed on an invoice, written a second time and without the service's code: what judges must not be what is judged.
+// The amount owed on an invoice, implemented a second time without the service's code, so that the model is independent.
 
 export interface InvoiceVersion {
   kind: "invoice";
@@ -42,7 +42,7 @@ interface LatestRecord<V extends Version> {
   newest: number | null;
 }
 
-/** What is known of one invoice. */
+/** The facts about one invoice. */
 export interface InvoiceFacts {
   createdAt: number;
   invoice: (LatestRecord<InvoiceVersion> & { total: number; due: number | null }) | null;
@@ -57,7 +57,7 @@ export const emptyFacts = (createdAt: number): InvoiceFacts => ({
   subscription: null,
 });
 
-/** The record after one more version of it arrived; the same object when the version loses. */
+/** Returns the record after one more version; the same object if the older version wins. */
 function mergeVersion<V extends Version>(
   old: LatestRecord<V> | null,
   version: V,
@@ -77,7 +77,7 @@ function mergeVersion<V extends Version>(
 const isSameVersion = (one: Version, other: Version) =>
   JSON.stringify({ ...one, at: 0 }) === JSON.stringify({ ...other, at: 0 });
 
-/** Takes in one version, as it arrives at this time. */
+/** Applies one version that arrives at this time. */
 export function applyVersion(known: InvoiceFacts, version: Version, now: number) {
   if (version.kind === "subscription") {
     const next = mergeVersion(known.subscription, version, now, known.createdAt);
@@ -95,7 +95,7 @@ export function applyVersion(known: InvoiceFacts, version: Version, now: number)
   if (old && version.at === null && isSameVersion(old.version, version)) return;
   const next = mergeVersion(old, version, now, known.createdAt);
   if (!next) {
-    // It is not the truth, and may tell the total all the same.
+    // A version that loses can still provide the total.
     const isPart = old?.version.state === "PARTIALLY_PAID" && old.due === null;
     const isTotal = version.state === "UNPAID" && version.amountDue === null;
     if (old && isPart && isTotal && version.amount > old.total)
@@ -112,8 +112,8 @@ export function applyVersion(known: InvoiceFacts, version: Version, now: number)
 }
 
 /**
- * Whether the facts say that nothing is owed, beyond doubt: by the invoice's state, by a version that has nothing left, or by payments that stand and cover
- * all, when no version from after them says that a part is left.
+ * Whether the facts show beyond doubt that nothing is owed: by the invoice's state, by a version without an unpaid amount, or by
+ * payments that cover everything, unless a later version reports an unpaid amount.
  */
 export function isSettled({ createdAt, invoice, attempts, subscription }: InvoiceFacts): boolean {
   if (!invoice) return true;
@@ -125,11 +125,12 @@ export function isSettled({ createdAt, invoice, attempts, subscription }: Invoic
     ({ version, date }) => version.state === "PAID" && version.currency === "EUR" && date >= createdAt,
   );
   const sum = (payments: typeof standing) => payments.reduce((total, { version }) => total + version.amount, 0);
-  // A partly paid version from after all payments says what is left of them.
+  // A partly paid version later than all payments reports the amount left after them.
   if (state === "PARTIALLY_PAID" && standing.every(({ date }) => date < invoice.date)) return false;
   if (state === "PARTIALLY_PAID" && invoice.due !== null)
     return sum(standing.filter(({ date }) => date > invoice.date)) >= invoice.due;
-  // The amount of a partly paid version may be the rest: then payments from before it are no part of it, and neither is a larger one of its second.
+  // The amount of a partly paid version can be the rest. Then payments before it are not part of it, and neither is a larger
+  // payment in its second.
   const isRest =
     state === "PARTIALLY_PAID" && sum(standing.filter(({ date }) => date <= invoice.date)) >= invoice.total;
   const isSince = ({ date, version }: LatestRecord<AttemptVersion>) =>

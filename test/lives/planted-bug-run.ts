@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { withPatchedCopy } from "../patched-copy.ts";
 import { PLANTED_LIVES_BUGS } from "./planted-bugs.ts";
 
-/** Plants one bug at a time in a copy of the source, and has lives lived by the copy. Returns how many bugs were not caught. */
+/** Plants one bug at a time in a copy of the source, and runs lives in the copy. Returns how many bugs were not caught. */
 export async function runPlantedBugs(lives: number, seed: number, print: (line: string) => void): Promise<number> {
   let missed = 0;
   for (const { name, patches } of PLANTED_LIVES_BUGS) {

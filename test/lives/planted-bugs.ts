@@ -6,7 +6,7 @@ interface PlantedBug {
 }
 
 const BALANCE = "src/recovery/balance.ts";
-/** Where versions are compared: of subscriptions and transactions, and of invoices. */
+/** The files that compare versions: of subscriptions and transactions, and of invoices. */
 const BATCH = "src/postgres/batch-sql.ts";
 const INVOICES = "src/tables/invoices.ts";
 
@@ -15,7 +15,7 @@ const plantedBug = (name: string, file: string, find: string, replace: string): 
   patches: [{ file, find, replace }],
 });
 
-/** Mistakes about which version is the truth and what is owed. Random lives must find each. */
+/** Mistakes about the latest version and the amount owed. Random lives must find each. */
 export const PLANTED_LIVES_BUGS: readonly PlantedBug[] = [
   {
     name: "the later arrival wins between two versions of one date",

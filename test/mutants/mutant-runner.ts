@@ -1,4 +1,4 @@
-// A runner of StrykerJS for tests of node:test that keeps its process: to start one for each mutant takes longer than most tests.
+// A StrykerJS runner for node:test that keeps its process, because starting one for each mutant takes longer than most tests.
 
 import { appendFileSync, existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -18,14 +18,14 @@ import {
 } from "@stryker-mutator/api/test-runner";
 import { importTests, type ReusableFile, type ReusableTest, runReusable } from "./reusable-tests.ts";
 
-/** What `run.ts` tells its runners, as JSON. */
+/** The variable with `run.ts`'s input for its runners, as JSON. */
 export const MUTANTS_RUN = "DUNLIN_MUTANTS_RUN";
 export interface MutantsRun {
   /** Patterns of the test files. */
   tests: readonly string[];
-  /** The file in which the duration of each test is kept. */
+  /** The file that stores the duration of each test. */
   durations: string;
-  /** A mutant that no test has seen after so many milliseconds counts as unseen. */
+  /** A mutant that survives for so many milliseconds of tests counts as survived. */
   patienceMs: number;
 }
 
@@ -34,10 +34,10 @@ const realm = globalThis as { __stryker__?: InstrumenterContext };
 realm.__stryker__ ??= {};
 const stryker = realm.__stryker__;
 
-/** What a test file costs beside its tests: an import, and mostly a database. */
+/** The overhead of a test file: an import, and mostly a database. */
 const TEST_FILE_MS = 100;
 const REUSABLE_TESTS_URL = new URL("hot-test.ts", import.meta.url).href;
-/** What a fixture made at its import, such as a database, ends with the file that imported it: it is imported again, too. */
+/** A fixture's resources, such as a database, end with the test file that imported it, so the fixture is also imported again. */
 const IS_FIXTURE = /\.fixture\.ts$/;
 
 class MutantRunner implements TestRunner {
@@ -57,7 +57,7 @@ class MutantRunner implements TestRunner {
         return IS_FIXTURE.test(resolved.url) ? { ...resolved, url: resolved.url + search } : resolved;
       },
     });
-    // A rejection that nobody waits for fails the test in which it comes.
+    // An unhandled rejection fails the test in which it occurs.
     for (const event of ["unhandledRejection", "uncaughtException"]) process.on(event, (error) => this.#fail(error));
     return Promise.resolve();
   }
@@ -71,7 +71,7 @@ class MutantRunner implements TestRunner {
     const durations = Object.fromEntries(result.tests.map(({ id, timeSpentMs }) => [id, timeSpentMs]));
     if (runnerInput) writeFileSync(runnerInput.durations, JSON.stringify(durations));
     const mutantCoverage = stryker.mutantCoverage!;
-    // A test that fails without a bug, as one that wants a process for itself, sees none.
+    // A test that fails without a mutant, such as one that needs its own process, kills none.
     const tests = result.tests.map((test): TestResult => {
       if (test.status !== TestStatus.Failed) return test;
       console.error(`left out, for it fails in a shared process: ${test.id}`);
@@ -100,16 +100,16 @@ class MutantRunner implements TestRunner {
     }
   }
 
-  /** @param activate  called when the files of the tests are loaded */
+  /** @param activate  called when the test files are loaded */
   async #run(filter: Set<string> | undefined, keepsOn: boolean, activate = () => {}): Promise<DryRunResult> {
     const tests: TestResult[] = [];
     const begunAt = performance.now();
     try {
       for (const path of pathsOf(filter)) {
-        // Those that see most have had their turn: what they missed, the others hardly see.
+        // The tests with the most kills have run by now; the others hardly kill a mutant that they missed.
         if (!keepsOn && performance.now() - begunAt > runnerInput!.patienceMs) break;
         const file = this.#files.get(path) ?? (await this.#load(path).catch((error: unknown) => error));
-        // A bug that keeps the code from being loaded is seen by whoever starts it.
+        // The first test that loads the code detects a mutant that breaks loading.
         if (!isLoaded(file)) {
           if (keepsOn) throw file;
           tests.push({
@@ -180,7 +180,7 @@ class MutantRunner implements TestRunner {
 
 let knownDurations: Record<string, number> | undefined;
 
-/** How long a test may take, in milliseconds: much longer than without a bug. */
+/** Returns the time limit of a test in milliseconds: much longer than without a mutant. */
 function timeLimitOf(id: string): number {
   if (knownDurations === undefined && existsSync(runnerInput!.durations))
     knownDurations = JSON.parse(readFileSync(runnerInput!.durations, "utf8")) as Record<string, number>;
@@ -193,18 +193,18 @@ const messageOf = (error: unknown) => (error instanceof Error ? (error.stack ?? 
 const isLoaded = (file: unknown): file is ReusableFile =>
   typeof file === "object" && file !== null && "hasHooks" in file;
 
-/** Two tests of a file may have one name. */
+/** Two tests of a file can have the same name. */
 function idOf(path: string, all: readonly ReusableTest[], index: number): string {
   const { name } = all[index]!;
   const before = all.slice(0, index).filter((test) => test.name === name).length;
   return `${path}: ${name}${before > 0 ? ` (${before + 1})` : ""}`;
 }
 
-/** The test file that saw each mutant, as lines that all runners append: at once, they would tear a file that is written anew. */
+/** The test file that killed each mutant. All runners append lines, because concurrent rewrites would corrupt the file. */
 const killsPath = () => `${runnerInput!.durations}.kills`;
 const recordKill = (path: string) => appendFileSync(killsPath(), `${path}\n`);
 
-/** How many mutants each test file has seen. */
+/** Returns how many mutants each test file has killed. */
 function readKills(): ReadonlyMap<string, number> {
   const kills = new Map<string, number>();
   if (!existsSync(killsPath())) return kills;
@@ -212,14 +212,14 @@ function readKills(): ReadonlyMap<string, number> {
   return kills;
 }
 
-/** The test files, those first that see most mutants in least time. */
+/** Returns the test files, those with the most kills per time first. */
 function pathsOf(filter: Set<string> | undefined): string[] {
   const without = runnerInput!.tests.filter((pattern) => pattern.startsWith("!")).map((pattern) => pattern.slice(1));
   const paths = globSync(
     runnerInput!.tests.filter((pattern) => !pattern.startsWith("!")),
     { exclude: without },
   ).sort();
-  // No file of durations: it is the run without a bug. No filter: what a module does at its import concerns all tests.
+  // No durations: this is the run without a mutant. No filter: code that runs when a module is imported concerns all tests.
   if (!existsSync(runnerInput!.durations)) return paths;
   const durations = JSON.parse(readFileSync(runnerInput!.durations, "utf8")) as Record<string, number>;
   const costs = new Map<string, number>();

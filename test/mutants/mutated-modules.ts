@@ -1,4 +1,4 @@
-/** What is mutated, and the tests that must see it. Patterns are relative to the project. */
+/** The files that are mutated, and the tests that must kill the mutants. Patterns are relative to the project. */
 export interface MutatedModule {
   mutate: readonly string[];
   tests: readonly string[];
@@ -29,7 +29,7 @@ export const MUTATED_MODULES: Readonly<Record<string, MutatedModule>> = {
     tests: ["src/delivery/*.test.ts"],
   },
   experiments: { mutate: sources("src/experiments"), tests: testsOf("src/experiments") },
-  // Much of it is looked at through the pages by which people come in.
+  // Much of it is tested through the sign-in pages.
   auth: {
     mutate: sources("src/auth"),
     tests: [...testsOf("src/auth", "src/console/people", "src/console/org"), "src/cli/key-commands.test.ts"],

@@ -1,4 +1,4 @@
-// Takes the place of node:test where one process runs the same tests again and again: node:test runs each once.
+// Replaces node:test where one process runs the same tests repeatedly: node:test runs each once.
 import type { TestContext } from "node:test";
 
 type Work = (context?: unknown) => unknown;
@@ -20,7 +20,7 @@ export interface ReusableTest {
 /** The tests of one file, as its import declared them. */
 export interface ReusableFile {
   tests: ReusableTest[];
-  /** With hooks it keeps something, such as a database: its tests run once for each import. */
+  /** A file with hooks holds resources such as a database, so its tests run once per import. */
   hasHooks: boolean;
 }
 
@@ -33,7 +33,7 @@ const createScope = (parent: SuiteScope | null, name: string): SuiteScope => ({
 let file: ReusableFile = { tests: [], hasHooks: false };
 let scope = createScope(null, "");
 
-/** Imports a file and returns the tests that it declares. One at a time. */
+/** Imports a file and returns the tests that it declares. Not concurrently. */
 export async function importTests(url: string): Promise<ReusableFile> {
   file = { tests: [], hasHooks: false };
   scope = createScope(null, "");
@@ -92,11 +92,11 @@ function fullName({ name: outer, parent }: SuiteScope, name: string): string {
 const pathOf = (inner: SuiteScope | null): SuiteScope[] => (inner === null ? [] : [...pathOf(inner.parent), inner]);
 
 /**
- * Runs tests of one file in their order, with the hooks around them.
+ * Runs tests of one file in order, with the hooks around them.
  *
- * @param limitMs  after so long a test has failed: what it waits for will not come
- * @param onTest  told before each test
- * @param onEnd  told how it ended; false ends the run
+ * @param limitMs  a test that takes longer has failed
+ * @param onTest  called before each test
+ * @param onEnd  receives each result; false ends the run
  */
 export async function runReusable(
   tests: readonly ReusableTest[],

@@ -1,6 +1,6 @@
-// `npm run proof -- mutants`: how many of the bugs that StrykerJS plants in a room are seen by its tests; rooms as arguments, or all.
-// A room with long loops is slow while each of its lines counts: `--sample 0.1 --seed 1` plants bugs in a tenth of its lines, and `--patience 30` gives the tests
-// 30 seconds for each.
+// `npm run proof -- mutants`: how many of the mutants that StrykerJS creates in a module its tests kill; modules as arguments, or
+// all. A module with long loops is slow. `--sample 0.1 --seed 1` mutates a tenth of its lines, and `--patience 30` gives the
+// tests at most 30 seconds per mutant.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,10 +14,10 @@ import { MUTATED_MODULES } from "./mutated-modules.ts";
 const MUTATION_SCORE_MIN = 0.85;
 const ROOT = join(import.meta.dirname, "../..");
 
-/** A mutant that is no bug, because nobody can tell it from the code. */
+/** A mutant that behaves exactly like the original. */
 interface Equivalent {
   file: string;
-  /** The line, without spaces around it, and what stands in its place. */
+  /** The trimmed line, and its replacement. */
   line: string;
   becomes: string;
   why: string;
@@ -55,7 +55,7 @@ process.env.NODE_COMPILE_CACHE ??= join(folder, "code");
 /** Lines that are mutated together, so that a mutant of a whole block can be among them. */
 const SAMPLE_LINES = 15;
 
-/** The parts of a room's files that are mutated: about the share of them that `--sample` names, the same for one seed. */
+/** Returns the parts of a module's files to mutate: about the share given by `--sample`, the same for one seed. */
 function sampleParts(patterns: readonly string[]): string[] {
   const files = globSync(
     patterns.filter((pattern) => !pattern.startsWith("!")),

@@ -8,13 +8,13 @@ export interface OidcProviderOptions {
   client: { id: string; secret: string; redirectUri: string; auth: "client_secret_basic" | "client_secret_post" };
   /** How far its clock is ahead of ours. */
   clockOffMs: number;
-  /** How long its ID tokens hold. */
+  /** Lifetime of its ID tokens. */
   idTokenS: number;
 }
 
 const CLIENT = { id: "dunlin", secret: "s3cret: of a /client", auth: "client_secret_basic" } as const;
 
-/** An OpenID provider over HTTPS on loopback, which this process trusts. */
+/** Starts an OpenID provider over HTTPS on loopback, which this process trusts. */
 export async function startOidcProvider(redirectUri: string, over: Partial<OidcProviderOptions> = {}) {
   const tls = await createSelfSignedCertificate();
   setDefaultCACertificates([tls.cert]);
@@ -33,10 +33,10 @@ async function stopProvider(child: ChildProcess) {
 }
 
 /**
- * What a browser does at the provider: it follows, logs in, and agrees.
+ * Acts as a browser at the provider: follows redirects, logs in, and agrees.
  *
- * @param login  see provider-process.ts; null: the person turns back
- * @returns where the provider sends the browser in the end: an address of the client
+ * @param login  see provider-process.ts; null: the person cancels
+ * @returns the provider's final redirect, an address of the client
  */
 export async function completeSignIn(authorizationUrl: string, login: Record<string, string> | null): Promise<URL> {
   const { origin } = new URL(authorizationUrl);

@@ -1,5 +1,5 @@
-// An OpenID provider with a clock of its own, which is why it is a process of its own. Whoever logs in says who they are: the
-// login is a query of claims, such as sub=7&email=ada%40example.com&email_verified=true.
+// An OpenID provider in a separate process, because it needs its own clock. The login field holds the person's claims as a query,
+// such as sub=7&email=ada%40example.com&email_verified=true.
 import { once } from "node:events";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -30,7 +30,7 @@ const provider = new Provider(issuer, {
   claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
   ttl: { IdToken: idTokenS, AccessToken: 600, Grant: 600, Interaction: 600, Session: 600 },
   cookies: { keys: ["of a test"] },
-  // The same person may say other things the next time.
+  // The same person can have other claims the next time.
   subjectTypes: ["pairwise"],
   pairwiseIdentifier: async (_context: unknown, login: string) => new URLSearchParams(login).get("sub"),
   findAccount: (_context: unknown, login: string) => ({

@@ -5,11 +5,11 @@ export interface MerchantRange {
   first: number;
   last: number;
   invoices: number;
-  /** Nothing has ended yet: no case, and no event that was given up. */
+  /** Whether no case has ended and no event was given up. */
   young?: boolean;
 }
 
-/** Each invoice with its attempt, case, event and action, so that the planner has something to choose from; no id stands twice. */
+/** Fills each invoice with its attempt, case, event and action, so that the planner has a choice. All ids are unique. */
 export async function fillMerchants(db: Database, { first, last, invoices, young = false }: MerchantRange) {
   const id = (kind: number, part: string) =>
     `('0190' || lpad(to_hex(${kind}), 4, '0') || '-' || lpad(to_hex(m), 4, '0') || '-7000-8000-' || lpad(to_hex(${part}), 12, '0'))::uuid`;

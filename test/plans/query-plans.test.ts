@@ -33,9 +33,9 @@ const FILL_SIZES: Readonly<Record<string, readonly MerchantRange[]>> = {
   ],
 };
 
-/** Those of one customer or invoice are planned for whom they are asked. */
+/** Statements about one customer or invoice are planned for their parameters. */
 const LIST_STATEMENTS = /^list_(first|next)_/;
-/** Those that take the first rows of an order of a merchant's rows. */
+/** Statements that take the first rows in an order of a merchant's rows. */
 const BOUNDED_STATEMENTS =
   /^(due_merchants|poked_merchants|next_due_case|due_cases|first_pokes|merchants_with_lessons|lessons)$/;
 const TABLES = ["invoices", "cases", "recovery_actions", "events", "deliveries"];
@@ -87,7 +87,7 @@ for (const [whose, shops] of Object.entries(FILL_SIZES))
     }
   });
 
-test("whoever works on a database reads statistics anew while its tables fill up", async (t) => {
+test("every process that works on a database reloads statistics while its tables fill up", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "dunlin-plans-"));
   removeAtExit(folder);
   const { settings } = readSettings({ DUNLIN_DATA: folder }, () => null, new Date());
@@ -101,7 +101,7 @@ test("whoever works on a database reads statistics anew while its tables fill up
   await eventually(found, "a reading of statistics", 20_000);
 });
 
-test("every table with rows of merchants is planned for its biggest merchant, but those that are small or have one index", async (t) => {
+test("every table with merchants' rows is planned for its biggest merchant, except small tables and those with one index", async (t) => {
   const { db, drop } = await createTestDatabase();
   t.after(drop);
   const { rows } = await db.run<{ name: string }>(AVERAGE_LIST_TIME);
@@ -109,7 +109,7 @@ test("every table with rows of merchants is planned for its biggest merchant, bu
   assert.deepEqual(names, SMALL_TABLES, "a new table needs the line of migration 15, or to be named here");
 });
 
-/** A merchant has few rows of these, or they have one index that begins with the merchant, so there is nothing to choose. */
+/** A merchant has few rows of these, or they have only one index that begins with the merchant. */
 const SMALL_TABLES = [
   "api_keys",
   "audit_log",
@@ -138,7 +138,10 @@ const AVERAGE_LIST_TIME = prepared(
      and not coalesce(a.attoptions @> array['n_distinct=1'], false) order by 1`,
 );
 
-/** Each statement of a list that is planned once: with a filter, a range of time, both and none, every order, first pages of 50 and of 100 and later ones. */
+/**
+ * Runs every kind of list statement that is planned once: with a filter, a range of time, both and none, in every order, with
+ * first pages of 50 and of 100, and later ones.
+ */
 async function listAll(db: Database, merchantId: string) {
   const executedAfter = new Date("2026-03-01");
   const cursor = { at: executedAfter.toISOString(), id: randomUUID() };
@@ -154,16 +157,19 @@ async function listAll(db: Database, merchantId: string) {
         }
 }
 
-// Of a bitmap the line names the index, which is named by its table.
+// For a bitmap scan the line names the index, whose name contains its table.
 const LARGE_TABLES =
   /\bon (subscriptions|invoices|transactions|cases|due_cases|case_pokes|recovery_actions|watched_retries|events|deliver(ies|y_attempts))/;
-/** A key beside the merchant: the rows of a range of time are many, whoever's they are. */
+/** A key besides the merchant. A range of time alone can match many rows of any merchant. */
 const TWO_KEYS = /merchant_id = .* AND \(\w+ = /;
 
-/** A range of time: what is sorted or counted of it is little, as the listing sees to, or PostgreSQL where it sorts what comes after a page. */
+/** A range of time: the listing bounds the rows that are sorted or counted, or PostgreSQL sorts only the rows after a page. */
 const RANGE = /merchant_id = .* AND \(executed_at [<>]/;
 
-/** Scans of big tables that read all rows of a merchant, or of everybody. Those of lists may stop after the first rows of an order. */
+/**
+ * Finds scans of large tables that read all rows of a merchant or of all merchants. Scans of lists may stop after the first rows
+ * of an order.
+ */
 async function findCostlyReads(pool: Database, { name, text }: Statement): Promise<string[]> {
   const { rows } = await pool.run<{ "QUERY PLAN": string }>(prepared("", `explain (generic_plan, costs off) ${text}`));
   const lines = rows.map((row) => row["QUERY PLAN"]);
@@ -176,7 +182,7 @@ async function findCostlyReads(pool: Database, { name, text }: Statement): Promi
   });
 }
 
-/** The node of a plan whose input a node is. */
+/** Returns the plan node that a node feeds. */
 function parentOf(lines: readonly string[], index: number): string {
   const depth = (line: string) => line.search(/->/);
   return lines.slice(0, index).findLast((line) => /->|^\w/.test(line) && depth(line) < depth(lines[index]!)) ?? "";

@@ -134,7 +134,7 @@ const TYPES: readonly (readonly [RegExp, string])[] = [
 const KEYWORDS =
   /\b(CREATE|RULE|UPDATE|TO|DO|INSTEAD|NOTHING|UNIQUE|INDEX|ON|ONLY|USING|WHERE|INCLUDE|WITH|PRIMARY KEY|FOREIGN KEY|REFERENCES|CHECK|AND|OR|NOT|NULL|IS|IN|ANY|ARRAY|TRUE|FALSE|NULLS|DISTINCT|FROM|DESC|ASC|FIRST|LAST|DEFAULT|DELETE|CASCADE|SET|CASE|WHEN|THEN|ELSE|END|BETWEEN|SELECT|AS|CURRENT_USER|COALESCE|NULLIF|AT TIME ZONE)\b/g;
 
-/** Writes PostgreSQL's own spelling of an expression as the rest of the SQL is written: short types, lower case, no needless casts. */
+/** Converts PostgreSQL's spelling of an expression to the style of our SQL: short types, lower case, no needless casts. */
 function readable(text: string): string {
   const parts = text.split(/('(?:[^']|'')*'|"[^"]*")/);
   const plain = parts.map((part, index) => (index % 2 === 1 ? part : plainText(part))).join("");

@@ -5,7 +5,7 @@ import type { RecordKindName, StoredRecord } from "./actors/record-conversion.ts
 import { type Journal, recordViolation, type WireRequest } from "./journal.ts";
 import type { Observe } from "./stage/observer.ts";
 
-/** Looks at the database while the year goes by, for what the end of it doesn't show any more. */
+/** Observes the database during the year, for checks that its final state cannot show. */
 export interface DatabaseWatch {
   onRequest(request: WireRequest): Promise<void>;
   onDecided(): Promise<void>;
@@ -37,7 +37,7 @@ export function createDatabaseWatch(
   journal: Journal,
   nowMs: () => number,
 ): DatabaseWatch {
-  /** Invoices of which an acknowledged record says that they are out of recovery, and whether it says paid. */
+  /** Invoices that an acknowledged record reports as out of recovery, and whether as paid. */
   const over = new Map<string, "paid" | "lost">();
   const statuses = new Map<string, string>();
   const seenEvents = new Set<string>();
@@ -57,7 +57,7 @@ export function createDatabaseWatch(
     const last = journal.wire.findLast((one) => one.eventId === eventId && one !== request && one.endMs !== null);
     const fromMs = event.attempts === 0 ? event.createdAt.getTime() : (last?.endMs ?? event.lastEndedAt!.getTime());
     const earliestMs = fromMs + (event.attempts === 0 ? 0 : DELAYS_MS[event.attempts - 1]!);
-    // An end that nobody recorded counts for nothing: the same number is tried again at once.
+    // An unrecorded end does not count: the same number is attempted again at once.
     const isRepetition = last !== undefined && event.lastEndedAt?.getTime() !== last.endMs;
     if (startMs < earliestMs && !isRepetition)
       recordViolation(
@@ -155,7 +155,7 @@ export function createDatabaseWatch(
     }
   }
 
-  /** I4: a crash may cost each event one attempt that nobody recorded, and no more. */
+  /** Checks I4: a crash may cost each event at most one unrecorded attempt. */
   async function onRestart() {
     const sent = Map.groupBy(journal.wire, ({ eventId }) => eventId);
     const rows = await observe<{ id: string; n: number }>(
@@ -181,7 +181,7 @@ export function createDatabaseWatch(
   return { onRequest, onDecided, onAcknowledged, onRestart };
 }
 
-/** An acknowledged payment ends what Dunlin knew of; an invoice it had not seen yet has nothing to end. */
+/** An acknowledged payment ends only a case that Dunlin already had. */
 const isKnownPaid = (journal: Journal, invoiceId: string) =>
   (journal.copies.get(`invoices ${invoiceId}`) ?? []).some(({ ackMs }) => ackMs !== null);
 
@@ -191,7 +191,7 @@ const STATUS_SUCCESSORS: Record<string, readonly string[]> = {
   SENT: ["SUCCEEDED", "FAILED", "EXPIRED", "CANCELED"],
   // A PAID within 48 hours, or a transaction that names the action.
   FAILED: ["SUCCEEDED"],
-  // A transaction that names the action counts always; one that says the customer made it takes the success away.
+  // A transaction that names the action always counts. One that reports the customer as initiator withdraws the success.
   EXPIRED: ["SUCCEEDED", "FAILED"],
   DELIVERY_FAILED: ["SUCCEEDED", "FAILED"],
   CANCELED: ["SUCCEEDED", "FAILED"],
@@ -201,7 +201,7 @@ const STATUS_SUCCESSORS: Record<string, readonly string[]> = {
 function canFollow(from: string | null, to: string, type: string) {
   if (type === "CARD_CHANGE" && to === "FAILED") return false;
   if (from === null) return true;
-  // A crash right after a commit may hide one step from whoever watches.
+  // A crash right after a commit can hide one step from the observer.
   const next = STATUS_SUCCESSORS[from] ?? [];
   return next.includes(to) || (from === "PLANNED" && next.some((between) => STATUS_SUCCESSORS[between]?.includes(to)));
 }

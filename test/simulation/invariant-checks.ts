@@ -34,7 +34,7 @@ const INVARIANT_CHECKS = [
 ];
 const SHOWN_STORIES_MAX = 2;
 
-/** Empty when every invariant held; else what broke, with the seed and the story of the invoice. */
+/** Returns an empty list if every invariant held; otherwise the violations, with the seed and the story of the invoice. */
 export function findViolations(year: SimulatedYear): string[] {
   for (const check of INVARIANT_CHECKS) check(year);
   const { violations } = year.journal;
@@ -53,7 +53,7 @@ export function findViolations(year: SimulatedYear): string[] {
   return lines;
 }
 
-/** The year in one line. */
+/** Summarizes the year in one line. */
 export function summarizeYear({
   scenario,
   journal,

@@ -1,7 +1,7 @@
 import type { Transaction } from "../../src/domain/transaction.ts";
 import type { SimulatedYear } from "./simulate-year.ts";
 
-/** All that happened to an invoice, one line each, in the order of time. */
+/** Describes everything that happened to an invoice, one line each, in order of time. */
 export function tellInvoiceStory({ journal, books }: SimulatedYear, invoiceId: string): string[] {
   const lines: [number, string][] = [];
   const tell = (at: Date | number | null | undefined, text: string) => at != null && lines.push([+at, text]);

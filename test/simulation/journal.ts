@@ -1,6 +1,6 @@
 import type { RecordKindName, StoredRecord } from "./actors/record-conversion.ts";
 
-/** A request that reached the wire, as the world saw it. */
+/** A request that reached the wire, as seen from outside. */
 export interface WireRequest {
   eventId: string;
   invoiceId: string;
@@ -9,15 +9,15 @@ export interface WireRequest {
   /** The life of the process that made it. */
   life: number;
   startMs: number;
-  /** Null: nobody heard an answer. */
+  /** Null: no answer was received. */
   endMs: number | null;
   /** Null: no status line came. */
   status: number | null;
-  /** The merchant took it, whatever was answered. */
+  /** Whether the merchant handled it, regardless of the answer. */
   handled: boolean;
 }
 
-/** A record that was pushed: when for the first time, and when it was acknowledged. */
+/** A pushed record: when it was first pushed, and when it was acknowledged. */
 export interface PushedRecord {
   kind: RecordKindName;
   record: StoredRecord;
@@ -34,16 +34,16 @@ export interface StatusChange {
   type: string;
 }
 
-/** What the outside knows: kept apart from the database that is checked against it. */
+/** The external view, kept apart from the database that is checked against it. */
 export interface Journal {
   wire: WireRequest[];
   pushes: PushedRecord[];
-  /** Every copy of a record that was pushed, by `kind id`. */
+  /** Every pushed version of a record, by `kind id`. */
   copies: Map<string, PushedRecord[]>;
   statuses: StatusChange[];
   /** Requests that a crash cut short or whose end was not recorded, by event. */
   interruptions: Map<string, number>;
-  /** What broke a rule, in the order of time. */
+  /** Broken rules, in order of time. */
   violations: Violation[];
   counts: { batches: number; refused: number; interrupted: number; repeated: number };
 }
@@ -66,7 +66,7 @@ export const createJournal = (): Journal => ({
 
 export const keyOf = (kind: RecordKindName, id: string) => `${kind} ${id}`;
 
-/** The newest copy of a record that was acknowledged at `atMs` or before; of two with one moment the first. */
+/** Returns the newest version of a record acknowledged by `atMs`; of two with the same date the first. */
 export function latestAcknowledged(
   journal: Journal,
   kind: RecordKindName,
@@ -81,7 +81,7 @@ export function latestAcknowledged(
   return newest;
 }
 
-/** Writes down that records go out. A copy that went out before is the same push. */
+/** Records that versions are pushed. A version pushed before is the same push. */
 export function recordPushed(
   journal: Journal,
   kind: RecordKindName,

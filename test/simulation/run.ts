@@ -1,4 +1,4 @@
-// `node test/simulation/run.ts --seeds 20 --customers 500`: years of other seeds and sizes than `npm test` has.
+// `node test/simulation/run.ts --seeds 20 --customers 500`: simulates years with other seeds and sizes than `npm test`.
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { ENGINES } from "../../src/domain/merchant.ts";
@@ -12,7 +12,7 @@ import {
 import { findViolations, summarizeYear } from "./invariant-checks.ts";
 import { simulateYear } from "./simulate-year.ts";
 
-// Policies are compared in a world by the command of the same name.
+// The command `dunlin simulate` compares policies in a world.
 if (process.argv.some((each) => /^--world(=|$)/.test(each))) {
   const args = ["bin/dunlin.js", "simulate", ...process.argv.slice(2)];
   process.exit(spawnSync(process.execPath, args, { stdio: "inherit" }).status ?? 1);

@@ -16,17 +16,17 @@ async function checkYear(scenario: Scenario, say: (line: string) => void) {
   }
 }
 
-test("every promise holds through a year of crashes, outages and disorder", async (t) => {
+test("every invariant holds through a year of crashes, outages and disorder", async (t) => {
   const scenario = { seed: 1, customers: 8, days: 365, pushTransactions: true, engine: "learned" } as const;
   await checkYear(scenario, (line) => t.diagnostic(line));
 });
 
-test("every promise holds through a year in which only subscriptions and invoices are pushed", async (t) => {
+test("every invariant holds through a year in which only subscriptions and invoices are pushed", async (t) => {
   const scenario = { seed: 2, customers: 4, days: 365, pushTransactions: false, engine: "learned" } as const;
   await checkYear(scenario, (line) => t.diagnostic(line));
 });
 
-test("every promise holds through months in which the static engine decides", async (t) => {
+test("every invariant holds through months in which the static engine decides", async (t) => {
   const scenario = { seed: 3, customers: 5, days: 60, pushTransactions: true, engine: "static" } as const;
   await checkYear(scenario, (line) => t.diagnostic(line));
 });

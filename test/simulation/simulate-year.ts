@@ -28,7 +28,7 @@ export interface Scenario {
   engine: Engine;
 }
 
-/** All there is to check when the year is over. */
+/** All evidence of a finished year. */
 export interface SimulatedYear {
   scenario: Scenario;
   journal: Journal;
@@ -42,11 +42,11 @@ export interface SimulatedYear {
 const START = new Date("2026-01-05T06:00:00.000Z");
 const DAY_MS = 86_400_000;
 const SECRET_KEYS = [Buffer.alloc(32, 5)];
-/** After the last bill: every window is over by then, and every outcome is in. */
+/** After the last invoice: by then every window is over, and every outcome has arrived. */
 const SETTLEMENT_DAYS = 50;
 const ANALYZE_MS = 20 * DAY_MS;
 const OBSERVE_MS = 6 * 3_600_000;
-/** A person who sees that Dunlin paused the endpoint, and that it answers by now. */
+/** Acts as a person who sees that Dunlin paused the endpoint although it answers again. */
 const RESUME_PAUSED = `update merchants set webhook_paused = false, webhook_paused_at = null, webhook_paused_by = null, webhook_failing_since = null
   where webhook_paused_by = 'dunlin' and webhook_paused_at < $1`;
 
@@ -59,7 +59,7 @@ const DELIVERERS = prepared(
   "select count(*)::int as n from pg_stat_activity where datname = current_database() and application_name = 'dunlin deliverer'",
 );
 
-/** A year of a merchant with Dunlin, with everything going wrong that may; then a quiet time in which it must settle. */
+/** Simulates a year of a merchant with Dunlin under all kinds of faults, then a quiet period in which everything must settle. */
 export async function simulateYear(address: Address, scenario: Scenario): Promise<SimulatedYear> {
   const beganMs = performance.now();
   const { seed } = scenario;
@@ -118,7 +118,7 @@ export async function simulateYear(address: Address, scenario: Scenario): Promis
   let isOver = false;
   let isYearOver = false;
 
-  /** One life after the other. */
+  /** Runs one life after the other. */
   async function live() {
     for (let number = 1; !isOver; number++) {
       const life = createProcessLife(number);
@@ -151,12 +151,12 @@ export async function simulateYear(address: Address, scenario: Scenario): Promis
   }
   let stopNow = () => {};
 
-  /** The server notices a little later that the connections are gone. */
+  /** The server notices closed connections a little later. */
   async function connectionsEnded() {
     while ((await outside.run<{ n: number }>(DELIVERERS)).rows[0]!.n > 0) await new Promise((go) => setTimeout(go, 1));
   }
 
-  /** Where few events go out, all of three days may happen to fail. */
+  /** With few events, all of three days can fail by chance. */
   async function resumeNextDay() {
     while (!isYearOver) {
       await time.sleep(OBSERVE_MS);
@@ -166,7 +166,7 @@ export async function simulateYear(address: Address, scenario: Scenario): Promis
   }
 
   async function watchTheYear() {
-    // A virtual month goes by sooner than the server thinks of looking how its tables have grown.
+    // A virtual month passes before the server would analyze its growing tables.
     for (let atMs = startMs; atMs < endMs; atMs += ANALYZE_MS) {
       await time.sleepUntil(Math.min(endMs, atMs + ANALYZE_MS)).over;
       await observe("analyze");
@@ -199,7 +199,7 @@ export async function simulateYear(address: Address, scenario: Scenario): Promis
     }, failed.reject);
     await Promise.race([gate.drive(() => finished !== null), failed.promise]);
     await year;
-    // What was under way goes on in real time to its end.
+    // Operations in flight end in real time.
     await new Promise((go) => setTimeout(go, 50));
     const books = await readStoredState(outside, merchant.id);
     if (journal.wire.length === 0) recordViolation(journal, "run", "nothing was ever sent");
@@ -238,7 +238,7 @@ function merchantOf(seed: number, { pushTransactions, engine }: Scenario): Merch
     explore: true,
     id: numberedId(START.getTime(), seed),
     name: `merchant of seed ${seed}`,
-    // The lowest bucket is kept also while a connection of a former life still counts as another process.
+    // The lowest bucket is kept even while a connection of a former life still counts as another process.
     bucket: 0,
     webhookUrl: "https://merchant.example/dunlin",
     webhookAuth: "bearer",

@@ -41,7 +41,7 @@ export interface StoredAttempt {
 
 export type StoredCase = Case & { dueAt: Date | null };
 
-/** Everything Dunlin holds of the merchant, read by statements of our own. */
+/** All of the merchant's data in Dunlin, read by the test's own statements. */
 export interface StoredState {
   cases: StoredCase[];
   actions: StoredAction[];
@@ -85,7 +85,7 @@ export async function readStoredState(db: Database, merchantId: string): Promise
   };
 }
 
-/** What the service adds to a record. */
+/** Columns that the service adds to a record. */
 const SERVICE_COLUMNS = new Set(["merchant_id", "was_in_recovery"]);
 
 function toRecord(row: Record<string, unknown>): StoredRecord {

@@ -11,7 +11,7 @@ import { hasMerchantCondition, withoutMerchantCondition, withRewrittenStatements
 const at = await createTestConsole();
 after(() => at.close());
 
-/** The console as its statements would be if whoever wrote them had forgotten the merchant. */
+/** Runs the console with statements that lack their merchant condition, as if their authors had forgotten it. */
 async function consoleWithoutMerchantConditions(of: (merchantId: string) => Database) {
   const seen = { named: 0, texts: new Set<string>() };
   const walled = {
@@ -67,7 +67,7 @@ const PAGES = [
   "/org/audit.csv",
   "/account",
 ];
-/** Forms carry the id of what they will make. */
+/** Forms carry the id of the record to create. */
 const withoutNewIds = (page: string) => page.replaceAll(/name="id" value="[^"]*"/g, "");
 const pagesOf = async (api: typeof at.api) => {
   const pages: Record<string, string> = {};
@@ -78,7 +78,7 @@ const pagesOf = async (api: typeof at.api) => {
   return pages;
 };
 
-test("with the merchant left out of every statement of the console, no page shows anything of another's", async () => {
+test("no page shows another merchant's data when every console statement lacks its merchant condition", async () => {
   const honest = await pagesOf(at.api);
   for (const [url, page] of Object.entries(honest)) {
     assert.doesNotMatch(page, /^status/, url);
@@ -89,7 +89,7 @@ test("with the merchant left out of every statement of the console, no page show
   assert.ok(seen.named > 30 && seen.texts.size > 20, `${seen.named} of ${seen.texts.size} statements`);
   await api.close();
 
-  // Without the wall the same carelessness does show: this test can fail.
+  // Without row-level security the same mistake shows, so this test can fail.
   const bare = await consoleWithoutMerchantConditions(() => at.db);
   const shown = await pagesOf(bare.api);
   const differing = PAGES.filter((url) => shown[url] !== honest[url]);
@@ -98,7 +98,7 @@ test("with the merchant left out of every statement of the console, no page show
   await bare.api.close();
 });
 
-test("nor does a form change anything of another's, not even one that names it", async () => {
+test("no form changes another merchant's data, even when it names that data", async () => {
   const { api, seen } = await consoleWithoutMerchantConditions(at.options.tenantDb.of);
   const before = await readMerchantRows(at.db, theirs.merchant.id);
   const post = (url: string, fields: Record<string, string>) =>
@@ -144,7 +144,7 @@ test("nor does a form change anything of another's, not even one that names it",
   await api.close();
 });
 
-test("the tests of the console run as it does in service: as a role that sees one merchant", async () => {
+test("the console's tests run as in production, with a role that sees one merchant", async () => {
   const roleOf = async (db: Database) => (await db.run<{ role: string }>(ROLE)).rows[0]?.role;
   assert.equal(await roleOf(at.options.tenantDb.of(mine.merchant.id)), "dunlin_api");
   assert.equal(await roleOf(at.options.allTenantsDb), "dunlin_worker");

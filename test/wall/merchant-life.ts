@@ -14,7 +14,7 @@ import { readFirstPage, readPageAfter } from "../../src/tables/actions-list/acti
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 2, 2, 10);
 
-/** Ports whose ids begin with `prefix`, two hexadecimal digits, and count up. */
+/** Creates ports whose ids begin with `prefix`, two hexadecimal digits, and count up. */
 export function createPorts(prefix: string): Ports & { wait(ms: number): void } {
   let ids = 0;
   let nowMs = START;
@@ -42,7 +42,7 @@ export const createShop = (db: Database, ports: Ports, settings: MerchantSetting
 
 const log = pino({ level: "silent" });
 
-/** A merchant's weeks, with the same ids as everybody's: what it pushes, what is decided for it, what it lists. */
+/** Runs some weeks of a merchant, with the same ids for every merchant: pushes records, decides, and lists. */
 export async function runMerchantLife(
   db: Database,
   merchant: Merchant,
@@ -125,7 +125,7 @@ const TENANT_TABLES = prepared(
    order by 1`,
 );
 
-/** Every row that belongs to a merchant, by table. */
+/** Returns every row that belongs to a merchant, by table. */
 export async function readMerchantRows(db: Database, merchantId: string) {
   const { rows } = await db.run<{ name: string }>(TENANT_TABLES);
   const all: Record<string, unknown[]> = {};

@@ -8,7 +8,7 @@ import { prepared } from "../../src/postgres/database.ts";
 import { writeAuditEntry } from "../../src/tables/audit-log.ts";
 import { createPorts, createShop, runMerchantLife } from "./merchant-life.ts";
 
-/** A merchant with the same ids as the other, at whom everything happened that pages tell of. */
+/** Creates a merchant with the same ids as the other, and with data for every page. */
 export async function createPopulatedMerchant(at: TestConsole, prefix: string) {
   const ports = { ...createPorts(prefix), randomBytes };
   const merchant = await createShop(at.db, ports);

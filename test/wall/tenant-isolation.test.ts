@@ -43,10 +43,10 @@ after(async () => {
 });
 const text = (sql: string) => prepared("", sql);
 
-test("every table with a merchant_id is behind the wall, partitions of today and tomorrow included", async () => {
+test("every table with a merchant_id has row-level security, including partitions of today and tomorrow", async () => {
   await maintainDeliveryLogPartitions(db, new Date("2026-03-02"), new Date(0));
   await maintainRequestLogPartitions(db, new Date("2026-03-02"), new Date(0));
-  // A new table needs the three lines of the migration that raised the wall.
+  // A new table needs the three lines of the migration that introduced row-level security.
   assert.deepEqual((await readTenantIsolation(db)).unprotectedTables, []);
   const unguarded =
     text(`select relname from pg_class c where relkind in ('r', 'p') and not relispartition and relforcerowsecurity
@@ -58,14 +58,14 @@ test("every table with a merchant_id is behind the wall, partitions of today and
   await open.drop();
 });
 
-test("no index behind the wall is on an expression, which nobody who is behind it would be let walk", async () => {
+test("no index of an isolated table is on an expression, which row-level security would not let a role use", async () => {
   const onExpressions =
     text(`select indexrelid::regclass::text as name from pg_index i join pg_class c on c.oid = i.indrelid
     where c.relrowsecurity and i.indexprs is not null`);
   assert.deepEqual((await db.run(onExpressions)).rows, []);
 });
 
-test("with the merchant left out of every statement nobody sees or touches anything of another's", async () => {
+test("no statement sees or changes another merchant's data when it lacks its merchant condition", async () => {
   const alone = await createTestDatabase();
   const both = await createTestDatabase();
   const [one, other] = [
@@ -95,7 +95,7 @@ test("with the merchant left out of every statement nobody sees or touches anyth
   assert.deepEqual(await readMerchantRows(both.db, stranger.id), before);
   assert.ok(before.events!.length > 0 && before.recovery_actions!.length > 0);
 
-  // Without the wall the same carelessness does show: this test can fail.
+  // Without row-level security the same mistake shows, so this test can fail.
   const bare = withRewrittenStatements(both.db, withoutMerchantCondition);
   assert.notDeepEqual((await findInvoices(bare, merchant.id, ["inv_1"])).size, 0);
   const listed = await bare.run(prepared("test_all", "select * from invoices where merchant_id = $1"), [merchant.id]);
@@ -104,7 +104,7 @@ test("with the merchant left out of every statement nobody sees or touches anyth
   await both.drop();
 });
 
-test("without a merchant nothing is there, and what belongs to another can't be written", async () => {
+test("a role sees no rows without a merchant, and cannot write another merchant's rows", async () => {
   const bare = open(api);
   assert.equal((await bare.run(text("select from merchants"))).rowCount, 0);
   const [a, b] = [createPorts("ca"), createPorts("cb")];
@@ -125,7 +125,7 @@ test("the loops' statements are planned once, not for the values of each run", a
   assert.deepEqual(rows, [{ generic: 3, custom: 0 }]);
 });
 
-test("what says so is planned once behind the wall, too, and the next one is not", async () => {
+test("a statement marked so is also planned once under row-level security, and the next one is not", async () => {
   const ports = createPorts("da");
   const walled = openTenantPool(api).of((await createShop(db, ports)).id);
   const mode = "select current_setting('plan_cache_mode') as mode";
@@ -133,7 +133,7 @@ test("what says so is planned once behind the wall, too, and the next one is not
   assert.deepEqual((await walled.run(prepared("", mode))).rows, [{ mode: "auto" }]);
 });
 
-test("neither role may change a table, see a partition by its name, or, for the API, claim to be for everybody", async () => {
+test("neither role may change a table or read a partition by name, and the API's role may not act for all merchants", async () => {
   await maintainRequestLogPartitions(db, new Date("2026-03-02"), new Date(0));
   for (const as of [api, worker]) {
     const pool = open(as);
@@ -150,7 +150,7 @@ test("neither role may change a table, see a partition by its name, or, for the 
   assert.equal((await liar.run(text("select from merchants"))).rowCount, 0);
 });
 
-test("a login that may make no roles works as the owner behind the same wall, and is told apart", async () => {
+test("a login that may not create roles works as the owner with the same tenant isolation, and is reported", async () => {
   const login = `plain_${randomBytes(4).toString("hex")}`;
   const name = `test_${login}`;
   await db.run(text(`create role ${login} login`));
@@ -173,7 +173,7 @@ test("a login that may make no roles works as the owner behind the same wall, an
   assert.equal((await walled.of(mine.id).run(text("select from merchants"))).rowCount, 1);
   assert.ok((await runMerchantLife(walled.of(mine.id), mine, a, "cus")).length > 0);
   await maintainRequestLogPartitions(owner, new Date("2026-03-02"), new Date(0));
-  // Its migrations change the rows of all merchants all the same.
+  // Its migrations still change the rows of all merchants.
   const folder = await mkdtemp(join(tmpdir(), "dunlin-migrations-"));
   await cp(join(import.meta.dirname, "../../migrations"), folder, { recursive: true });
   const last = (await readdir(folder))
@@ -193,7 +193,7 @@ test("a login that may make no roles works as the owner behind the same wall, an
   await db.run(text(`drop role ${login}`));
 });
 
-test("behind the wall statements are planned with the same indexes as without it", async () => {
+test("statements use the same indexes with and without row-level security", async () => {
   const ports = createPorts("ea");
   const merchant = await createShop(db, ports);
   const statements = new Map<string, Statement>();
@@ -221,7 +221,7 @@ test("behind the wall statements are planned with the same indexes as without it
   assert.ok(indexed > 10, `${indexed} of ${statements.size}`);
 });
 
-/** Which indexes a plan uses, and for what. */
+/** Returns the indexes that a plan uses, and their purposes. */
 async function indexesOf(pool: Database, sql: string): Promise<string[]> {
   const { rows } = await pool.run<{ "QUERY PLAN": string }>(text(`explain (generic_plan, costs off) ${sql}`));
   return rows.flatMap((row) => {

@@ -1,6 +1,6 @@
 import type { Database, Statement, Tx } from "../../src/postgres/database.ts";
 
-/** Runs other statements than it is given, and is told of each. */
+/** Rewrites every statement before it runs. */
 export function withRewrittenStatements(db: Database, change: (statement: Statement) => Statement): Database {
   const changed = (tx: Tx): Tx => ({ run: (statement, values) => tx.run(change(statement), values) });
   return { ...db, ...changed(db), transaction: (work) => db.transaction((tx) => work(changed(tx))) };
@@ -8,7 +8,7 @@ export function withRewrittenStatements(db: Database, change: (statement: Statem
 
 const MERCHANT_CONDITION = /(\w+\.)?merchant_id = (\$1(::uuid)?(?!\d)|\w+\.merchant_id)/g;
 
-/** The statement as it would be if whoever wrote it had forgotten the merchant. */
+/** Returns the statement without its merchant condition, as if its author had forgotten it. */
 export const withoutMerchantCondition = ({ name, text }: Statement): Statement => ({
   name: name === "" ? "" : `${name}_forgetful`,
   text: text.replace(MERCHANT_CONDITION, (_all, _alias, other: string) =>

@@ -11,20 +11,20 @@ export interface Company extends FundingSource {
   country: Country;
   issuer: Issuer;
   funding: string;
-  /** Log odds that its issuer's risk engine declines a charge by day that nothing else speaks against. */
+  /** Log odds that its issuer's risk engine declines an otherwise unsuspicious charge by day. */
   oddity: number;
   replacement: CardReplacement;
-  /** From this step on nothing is paid any more. */
+  /** From this step on nothing is paid. */
   leavesAt: number;
   leaveCode: string;
-  /** What changes: all up to and including `step`; `version` counts charges. */
+  /** State up to and including `step`; `version` counts charges. */
   hasLeft: boolean;
   step: number;
   state: FundingState;
   version: number;
 }
 
-/** What pays, with how many in a hundred companies. A plain card always has the money. */
+/** Funding sources, with percentages. A plain card always has the money. */
 const FUNDING_KINDS = [
   ["limit", 17],
   ["week", 11],
@@ -50,16 +50,16 @@ const LEAVE_CODES = [
   ["R1", 8],
 ] as const;
 
-/** Shares that make worlds of companies differ: see the world's options. */
+/** Shares that vary between worlds of companies; see the world's options. */
 export interface Shares {
   edge: number;
   gone: number;
 }
 
 /**
- * A company as it is when the world begins.
+ * Creates a company as it is when the world begins.
  *
- * @param size  what its subscription costs in a period, in the currency's major units
+ * @param size  the price of its subscription per period, in the currency's major units
  */
 export function createCompany(
   seed: number,
@@ -109,7 +109,10 @@ export function createCompany(
   };
 }
 
-/** At the edge a limit is gone long before it turns, or a card runs dry between two fills: advertising eats what there is. */
+/**
+ * Some companies use up a limit long before it resets, or a card between two fills, because advertising spends all available
+ * money.
+ */
 function edgePace(kind: Company["kind"], draw: number): number {
   if (kind === "week") return 2 + 2.5 * draw;
   return kind === "prepaid" ? 2.2 + 3.5 * draw : 1.8 + 3.4 * draw;
@@ -122,7 +125,7 @@ function drawFunding(kind: Company["kind"], draw: number): string {
   return kind === "week" ? "debit" : "credit";
 }
 
-/** Weekday on which finance pays: Sunday to Thursday in Saudi Arabia. */
+/** Returns the weekday on which finance pays: Sunday to Thursday in Saudi Arabia. */
 function paymentRunWeekday({ code }: Country, draw: number): number {
   const weekday = 1 + Math.floor(5 * draw);
   return code === "SA" && weekday === 5 ? 0 : weekday;

@@ -4,53 +4,56 @@ import { STEP_MS, STEPS_PER_DAY } from "../simulation-steps.ts";
 import { calendarDayOf, hourOf, toLocalTime } from "../world-calendar.ts";
 import { CALENDAR, SPENDING_BY_DAY } from "./year.ts";
 
-/** What a company pays with and how it gets money there; amounts in major units, chances for three hours. */
+/** How a company pays and how its money arrives. Amounts in major units, chances per step of three hours. */
 export interface FundingSource {
-  /** A limit that turns monthly or on Mondays, one that only this vendor may use, a card to be filled, a line to be paid down. */
+  /**
+   * A limit that resets monthly or on Mondays, a card limited to this vendor, a prepaid card, or a credit line that is paid down.
+   */
   kind: "limit" | "week" | "vendor" | "prepaid" | "line" | "plain";
-  /** Local time less UTC, ms, by day of the calendar. */
+  /** Local time minus UTC in ms, by day of the calendar. */
   offsets: Float64Array;
   work: Uint8Array;
-  /** Date on which a limit or a line turns, in the three hours from `resetHour` on. */
+  /** Date on which a limit resets or a line falls due, in the three hours from `resetHour` on. */
   turnsOn: number;
   resetHour: number;
   limit: number;
-  /** Share of the limit that it would spend in a period, and how much that differs from period to period. */
+  /** Share of the limit that it would spend in a period, and how much this varies by period. */
   pace: number;
   swing: number;
-  /** What it still manages to spend of a limit that is all but full. */
+  /** Amount that it can still spend when a limit is nearly full. */
   small: number;
-  /** The chance in office hours that finance reads of a failure. */
+  /** The chance in office hours that finance reads about a failure. */
   notices: number;
-  /** Weekday of the payment run, when cards are filled too; null: on any working day, and cards on the month's first. */
+  /**
+   * Weekday of the payment run, when prepaid cards are also filled; null: payments on any working day, and cards on the first of
+   * the month.
+   */
   runsOn: number | null;
-  /** The chance on working days that money under way lands. */
+  /** The chance on working days that money in transit arrives. */
   lands: number;
-  /** The chance of travel, a new shop or a breach elsewhere: what makes the issuer suspicious. */
+  /** The chance of travel, a new shop or a breach elsewhere, which make the issuer suspicious. */
   alarms: number;
-  /** Share of suspicion that is left after three hours. */
+  /** Share of suspicion that remains after three hours. */
   keeps: number;
 }
 
-/** All that moves; a copy of it is another future. */
+/** Everything that changes. A copy of it is another future. */
 export interface FundingState extends CardState {
-  /** Of the limit or line; by this vendor alone on its own card. */
+  /** Of the limit or line; on a vendor card, by this vendor alone. */
   spent: number;
   cap: number;
   /** This period's pace. */
   pace: number;
-  /** On a prepaid card. */
   balance: number;
-  /** Whether the card has been filled in this period. */
   isFilled: boolean;
-  /** What the fill under way brings; 0: as much as somebody thinks of. */
+  /** The amount of the fill in transit; 0 if it is not fixed in advance. */
   fill: number;
-  /** Whether the line's debit is yet to settle. */
+  /** Whether the line's debit has yet to settle. */
   isOwed: boolean;
-  /** A failure nobody has read of, one somebody means to act on, money or a signature under way; and for how many steps. */
+  /** The failure is unread, read and to be acted on, or its money or signature is on the way. `waited` counts steps. */
   stage: "calm" | "unread" | "read" | "moving";
   waited: number;
-  /** Suspicion after alarms and after declined tries, log odds. */
+  /** Suspicion after alarms and after declined attempts, in log odds. */
   heat: number;
   memory: number;
 }
@@ -70,7 +73,7 @@ export const newFundingState = (pace: number): FundingState => ({
   memory: 0,
 });
 
-/** The three hours of a step where the company is. */
+/** The local time of a step of three hours. */
 export interface LocalStep {
   weekday: number;
   date: number;
@@ -78,11 +81,10 @@ export interface LocalStep {
   hour: number;
   works: boolean;
   isOffice: boolean;
-  /** How much is spent, 1 in usual office hours. */
+  /** Spending relative to usual office hours. */
   busy: number;
 }
 
-/** The moment of a step, counted since 1970. */
 export function localStepOf({ offsets, work }: FundingSource, step: number): LocalStep {
   const local = toLocalTime(CALENDAR, offsets, step * STEP_MS);
   const day = calendarDayOf(CALENDAR, local);
@@ -100,7 +102,7 @@ export function localStepOf({ offsets, work }: FundingSource, step: number): Loc
   };
 }
 
-/** Three hours of a company: `state` is changed. */
+/** Advances a company by three hours, in place. */
 export function advanceStep(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
   const { kind } = means;
   if (kind === "prepaid") spendPrepaid(means, state, moment, luck);
@@ -112,12 +114,12 @@ export function advanceStep(means: FundingSource, state: FundingState, moment: L
   if (luck.draw() < means.alarms) state.heat += 2.5 + 4 * luck.draw();
   if (state.awaits === null) return;
   const days = state.refusedFor / STEPS_PER_DAY;
-  // Who has not typed the new card in for days hardly will.
+  // A holder who has not entered the new card for days hardly will.
   const typed = moment.isOffice && days > 0 ? 0.06 * Math.exp(-days / 10) : 0;
   advanceRenewal(state, moment.hour < 3, typed, luck);
 }
 
-/** A limit starts afresh; a line is owed on its date and paid down when the debit settles, a working day or three later. */
+/** A limit resets. A line falls due on its date and is paid down when the debit settles, one to three working days later. */
 function resetLimit(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
   const { kind, turnsOn, resetHour } = means;
   const { hour } = moment;
@@ -126,7 +128,7 @@ function resetLimit(means: FundingSource, state: FundingState, moment: LocalStep
     if (kind !== "vendor") state.pace = means.pace * Math.exp(means.swing * luck.bell());
     if (kind === "line") state.isOwed = true;
     else state.spent = 0;
-    // What was raised for once is the old limit again; a vendor's cap stays raised.
+    // A temporary raise ends; a vendor's cap stays raised.
     if (kind === "limit" || kind === "week") state.cap = means.limit;
   }
   if (kind === "line" && state.isOwed && moment.works && hour >= 5 && hour < 8 && luck.draw() < 0.55) {
@@ -135,11 +137,11 @@ function resetLimit(means: FundingSource, state: FundingState, moment: LocalStep
   }
 }
 
-/** Hours of a month and of a week, weighed by how busy they are, in steps. */
+/** Steps of a month and of a week, weighted by how busy they are. */
 const BUSY_STEPS_PER_MONTH = 90;
 const BUSY_STEPS_PER_WEEK = 21;
 
-/** The company's other spending fills its limit; what does not fit is declined, or made to fit. */
+/** The company's other spending fills its limit. An amount that does not fit is declined or reduced. */
 function spend({ kind, limit, small }: FundingSource, state: FundingState, { busy }: LocalStep, luck: RandomStream) {
   let out =
     ((limit * state.pace) / (kind === "week" ? BUSY_STEPS_PER_WEEK : BUSY_STEPS_PER_MONTH)) *
@@ -150,7 +152,7 @@ function spend({ kind, limit, small }: FundingSource, state: FundingState, { bus
   else if (luck.draw() < 0.35) state.spent = Math.max(state.spent, state.cap - small * luck.draw());
 }
 
-/** A prepaid card is spent down, and filled on the weekday of the run or in the month's first days. */
+/** A prepaid card is spent down, and filled on the weekday of the run or in the first days of the month. */
 function spendPrepaid(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
   const { limit, runsOn } = means;
   const { busy, weekday, date } = moment;
@@ -161,7 +163,7 @@ function spendPrepaid(means: FundingSource, state: FundingState, moment: LocalSt
   if (isDue && moment.isOffice && luck.draw() < 0.3) {
     state.isFilled = true;
     const target = limit * (runsOn === null ? 1 : 0.42) * Math.exp(means.swing * luck.bell());
-    // Now and then it is forgotten.
+    // Sometimes the fill is forgotten.
     if (state.balance < target && luck.draw() < 0.93) {
       state.fill = target - state.balance;
       state.stage = "moving";
@@ -171,7 +173,7 @@ function spendPrepaid(means: FundingSource, state: FundingState, moment: LocalSt
   if (runsOn === null ? date === 20 : weekday === (runsOn + 3) % 7) state.isFilled = false;
 }
 
-/** Finance reads of the failure in office hours and acts then or in its run; money lands on working days. */
+/** Finance reads about the failure in office hours and acts at once or in its run. Money arrives on working days. */
 function handleFailure(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
   const { kind, runsOn, limit } = means;
   state.waited++;
@@ -191,7 +193,7 @@ function handleFailure(means: FundingSource, state: FundingState, moment: LocalS
     state.fill = 0;
     go("calm");
   } else if (moment.isOffice && luck.draw() < 0.09) {
-    // A budget owner signs, and the limit is raised or the line paid down at once.
+    // A budget owner signs: the limit is raised or the line paid down at once.
     if (kind === "vendor") state.cap *= 1.25 + 0.5 * luck.draw();
     else if (kind === "line") state.spent *= 0.25 + 0.5 * luck.draw();
     else state.cap = Math.max(state.cap, state.spent) + limit * (0.05 + 0.2 * luck.draw());
@@ -199,19 +201,19 @@ function handleFailure(means: FundingSource, state: FundingState, moment: LocalS
   }
 }
 
-/** Whether the money is there; `amount` in major units. */
+/** Whether there is enough money for `amount`, in major units. */
 export function hasFundsFor({ kind }: FundingSource, state: FundingState, amount: number): boolean {
   if (kind === "plain") return true;
   return kind === "prepaid" ? state.balance >= amount : state.spent + amount <= state.cap;
 }
 
-/** A charge that goes through. */
+/** Applies a charge that succeeds. */
 export function applyPayment({ kind }: FundingSource, state: FundingState, amount: number) {
   if (kind === "prepaid") state.balance -= amount;
   else state.spent += amount;
 }
 
-/** A charge that fails for want of money gets a mail to finance on its way. */
+/** Applies a charge that fails for lack of money: finance gets a mail. */
 export function applyFailure(state: FundingState) {
   if (state.stage !== "calm") return;
   state.stage = "unread";

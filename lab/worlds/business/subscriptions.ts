@@ -7,18 +7,17 @@ import { type Company, createCompany, type Shares } from "./companies.ts";
 import { createIssuers } from "./issuers.ts";
 import { YEAR_END, YEAR_START } from "./year.ts";
 
-/** A seller of software to companies. */
 interface Merchant {
   key: string;
   home: string;
   currency: string;
   windowDays: number;
-  /** Major units a month, by seat where seats are sold. */
+  /** Major units per month, or per seat where seats are sold. */
   prices: readonly number[];
   sellsSeats: boolean;
-  /** How much bills swing with usage. */
+  /** How much invoices vary with usage. */
   usage: number;
-  /** As of `Plan`. */
+  /** As in `BillingPlan`. */
   hour: number | null;
   date: number | null;
   yearly: number;
@@ -106,10 +105,10 @@ export interface Subscription extends BillingPlan {
   isAbroad: boolean;
 }
 
-/** A year is sold at the price of ten months. */
+/** A year costs as much as ten months. */
 const MONTHS_PER_YEAR_PRICE = 10;
 
-/** Who pays whom, a company for each customer, drawn from the seed. */
+/** Creates the subscriptions, one company per customer, sampled from the seed. */
 export function createSubscriptions(
   seed: number,
   customers: number,
@@ -127,7 +126,7 @@ export function createSubscriptions(
     const company = createCompany(seed, number, size, issuers, shares);
     const joins = draw(7) < 0.3 ? Math.floor(300 * draw(8)) : 0;
     const day = YEAR_START / DAY_MS - Math.floor(900 * draw(6) ** 2) + joins;
-    // Most sign up in their own office hours.
+    // Most companies sign up in their own office hours.
     const hour = draw(9) < 0.8 ? 9 + 9 * draw(10) : 24 * draw(10);
     return {
       number,
@@ -146,7 +145,7 @@ export function createSubscriptions(
   });
 }
 
-/** The bills of the year in order of time, without their first charges. */
+/** Yields the invoices of the year in order of time, without their first charges. */
 export function* generateBills(seed: number, subscriptions: readonly Subscription[]): Generator<Omit<Bill, "first">> {
   const seats = subscriptions.map((subscription) => subscription.seats);
   for (const { at, number, cycle } of buildSchedule(seed, subscriptions, YEAR_START, YEAR_END)) {
@@ -172,7 +171,7 @@ export function* generateBills(seed: number, subscriptions: readonly Subscriptio
   }
 }
 
-/** People join and leave between two bills. */
+/** Samples the seats of the next invoice: people join and leave. */
 function drawSeatCount(count: number, draw: number): number {
   if (draw < 0.09) return count + 1 + Math.floor(count * 0.15);
   return draw > 0.95 ? Math.max(1, count - 1) : count;

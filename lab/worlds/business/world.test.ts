@@ -9,13 +9,13 @@ const bills = [...world().bills(3, 300)];
 const declinedOf = (of: readonly Bill[]) => of.filter(({ first }) => !first.approved);
 const assertWithin = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
 
-test("a seed is a year of bills, and another seed is another", () => {
+test("a seed yields one year of invoices, and another seed another year", () => {
   assert.deepEqual([...world().bills(8, 30)], [...world().bills(8, 30)]);
   assert.notDeepEqual([...world().bills(8, 30)], [...world().bills(9, 30)]);
   for (let n = 1; n < bills.length; n++) assert.ok(bills[n]!.createdAt >= bills[n - 1]!.createdAt);
 });
 
-test("10 to 15 % of first charges are declined, half for limits and funds and a quarter by risk engines", () => {
+test("10% to 15% of first charges are declined, half for limits and funds and a quarter by risk engines", () => {
   assertWithin(declinedOf(bills).length / bills.length, 0.1, 0.15);
   assertWithin(declineCodeShare(bills, "51", "61"), 0.42, 0.65);
   assertWithin(declineCodeShare(bills, "05", "59"), 0.2, 0.42);
@@ -24,7 +24,7 @@ test("10 to 15 % of first charges are declined, half for limits and funds and a 
   assertWithin(declineCodeShare(bills, "91", "96"), 0.005, 0.06);
 });
 
-test("a charge says which card it was, and Mastercard's come with advice now and then", () => {
+test("a charge reports its card, and Mastercard declines sometimes carry advice", () => {
   for (const { first } of bills) {
     assert.match(first.cardIssuer!, new RegExp(`^${first.cardCountry} `));
     assert.ok(first.cardBrand && first.cardFunding && first.cardFingerprint);
@@ -38,13 +38,13 @@ test("a charge says which card it was, and Mastercard's come with advice now and
   assertWithin(replaced.length / cards.size, 0.1, 0.35);
 });
 
-test("an outage is met by most cards of the issuer and hardly by others", () => {
+test("an outage affects most cards of the issuer and hardly any others", () => {
   const { same, others } = outageShares(world(), 1, 100);
   assertWithin(same, 0.75, 1);
   assertWithin(others, 0, 0.05);
 });
 
-test("the oracle's chances are what comes of tries, soon after the failure and days later", () => {
+test("the oracle's chances match the outcomes of retries, soon after the failure and days later", () => {
   const tries = [2, 6].flatMap((days) => predictRetries(world(), 2, 150, days));
   const [all, unlikely, , likely] = predictionErrors(tries);
   assertWithin(all!, -0.03, 0.03);
@@ -52,7 +52,7 @@ test("the oracle's chances are what comes of tries, soon after the failure and d
   assertWithin(likely!, -0.07, 0.07);
 });
 
-test("a declined try makes the issuer more suspicious, as the oracle knows of tries in vain", () => {
+test("a declined attempt makes the issuer more suspicious, and the oracle accounts for it", () => {
   const companies = world();
   let before = 0;
   let foreseen = 0;
@@ -70,7 +70,7 @@ test("a declined try makes the issuer more suspicious, as the oracle knows of tr
   assert.ok(after < 0.95 * before, `${after} after a try, ${before} before`);
 });
 
-test("what is charged is spent: a limit is gone after enough charges, a plain card's never", () => {
+test("enough charges use up a limit, but never a plain card's", () => {
   const companies = world();
   const last = new Map<string, Bill>();
   for (const bill of companies.bills(5, 60)) last.set(bill.customerId, bill);
@@ -87,7 +87,7 @@ test("what is charged is spent: a limit is gone after enough charges, a plain ca
   assertWithin(share("paid"), 0.2, 0.55);
 });
 
-test("more companies at the edge are more declines, and nobody leaves who need not", () => {
+test("more companies at the edge cause more declines, and no company leaves when `gone` is 0", () => {
   const declined = (options: Record<string, unknown>) => declinedOf([...world(options).bills(6, 120)]);
   assert.ok(declined({ edge: 0.3 }).length > 1.3 * declined({ edge: 0.05 }).length);
   assert.equal(declineCodeShare(declined({ gone: 0 }), "46", "R1"), 0);

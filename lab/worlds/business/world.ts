@@ -13,13 +13,12 @@ import { declineRate, MAX_DECLINE_MEMORY } from "./issuers.ts";
 import { createSubscriptions, generateBills, type Subscription } from "./subscriptions.ts";
 
 /**
- * World 4: software paid by companies in many time zones. Nobody has a pay day: limits run full and turn, prepaid cards
- * are filled in office hours, lines are paid down once a month, virtual cards are capped for one vendor. Beside it: an
- * issuer's suspicion that heats up and cools down and that declined tries add to, replaced cards, outages of issuers,
- * companies that are gone.
+ * World 4: software paid by companies in many time zones. There are no pay days: limits fill up and reset, prepaid cards are
+ * filled in office hours, lines are paid down once a month, virtual cards are capped for one vendor. Besides, an issuer's
+ * suspicion rises and fades, and declined attempts add to it. Cards are replaced, issuers have outages, companies close.
  *
- * Options: `edge` (share of companies whose limits are gone before they turn), `gone` (how many leave for good, a
- * company and year).
+ * Options: `edge` (share of companies whose limits are used up before they reset), `gone` (how many leave for good, per company
+ * and year).
  */
 export const world: CreateWorld = (options) => {
   const shares = parseNumberOptions(options, { edge: 0.115, gone: 0.18 }, ["edge"]);
@@ -56,7 +55,7 @@ export const world: CreateWorld = (options) => {
     return charge;
   }
 
-  /** Futures in which a charge meets so much suspicion, and no end of it where the card or the money is not there. */
+  /** Futures: the suspicion that a charge meets, or infinity if the card or the money is missing. */
   const futuresOf = (bill: Bill, company: Company) =>
     foresight.look({
       billId: bill.id,
@@ -89,7 +88,7 @@ export const world: CreateWorld = (options) => {
       const { company } = subscription;
       const { issuer } = company;
       advance(company, stepOf(now));
-      // Whoever leaves later is not foreseen, nor is a card that is replaced later.
+      // The oracle foresees neither companies that leave later nor cards that are replaced later.
       if (company.hasLeft) return 0;
       const futures = futuresOf(bill, company);
       const time = at.getTime();
@@ -116,5 +115,5 @@ export const world: CreateWorld = (options) => {
   };
 };
 
-/** A try may be in vain for what the futures don't hold, so that it never rules one out. */
+/** An attempt can fail for reasons outside the futures, so it never rules one out. */
 const MIN_FAILURE_CHANCE = 0.02;

@@ -7,12 +7,12 @@ type WeightedRhythms = readonly (readonly [PayRhythm, number])[];
 export interface Country {
   code: string;
   currency: string;
-  /** What people earn, and what merchants charge, beside the United States. */
+  /** Incomes and prices relative to the United States. */
   incomes: number;
   prices: number;
-  /** Where its issuers keep their clocks. */
+  /** UTC offset of its issuers. */
   utcOffsetHours: number;
-  /** Offsets from UTC, ms, by day of the calendar, of each zone. */
+  /** Offsets from UTC in ms, by day of the calendar, for each zone. */
   clocks: readonly Float64Array[];
   /** 1 on days on which banks work. */
   work: Uint8Array;
@@ -21,7 +21,7 @@ export interface Country {
 }
 
 const payOnDates = (...days: number[]): PayRhythm => ({ kind: "dated", days });
-/** On Fridays mostly. */
+/** Mostly on Fridays. */
 const WEEKDAYS = [
   [1, 1],
   [3, 1],
@@ -36,7 +36,7 @@ const fortnightlyPay = (share: number, weekdays: readonly (readonly [number, num
   );
 const fourWeeklyPay = (share: number, ...phases: number[]): WeightedRhythms =>
   phases.map((phase) => [{ kind: "four_weekly", phase }, share / phases.length]);
-/** A date of one's own, by birthday or file. */
+/** An individual date, by birthday or file. */
 const payOnAnyDate = (share: number, last: number): WeightedRhythms =>
   Array.from({ length: last }, (_, index) => [payOnDates(index + 1), share / last]);
 const payOnWednesday = (nth: number): PayRhythm => ({ kind: "nth_weekday", nth, weekday: 3 });
@@ -58,9 +58,9 @@ function defineCountry(
 }
 
 /**
- * Where people are, with how many in a hundred, and when they are paid. Wages of the US as in PLACES, those of
- * Australia every week or other week; benefits in the US on the 1st, 3rd or a Wednesday by birthday, in Britain every
- * four weeks or on a date, in Spain on the 25th or in the first days. Other shares are guesses around customary dates.
+ * Countries of people with percentages, and when they are paid. Wages in the US are as in `COUNTRY_PROFILES`, in Australia weekly
+ * or every other week. Benefits in the US come on the 1st, 3rd or a Wednesday by birthday, in Britain every four weeks or on a
+ * date, in Spain on the 25th or in the first days. Other shares are guesses around customary dates.
  */
 export const COUNTRIES: readonly (readonly [Country, number])[] = [
   [
@@ -139,7 +139,10 @@ export const COUNTRIES: readonly (readonly [Country, number])[] = [
 
 const payDaysByRhythm = new Map<PayRhythm, Uint8Array>();
 
-/** 1 for each day of the calendar on which pay of one of the country's rhythms comes; before holidays as before weekends. */
+/**
+ * Returns 1 for each day of the calendar on which pay of one of the country's rhythms comes. Pay moves forward before holidays as
+ * before weekends.
+ */
 export function findPayDays({ work }: Country, rhythm: PayRhythm): Uint8Array {
   let days = payDaysByRhythm.get(rhythm);
   if (!days) {

@@ -4,59 +4,59 @@ import { STEP_MS, STEPS_PER_DAY } from "../simulation-steps.ts";
 import { calendarDayOf, hourOf, toLocalTime } from "../world-calendar.ts";
 import { CALENDAR, SPENDING_BY_DAY } from "./year.ts";
 
-/** How somebody's money comes and goes; amounts in major units, chances for three hours unless it says otherwise. */
+/** How a person earns and spends. Amounts in major units; chances per step of three hours unless noted. */
 export interface PersonFinances {
-  /** Local time less UTC, ms, by day of the calendar. */
+  /** Local time minus UTC in ms, by day of the calendar. */
   offsets: Float64Array;
   work: Uint8Array;
-  /** Days of the wage, which posts in one of the day's eight steps, and the chance that it does. */
+  /** Pay days. The wage posts in one of the day's eight steps, with a chance. */
   payDays: Uint8Array;
   wage: number;
   postsIn: number;
   punctual: number;
-  /** Whether December's wage is a bigger one. */
+  /** Whether December's wage is larger. */
   hasBonus: boolean;
   grantDays: Uint8Array;
   grant: number;
-  /** What a job brings, 0: has none; and its chances by weekday from Sunday on, a day. */
+  /** The pay of a job, 0 if the person has none, and the chances per day by weekday from Sunday on. */
   job: number;
   jobs: readonly number[];
-  /** A month. */
+  /** Per month. */
   income: number;
-  /** Share of what is above the cushion that is spent in a day. */
+  /** Share of the money above the cushion that is spent in a day. */
   rate: number;
   cushion: number;
-  /** The chance of something that has to be paid at once. */
+  /** The chance of an expense that must be paid at once. */
   surprises: number;
-  /** How much the season matters. */
+  /** How strongly the season affects spending. */
   season: number;
-  /** The chance that somebody who knows of a failure tops up, and after how many steps it is a third of that. */
+  /** The chance that a person who knows about a failure tops up, and after how many steps it has fallen to a third. */
   haste: number;
   forgets: number;
   /** The chance that the issuer holds the card. */
   alarms: number;
-  /** What may be spent in a day; Infinity: any. */
+  /** The most that can be spent in a day; Infinity: unlimited. */
   dayLimit: number;
-  /** The chance of so many payments in a row that the issuer counts no more of them. */
+  /** The chance of a rush: so many payments in a row that the issuer accepts no more. */
   rushes: number;
 }
 
-/** All that moves; a copy of it is another future. */
+/** Everything that changes. A copy of it is another future. */
 export interface PersonState extends CardState {
   balance: number;
-  /** The calendar's day, and what was spent on it that counts for the day's limit. */
+  /** The calendar's day, and that day's spending that counts toward its limit. */
   day: number;
   spent: number;
   /** Whether a wage has yet to post. */
   isPaySoon: boolean;
   /** Whether there are jobs these weeks. */
   isBooked: boolean;
-  /** Steps since the holder learned of a failure, 0: has not; and what was missing. */
+  /** Steps since the holder learned of a failure, 0 if they have not; and the missing amount. */
   noticedFor: number;
   missing: number;
-  /** The issuer's hold: one that passes, one that the holder is clearing up, one that stays for weeks. */
+  /** The issuer's hold: one that passes, one that the holder is clearing up, or one that stays for weeks. */
   hold: "none" | "short" | "clearing" | "long";
-  /** Steps for which the card may not be used more often. */
+  /** Steps for which the issuer accepts no more payments. */
   rush: number;
 }
 
@@ -73,20 +73,19 @@ export const newPersonState = (): PersonState => ({
   rush: 0,
 });
 
-/** The three hours of a step where the person is. */
+/** The local time of a step of three hours. */
 export interface LocalStep {
   day: number;
   weekday: number;
   hour: number;
-  /** Of the day, 0 to 7. */
+  /** Step of the day, 0 to 7. */
   step: number;
   works: boolean;
   isBonusTime: boolean;
-  /** How much is spent. */
+  /** Relative spending. */
   busy: number;
 }
 
-/** The moment of a step, counted since 1970. */
 export function localStepOf({ offsets, work, season }: PersonFinances, step: number): LocalStep {
   const local = toLocalTime(CALENDAR, offsets, step * STEP_MS);
   const day = calendarDayOf(CALENDAR, local);
@@ -104,10 +103,10 @@ export function localStepOf({ offsets, work, season }: PersonFinances, step: num
   };
 }
 
-/** The chance that a holder types a new card in, in one of the five steps of a day in which people do such things. */
+/** The chance that a holder enters a new card, in one of the five steps of a day suited to it. */
 export const CARD_ENTRY_CHANCE = 0.03;
 
-/** Three hours of a life: `state` is changed. */
+/** Advances a person by three hours, in place. */
 export function advanceStep(means: PersonFinances, state: PersonState, moment: LocalStep, luck: RandomStream) {
   const { hour } = moment;
   if (moment.day !== state.day) beginDay(means, state, moment, luck);
@@ -117,12 +116,12 @@ export function advanceStep(means: PersonFinances, state: PersonState, moment: L
   if (state.noticedFor > 0) topUp(means, state, moment, luck);
   updateHold(means, state, luck);
   if (state.awaits === null) return;
-  // A new card gets typed in from the day it comes; after a failure, sooner than later.
+  // A new card is entered from the day it comes, and most likely soon after a failure.
   const typed = hour >= 8 ? CARD_ENTRY_CHANCE * Math.exp(-state.refusedFor / STEPS_PER_DAY / 9) : 0;
   advanceRenewal(state, moment.step === 1, typed, luck);
 }
 
-/** A day begins: benefits come, and jobs stop for some days or start again. */
+/** A day begins: benefits arrive, and jobs stop for some days or start again. */
 function beginDay(means: PersonFinances, state: PersonState, { day }: LocalStep, luck: RandomStream) {
   state.day = day;
   state.spent = 0;
@@ -131,20 +130,20 @@ function beginDay(means: PersonFinances, state: PersonState, { day }: LocalStep,
   if (means.job > 0 && luck.draw() < (state.isBooked ? 1 / 24 : 1 / 8)) state.isBooked = !state.isBooked;
 }
 
-/** Wages post in the bank's run, now and then a working day or more late; jobs are paid from the morning on. */
+/** Wages post in the bank's run, sometimes a working day or more late. Jobs are paid from the morning on. */
 function receivePay(means: PersonFinances, state: PersonState, moment: LocalStep, luck: RandomStream) {
   if (state.isPaySoon && moment.step === means.postsIn && moment.works && luck.draw() < means.punctual) {
     state.isPaySoon = false;
     const bonus = means.hasBonus && moment.isBonusTime ? 1.6 : 1;
     state.balance += Math.max(0, means.wage * (1 + 0.1 * luck.bell()) * bonus);
   }
-  // Five steps of the day are left for it.
+  // Five steps of the day remain for it.
   const chance = (means.jobs[moment.weekday]! * (state.isBooked ? 1 : 0.12)) / 5;
   if (means.job > 0 && moment.hour >= 9 && luck.draw() < chance)
     state.balance += means.job * Math.exp(0.6 * luck.bell() - 0.18);
 }
 
-/** A share of what is above the cushion, what has to be bought anyway, and now and then something big. */
+/** Spending: a share of the money above the cushion, necessities, and sometimes a large expense. */
 function spendMoney(means: PersonFinances, state: PersonState, { busy }: LocalStep, luck: RandomStream) {
   if (state.balance > means.cushion) {
     const share = 1 - Math.exp((-means.rate / 6) * busy * (0.2 + 1.6 * luck.draw()));
@@ -163,10 +162,10 @@ function spendMoney(means: PersonFinances, state: PersonState, { busy }: LocalSt
     state.rush = drawRushSteps(luck.draw());
 }
 
-/** How many steps a rush lasts. */
+/** Returns how many steps a rush lasts. */
 export const drawRushSteps = (draw: number) => 6 + Math.floor(18 * draw);
 
-/** Who knows of the failure tops up when awake, sooner rather than later, and forgets it after weeks. */
+/** A person who knows about the failure tops up when awake, most likely soon, and forgets it after weeks. */
 function topUp(means: PersonFinances, state: PersonState, { hour }: LocalStep, luck: RandomStream) {
   state.noticedFor++;
   if (hour >= 7 && luck.draw() < means.haste * Math.exp(-state.noticedFor / means.forgets)) {
@@ -181,27 +180,27 @@ export const HOLD_LIFT_CHANCES = { short: 0.028, clearing: 0.055, long: 0.0045 }
 /** Share of holds that stay for weeks. */
 export const LONG_HOLD_RATE = 0.22;
 
-/** The issuer suspects fraud and holds the card until somebody or time lifts it. */
+/** The issuer suspects fraud and holds the card until it is cleared up or lifted. */
 function updateHold(means: PersonFinances, state: PersonState, luck: RandomStream) {
   if (state.hold !== "none") {
     if (luck.draw() < HOLD_LIFT_CHANCES[state.hold]) state.hold = "none";
   } else if (luck.draw() < means.alarms) state.hold = luck.draw() < LONG_HOLD_RATE ? "long" : "short";
 }
 
-/** Whether a charge of `amount` would be paid, were the issuer up and awake. */
+/** Whether a charge of `amount` would be paid if the issuer were up and refused nothing. */
 export function canPay(means: PersonFinances, state: PersonState, amount: number): boolean {
   const isUsable = state.awaits === null && state.hold === "none" && state.rush === 0;
   return isUsable && state.balance >= amount && state.spent + amount <= means.dayLimit;
 }
 
-/** A charge that goes through. */
+/** Applies a charge that succeeds. */
 export function applyPayment(state: PersonState, amount: number) {
   state.balance -= amount;
   state.spent += amount;
   state.noticedFor = 0;
 }
 
-/** The holder reads of a failure: clears a hold up, or means to top up. */
+/** The holder reads about a failure, and clears up a hold or plans to top up. */
 export function applyFailure(state: PersonState, amount: number) {
   if (state.hold === "short") state.hold = "clearing";
   else if (state.hold === "none") {

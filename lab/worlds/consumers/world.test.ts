@@ -9,13 +9,13 @@ const bills = [...world().bills(3, 300)];
 const declinedOf = (of: readonly Bill[]) => of.filter(({ first }) => !first.approved);
 const assertWithin = (value: number, low: number, high: number) => assert.ok(value >= low && value <= high, `${value}`);
 
-test("a seed is a year of bills, and another seed is another", () => {
+test("a seed yields one year of invoices, and another seed another year", () => {
   assert.deepEqual([...world().bills(8, 30)], [...world().bills(8, 30)]);
   assert.notDeepEqual([...world().bills(8, 30)], [...world().bills(9, 30)]);
   for (let n = 1; n < bills.length; n++) assert.ok(bills[n]!.createdAt >= bills[n - 1]!.createdAt);
 });
 
-test("10 to 15 % of first charges are declined, two fifths for want of money and a third without a reason", () => {
+test("10% to 15% of first charges are declined, two fifths for missing funds and a third without a reason", () => {
   assertWithin(declinedOf(bills).length / bills.length, 0.1, 0.15);
   assertWithin(declineCodeShare(bills, "51"), 0.32, 0.52);
   assertWithin(declineCodeShare(bills, "05", "59"), 0.27, 0.47);
@@ -25,7 +25,7 @@ test("10 to 15 % of first charges are declined, two fifths for want of money and
   assertWithin(declineCodeShare(bills, "91", "96"), 0.01, 0.06);
 });
 
-test("a charge says which card it was, Mastercard's come with advice, and some cards pay two merchants", () => {
+test("a charge reports its card, Mastercard declines carry advice, and some cards pay two merchants", () => {
   for (const { first } of bills) {
     assert.match(first.cardIssuer!, new RegExp(`^${first.cardCountry} `));
     assert.ok(first.cardBrand && first.cardFunding && first.cardFingerprint);
@@ -39,13 +39,13 @@ test("a charge says which card it was, Mastercard's come with advice, and some c
   assertWithin([...cards.values()].filter(isShared).length / 300, 0.07, 0.18);
 });
 
-test("an outage is met by most cards of the issuer and hardly by others", () => {
+test("an outage affects most cards of the issuer and hardly any others", () => {
   const { same, others } = outageShares(world(), 1, 100);
   assertWithin(same, 0.75, 1);
   assertWithin(others, 0, 0.05);
 });
 
-test("the oracle's chances are what comes of tries, soon after the failure and days later", () => {
+test("the oracle's chances match the outcomes of retries, soon after the failure and days later", () => {
   const tries = [2, 6].flatMap((days) => predictRetries(world(), 2, 150, days));
   const [all, unlikely, , likely] = predictionErrors(tries);
   assertWithin(all!, -0.03, 0.03);
@@ -53,7 +53,7 @@ test("the oracle's chances are what comes of tries, soon after the failure and d
   assertWithin(likely!, -0.07, 0.07);
 });
 
-test("who is paid has money: what fails for want of it is likelier paid in the days after a pay day", () => {
+test("an invoice declined for missing funds is likelier paid in the days after a pay day", () => {
   const people = world();
   const best: number[] = [];
   const usual: number[] = [];
@@ -69,7 +69,7 @@ test("who is paid has money: what fails for want of it is likelier paid in the d
   assert.ok(mean(best) > 1.5 * mean(usual), `${mean(best)} at best, ${mean(usual)} usually`);
 });
 
-test("the world tells the days of wages and benefits, after which chances are better, and of who lives on jobs that nobody could", () => {
+test("the world reports the days of wages and benefits, after which chances are better, and none for people who live on jobs", () => {
   const people = world();
   const [usual, paid, told]: [number[], number[], boolean[]] = [[], [], []];
   for (const bill of people.bills(4, 150)) {
@@ -88,7 +88,7 @@ test("the world tells the days of wages and benefits, after which chances are be
   assert.deepEqual([told.includes(true), told.includes(false)], [true, true]);
 });
 
-test("a second refusal within a day blocks the cards of some issuers, as the oracle knows of tries in vain", () => {
+test("a second decline within a day blocks the cards of some issuers, and the oracle accounts for it", () => {
   const people = world();
   let blocked = 0;
   let free = 0;
@@ -106,7 +106,7 @@ test("a second refusal within a day blocks the cards of some issuers, as the ora
   assert.ok(blocked > 5 && free > 10, `${blocked} blocked, ${free} not`);
 });
 
-test("what is charged is spent: nobody's money lasts for ever", () => {
+test("enough charges use up every person's money", () => {
   const people = world();
   const last = new Map<string, Bill>();
   for (const bill of people.bills(6, 60)) last.set(bill.customerId, bill);
@@ -115,12 +115,12 @@ test("what is charged is spent: nobody's money lasts for ever", () => {
     const tries = Array.from({ length: 2000 }, () => people.charge(bill, at).approved);
     const paid = tries.filter(Boolean).length;
     assert.ok(paid < 2000, `${bill.customerId} paid ${paid}`);
-    // Once it is gone it stays gone, at that moment.
+    // Money that is gone at that time stays gone.
     assert.equal(tries.lastIndexOf(true), paid - 1);
   }
 });
 
-test("more households from hand to mouth are more declines, and nobody leaves who need not", () => {
+test("more households from hand to mouth cause more declines, and no person leaves when `left` is 0", () => {
   const declined = (options: Record<string, unknown>) => declinedOf([...world(options).bills(7, 120)]);
   assert.ok(declined({ tight: 2 }).length > 1.3 * declined({ tight: 0.5 }).length);
   assert.equal(declineCodeShare(declined({ left: 0 }), "46", "R1"), 0);

@@ -33,24 +33,24 @@ export interface TortureOptions {
 
 export interface TortureResult {
   problems: Problem[];
-  /** The table, and what is wrong. */
+  /** The table and the problems. */
   lines: string[];
 }
 
-/** Service time runs so much faster: the schedule's hours last seconds. */
+/** Speed of service time: the schedule's hours take seconds. */
 const RATE = 1_000;
 const PROCESSES = 2;
 const MERCHANTS = 40;
 const CONCURRENCY_CAP = 5;
 const SLOW_MERCHANTS = 4;
 const CONNECTIONS = 4;
-/** With nothing moving for so long, nothing will. The longest of the schedule's delays lasts 3.6 s. */
+/** After this long without progress the run is stuck. The longest delay of the schedule lasts 3.6 s. */
 const STALL_MS = 20_000;
 
-/** The whole run, in a temporary folder that is gone afterwards, as are all processes. */
+/** Runs the campaign in a temporary folder. Removes it and ends all processes afterwards. */
 export async function runDeliveryCampaign(options: TortureOptions): Promise<TortureResult> {
   const root = await mkdtemp(join(tmpdir(), "dunlin-torture-"));
-  // PostgreSQL runs as somebody else when we are root.
+  // PostgreSQL runs as another user if this process runs as root.
   chmodSync(root, 0o755);
   const ends: (() => void)[] = [];
   const clean = () => {
@@ -179,7 +179,7 @@ function urlOf(address: Address, role: string): string {
   return `postgresql://${role}@/${address.database}?host=${encodeURIComponent(address.socketDir)}`;
 }
 
-/** Milliseconds until nothing waits any more. */
+/** Resolves with the milliseconds until no delivery waits. */
 async function waitUntilDrained(
   db: Database,
   requests: () => number,

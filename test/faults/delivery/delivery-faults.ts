@@ -6,10 +6,14 @@ import type { DeliveryFleet, ProcessLife } from "./delivery-fleet.ts";
 import type { Arrival } from "./event-receiver.ts";
 
 /**
- * `kill` and `end` are SIGKILL and SIGTERM to a process, which is then replaced; `sleep` is SIGSTOP for some seconds, `cut` the
- * same while its connections to the database are ended, so that another process takes over and the sleeper wakes up as a
- * former owner, every other time in the very moment in which its successor is making the same attempts; `overslept` is SIGSTOP for longer than a lease lasts. `postgres` kills all of PostgreSQL, `backend` one
- * connection of it, `restart` stops it in the ordinary way; it is started again by itself.
+ * The kinds of faults:
+ *
+ * - `kill` and `end` send SIGKILL or SIGTERM to a process, which is then replaced
+ * - `sleep` is SIGSTOP for some seconds
+ * - `cut` is the same, but also ends the process's database connections: another process takes over, and the sleeper wakes up as
+ *   a former owner. Every other time it wakes while its successor makes the same attempts
+ * - `overslept` is SIGSTOP for longer than a lease lasts
+ * - `postgres` kills all of PostgreSQL, `backend` one of its connections, `restart` stops it normally; it starts again by itself
  */
 export const FAULTS = ["kill", "end", "sleep", "cut", "overslept", "postgres", "backend", "restart"] as const;
 export type Fault = (typeof FAULTS)[number];
@@ -25,11 +29,11 @@ const FAULT_SHARES: Record<Fault, number> = {
   restart: 6,
 };
 
-/** So many faults, each kind by its share, in an order that the seed decides. */
+/** Returns `count` faults, each kind by its share, in an order that the seed decides. */
 export function drawFaults(seed: number, count: number): Fault[] {
   const total = FAULTS.reduce((sum, fault) => sum + FAULT_SHARES[fault], 0);
   const all = FAULTS.flatMap((fault) => Array<Fault>(Math.round((FAULT_SHARES[fault] * count) / total)).fill(fault));
-  // What rounding has left out is made up for by what happens most.
+  // The most common fault fills up the rest lost by rounding.
   while (all.length < count) all.push("kill");
   return all
     .slice(0, count)
@@ -45,27 +49,27 @@ export interface FaultOptions {
   postgres: PostgresProcesses;
   db: Database;
   journal: readonly Arrival[];
-  /** Before each fault: how much of the run lies behind. */
+  /** Called before each fault with the completed share of the run. */
   onStep(share: number): void;
-  /** Nothing is left that could be sent now. */
+  /** Whether no event can be sent now. */
   isIdle(): Promise<boolean>;
   broken(invariant: string, says: string): void;
   print(line: string): void;
 }
 
 export interface InjectedFaults {
-  /** From when to when the database was away, or some of its connections were cut. */
+  /** Periods in which the database was down, or some of its connections were cut. */
   outages: { from: number; to: number }[];
 }
 
 const PAUSE_MS = [300, 1_200] as const;
 const SLEEP_MS = [1_500, 6_000] as const;
-/** From when others have taken the leases of a sleeper: they read what is due, and send it. */
+/** The delay after which others have taken a sleeper's leases: they read its due events and send them. */
 const LEASES_TAKEN_MS = [0, 80] as const;
 /** A lease lasts a minute. */
 const LEASE_EXPIRED_MS = 66_000;
 const RECOVERY_MS_MAX = 45_000;
-/** Requests of those who are awake, so many, say that the work goes on. */
+/** So many requests of awake processes show that work continues. */
 const RECOVERY_ARRIVALS = 5;
 
 const TERMINATE_BACKENDS = prepared(
@@ -76,7 +80,7 @@ const TERMINATE_BACKENDS = prepared(
 const EPOCHS = prepared("faults_epochs", "select sum(epoch)::text as epochs from bucket_leases");
 const epochs = async (db: Database) => (await db.run<{ epochs: string }>(EPOCHS)).rows[0]!.epochs;
 
-/** Let all faults happen, one after the other, each when the work has gone on after the one before. */
+/** Injects all faults in turn, each when work has continued after the previous one. */
 export async function injectFaults(options: FaultOptions): Promise<InjectedFaults> {
   const { seed, faults, fleet, postgres, db, journal, print } = options;
   const outages: InjectedFaults["outages"] = [];
@@ -91,7 +95,7 @@ export async function injectFaults(options: FaultOptions): Promise<InjectedFault
     const what = await injectFault(fault, life, draw, { fleet, postgres, db, outages });
     const seen = journal.length;
     for (const deadline = Date.now() + RECOVERY_MS_MAX; journal.length < seen + RECOVERY_ARRIVALS; await sleep(20)) {
-      // A fault may last longer than what there was to send.
+      // A fault can outlast the events that were left to send.
       if (await options.isIdle()) break;
       if (Date.now() < deadline) continue;
       options.broken("I12", `nothing was sent for ${RECOVERY_MS_MAX} ms after ${what}`);
@@ -149,7 +153,7 @@ async function injectFault(
 const PING = prepared("faults_ping", "select 1");
 
 async function waitUntilAnswering(db: Database) {
-  // A server that is told to end still answers for a moment.
+  // A server that is shutting down still answers briefly.
   await sleep(200);
   for (const deadline = Date.now() + RECOVERY_MS_MAX; Date.now() < deadline; await sleep(50)) {
     const isUp = await db.run(PING).then(

@@ -7,55 +7,55 @@ import type { Environment } from "../process/service-process.ts";
 const PROGRAM = join(import.meta.dirname, "../../..", "bin", "dunlin.js");
 const PRELOAD = join(import.meta.dirname, "source-address.ts");
 const READY_MS = 60_000;
-/** An attempt may take 30 s; SIGTERM to exit may take 35. */
+/** An attempt can take 30 s, and SIGTERM to exit 35 s. */
 const TERMINATE_MS = 35_000;
 
-/** One delivering process from its start to its end; moments are real time. */
+/** One delivering process from its start to its end; times are real time. */
 export interface ProcessLife {
   number: number;
-  /** Of its connections to the database. */
+  /** The role of its database connections. */
   role: string;
   child: ChildProcess;
   startedAt: number;
   endedAt: number | null;
   end: "running" | "killed" | "stopped" | "by itself";
-  /** When it slept, with its connections to the database cut or not. */
+  /** When it slept, with or without cut database connections. */
   sleeps: { from: number; to: number }[];
 }
 
 export interface DeliveryFleet {
   lives: ProcessLife[];
   running(): ProcessLife[];
-  /** A new process; resolves when it is ready. */
+  /** Starts a new process; resolves when it is ready. */
   start(): Promise<ProcessLife>;
   kill(life: ProcessLife): Promise<void>;
-  /** SIGTERM; waits for the end. */
+  /** Sends SIGTERM and waits for the end. */
   terminate(life: ProcessLife): Promise<void>;
-  /** SIGSTOP for a while. `meanwhile` is done at once. */
+  /** Sends SIGSTOP for a while, and runs `meanwhile` at once. */
   sleep(life: ProcessLife, ms: number, meanwhile?: () => Promise<void>): Promise<void>;
   /** How often each line was logged. */
   logged: Map<string, number>;
-  /** At once, all of them. */
+  /** Ends all processes at once. */
   abandon(): void;
 }
 
 export interface FleetOptions {
-  /** Of process number n, whose database role is `role`. */
+  /** The environment of process number n, whose database role is `role`. */
   environment(number: number, role: string): Environment;
   onStart(role: string): Promise<void>;
   broken(invariant: string, says: string): void;
 }
 
-/** The loopback address that process number n connects from. */
+/** Returns the loopback address that process number n connects from. */
 const sourceAddressOf = (number: number) => `127.0.${1 + (number >> 7)}.${1 + (number & 127)}`;
 
-/** The number of the process that connects from this address; -1 for somebody else. */
+/** Returns the number of the process that connects from this address; -1 for any other client. */
 export function processNumberOf(address: string | undefined): number {
   const [, high, low] = /^(?:::ffff:)?127\.0\.(\d+)\.(\d+)$/.exec(address ?? "") ?? [];
   return high === undefined || high === "0" ? -1 : (Number(high) - 1) * 128 + Number(low) - 1;
 }
 
-/** The delivering processes, started and ended as the faults want it. */
+/** Creates the delivering processes, which the faults start and end. */
 export function createDeliveryFleet({ environment, onStart, broken }: FleetOptions): DeliveryFleet {
   const lives: ProcessLife[] = [];
   const logged = new Map<string, number>();
@@ -66,7 +66,7 @@ export function createDeliveryFleet({ environment, onStart, broken }: FleetOptio
       const { level, msg } = JSON.parse(line) as { level?: string; msg?: string };
       name = `${level} ${msg}`;
     } catch {
-      // Something that crashed on its way says so in plain words.
+      // A crash log line is plain text.
     }
     logged.set(name, (logged.get(name) ?? 0) + 1);
   }

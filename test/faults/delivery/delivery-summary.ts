@@ -12,7 +12,7 @@ interface RunFacts {
 
 const SHOWN_MAX = 8;
 
-/** The run as a table; below it what is wrong, if anything is, with the seed that may show it again. */
+/** Formats the run as a table, followed by any problems with the seed to reproduce them. */
 export function formatSummary({ seed, counts, faults, fleet, problems }: RunFacts): string[] {
   const row = (name: string, ...cells: [number | undefined, string][]) =>
     `  ${name.padEnd(10)}${cells.map(([count, what]) => `${String(count ?? 0).padStart(8)} ${what}`).join("")}`;

@@ -8,17 +8,17 @@ import { sqlState } from "../../../src/postgres/database-errors.ts";
 import { openCases } from "../../../src/tables/cases.ts";
 import { insertEvents, withdrawEvents } from "../../../src/tables/events.ts";
 
-/** The other half of the service: commits events while there is room for them, and takes some back. */
+/** Simulates the deciding side of the service: commits events up to a limit, and withdraws some of them. */
 export interface EventFeed {
-  /** All events are committed. Those of them that may be committed by now: `allow`. */
+  /** Whether all events are committed. `allow` limits how many may be. */
   done(): boolean;
-  /** How much of all events may be committed from now on, 0 to 1. */
+  /** Sets the share of all events that may be committed from now on, 0 to 1. */
   allow(share: number): void;
-  /** All that may be committed by now is, and none of it is due. */
+  /** Whether all allowed events are committed and none is due. */
   isIdle(): Promise<boolean>;
-  /** Ids of events that were certainly committed. */
+  /** Ids of events whose commit was confirmed. */
   committed: Set<string>;
-  /** When an event was certainly taken back: real time after the commit. */
+  /** When an event's withdrawal was confirmed: real time after the commit. */
   withdrawnAt: Map<string, number>;
   stop(): void;
 }
@@ -27,7 +27,7 @@ interface Options {
   seed: number;
   db: Database;
   merchants: readonly Merchant[];
-  /** The first of them are slow: few events are for them, and many of those are taken back. */
+  /** The number of slow merchants, which come first. They get few events, and many of those are withdrawn. */
   sluggish: number;
   events: number;
   now(): Date;
@@ -35,10 +35,10 @@ interface Options {
 }
 
 const BURST_EVENTS = 50;
-/** About as much as the slow merchants take: so they always have something under way, and something read ahead. */
+/** About as much as the slow merchants accept, so they always have events in flight and read ahead. */
 const SLOW_BURST_EVENTS = 10;
 const SLOW_EVERY_MS = 1_500;
-/** Beyond so many due ones nothing is added: a queue that only grows says nothing. */
+/** With more due events than this no event is added, because an ever-growing queue shows nothing. */
 const DUE_MAX = 2_000;
 const POLL_MS = 100;
 const WITHDRAWN_PER_BURST = 3;
@@ -104,7 +104,7 @@ export function startEventFeed({ seed, db, merchants, sluggish, events, now, new
     );
   }
 
-  /** Some of the last events of a merchant, more often than not of a slow one, whose sender has read them already. */
+  /** Withdraws some of the last events of a merchant, usually a slow one whose sender has already read them. */
   async function takeBack() {
     const number = looks++;
     const last = (keyedRandom(seed, "slow?", number) < 0.6 ? sluggish : merchants.length) - 1;
@@ -115,7 +115,7 @@ export function startEventFeed({ seed, db, merchants, sluggish, events, now, new
     for (const eventId of gone) withdrawnAt.set(eventId, Date.now());
   }
 
-  /** Until it is in. A commit whose reply was lost is noticed by the keys. */
+  /** Repeats until it is committed. Keys detect a commit whose reply was lost. */
   async function insisting(work: () => Promise<void>) {
     while (!stopped)
       try {
@@ -126,7 +126,7 @@ export function startEventFeed({ seed, db, merchants, sluggish, events, now, new
       }
   }
 
-  /** Infinitely many while the database does not answer. */
+  /** Returns infinity while the database does not answer. */
   async function countDue(): Promise<number> {
     const found = await db.run<{ due: number }>(DUE, [now()]).catch(() => null);
     return found === null ? Number.POSITIVE_INFINITY : found.rows[0]!.due;

@@ -4,21 +4,21 @@ import { keyedRandom, pickWeighted } from "../../../simulator/world/keyed-random
 import { startTlsEndpoint } from "../../tls-endpoint.ts";
 import { processNumberOf } from "./delivery-fleet.ts";
 
-/** A webhook as the wire saw it; moments are real time. */
+/** A received webhook; times are real time. */
 export interface Arrival {
   eventId: string;
-  /** By the path that it came to. */
+  /** From the path of the request. */
   merchant: number;
-  /** Which process sent it. */
+  /** The process that sent it. */
   life: number;
   at: number;
-  /** When we began to answer, or cut the line; null while neither has happened. */
+  /** When the receiver began to answer, or cut the connection; null if neither has happened. */
   endAt: number | null;
-  /** The status that was sent; null for none. */
+  /** The status sent; null for none. */
   status: number | null;
   /** In service time. */
   retryAfterMs: number;
-  /** The sender went away before there was an answer. */
+  /** Whether the sender disconnected before the answer. */
   cut: boolean;
 }
 
@@ -27,11 +27,11 @@ export interface Receiver {
   journal: Arrival[];
   /** The one body of each event. */
   bodies: Map<string, string>;
-  /** Events that came with two bodies. */
+  /** Events that came with two different bodies. */
   changed: string[];
-  /** Times that a process had more requests of a merchant under way than the merchant's cap. */
+  /** Times at which a process exceeded a merchant's cap of concurrent requests. */
   overCap: string[];
-  /** From now on answer at once, and 200 but to those that are refused for ever. */
+  /** From now on answers at once, and with 200 except for permanently refused events. */
   calm(): void;
   close(): void;
 }
@@ -39,9 +39,9 @@ export interface Receiver {
 export interface ReceiverOptions {
   seed: number;
   tls: { cert: string; key: string };
-  /** Requests of a merchant at once. */
+  /** Cap of concurrent requests per merchant. */
   cap: number;
-  /** So many merchants, the first ones, are slow in all they do. */
+  /** The number of slow merchants, which come first. */
   sluggish: number;
 }
 
@@ -61,10 +61,10 @@ const BUSY_S = 1_800;
 const SLOW_MS = [1_000, 5_000] as const;
 const HANG_MS = 4_000;
 const SLOW_MERCHANT_MS = 3_500;
-/** So many events are refused for ever: they get exhausted. */
+/** Share of permanently refused events, which become exhausted. */
 const PERMANENT_REFUSAL_RATE = 0.06;
 
-/** The merchants' endpoint, which often fails, with a journal. */
+/** Starts the merchants' endpoint, which often fails and keeps a journal. */
 export async function startReceiver({ seed, tls, cap, sluggish }: ReceiverOptions): Promise<Receiver> {
   const journal: Arrival[] = [];
   const bodies = new Map<string, string>();
@@ -136,7 +136,7 @@ interface PendingReply {
   response: ServerResponse;
   end(status: number | null, act: () => void): void;
   slowMs: number;
-  /** What is still to be answered, for the moment of calm. */
+  /** Pending answers, which `calm` releases. */
   waiting: Set<() => void>;
 }
 
@@ -159,7 +159,7 @@ function sendReply(reply: Reply, { socket, response, end, slowMs, waiting }: Pen
   else if (reply === "busy") plain(503, { "retry-after": String(BUSY_S) });
   else if (reply === "reset") cut();
   else if (reply === "hang") later(HANG_MS, cut);
-  // The status line says it all: what follows cannot undo it.
+  // The status line decides; later failures cannot undo it.
   else
     end(200, () => {
       response.writeHead(200, { "content-length": 100 }).write("{");

@@ -6,11 +6,11 @@ import { PLANTED_DELIVERY_BUGS, type PlantedBug } from "./planted-bugs.ts";
 import type { ProblemSummary } from "./problem-summary.ts";
 
 const EVENTS = 2_500;
-/** Some bugs need luck to show: another seed is another chance. */
+/** Some bugs show only by chance, so other seeds are tried. */
 const SEED_ATTEMPTS = 3;
 const LIMIT_MS = 240_000;
 
-/** Plant one bug at a time in a copy of the source, and torture the copy. Returns how many were not caught. */
+/** Plants one bug at a time in a copy of the source and runs the campaign on it. Returns how many bugs were not caught. */
 export async function runPlantedBugs(
   names: readonly string[],
   seed: number,
@@ -37,14 +37,14 @@ export async function runPlantedBugs(
   return missed;
 }
 
-/** What caught it: a line for each promise that was broken; null when none was. */
+/** Returns a line for each broken invariant; null if the bug was not caught. */
 const tortureCopy = ({ name, patches, faults, statements }: PlantedBug, seed: number): Promise<string[] | null> =>
   withPatchedCopy(name, patches, async (copy) => {
     const simulated = statements ? await run(copy, ["--statements", "--quick", "--seed", String(seed)]) : null;
     if (simulated?.length === 0) return null;
     for (let turn = 0; turn < SEED_ATTEMPTS; turn++) {
       const words = ["--seed", String(seed + turn), "--events", String(EVENTS), "--faults", faults.join(",")];
-      // One that gave no answer, as where the machine had no time to start it, says nothing of the bug.
+      // A run that failed to start, such as on a busy machine, says nothing about the bug.
       const problems = await run(copy, words).catch((error: Error) => {
         if (turn === SEED_ATTEMPTS - 1) throw error;
         return [];

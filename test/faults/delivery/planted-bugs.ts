@@ -1,7 +1,7 @@
 import type { SourcePatch } from "../../patched-copy.ts";
 import type { Fault } from "./delivery-faults.ts";
 
-/** A mistake that somebody could make, as a change of the source text. */
+/** A plausible mistake, as a change of the source text. */
 export interface PlantedBug {
   name: string;
   patches: SourcePatch[];
@@ -34,14 +34,19 @@ const LOG_LATER = prepared(
 export const logLater = (tx: Tx, ended: readonly EndedAttempt[]) => tx.run(LOG_LATER, columnValues(ended, ENDED_COLUMNS));
 `;
 
-/** The source text of a statement that records attempts, from its parameters to the deliveries of attempts that end them. */
+/**
+ * Returns the source text of a statement that records attempts, from its parameters to the deliveries that these attempts end.
+ */
 const endedOf = (columns: string) => `unnestColumns(${columns}, 2)}) e
      join bucket_leases l on l.bucket = e.bucket and l.epoch = e.epoch
    ), ended as (
      delete from deliveries d using e
      where d.merchant_id = e.merchant_id and d.event_id = e.event_id and d.round = e.round`;
 
-/** One at a time; each must be caught. A patch that no longer fits the source is an error: rewrite it with the code that it spoils. */
+/**
+ * Planted one at a time; each must be caught. A patch that no longer fits the source is an error: update it with the code it
+ * changes.
+ */
 export const PLANTED_DELIVERY_BUGS: readonly PlantedBug[] = [
   {
     name: "attempts are counted when they begin",

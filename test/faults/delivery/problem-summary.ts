@@ -1,11 +1,11 @@
 import type { Problem } from "../process/verify-records.ts";
 
-/** How often a promise was broken, and the first time in words. */
+/** How often an invariant was broken, with its first violation. */
 export interface ProblemSummary extends Problem {
   times: number;
 }
 
-/** One line for each promise that was broken: thousands would not pass a pipe before their process ends. */
+/** Returns one line per broken invariant, because thousands of lines would not get through a pipe before their process ends. */
 export const summarizeProblems = (problems: readonly Problem[]): ProblemSummary[] =>
   [...Map.groupBy(problems, ({ invariant }) => invariant)].map(([invariant, all]) => ({
     invariant,

@@ -4,7 +4,7 @@ import type { Problem } from "../process/verify-records.ts";
 import type { ProcessLife } from "./delivery-fleet.ts";
 import type { Arrival } from "./event-receiver.ts";
 
-/** All that is known in the end. */
+/** All evidence at the end of a run. */
 export interface DeliveryEvidence {
   rows: StoredRows;
   journal: readonly Arrival[];
@@ -15,17 +15,17 @@ export interface DeliveryEvidence {
   withdrawnAt: ReadonlyMap<string, number>;
 }
 
-/** Clocks of processes on one machine, read at slightly other moments, to the millisecond. */
+/** Tolerance between the clocks of processes on one machine, read at slightly different times, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 4;
-/** After a status line the sender listens for two seconds more, then what has ended is recorded, when the database is there. */
+/** After a status line the sender listens for two more seconds. The end is then recorded when the database is up. */
 const RECORDING_TOLERANCE_MS = 4_000;
-/** After an outage a recorder may pause for so long, and leases are taken anew. */
+/** After an outage a recorder may pause for so long, and leases are taken again. */
 const OUTAGE_TOLERANCE_MS = 8_000;
 const SLEEP_TOLERANCE_MS = 5_000;
-/** A row that was read ahead is sent for at most a second after it was withdrawn; then comes the time to get it onto the wire. */
+/** A row that was read ahead can be sent for at most a second after its withdrawal, plus the time onto the wire. */
 const WITHDRAWAL_TOLERANCE_MS = 2_000;
 
-/** I3 to I7 and I10 of one merchant's events: what was committed, what was sent, and what both sides wrote down about it. */
+/** Checks I3 to I7 and I10 for one merchant's events: compares the committed and sent events with the records of both sides. */
 export function verifyEvents(books: DeliveryEvidence) {
   const { rows, lives, outages } = books;
   const problems: Problem[] = [];
@@ -61,14 +61,14 @@ export function verifyEvents(books: DeliveryEvidence) {
   }
   return { problems, counts };
 
-  /** Every request is in the log, and says the same there, but for those that something cut short. */
+  /** Checks that every request is in the log with the same content, except for requests that were cut short. */
   function pair(event: StoredEvent, logged: readonly StoredAttempt[], seen: readonly Arrival[]) {
     const open = new Set(seen);
     for (const { number, startedAt, endedAt, status } of logged) {
       const [from, to] = [toReal(startedAt) - CLOCK_TOLERANCE_MS, toReal(endedAt) + CLOCK_TOLERANCE_MS];
       const within = [...open].filter(({ at }) => at >= from && at <= to);
-      // Of two that fit, the one that was answered like this, and whose answer came when the attempt ended: a former owner
-      // that wakes up may send an event in the same moment as the present one.
+      // Of two candidates, chooses the one with this answer that came when the attempt ended. A former owner that wakes up can
+      // send an event at the same time as the present one.
       const answered = within.filter((arrival) => arrival.status === status);
       const distance = ({ at, endAt }: Arrival) => Math.abs(toReal(endedAt) - (endAt ?? at));
       const own = answered.sort((a, b) => distance(a) - distance(b))[0] ?? within[0];
@@ -95,7 +95,7 @@ export function verifyEvents(books: DeliveryEvidence) {
     }
   }
 
-  /** Whether something happened to its process, or to the database, before it can have been recorded. */
+  /** Whether its process or the database had a fault before the attempt can have been recorded. */
   function isExcused({ life: number, at, endAt }: Arrival) {
     const life = lives[number];
     if (life === undefined) return false;
@@ -108,7 +108,9 @@ export function verifyEvents(books: DeliveryEvidence) {
     );
   }
 
-  /** Never two requests of an event at once, unless the process of one of them slept or its connections were cut. */
+  /**
+   * Checks that an event never has two concurrent requests, unless the process of one of them slept or its connections were cut.
+   */
   function alone(event: StoredEvent, seen: readonly Arrival[]) {
     for (const [index, next] of seen.entries()) {
       const before = seen[index - 1];
@@ -118,7 +120,9 @@ export function verifyEvents(books: DeliveryEvidence) {
     }
   }
 
-  /** Nothing is sent after a recorded 2xx or a withdrawal, but by one who slept meanwhile: that is counted. */
+  /**
+   * Checks that nothing is sent after a recorded 2xx or a withdrawal, except by a process that slept meanwhile, which is counted.
+   */
   function afterEnd(event: StoredEvent, logged: readonly StoredAttempt[], seen: readonly Arrival[]) {
     const delivered = logged.find(({ ends }) => ends === "delivered");
     const deliveredAt = delivered === undefined ? Number.POSITIVE_INFINITY : toReal(delivered.endedAt);
@@ -139,7 +143,7 @@ export function verifyEvents(books: DeliveryEvidence) {
   }
 }
 
-/** The requests of an event in a line, and what became of their processes, for whoever looks for the reason. */
+/** Describes the requests of an event and the fates of their processes in a line, for debugging. */
 function describeRequests(seen: readonly Arrival[], open: ReadonlySet<Arrival>, lives: readonly ProcessLife[]) {
   const requests = seen.map(
     ({ life, at, endAt, status }, index) =>

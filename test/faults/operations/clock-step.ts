@@ -1,4 +1,5 @@
-// Loaded into each process of the service before its own code: a number in a file moves what the machine's clock says. The product has no part in it.
+// Loaded into each process of the service before its own code: a number in a file shifts the machine's clock. The product itself
+// has no such code.
 import { readFileSync, watchFile } from "node:fs";
 
 const file = process.env.TORTURE_CLOCK!;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Worker } from "./service-worker.ts";
 
-/** A fault must be seen everywhere within this long. */
+/** A fault must be visible everywhere within this long. */
 const EVIDENCE_MS_MAX = 60_000;
 const POLL_MS = 1_000;
 
@@ -12,11 +12,11 @@ type Samples = ReadonlyMap<string, number>;
 
 /** The signs by which an operator sees a fault. */
 export interface ExpectedEvidence {
-  /** A line of some process's log from the level warn up. */
+  /** A line of some process's log, at level warn or above. */
   log: RegExp;
-  /** Names of warnings whose count has grown in a process's metrics. */
+  /** Names of warnings whose count grows in a process's metrics. */
   warns?: RegExp;
-  /** Whether the metrics of some process show it; or that they do not answer. */
+  /** Whether the metrics of some process show it, or do not answer. */
   metric?: ((samples: Samples, before: Samples) => boolean) | "no answer";
   /** A line of the command's output, or a warning of a process that was logged after the fault began. */
   doctor: { says: RegExp } | { troubles: RegExp };
@@ -25,7 +25,7 @@ export interface ExpectedEvidence {
 export const EVIDENCE_PLACES = ["log", "metric", "doctor"] as const;
 type EvidencePlace = (typeof EVIDENCE_PLACES)[number];
 
-/** For how many milliseconds a fault was not seen in each place; null: not within a minute. And what the command said last. */
+/** The milliseconds until a fault was visible in each place; null: not within a minute. Also the command's last output. */
 export type SeenEvidence = Record<EvidencePlace, number | null> & { told: string };
 
 /**
@@ -82,7 +82,7 @@ export async function startCollecting(
 }
 
 function hasWarned(samples: Samples, before: Samples, names: RegExp): boolean {
-  // A process that has started since warns of earlier faults as well.
+  // A process that has started since also warns of earlier faults.
   if (samples.get("process_start_time_seconds") !== before.get("process_start_time_seconds")) return false;
   return [...samples].some(([key, value]) => {
     const [, name] = /^dunlin_warnings_total\{name="([^"]+)"\}$/.exec(key) ?? [];
@@ -104,7 +104,7 @@ async function runDoctor({ environment }: Worker, program: string): Promise<stri
   return text;
 }
 
-/** @param sinceS  seconds since the fault began: what was logged before it says nothing of it */
+/** @param sinceS  seconds since the fault began; earlier log lines do not count */
 function isReported(text: string, told: ExpectedEvidence["doctor"], sinceS: number): boolean {
   if ("says" in told) return text.split("\n").some((line) => told.says.test(line));
   if (/^fail +database/m.test(text)) return true;

@@ -6,7 +6,7 @@ import type { PostgresServer } from "./postgres-server.ts";
 import { type Worker, waitUntilReady } from "./service-worker.ts";
 import type { Merchants } from "./simulated-merchants.ts";
 
-/** Each with its share of a campaign. */
+/** Each kind with its share of a campaign. */
 const FAULT_SHARES = {
   "database away at the start": 10,
   "database away": 16,
@@ -39,12 +39,12 @@ export function drawFaults(seed: number, count: number): Fault[] {
     .map(({ fault }) => fault);
 }
 
-/** The begin and the end of a fault, and the signs by which an operator sees it. */
+/** A fault with its begin, its end, and the signs by which an operator sees it. */
 export interface FaultInjection {
-  /** In words, with the sizes that were drawn. */
+  /** In words, with the sampled sizes. */
   says: string;
   evidence: ExpectedEvidence;
-  /** The worker that it befalls; without it all of them. */
+  /** The affected worker; without it all of them. */
   victim?: Worker;
   /** Resolves when the fault is over. */
   make(): Promise<void>;
@@ -54,14 +54,14 @@ export interface Tools {
   server: PostgresServer;
   workers: readonly Worker[];
   merchants: Merchants;
-  /** Makes a newer version of the program, whose schema has one migration more; returns its version. */
+  /** Makes a newer version of the program, whose schema has one migration more. Returns its version. */
   newVersion(): string;
 }
 
 const READY_MS = 60_000;
 const ALL_WARNINGS = /./;
 
-/** @param draw  a number from 0 to 1 for each name */
+/** @param draw  returns a number from 0 to 1 for each name */
 export function prepareFault(fault: Fault, draw: (what: string) => number, tools: Tools): FaultInjection {
   const { server, workers } = tools;
   const victim = workers[Math.floor(draw("who") * workers.length)]!;
@@ -157,7 +157,7 @@ export function prepareFault(fault: Fault, draw: (what: string) => number, tools
           doctor: { troubles: ALL_WARNINGS },
         },
         async make() {
-          // Lower numbers are taken for good, by what a process opens first.
+          // With a lower limit, the first files that a process opens would fail permanently.
           limitTo(victim, "nofile", "16", "20000");
           tools.merchants.cutConnections();
           await sleep(seconds(8, 20) * 1_000);
@@ -174,7 +174,7 @@ export function prepareFault(fault: Fault, draw: (what: string) => number, tools
           const pid = victim.pid();
           limitTo(victim, "as", "1", "unlimited");
           for (let looks = 0; looks < 100 && victim.pid() === pid && victim.isReady(); looks++) await sleep(100);
-          // If it asks for no more memory, the system ends it for other processes.
+          // If it requests no more memory, the system kills it for the sake of other processes.
           if (victim.pid() === pid) victim.signal("SIGKILL");
           await sleep(500);
           await waitUntilReady(workers, READY_MS);
@@ -230,7 +230,7 @@ export function prepareFault(fault: Fault, draw: (what: string) => number, tools
           doctor: { says: new RegExp(RegExp.escape(version)) },
         },
         async make() {
-          // The supervisor starts each process that ends from the newest version.
+          // The supervisor restarts each ended process from the newest version.
           victim.expect("any");
           victim.signal("SIGTERM");
           await sleep(12_000);
@@ -248,7 +248,7 @@ async function killWorker(victim: Worker, workers: readonly Worker[]) {
   await waitUntilReady(workers, READY_MS);
 }
 
-/** A process that is no longer heard of: the others say so. */
+/** A silent process is reported by the others. */
 const silenceEvidence = (victim: Worker): ExpectedEvidence => {
   const pid = victim.pid();
   return {
@@ -262,7 +262,7 @@ function limitTo(worker: Worker, what: "nofile" | "as", soft: string, hard: stri
   spawnSync("prlimit", ["--pid", String(worker.pid()), `--${what}=${soft}:${hard}`]);
 }
 
-/** Waits until a process has logged such a line; on a busy machine it takes seconds until it has started. */
+/** Waits until a process has logged such a line. On a busy machine, its start takes seconds. */
 async function isLogged({ lines }: Worker, line: RegExp) {
   const from = Date.now();
   while (Date.now() < from + READY_MS && !lines.some(({ at, text }) => at >= from && line.test(text))) await sleep(100);

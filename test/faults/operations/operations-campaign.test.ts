@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { drawFaults, FAULTS } from "./operation-faults.ts";
 import { runOperationsCampaign } from "./operations-campaign.ts";
 
-test("a restart of the database loses nothing, and is seen in the log, the metrics and the doctor", async (t) => {
+test("a database restart loses no data, and shows in the log, the metrics and doctor", async (t) => {
   const { problems, lines } = await runOperationsCampaign({
     seed: 3,
     faults: ["database restarted"],

@@ -40,15 +40,15 @@ const COPIED_PATHS = ["bin", "docs", "migrations", "sdk", "simulator", "lab", "s
 const WORKERS = 3;
 const MERCHANTS = 6;
 const PUSH_INTERVAL_MS = 1_500;
-/** Service time runs so much faster, so that retries fall due within minutes. */
+/** Speed of service time, so that retries fall due within minutes. */
 const RATE = 600;
 const READY_MS = 60_000;
-/** Work goes on within this long after a fault is over. */
+/** Work must continue within this long after a fault is over. */
 const PROGRESS_MS = 10_000;
 const STOP_MS = 36_000;
 const CLIENT_WAITS_MS = 40_000;
 
-/** One campaign, in a temporary folder that is gone afterwards, as are all processes. */
+/** Runs one campaign in a temporary folder. Removes it and ends all processes afterwards. */
 export async function runOperationsCampaign({ seed, faults, print }: CampaignOptions) {
   const problems: Problem[] = [];
   const broken = (invariant: string, says: string) => {
@@ -64,7 +64,7 @@ export async function runOperationsCampaign({ seed, faults, print }: CampaignOpt
   };
   const interrupted = () => void clean().finally(() => process.exit(130));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, interrupted);
-  // A bug of the campaign's own must leave no process behind.
+  // A crash of the campaign itself must leave no process behind.
   const crashed = () => {
     for (const end of ends) void end();
     openPostgresProcesses(root).aim(true).fire();
@@ -122,7 +122,7 @@ async function runFaults(
     const worker = await startWorker({ number, tunnel, dataDir, settings, program: versions.newest, broken });
     ends.push(() => tunnel.close(), worker.abandon);
     workers.push(worker);
-    // The first one makes the certificate that all of them show.
+    // The first one creates the certificate that all of them present.
     if (!(await waitUntilReady(workers, READY_MS)))
       throw new Error(`process ${number} was not ready: ${worker.lines.at(-1)?.text}`);
   }
@@ -152,7 +152,7 @@ async function runFaults(
     intervals.push(interval);
     await make();
     interval.to = Date.now();
-    // A client's waits grow while nobody answers it.
+    // A client's backoff grows while it gets no answer.
     const limitMs = 2 * PROGRESS_MS + Math.min(CLIENT_WAITS_MS, interval.to - interval.from);
     const onMs = await waitForProgress(() => merchants.goesOn(interval.to), limitMs);
     if (onMs === null) broken("goes on", `${says}: not every merchant was served ${limitMs} ms after it was over`);
@@ -191,15 +191,15 @@ const lastLogOf = ({ lines }: Worker) =>
     .map(({ text }) => text)
     .join(" ");
 
-/** How many milliseconds it took until work went on; null: it does not. */
+/** Returns the milliseconds until work continues; null if it does not. */
 async function waitForProgress(isOn: () => boolean, limitMs = 2 * PROGRESS_MS): Promise<number | null> {
   const from = Date.now();
-  // A merchant pushes every now and then, and its client waits between its tries.
+  // A merchant pushes at intervals, and its client waits between attempts.
   for (; Date.now() - from < limitMs; await sleep(50)) if (isOn()) return Date.now() - from;
   return null;
 }
 
-/** Versions of the program: this one, and newer ones with one more migration each. */
+/** Creates versions of the program: this one, and newer ones with one more migration each. */
 function createVersions(root: string) {
   let newest = ROOT;
   let made = 0;

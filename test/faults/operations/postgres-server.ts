@@ -7,18 +7,18 @@ import { type Address, type Database, openDatabase, prepared } from "../../../sr
 import { type EmbeddedDatabase, startEmbedded } from "../../../src/postgres/embedded/start.ts";
 import { openPostgresProcesses } from "../process/postgres-processes.ts";
 
-/** The PostgreSQL of a campaign, which can be taken away in many ways. */
+/** The PostgreSQL of a campaign, which can fail in many ways. */
 export interface PostgresServer {
   address: Address;
-  /** A way to it that no fault of the network touches. */
+  /** A connection that no network fault affects. */
   db: Database;
-  /** Whether its disk may be filled: only on a disk of its own. */
+  /** Whether its disk can be filled: only if it has its own. */
   hasOwnDisk: boolean;
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** SIGKILL to all of it; it starts again by itself. */
+  /** Sends SIGKILL to all of it; it starts again by itself. */
   crash(): void;
-  /** A switch to another machine, as clients see it: nothing may be written for a while, then all connections end. */
+  /** Simulates a failover as clients see it: writes fail for a while, then all connections end. */
   failOver(ms: number): Promise<void>;
   fillDisk(): void;
   freeDisk(): void;
@@ -37,7 +37,7 @@ const TERMINATE_BACKENDS = prepared(
 );
 const PING = prepared("", "select 1");
 
-/** Starts a PostgreSQL in a folder; on a disk of its own where this user may mount one. */
+/** Starts a PostgreSQL in a folder, on its own disk if this user can mount one. */
 export async function startPostgresServer(root: string): Promise<PostgresServer> {
   const dataDir = join(root, "postgres");
   mkdirSync(dataDir);
@@ -47,7 +47,7 @@ export async function startPostgresServer(root: string): Promise<PostgresServer>
   const { address } = embedded;
   const db = openDatabase(address, 4, () => {});
   const ballast = join(dataDir, "ballast");
-  /** In a session of its own, apart from the pool's. */
+  /** In a separate session, not the pool's. */
   const alone = async (...statements: (typeof PING)[]) => {
     const connection = await openDatabase(
       { ...address, session: "-c default_transaction_read_only=off" },

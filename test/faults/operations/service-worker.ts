@@ -10,12 +10,12 @@ import { findFreePort } from "../../free-port.ts";
 import { createEnvironment, type Environment } from "../process/service-process.ts";
 
 const PRELOAD = join(import.meta.dirname, "clock-step.ts");
-/** As a unit of systemd that restarts on failure. */
+/** As a systemd unit that restarts on failure. */
 const RESTART_MS = 1_000;
 const SCRAPE_MS = 2_500;
 const OUTDATED_SCHEMA_EXIT = 78;
 
-/** A line of the log from the level warn up; `at` is real time. */
+/** A log line at level warn or above; `at` is real time. */
 export interface LoggedLine {
   at: number;
   pid: number;
@@ -23,7 +23,7 @@ export interface LoggedLine {
   text: string;
 }
 
-/** A process of the service, which a supervisor starts again when it ends. */
+/** A process of the service, which a supervisor restarts when it ends. */
 export interface Worker {
   number: number;
   baseUrl: string;
@@ -31,16 +31,16 @@ export interface Worker {
   tunnel: DatabaseTunnel;
   lines: LoggedLine[];
   pid(): number;
-  /** Whether the present process has said that it is ready. */
+  /** Whether the present process has reported that it is ready. */
   isReady(): boolean;
-  /** From now on it may end in this way without that being a fault. */
+  /** Sets the way in which it may end from now on without counting as a fault. */
   expect(end: "any" | "nothing"): void;
   stepClock(ms: number): void;
-  /** Its metrics by name and labels; null while it does not answer. */
+  /** Returns its metrics by name and labels; null while it does not answer. */
   scrape(): Promise<Map<string, number> | null>;
   /** Sends a signal to the present process. */
   signal(signal: NodeJS.Signals): void;
-  /** For good: the exit code, and how long it took. */
+  /** Ends it for good. Returns the exit code and the duration. */
   end(): Promise<{ code: number | null; ms: number }>;
   abandon(): void;
 }
@@ -166,7 +166,7 @@ function parseSamples(text: string): Map<string, number> {
   return samples;
 }
 
-/** Resolves when all of them are ready; false when time was up. */
+/** Resolves when all of them are ready, or with false after the limit. */
 export async function waitUntilReady(workers: readonly Worker[], limitMs: number): Promise<boolean> {
   for (const deadline = Date.now() + limitMs; Date.now() < deadline; await sleep(50))
     if (workers.every((worker) => worker.isReady())) return true;

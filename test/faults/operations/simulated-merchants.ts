@@ -25,11 +25,11 @@ export interface Merchants {
   /** When an invoice, with its failed attempt, was acknowledged; real time. */
   acknowledgedAt: Map<string, number>;
   merchantIds: readonly string[];
-  /** Each merchant: the invoice that was acknowledged last at or after `at` and has arrived, is there. */
+  /** Whether every merchant has an invoice acknowledged at or after `at` whose event has arrived. */
   goesOn(at: number): boolean;
-  /** New connections are needed from now on. */
+  /** Forces new connections. */
   cutConnections(): void;
-  /** No more invoices; resolves when all that was begun is acknowledged. */
+  /** Stops new invoices; resolves when all started pushes are acknowledged. */
   stop(): Promise<void>;
   close(): void;
 }
@@ -47,7 +47,7 @@ interface Options {
 
 interface OpenedMerchants {
   port: number;
-  /** Begins to push, to these addresses. */
+  /** Begins to push to these addresses. */
   begin(baseUrls: readonly string[], ca: string): Promise<Merchants>;
 }
 
@@ -66,7 +66,7 @@ export async function openMerchants(options: Options): Promise<OpenedMerchants> 
   const sockets = new Set<{ destroy(): void }>();
   const endpoint = await startTlsEndpoint(options.tls, 60_000, (request, response, text) => {
     sockets.add(request.socket);
-    // `dunlin doctor` looks whether somebody answers.
+    // `dunlin doctor` checks whether the endpoint answers.
     if (text === "{}") return void response.writeHead(400).end();
     const { id, type, data } = JSON.parse(text) as WebhookBody;
     const known = bodies.get(id);
@@ -106,7 +106,7 @@ async function startMerchant(
     merchantIds.push(id);
     const permissions = ["ingest:invoices", "ingest:transactions"] as const;
     const { apiKey } = await createApiKey(db, { merchantId: id, permissions }, ports);
-    // Each begins at another address, and goes on to the next when one does not answer.
+    // Each begins at another address, and moves on to the next if one does not answer.
     const addresses = baseUrls.map((_, index) => baseUrls[(index + number) % baseUrls.length]!);
     const client = createClient({ baseUrl: addresses, apiKey, ca, retryForMs: 900_000, timeoutMs: 10_000 });
     const push = async () => {

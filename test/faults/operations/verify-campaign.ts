@@ -15,12 +15,12 @@ interface CampaignEvidence {
   ports: Ports;
   anchor: ClockAnchor;
   merchants: Merchants;
-  /** When there was a fault. */
+  /** Periods with a fault. */
   intervals: readonly Interval[];
   broken(invariant: string, says: string): void;
 }
 
-/** An event may be late by this much beyond the faults meanwhile. */
+/** An event can be late by this much, plus the duration of faults meanwhile. */
 const LATENESS_MS_MAX = 10_000;
 const DRAIN_MS = 60_000;
 
@@ -33,12 +33,12 @@ const OVERDUE = prepared(
      (select count(*)::int from due_cases where due_at < $1) as cases`,
 );
 
-/** Compares what merchants were acknowledged, what is stored, and what arrived. */
+/** Compares the acknowledged records, the stored records, and the arrived events. */
 export async function verifyCampaign({ db, ports, anchor, merchants, intervals, broken }: CampaignEvidence) {
   const { acknowledgedAt, pausedAt, arrivals } = merchants;
   const late = await waitUntilDrained(db, ports, anchor.rate);
   if (late !== null) broken("comes to rest", late);
-  // The events of the last acknowledged records are still on their way.
+  // The events of the last acknowledged records are still in flight.
   for (const deadline = Date.now() + DRAIN_MS; Date.now() < deadline; await sleep(100))
     if ([...acknowledgedAt.keys()].every((id) => pausedAt.has(id))) break;
   const idsOf = async (statement: typeof INVOICES) =>
@@ -55,7 +55,7 @@ export async function verifyCampaign({ db, ports, anchor, merchants, intervals, 
     if (arrivedAt === undefined) broken("on time", `no pause_collection arrived for invoice ${id}`);
     else judge(at, arrivedAt, `pause_collection of ${id}`);
   }
-  // Some were made just before they were read.
+  // Some were created just before they were read.
   for (const deadline = Date.now() + LATENESS_MS_MAX; Date.now() < deadline; await sleep(100))
     if ([...events].every((id) => arrivals.has(id))) break;
   for (const id of events) {
@@ -70,7 +70,7 @@ export async function verifyCampaign({ db, ports, anchor, merchants, intervals, 
   }
   return counts;
 
-  /** @param due  real time at which it had to be there at the latest, had there been no fault */
+  /** @param due  latest real time of arrival if there had been no fault */
   function judge(due: number, arrivedAt: number, what: string) {
     const ms = arrivedAt - due - overlapMs(intervals, due, arrivedAt);
     counts.latestS = Math.max(counts.latestS, ms / 1_000);
@@ -78,11 +78,11 @@ export async function verifyCampaign({ db, ports, anchor, merchants, intervals, 
   }
 }
 
-/** The milliseconds between `from` and `to` in which there was a fault. The intervals follow each other. */
+/** Returns the milliseconds between `from` and `to` with a fault. The intervals do not overlap. */
 const overlapMs = (intervals: readonly Interval[], from: number, to: number) =>
   intervals.reduce((sum, each) => sum + Math.max(0, Math.min(to, each.to) - Math.max(from, each.from)), 0);
 
-/** Null when nothing is overdue any more; else what is, in words. */
+/** Returns null when nothing is overdue; otherwise a description of it. */
 async function waitUntilDrained(db: Database, ports: Ports, rate: number): Promise<string | null> {
   let last = "";
   for (const deadline = Date.now() + DRAIN_MS; Date.now() < deadline; await sleep(200)) {

@@ -8,7 +8,7 @@ import type { RecordPusher } from "./record-pusher.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import { countWaiting, digestTables, readStoredRows, type StoredRows } from "./stored-rows.ts";
 
-/** Where the run happens, and whom to tell what went wrong. */
+/** The place of a run, and its callbacks for problems and output. */
 export interface TortureRun {
   dataDir: string;
   postgres: PostgresProcesses;
@@ -29,12 +29,12 @@ interface Draining {
 const DRAIN_MS = 60_000;
 const SETTLE_MS_MAX = 90_000;
 const TERMINATE_MS = 35_000;
-/** What is due for longer than this is overdue; real time. */
+/** Work due for longer than this is overdue; real time. */
 const OVERDUE_MS = 1_000;
-/** Every loop has looked several times by then. */
+/** Every loop has run several times by then. */
 const QUIET_PERIOD_MS = 3_000;
 
-/** The faults are over: what is due goes out; then everybody pays, and nothing is left to do. */
+/** Drains the run after the faults: all due events go out, then all customers pay, and no work is left. */
 export async function waitUntilDrained(draining: Draining, { service, broken, print }: TortureRun) {
   const { pushing, db, merchantId, now, rate } = draining;
   const began = Date.now();
@@ -54,7 +54,9 @@ export async function waitUntilDrained(draining: Draining, { service, broken, pr
   print(`drained in ${drainedMs} ms, at rest after ${Date.now() - began} ms`);
 }
 
-/** Stop the service; look at the database; start it again with nobody there, stop it: the database is as it was. */
+/**
+ * Stops the service, reads the database, restarts and stops the service without load, and checks that the database is unchanged.
+ */
 export async function verifyRestart(place: TortureRun, merchantId: string): Promise<StoredRows> {
   const { service, broken } = place;
   await terminateService(place);
@@ -77,7 +79,7 @@ async function terminateService({ service, postgres, broken }: TortureRun) {
   if (postgres.postmaster() !== null) broken("I12", "PostgreSQL still runs after the service has stopped");
 }
 
-/** By the product's own way, as the last user of the server. */
+/** Opened as the product does, as the last user of the server. */
 async function withReopenedDatabase<T>({ dataDir }: TortureRun, read: (db: Database) => Promise<T>): Promise<T> {
   const log = pino({ level: "error" }, pino.destination(2));
   const embedded = await startEmbedded({ dataDir: join(dataDir, "postgres"), log, mode: "borrow" });
@@ -95,7 +97,7 @@ async function waitForAcknowledgement(pushed: Promise<void>) {
   if (!isDone) throw new Error(`the service did not acknowledge everything within ${DRAIN_MS} ms`);
 }
 
-/** How many are left when none is, or when time is up. The database may be on its way back from the last fault. */
+/** Returns the rest: 0, or the count at the limit. The database may still be recovering from the last fault. */
 async function waitUntilZero(limitMs: number, count: () => Promise<number>) {
   let left = Number.POSITIVE_INFINITY;
   for (const deadline = Date.now() + limitMs; left > 0 && Date.now() < deadline; await sleep(200))

@@ -9,11 +9,11 @@ export interface PostgresProcesses {
   postmaster(): number | null;
   address(): Address;
   /**
-   * Ready to send SIGKILL to the postmaster, whose children notice and leave, or to all of them at the same instant, like
-   * a lost machine. Aimed first, because looking for processes takes longer than the moment that is to be hit.
+   * Prepares SIGKILL for the postmaster, whose children notice and leave, or for all of them at the same instant, like a lost
+   * machine. Prepared in advance, because finding processes takes longer than the targeted interval.
    */
   aim(all: boolean): PreparedKill;
-  /** The same for one of the processes that serve a connection; the postmaster then ends all others and recovers. */
+  /** Prepares the same for one backend. The postmaster then ends all others and recovers. */
   aimAtBackend(draw: number): PreparedKill;
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runProcessCampaign } from "./process-campaign.ts";
 
-test("nothing acknowledged is lost, doubled or early when the service and PostgreSQL are killed under load", async (t) => {
+test("no acknowledged record is lost, duplicated or early when the service and PostgreSQL are killed under load", async (t) => {
   const { problems, lines } = await runProcessCampaign({
     seed: 7,
     kills: 2,

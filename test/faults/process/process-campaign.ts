@@ -26,27 +26,27 @@ import { verifyStops } from "./verify-stops.ts";
 
 export interface TortureOptions {
   seed: number;
-  /** Of the service, and as many of PostgreSQL. */
+  /** Kills of the service, and as many of PostgreSQL. */
   kills: number;
-  /** How long the load lasts, in real time. */
+  /** Duration of the load, in real time. */
   seconds: number;
-  /** How fast service time runs. */
+  /** The speed of service time. */
   rate: number;
   print(line: string): void;
 }
 
 export interface TortureResult {
   problems: Problem[];
-  /** The table, and what is wrong. */
+  /** The table and the problems. */
   lines: string[];
 }
 
 const TOKEN = "torture-token";
 
-/** The whole run, in a temporary folder that is gone afterwards, as are all processes. */
+/** Runs the campaign in a temporary folder. Removes it and ends all processes afterwards. */
 export async function runProcessCampaign(options: TortureOptions): Promise<TortureResult> {
   const root = await mkdtemp(join(tmpdir(), "dunlin-torture-"));
-  // PostgreSQL runs as somebody else when we are root.
+  // PostgreSQL runs as another user if this process runs as root.
   chmodSync(root, 0o755);
   const dataDir = join(root, "data");
   const postgres = openPostgresProcesses(dataDir);
@@ -78,7 +78,7 @@ interface CampaignStage {
   root: string;
   dataDir: string;
   postgres: PostgresProcesses;
-  /** What is to be ended with the run, however that ends. */
+  /** Cleanups at the end of the run, however it ends. */
   ends: (() => void)[];
   problems: Problem[];
 }
@@ -158,7 +158,7 @@ async function runStage(
   return formatSummary({ seed, counts, answers, faults: made.faults, service, problems });
 }
 
-/** Made as an operator makes it, beside the running service. */
+/** Creates a merchant as an operator does, beside the running service. */
 async function createMerchant(env: Record<string, string>, port: number) {
   const endpoint = ["--webhook-url", `https://127.0.0.1:${port}/dunlin`, "--bearer", TOKEN, "--cap", "40"];
   const limits = ["--rate-per-second", "2000", "--rate-burst", "2000", "--window-days", "7"];

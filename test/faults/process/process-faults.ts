@@ -4,7 +4,7 @@ import type { PostgresProcesses } from "./postgres-processes.ts";
 import type { ServiceProcess } from "./service-process.ts";
 
 export type Fault = "service" | "postgres" | "backend" | "stop" | "both";
-/** Right when this happened, in the same turn of our event loop: that is when a promise is easiest to break. */
+/** The fault comes right after this event, in the same turn of the event loop, when an invariant is easiest to break. */
 export type Trigger =
   | "at any moment"
   | "on an acknowledgement"
@@ -18,13 +18,13 @@ const TRIGGERS = [
   ["on a webhook", 1],
   ["on a webhook's 200", 1],
 ] as const;
-/** When nothing of the kind happens, the fault comes all the same. */
+/** If the event does not happen, the fault comes anyway. */
 const TRIGGER_MS = 2_000;
-/** A large batch is on its way, or being stored, for about so long. */
+/** A large batch is in flight, or being stored, for about so long. */
 const BATCH_TRIGGER_MS = 30;
 const RECOVERY_MS_MAX = 45_000;
 
-/** Moments that somebody may wait for. */
+/** Events that a fault can wait for. */
 export interface FaultMoments {
   happened(trigger: Trigger): void;
   next(trigger: Trigger): Promise<void>;
@@ -41,7 +41,7 @@ export function createFaultTriggers(): FaultMoments {
   };
 }
 
-/** `kills` times the service and PostgreSQL, and fewer of the others, in an order that the seed decides. */
+/** Returns `kills` faults each for the service and PostgreSQL, and fewer of the others, in an order that the seed decides. */
 function drawFaults(seed: number, kills: number): Fault[] {
   const few = kills < 4 ? 0 : Math.ceil(kills / 4);
   const all = [
@@ -71,11 +71,11 @@ export interface FaultOptions {
 
 export interface Faults {
   faults: Fault[];
-  /** From when to when the service slept. */
+  /** Periods in which the service was stopped. */
   stops: [number, number][];
 }
 
-/** Let all faults happen, one after the other, each when the service has come back from the one before. */
+/** Injects all faults in turn, each when the service has recovered from the previous one. */
 export async function injectFaults(options: FaultOptions): Promise<Faults> {
   const { seed, moments, print } = options;
   const stops: Faults["stops"] = [];
@@ -94,7 +94,7 @@ export async function injectFaults(options: FaultOptions): Promise<Faults> {
     const at = Date.now();
     const what = await make();
     if (fault === "stop") stops.push([at, Date.now()]);
-    // What was answered before the fault may still arrive.
+    // Answers sent before the fault can still arrive.
     await sleep(100);
     const back = await Promise.race([
       moments.next("on an acknowledgement").then(() => true),
@@ -107,7 +107,7 @@ export async function injectFaults(options: FaultOptions): Promise<Faults> {
   return { faults, stops };
 }
 
-/** Everything that takes time is done before the moment comes. */
+/** Does all slow preparation in advance. */
 function prepareFault(fault: Fault, draw: (what: string) => number, { service, postgres }: FaultOptions) {
   const all = draw("all") < 0.5;
   const again = async () => {

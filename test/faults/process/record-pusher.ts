@@ -4,26 +4,26 @@ import { integerBetween, keyedRandom } from "../../../simulator/world/keyed-rand
 import type { RecordKindName, SentRecord, SentRecords } from "./sent-records.ts";
 import type { WebhookBody } from "./torture-receiver.ts";
 
-/** A batch whose records were new with it: it must be stored in whole or not at all. */
+/** A batch of new records, which must be stored completely or not at all. */
 export interface Batch {
   kind: RecordKindName;
   ids: string[];
-  /** After a failure nobody sent it again, so nobody knows whether it was stored. */
+  /** Not repeated after a failure, so it is unknown whether it was stored. */
   abandoned: boolean;
 }
 
 export interface RecordPusher {
-  /** Answers by status; 0: there was none. */
+  /** Answers by status; 0: none. */
   answers: Map<number, number>;
   batches: Batch[];
   /** Answers that a client should never see. */
   wrong: string[];
-  /** Begin to bill. */
+  /** Begins to bill. */
   start(): void;
   onEvent(event: WebhookBody): void;
-  /** No new debts and no changes any more; what was told is still done. */
+  /** Stops new debts and changes; received instructions are still carried out. */
   stopBilling(): Promise<void>;
-  /** Everybody pays. */
+  /** Pays all open invoices. */
   settle(): Promise<void>;
   /** Resolves when all reactions so far are acknowledged. */
   idle(): Promise<void>;
@@ -37,7 +37,7 @@ export interface RecordPusherOptions {
   ca: string;
   books: SentRecords;
   onAcknowledged(): void;
-  /** A large batch was just sent, that is given up when it fails. */
+  /** Called when a large batch was sent that will not be repeated if it fails. */
   onLargeBatch(): void;
 }
 
@@ -47,7 +47,10 @@ const ABANDONED_RATE = 0.3;
 const REACTION_MS = 20;
 const BATCH_SIZE = 100;
 
-/** Everything the merchant sends: several connections, each request repeated until it is acknowledged, or, some, given up. */
+/**
+ * Creates the merchant's client: several connections, each request repeated until it is acknowledged, except for some that are
+ * abandoned.
+ */
 export function createRecordPusher(options: RecordPusherOptions): RecordPusher {
   const { seed, books } = options;
   const answers = new Map<number, number>();
@@ -98,7 +101,7 @@ export function createRecordPusher(options: RecordPusherOptions): RecordPusher {
     const what = draw();
     if (what < 0.1) {
       const debts = books.newDebts(integerBetween(draw(), 2, 8));
-      // At once: they may arrive in any order.
+      // Concurrently, so that they can arrive in any order.
       await Promise.all([
         pushNew(client, "subscriptions", debts.subscriptions),
         pushNew(client, "invoices", debts.invoices),
@@ -123,7 +126,7 @@ export function createRecordPusher(options: RecordPusherOptions): RecordPusher {
     }
   }
 
-  /** What was told in the meantime goes out together. */
+  /** Sends the reactions collected meanwhile together. */
   async function react(client: Client) {
     while (!stopped) {
       const events = told;
@@ -161,7 +164,7 @@ export function createRecordPusher(options: RecordPusherOptions): RecordPusher {
     start() {
       billing = true;
       workers = Promise.all(clients.slice(1).map(work));
-      // Whoever waits for them hears of it; a run that is given up does not wait.
+      // `stop` awaits them and gets the error; an abandoned run does not wait.
       workers.catch(() => {});
       react(clients[0]!).catch((error) => wrong.push(String(error)));
     },
@@ -184,7 +187,7 @@ export function createRecordPusher(options: RecordPusherOptions): RecordPusher {
   };
 }
 
-/** Counts the answers, and looks at what the service says when it can't. */
+/** Counts the answers, and checks the service's answers to failed requests. */
 function withRecordedAnswers(transport: Transport, answers: Map<number, number>, wrong: string[]): Transport {
   const count = (status: number) => answers.set(status, (answers.get(status) ?? 0) + 1);
   return {

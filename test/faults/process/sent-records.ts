@@ -5,7 +5,7 @@ import type { WebhookBody } from "./torture-receiver.ts";
 export type RecordKindName = "subscriptions" | "invoices" | "transactions";
 export type SentRecord = Subscription | Invoice | Transaction;
 
-/** What was sent of one record, and up to which copy it was acknowledged. */
+/** The versions sent of one record, and the last acknowledged one. */
 export interface SentVersion {
   /** By `updatedAt`. */
   copies: Map<string, SentRecord>;
@@ -17,7 +17,7 @@ export interface SentInvoice {
   open: boolean;
 }
 
-/** The merchant's own books: what it sent, what was acknowledged and when. */
+/** The merchant's own books: records sent, and when they were acknowledged. */
 export interface SentRecords {
   sent: { [K in RecordKindName]: Map<string, SentVersion> };
   /** Real time at which Dunlin first acknowledged that an invoice is paid. */
@@ -28,20 +28,20 @@ export interface SentRecords {
   noteAcknowledged(kind: RecordKindName, records: readonly SentRecord[]): void;
   /** New customers who did not pay. */
   newDebts(count: number): { subscriptions: Subscription[]; invoices: Invoice[]; transactions: Transaction[] };
-  /** Subscriptions with nothing to recover, never sent again: a large batch takes long, and may be cut in the middle. */
+  /** Subscriptions with nothing to recover, never sent again: a large batch takes long, and can be cut in the middle. */
   prospects(count: number): Subscription[];
-  /** Newer copies of subscriptions that are known already. */
+  /** Newer versions of existing subscriptions. */
   changes(count: number): Subscription[];
   cancellation(): Subscription[];
-  /** Customers who pay by themselves. */
+  /** Customers who pay unasked. */
   payments(count: number): { invoices: Invoice[]; transactions: Transaction[] };
-  /** What the merchant did as it was told. */
+  /** The merchant's records after following an instruction. */
   reaction(event: WebhookBody): { invoices: Invoice[]; transactions: Transaction[] };
-  /** Everybody pays: no case stays open. */
+  /** Pays all invoices, so that no case stays open. */
   settlement(): Invoice[];
 }
 
-/** Response codes of the networks, most of them of declines that may be tried again. */
+/** Response codes of the networks, most of them soft declines. */
 const DECLINES = [
   ["51", 12],
   ["05", 5],
@@ -64,7 +64,7 @@ export function createSentRecords(seed: number, now: () => Date): SentRecords {
   let prospects = 0;
   const draw = () => keyedRandom(seed, "books", draws++);
 
-  /** Later than the copy before it. */
+  /** Later than the previous version. */
   const momentAfter = (before: string | null | undefined) =>
     new Date(Math.max(now().getTime(), before ? Date.parse(before) + 1 : 0)).toISOString();
 

@@ -6,9 +6,9 @@ import { createInterface } from "node:readline";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const PROGRAM = join(ROOT, "bin", "dunlin.js");
-/** A start may have to wait for what a killed PostgreSQL left behind. */
+/** A start may have to wait for recovery after a killed PostgreSQL. */
 const READY_MS = 60_000;
-/** A new process needs longer than this to send anything; what its killed forerunner sent has been read by then. */
+/** A new process needs longer than this to send anything. By then the output of its killed predecessor has been read. */
 const LOG_SETTLE_MS = 100;
 
 /** One process of the service, in real time. */
@@ -19,29 +19,29 @@ export interface ProcessLife {
 
 export interface ServiceProcess {
   lives: ProcessLife[];
-  /** Which process a request that arrives now comes from. */
+  /** The number of the process that a request arriving now comes from. */
   life(): number;
   pid(): number;
   /** Resolves when it is ready. */
   start(): Promise<void>;
-  /** Start it again if it ended without our doing. */
+  /** Restarts it if it ended unexpectedly. */
   revive(): Promise<void>;
-  /** SIGKILL, and wait for the end. */
+  /** Sends SIGKILL and waits for the end. */
   kill(): Promise<void>;
   signal(signal: NodeJS.Signals): void;
-  /** SIGTERM; how it ended and how long that took. */
+  /** Sends SIGTERM. Returns how it ended and how long that took. */
   terminate(): Promise<{ code: number | string; ms: number }>;
   /** How often each line was logged. */
   logged: Map<string, number>;
   /** Lines of errors. */
   complaints: string[];
-  /** At once, whatever it is doing: for the end of this process. */
+  /** Kills it at once, for the exit of this process. */
   abandon(): void;
 }
 
 export type Environment = Record<string, string>;
 
-/** The surroundings of our child processes: nothing of ours that means something to the service. */
+/** Creates the environment of child processes, without variables of ours that the service would read. */
 export function createEnvironment(settings: Environment): Environment {
   const own = Object.entries(process.env).filter(([name]) => !/^(DUNLIN_|DATABASE_URL$|NODE_)/.test(name));
   return { ...Object.fromEntries(own as [string, string][]), ...settings };
@@ -56,7 +56,7 @@ export async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** Run a short command of the product; what it printed. */
+/** Runs a short command of the product. Returns its output. */
 export async function runDunlin(env: Environment, words: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [PROGRAM, ...words], { env, stdio: ["ignore", "pipe", "pipe"] });
   let out = "";
@@ -73,8 +73,8 @@ export async function runDunlin(env: Environment, words: readonly string[]): Pro
 }
 
 /**
- * @param onEnd  the service ended without our doing
- * @param words  what the program is started with
+ * @param onEnd  called if the service ended unexpectedly
+ * @param words  arguments of the program
  */
 export function createServiceProcess(
   env: Environment,
@@ -111,7 +111,7 @@ export function createServiceProcess(
     setTimeout(() => {
       life = Math.max(life, number);
     }, LOG_SETTLE_MS);
-    // Not "exit": what it said in the end is still to be read.
+    // "close", not "exit", because its last output has yet to be read.
     started.once("close", (code, signal) => {
       if (own.end !== "running") return;
       own.end = "by itself";

@@ -1,6 +1,6 @@
 import { type Database, prepared } from "../../../src/postgres/database.ts";
 
-/** What the database holds in the end. Moments are milliseconds of service time. */
+/** The final content of the database. Times are milliseconds of service time. */
 export interface StoredRows {
   anchor: { realAt: number; serviceAt: number; rate: number };
   records: { subscriptions: StoredRecord[]; invoices: StoredRecord[]; transactions: StoredRecord[] };
@@ -9,14 +9,14 @@ export interface StoredRows {
   attempts: StoredAttempt[];
 }
 
-/** What the API takes of a record and can be compared. */
+/** The comparable part of a record that the API accepts. */
 export interface StoredRecord {
   id: string;
   state: string;
   updatedAt: number;
   amount: number;
   customerId: string;
-  /** The plan of a subscription, the subscription of an invoice, the ask that a transaction answers. */
+  /** The plan of a subscription, the subscription of an invoice, or the recovery action of a transaction. */
   mark: string | null;
 }
 
@@ -29,9 +29,9 @@ export interface StoredEvent {
   body: string;
   createdAt: number;
   withdrawnAt: number | null;
-  /** When its next attempt is due; null: it is not waiting. */
+  /** When its next attempt is due; null if it is not waiting. */
   dueAt: number | null;
-  /** Ended attempts by the count of its delivery; null: it is not waiting. */
+  /** Ended attempts by the count of its delivery; null if it is not waiting. */
   counted: number | null;
 }
 
@@ -100,15 +100,15 @@ const COUNT_WAITING = prepared(
    from deliveries where merchant_id = $1`,
 );
 
-/** What is left to be done, now. */
+/** Counts the remaining work. */
 export async function countWaiting(db: Database, merchantId: string, now: Date) {
   return (await db.run<{ overdue: number; deliveries: number; cases: number }>(COUNT_WAITING, [merchantId, now]))
     .rows[0]!;
 }
 
 /**
- * What each start makes anew says nothing of the merchants' data: who sends for whom, and the set-up link. And what settled right
- * before the stop is learned after it.
+ * Without tables that each start rewrites, which hold no merchant data: delivery leases and the set-up link. Outcomes settled
+ * right before the stop are learned after it.
  */
 const TABLES = prepared(
   "torture_tables",
@@ -116,7 +116,7 @@ const TABLES = prepared(
      and tablename not in ('bucket_leases', 'invites') and tablename not like 'learn%' order by 1`,
 );
 
-/** A digest of every table. */
+/** Returns a digest of every table. */
 export async function digestTables(db: Database): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const { name } of (await db.run<{ name: string }>(TABLES)).rows) {

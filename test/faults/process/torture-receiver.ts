@@ -3,20 +3,20 @@ import type { Socket } from "node:net";
 import { keyedRandom, pickWeighted } from "../../../simulator/world/keyed-random.ts";
 import { startTlsEndpoint } from "../../tls-endpoint.ts";
 
-/** A webhook as the wire saw it; moments are real time. */
+/** A received webhook; times are real time. */
 export interface Arrival {
   eventId: string;
-  /** Which process of the service sent it. */
+  /** The process of the service that sent it. */
   life: number;
   at: number;
-  /** When we began to answer, or cut the line; null while neither has happened. */
+  /** When the receiver began to answer, or cut the connection; null if neither has happened. */
   endAt: number | null;
   reply: Reply;
-  /** The status that was sent; null for none. */
+  /** The status sent; null for none. */
   status: number | null;
   /** In service time. */
   retryAfterMs: number;
-  /** The sender went away before there was an answer. */
+  /** Whether the sender disconnected before the answer. */
   cut: boolean;
 }
 
@@ -31,9 +31,9 @@ export interface Receiver {
   journal: Arrival[];
   /** The one body of each event. */
   bodies: Map<string, string>;
-  /** Events that came with two bodies. */
+  /** Events that came with two different bodies. */
   changed: string[];
-  /** From now on answer at once, and 200 unless the invoice is of those whose events never get through. */
+  /** From now on answers at once, and with 200 except for invoices whose events never get through. */
   calm(): void;
   close(): void;
 }
@@ -43,7 +43,7 @@ export interface ReceiverOptions {
   tls: { cert: string; key: string };
   token: string;
   life(): number;
-  /** An event was answered with 200, for the first time. */
+  /** Called when an event was answered with 200 for the first time. */
   onEvent(event: WebhookBody): void;
   onArrival(): void;
   onAnswered(): void;
@@ -61,13 +61,13 @@ const REPLIES = [
 ] as const;
 const BUSY_S = 1_800;
 const SLOW_MAX_MS = 1_500;
-/** So many invoices have a system behind them that refuses everything: their events get exhausted. */
+/** Share of invoices whose system refuses everything, so that their events become exhausted. */
 const DEAD_INVOICE_RATE = 0.04;
 
 /** Whether the merchant's system refuses everything about this invoice. */
 const isDead = (seed: number, invoiceId: string) => keyedRandom(seed, "dead", invoiceId) < DEAD_INVOICE_RATE;
 
-/** The merchant's endpoint, which mostly works, with a journal. */
+/** Starts the merchant's endpoint, which mostly works and keeps a journal. */
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
   const { seed } = options;
   const journal: Arrival[] = [];
@@ -158,7 +158,7 @@ function sendReply(
   else if (reply === "busy") plain(503, { "retry-after": String(BUSY_S) });
   else if (reply === "reset") cut();
   else if (reply === "hang") hanging.add(cut);
-  // The status line says it all: what follows cannot undo it.
+  // The status line decides; later failures cannot undo it.
   else
     end(200, () => {
       response.writeHead(200, { "content-length": 100 }).write("{");

@@ -14,10 +14,10 @@ interface RunFacts {
 
 const SHOWN_MAX = 12;
 const SHOWN_LOG_LINES_MAX = 15;
-/** What the service says while its database is down is no news. */
+/** Log lines about an unreachable database are expected. */
 const rankLogLine = (line: string) => (/request\.failed|crashed|unstorable|"fatal"/.test(line) ? 0 : 1);
 
-/** The run as a table; below it what is wrong, if anything is, with the seed that may show it again. */
+/** Formats the run as a table, followed by any problems with the seed to reproduce them. */
 export function formatSummary({ seed, counts, answers, faults, service, problems }: RunFacts): string[] {
   const row = (name: string, ...cells: [number | undefined, string][]) =>
     `  ${name.padEnd(10)}${cells.map(([count, what]) => `${String(count ?? 0).padStart(8)} ${what}`).join("")}`;

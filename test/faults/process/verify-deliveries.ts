@@ -5,9 +5,9 @@ import type { Problem } from "./verify-records.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-/** The interface's schedule, written down here a second time so that a wrong one in the product is seen. */
+/** The interface's schedule, repeated here to detect a wrong one in the product. */
 const DELAYS_MS = [100, 5 * SECOND, 15 * SECOND, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE];
-/** Two processes read the same clock at slightly other moments. */
+/** Two processes read the same clock at slightly different times. */
 const CLOCK_TOLERANCE_MS = 3;
 const maxAttempts = (type: string) => (type === "recovery_action" ? 6 : 7);
 
@@ -18,7 +18,7 @@ export interface WireLog {
   lives: readonly ProcessLife[];
 }
 
-/** I3 to I6 and I10: what was decided, what was sent, and what both sides wrote down about it. */
+/** Checks I3 to I6 and I10: compares decisions and sent events with the records of both sides. */
 export function verifyDeliveries(rows: StoredRows, wire: WireLog) {
   const problems: Problem[] = [];
   const broken = (invariant: string, says: string) => void problems.push({ invariant, says });
@@ -53,7 +53,7 @@ export function verifyDeliveries(rows: StoredRows, wire: WireLog) {
   for (const id of arrivals.keys()) if (!stored.has(id)) broken("I3", `event ${id}: was sent and is not stored`);
   for (const id of wire.changed) broken("I6", `event ${id}: came with two bodies`);
 
-  /** Beyond what one process logged it may have sent one request more: the one that was cut short by its death. */
+  /** A process may have sent one request more than it logged: the one that its death cut short. */
   function perLife(event: StoredEvent, logged: readonly StoredAttempt[], seen: readonly Arrival[]) {
     const byLife = Map.groupBy(seen, ({ life }) => life);
     const loggedByLife = Map.groupBy(logged, ({ startedAt }) => lifeAt(toReal(startedAt)));
@@ -123,7 +123,7 @@ export function verifyFinalState(
   return "withdrawn";
 }
 
-/** The same schedule by our own clock, and with the patience that we asked for. */
+/** Checks the same schedule by the receiver's clock, including its Retry-After. */
 export function verifyOnWire(
   event: StoredEvent,
   seen: readonly Pick<Arrival, "at" | "endAt" | "cut" | "retryAfterMs">[],
@@ -132,7 +132,7 @@ export function verifyOnWire(
 ) {
   for (const [index, next] of seen.entries()) {
     const before = seen[index - 1];
-    // When nobody answered, the sender's own patience ended the attempt, at a moment that we see too late.
+    // Without an answer, the sender's timeout ended the attempt, and the receiver sees this too late.
     if (before === undefined || before.endAt === null || before.cut) continue;
     const due = before.endAt + Math.max(DELAYS_MS[index - 1]!, before.retryAfterMs) / rate;
     if (next.at < due - CLOCK_TOLERANCE_MS)

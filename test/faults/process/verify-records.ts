@@ -2,7 +2,7 @@ import type { Batch } from "./record-pusher.ts";
 import type { RecordKindName, SentRecord, SentRecords } from "./sent-records.ts";
 import type { StoredRecord, StoredRows } from "./stored-rows.ts";
 
-/** A promise that was broken. */
+/** A broken invariant. */
 export interface Problem {
   /** The invariant by its number in the list of them. */
   invariant: string;
@@ -11,7 +11,7 @@ export interface Problem {
 
 const KINDS: readonly RecordKindName[] = ["subscriptions", "invoices", "transactions"];
 
-/** I1 and I2: what was acknowledged is there, and no batch is there by half. */
+/** Checks I1 and I2: acknowledged records are stored, and no batch is stored partially. */
 export function verifyRecords(books: SentRecords, batches: readonly Batch[], rows: StoredRows) {
   const problems: Problem[] = [];
   const counts = { acknowledged: 0, lost: 0, batches: batches.length, abandoned: 0, abandonedStored: 0 };
@@ -26,7 +26,7 @@ export function verifyRecords(books: SentRecords, batches: readonly Batch[], row
       problems.push({ invariant: "I1", says: `${kind} ${id}: ${wrong}` });
     }
   for (const { kind, ids, abandoned } of batches) {
-    // A record that was sent again later, in another batch, says nothing of this one.
+    // A record sent again in a later batch says nothing about this one.
     const own = ids.filter((id) => books.sent[kind].get(id)!.copies.size === 1);
     const found = own.filter((id) => stored.get(kind)!.has(id)).length;
     if (abandoned) counts.abandoned++;

@@ -3,11 +3,11 @@ import type { StoredRows } from "./stored-rows.ts";
 import type { Arrival } from "./torture-receiver.ts";
 import type { Problem } from "./verify-records.ts";
 
-/** A row that was read ahead is sent for at most so long after it was withdrawn; then comes the time to get it onto the wire. */
+/** A row that was read ahead can be sent for at most so long after its withdrawal, plus the time onto the wire. */
 const READ_AHEAD_MS = 1_000;
 const WIRE_TOLERANCE_MS = 500;
 
-/** I7: no ask is made after the service acknowledged that there is nothing to ask for, and what waited is not sent any more. */
+/** Checks I7: after the service acknowledged that nothing is owed, it creates no instruction and sends no waiting one. */
 export function verifyStops(
   books: SentRecords,
   rows: StoredRows,
@@ -33,7 +33,7 @@ export function verifyStops(
     const paidAt = event && books.paidAt.get(event.invoiceId);
     if (paidAt === undefined || at <= paidAt) continue;
     counts.sentAfterPaid++;
-    // A stopped process does not know how long it slept until it looks.
+    // A stopped process does not know how long it slept until it reads the clock.
     const slept = stops.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, at) - Math.max(from, paidAt)), 0);
     if (at - paidAt - slept > READ_AHEAD_MS + WIRE_TOLERANCE_MS)
       problems.push({ invariant: "I7", says: `event ${eventId}: sent ${at - paidAt} ms after PAID was acknowledged` });

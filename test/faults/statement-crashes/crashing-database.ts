@@ -9,13 +9,13 @@ import {
 import { finishTransaction } from "../../../src/postgres/in-transaction.ts";
 
 /**
- * What happens to one statement. The process dies before it is sent, while the server works on it (what it did is rolled
- * back), or when it is done and nobody hears of it; or the process lives, and only the connection breaks before or after.
+ * A fault at one statement. The process dies before it is sent, while the server executes it (and rolls it back), or after it is
+ * done but before the reply. Or the process lives, and only the connection breaks before or after.
  */
 export const CRASH_POINTS = ["dies before", "dies during", "dies after", "breaks before", "breaks after"] as const;
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 
-/** The process is gone: whatever it does from now on comes to nothing. */
+/** The process is gone: nothing it does from now on has an effect. */
 class ProcessDeath extends Error {}
 
 export interface CrashingDatabase {
@@ -23,9 +23,9 @@ export interface CrashingDatabase {
   /** Resolves when the process dies. */
   died: Promise<void>;
   isDead(): boolean;
-  /** Statements so far: also `begin`, `commit` and the opening of a connection. */
+  /** Counts statements so far, including `begin`, `commit` and the opening of a connection. */
   count(): number;
-  /** The statement to which it happened. */
+  /** Returns the statement with the fault. */
   hit(): string | null;
   /** Ends the connections of the process, as its death does. */
   bury(): Promise<void>;
@@ -34,7 +34,7 @@ export interface CrashingDatabase {
 const nothing = async () => {};
 const ABORT_TRANSACTION = prepared("crash_abort", "select 1 / 0");
 
-/** A database for one process, to whose statement number `at` (from 1) the mishap happens. */
+/** Creates a database for one process, whose statement number `at` (from 1) has the fault. */
 export function createCrashingDatabase(db: Database, at: number, mishap: CrashPoint): CrashingDatabase {
   const { promise: died, resolve } = Promise.withResolvers<void>();
   const open = new Set<Connection>();
@@ -50,7 +50,7 @@ export function createCrashingDatabase(db: Database, at: number, mishap: CrashPo
 
   const broken = (name: string) => Object.assign(new Error(`connection lost at ${name}`), { code: "08006" });
 
-  /** @param spoil  does the statement so that nothing of it is left */
+  /** @param spoil  executes the statement and rolls it back */
   async function step<T>(name: string, perform: () => Promise<T>, spoil: () => Promise<unknown>): Promise<T> {
     if (dead) throw new ProcessDeath(`dead before ${name}`);
     if (++count !== at) {
@@ -67,7 +67,7 @@ export function createCrashingDatabase(db: Database, at: number, mishap: CrashPo
     }
     await perform();
     if (mishap === "dies after") die(name);
-    // Within a transaction the connection takes all of it along; alone, the statement is done and nobody heard of it.
+    // Within a transaction the broken connection rolls it back; a single statement is done, but its reply is lost.
     throw broken(name);
   }
 
@@ -102,7 +102,7 @@ export function createCrashingDatabase(db: Database, at: number, mishap: CrashPo
             return step(statement.name, perform, perform);
           };
           const done = await finishTransaction(await work({ run }));
-          // What happens before the end of a commit leaves nothing of the transaction, what happens after it leaves all.
+          // A fault before the end of a commit rolls the transaction back; after it, the transaction is stored.
           if (count + 1 === at && !mishap.endsWith("after")) await step("commit", nothing, nothing);
           return done;
         });

@@ -14,15 +14,15 @@ export interface StatementCrashResult {
 interface Options {
   db: Database;
   seed: number;
-  /** Share of all statements and mishaps that are tried, drawn by the seed; 1: every one. */
+  /** Share of all statements and faults that are tried, sampled by the seed; 1: every one. */
   share: number;
 }
 
-/** The life of a few events once for every statement that their sender runs, and for everything that may happen to it. */
+/** Runs the life of a few events once for every statement that their sender runs, and for every possible fault. */
 export async function crashAtEveryStatement({ db, seed, share }: Options): Promise<StatementCrashResult> {
   const outcome: StatementCrashResult = { stories: 0, hits: new Map(), problems: [] };
   const undisturbed = await tell(Number.POSITIVE_INFINITY, "dies before");
-  // A mishap makes a story longer: what comes after the last statement of the undisturbed one has been before.
+  // A fault makes a run longer, but its later statements have occurred in the undisturbed run.
   for (let at = 1; at <= undisturbed; at++)
     for (const mishap of CRASH_POINTS) if (keyedRandom(seed, "tried", at, mishap) < share) await tell(at, mishap);
   return outcome;

@@ -16,7 +16,7 @@ import { withdrawEvents } from "../../../src/tables/events.ts";
 import { seal } from "../../../src/tables/secret-box.ts";
 import { type CrashingDatabase, type CrashPoint, createCrashingDatabase } from "./crashing-database.ts";
 
-/** A request as the merchants' endpoint saw it; moments are service time, in milliseconds. */
+/** A request as the merchants' endpoint saw it; times are service time, in milliseconds. */
 export interface SeenRequest {
   eventId: string;
   body: string;
@@ -27,7 +27,7 @@ export interface SeenRequest {
   cut: boolean;
 }
 
-/** What became of some events under one mishap. */
+/** The results of some events under one fault. */
 export interface EventStory {
   merchants: Merchant[];
   events: Event[];
@@ -35,10 +35,10 @@ export interface EventStory {
   withdrawnAt: Map<string, number>;
   /** Statements of the first process. */
   statements: number;
-  /** The statement to which it happened; null: the process was done before. */
+  /** The statement with the fault; null if the process finished before. */
   hit: string | null;
   died: boolean;
-  /** Nothing more happened, and this is why it is not over. */
+  /** Why the run stopped making progress; null if it finished. */
   stuck: string | null;
 }
 
@@ -51,7 +51,7 @@ const REPLIES = [
   ["busy", 10],
   ["reset", 15],
 ] as const;
-/** Events that are refused for ever, so that they get exhausted. */
+/** Share of permanently refused events, which become exhausted. */
 const PERMANENT_REFUSAL_RATE = 0.3;
 const WITHDRAWN_RATE = 0.15;
 const REPLY_MS = [1, 20_000] as const;
@@ -63,8 +63,8 @@ const CLEAR_TABLES = ["delivery_attempts", "deliveries", "events", "cases", "mer
 const NEXT_DUE_DELIVERY = prepared("crashes_next", "select min(due_at) as at from deliveries");
 
 /**
- * From the making of some events until all of them are final, in virtual time. A first process delivers until the mishap
- * happens to its statement number `at`; when that ends it, another one follows.
+ * Runs some events from their creation until all of them are final, in virtual time. A first process delivers until the fault
+ * hits its statement number `at`. If that ends it, another process follows.
  */
 export async function runEvents(db: Database, seed: number, at: number, mishap: CrashPoint): Promise<EventStory> {
   for (const statement of CLEAR_TABLES) await db.run(statement);
@@ -94,7 +94,7 @@ export async function runEvents(db: Database, seed: number, at: number, mishap: 
       cut: false,
     };
     story.seen.push(seen);
-    // Others begin in the same moment; the clock moves for all of them.
+    // Others begin at the same time; the clock moves for all of them.
     await null;
     wait(integerBetween(keyedRandom(seed, "ms", index, count), ...REPLY_MS));
     seen.endAt = ports.now().getTime();
@@ -105,7 +105,7 @@ export async function runEvents(db: Database, seed: number, at: number, mishap: 
     return { outcome: "response", status: seen.status, retryAfter, text: null } satisfies Reply;
   };
 
-  /** One process, until it dies or nothing is left. */
+  /** Runs one process until it dies or no event is left. */
   async function live(process: CrashingDatabase) {
     const deliverer = makeDeliverer({ db: process.db, ports, send: sendOf(process) });
     let idleSince = performance.now();
@@ -131,7 +131,7 @@ export async function runEvents(db: Database, seed: number, at: number, mishap: 
     await process.bury();
   }
 
-  /** As an ingest of another process does. */
+  /** Withdraws events as an ingest in another process does. */
   async function takeBack() {
     for (const [index, { id }] of events.entries()) {
       const chosen = keyedRandom(seed, "withdrawn", index) < WITHDRAWN_RATE && (counts.get(id) ?? 0) >= 2;

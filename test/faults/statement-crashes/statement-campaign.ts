@@ -8,9 +8,9 @@ import { crashAtEveryStatement } from "./every-statement.ts";
 const CONNECTIONS = 5;
 
 /**
- * `npm run torture -- delivery --statements`: several seeds' stories, on a server of their own; 1 when a promise was broken.
+ * `npm run torture -- delivery --statements`: runs several seeds on a separate server. Returns 1 if an invariant was broken.
  *
- * @param share  of all statements and mishaps, 0 to 1
+ * @param share  of all statements and faults, 0 to 1
  */
 export async function runStatementCampaign(seed: number, seeds: number, share: number, json: boolean): Promise<number> {
   exitWhenInterrupted();

@@ -4,7 +4,7 @@ import { verifyFinalState, verifyOnWire } from "../process/verify-deliveries.ts"
 import type { Problem } from "../process/verify-records.ts";
 import type { EventStory } from "./run-events.ts";
 
-/** I3 to I7 and I10 of a story: what the endpoint saw against what the database says in the end. */
+/** Checks I3 to I7 and I10 of a run: compares the endpoint's requests with the final database. */
 export async function verifyEventStory(db: Database, story: EventStory): Promise<Problem[]> {
   const problems: Problem[] = [];
   const broken = (invariant: string, says: string) => void problems.push({ invariant, says });
@@ -38,7 +38,7 @@ export async function verifyEventStory(db: Database, story: EventStory): Promise
   return problems;
 }
 
-/** Whether `wanted` comes among the rest, which then begins after it. */
+/** Whether `wanted` is in the rest; removes everything through it. */
 function consumeThrough(rest: (number | null)[], wanted: number | null): boolean {
   const index = rest.indexOf(wanted);
   if (index >= 0) rest.splice(0, index + 1);

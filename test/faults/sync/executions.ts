@@ -6,11 +6,14 @@ import type { Store } from "../../../src/process/open-store.ts";
 import { advanceMerchantClock } from "../../../src/tables/merchant-clocks.ts";
 import { insertRecoveryActions, updateRecoveryActions } from "../../../src/tables/recovery-actions.ts";
 
-/** Executions of one transaction: up to as many as a step of the service takes cases. A transaction costs about as much as 50 of them. */
+/**
+ * Executions per transaction, at most as many as the service claims cases per step. A transaction costs about as much as 50 of
+ * them.
+ */
 const ACTIONS_PER_COMMIT = [20, 100] as const;
-/** So many transactions at once, one behind the other at the merchant's clock. */
+/** Concurrent transactions, which queue at the merchant's clock row. */
 const WRITERS = 3;
-/** How long a transaction is held before its commit, while others wait behind it. */
+/** How long a transaction is held before its commit, while others wait for it. */
 const TRANSACTION_HELD_MS = 15;
 
 const INSERT_CASE = prepared(
@@ -19,7 +22,7 @@ const INSERT_CASE = prepared(
    values ($1, $2, 'inv_1', 'cus_1', 900, 'EUR', $3, $3::timestamptz + interval '1 day', 8, $3)`,
 );
 
-/** Has actions planned and executed at this rate, by what the service itself writes with, until it is stopped. */
+/** Plans and executes actions at this rate until stopped, with the service's own writes. */
 export async function startExecutions({ db, ports }: Store, merchantId: string, perSecond: number, seed: number) {
   let draws = 0;
   const draw = () => keyedRandom(seed, "executions", draws++);
@@ -28,13 +31,13 @@ export async function startExecutions({ db, ports }: Store, merchantId: string, 
   let executed = 0;
   let stopped = false;
 
-  /** One transaction: executes some of what is planned, in no order of ids, and plans as much anew. */
+  /** Runs one transaction: executes some planned actions in random order of ids, and plans as many again. */
   async function step(planned: readonly RecoveryAction[]): Promise<RecoveryAction[]> {
     const shuffled = planned.map((action) => ({ action, place: draw() })).sort((a, b) => a.place - b.place);
     const inOrder = shuffled.map(({ action }) => action);
     const together = Math.round(integerBetween(draw(), ...ACTIONS_PER_COMMIT));
     const due = inOrder.slice(0, together);
-    // Asked before the lock, as in a step of cases: whoever comes first may have the later clock.
+    // Read before the lock, as in a step of cases: the first to lock may have the later clock.
     const now = ports.now();
     const fresh = await db.transaction(async (tx) => {
       const at = await advanceMerchantClock(tx, merchantId, now);
@@ -65,7 +68,7 @@ export async function startExecutions({ db, ports }: Store, merchantId: string, 
     }
   }
   const writing = Promise.all(Array.from({ length: WRITERS }, write));
-  // Whoever waits for it hears of it.
+  // `stop` awaits it and gets the error.
   writing.catch(() => {});
   return {
     async stop() {

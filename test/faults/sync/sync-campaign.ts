@@ -19,12 +19,12 @@ export interface SyncCampaignOptions {
   perSecond: number;
 }
 
-/** How long a copier lives from its first word on: often not long enough for a page. */
+/** How long a copier lives after its first output: often too short for a page. */
 const PROCESS_LIFE_MS = [0, 600] as const;
-/** Without a further action for so long, the copier is stuck. */
+/** After this long without a new action the copier is stuck. */
 const STUCK_MS = 60_000;
 
-/** A copy is kept of a service that executes actions, by a program that is killed again and again; then both are compared. */
+/** Keeps a copy of a service that executes actions, with a program that is killed repeatedly, and compares both at the end. */
 export async function runSyncCampaign({ seed, kills, perSecond }: SyncCampaignOptions) {
   const { settings, log, remove } = await createScratchSettings();
   removeAtExit(settings.dataDir);
@@ -52,7 +52,7 @@ export async function runSyncCampaign({ seed, kills, perSecond }: SyncCampaignOp
     const { executed, perSecond: reached } = await executions.stop();
     const last = await copier();
     await waitUntilCaughtUp(file, executed);
-    // An action too many would come now.
+    // A surplus action would come now.
     await sleep(300);
     if (!(await last.kill())) problems.push(`the last copier ended by itself: ${last.errors()}`);
     problems.push(
@@ -76,7 +76,7 @@ async function startCopier(words: readonly string[]) {
   await Promise.race([once(child, "message"), once(child, "exit")]);
   return {
     errors: () => errors,
-    /** @returns false when it had ended already */
+    /** @returns false if it had already ended */
     async kill() {
       if (child.exitCode !== null) return false;
       child.kill("SIGKILL");
@@ -100,7 +100,7 @@ async function waitUntilCaughtUp(file: string, count: number) {
   db.close();
 }
 
-/** The actions that the copier has stored, in the order of arrival. */
+/** Returns the actions that the copier has stored, in the order of arrival. */
 function readCopy(file: string): RecoveryAction[] {
   if (!existsSync(file)) return [];
   const db = new DatabaseSync(file);
@@ -109,7 +109,7 @@ function readCopy(file: string): RecoveryAction[] {
   return rows.map(({ action }) => JSON.parse(String(action)));
 }
 
-/** The executed actions of the service, read backwards. */
+/** Lists the executed actions of the service, newest first. */
 async function listOriginal(baseUrl: string, apiKey: string, ca: string): Promise<RecoveryAction[]> {
   const client = createClient({ baseUrl, apiKey, ca });
   const actions: RecoveryAction[] = [];

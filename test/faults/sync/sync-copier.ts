@@ -1,4 +1,5 @@
-// A merchant's program that keeps a copy of what was executed, and may be killed at any time: the actions and the token are one transaction.
+// A merchant's program that keeps a copy of executed actions and can be killed at any time: it stores actions and token in one
+// transaction.
 import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +21,7 @@ process.send?.("running");
 for (let since = storedToken && String(storedToken.token); ; await sleep(20)) {
   for await (const { recoveryActions, token } of client.recoveryActions.sync({ since })) {
     db.exec("begin");
-    // No "or ignore": an action that came twice ends this process with an error, and whoever started it hears of it.
+    // No "or ignore": a duplicate action ends this process with an error, which the campaign reports.
     for (const action of recoveryActions) insert.run(action.id, JSON.stringify(action));
     setToken.run(token);
     db.exec("commit");

@@ -3,5 +3,5 @@ import { readFileSync } from "node:fs";
 export const tls = { cert: readFileSync("cert.pem"), key: readFileSync("key.pem") };
 export const port = Number(process.env.PORT);
 export const host = "127.0.0.1";
-/** The driver may begin. */
+/** Tells the driver that it can begin. */
 export const listening = () => process.send("listening");

@@ -7,11 +7,11 @@ import { createManualPayer } from "./manual-attempts.ts";
 import type { Pusher } from "./pusher.ts";
 import { type RecordKindName, type StoredRecord, toDomainRecord } from "./record-conversion.ts";
 
-/** The merchant's side: bills when it is time, and pushes what it booked, late, twice and in disorder. */
+/** The merchant's side: creates invoices on time, and pushes its records late, twice and out of order. */
 export interface BillingDesk {
   run(isOver: () => boolean): Promise<void>;
   wake(): void;
-  /** From now on batches go out in order and at once; nothing is billed any more. */
+  /** From now on batches go out in order and at once, and no new invoice is created. */
   close(): void;
 }
 
@@ -34,11 +34,11 @@ interface Options {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** With nothing planned. */
+/** If nothing is planned. */
 const IDLE_POLL_MS = 24 * HOUR_MS;
 const BATCH_MAX = 100;
 const REPEATED_RATE = 0.12;
-/** Long enough for a newer copy to be stored already. */
+/** Long enough for a newer version to be stored already. */
 const REPEATED_WITHIN_MS = 10 * 24 * HOUR_MS;
 
 export function createBillingDesk({
@@ -56,7 +56,7 @@ export function createBillingDesk({
   let isOpen = true;
   let sleeping = { cut() {} };
 
-  /** Mostly within a minute; now and then hours later, so that newer copies overtake. */
+  /** Mostly within a minute; sometimes hours later, so that newer versions overtake. */
   function delayMs() {
     if (!isOpen) return 0;
     const kind = draw();
@@ -83,7 +83,7 @@ export function createBillingDesk({
     enqueue("subscriptions", out.subscriptions.map(toDomainRecord));
     enqueue("transactions", transactions);
     enqueue("invoices", out.invoices.map(toDomainRecord));
-    // A billing system looks at its books now and then: so that a push carries what happened in between.
+    // A billing system checks its books at intervals, so a push carries all changes in between.
     stepFromMs = time.nowMs() + (draw() < 0.4 ? draw() * 10 * MINUTE_MS : draw() * 8 * HOUR_MS);
   }
 
@@ -103,7 +103,7 @@ export function createBillingDesk({
   async function pushDue() {
     const due = queue.filter(({ dueMs }) => dueMs <= time.nowMs()).sort((a, b) => a.dueMs - b.dueMs);
     queue = queue.filter((batch) => !due.includes(batch));
-    // Two at once, as two requests of the merchant would come.
+    // Two at once, as concurrent requests of the merchant.
     const waiting = due.values();
     const worker = async () => {
       for (const batch of waiting) await push(batch);

@@ -1,13 +1,13 @@
 import { DAY_MS, HOUR_MS, keyedRandom } from "../../../simulator/world/keyed-random.ts";
 import type { Transaction } from "../../../src/domain/transaction.ts";
 
-/** Attempts on an invoice by somebody else than the merchant's billing: a person in an office who tries again and again. */
+/** Attempts on an invoice outside the merchant's billing, by a person in an office who repeats them. */
 export interface ManualPayer {
-  /** When the next attempt is made; null when there is none. */
+  /** When the next attempt is made; null if there is none. */
   nextAt(): Date | null;
-  /** Looks at a failed charge: it may be one that the stranger takes up. */
+  /** Receives a failed charge, which the person may start to retry. */
   notice(transaction: Transaction): void;
-  /** The attempts made up to `now`, on invoices that are still unpaid. */
+  /** Returns the attempts made up to `now`, on invoices that are still unpaid. */
   attempts(now: Date): Transaction[];
 }
 
@@ -30,7 +30,7 @@ export function createManualPayer(seed: number, isUnpaid: (invoiceId: string) =>
       seen.add(invoiceId);
       const draw = (what: string) => keyedRandom(seed, what, invoiceId);
       if (draw("stranger") >= MANUAL_RATE) return;
-      // Either nine to eleven in a day, which meets Mastercard's limit, or 15 to 22 in some days, which meets Visa's.
+      // Either nine to eleven in a day, which meets Mastercard's limit, or 15 to 22 over some days, which meets Visa's.
       const isBurst = draw("burst") < 0.4;
       const count = isBurst ? 9 + Math.floor(draw("count") * 3) : 15 + Math.floor(draw("count") * 8);
       const spanMs = isBurst ? 15 * HOUR_MS : (2 + 8 * draw("span")) * DAY_MS;

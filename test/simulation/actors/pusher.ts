@@ -10,23 +10,23 @@ import { type Journal, keyOf, recordViolation } from "../journal.ts";
 import type { Observe } from "../stage/observer.ts";
 import type { RecordKindName, StoredRecord } from "./record-conversion.ts";
 
-/** Hands batches to ingest, and looks at what became of those that were cut short. */
+/** Passes batches to ingest, and checks the results of those that were cut short. */
 export interface Pusher {
-  /** False when no acknowledgement came. */
+  /** Returns whether the push was acknowledged. */
   push(kind: RecordKindName, records: readonly StoredRecord[]): Promise<boolean>;
   acknowledged(kind: RecordKindName, records: readonly StoredRecord[]): Promise<void>;
 }
 
 interface Options {
   draw(): number;
-  /** The database as the process that is alive now sees it; null between two lives. */
+  /** The database as the live process sees it; null between two lives. */
   entrance(): Database | null;
   merchant: Merchant;
   ports: Ports;
   journal: Journal;
   observe: Observe;
   onAcknowledged(kind: RecordKindName, records: readonly StoredRecord[]): Promise<void>;
-  /** The deciding loop may have something to do. */
+  /** Called when the deciding loop may have work. */
   onIngested(): void;
 }
 
@@ -54,10 +54,10 @@ export function createPusher(options: Options): Pusher {
     return ingestInvoices(db, merchant, [[...(records as Invoice[])]], ports, () => {});
   }
 
-  /** I2: of what was news in this batch all is stored, or nothing. */
+  /** Checks I2: of the new versions in this batch, all are stored or none. */
   async function checkWhole(kind: RecordKindName, records: readonly StoredRecord[], isAcknowledged: boolean) {
     const after = await versions(kind, records);
-    // Another copy, which is as new or newer, says nothing about this batch.
+    // Another version with the same or a later date says nothing about this batch.
     const news = records.filter((record) =>
       (journal.copies.get(keyOf(kind, record.id)) ?? []).every(
         (copy) => copy.record === record || copy.record.updatedAt < record.updatedAt,
@@ -77,7 +77,7 @@ export function createPusher(options: Options): Pusher {
     if (kind === "invoices" && stored.length > 0) await checkCases(stored as Invoice[]);
   }
 
-  /** I2: an invoice is stored together with what it does to its case. */
+  /** Checks I2: an invoice is stored together with its effect on the case. */
   async function checkCases(stored: readonly Invoice[]) {
     const rows = await observe<{ invoiceId: string; open: boolean }>(
       `select invoice_id as "invoiceId", bool_or(ended_at is null) as open from cases

@@ -10,7 +10,7 @@ const TIME_FIELDS = ["createdAt", "updatedAt", "activatedAt", "canceledAt", "exp
 const PREFIXES =
   /^(SUBSCRIPTION_STATE|INVOICE_STATE|TRANSACTION_STATE|BILLING_PERIOD_UNIT|CARD_FUNDING|TRANSACTION_INITIATOR)_/;
 
-/** A record as the API hands it to ingest. */
+/** Converts a record as the API does before ingest. */
 export function toDomainRecord(record: pushed.Subscription | pushed.Transaction | pushed.Invoice): StoredRecord {
   const entries = Object.entries(record).map(([field, value]) => {
     if (TIME_FIELDS.includes(field)) return [field, new Date(value as string)];

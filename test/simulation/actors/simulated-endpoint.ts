@@ -6,10 +6,10 @@ import type { Journal, WireRequest } from "../journal.ts";
 import type { ProcessLife } from "../stage/fault-plan.ts";
 import type { VirtualTime } from "../stage/virtual-time.ts";
 
-/** The merchant's endpoint, and the net before it. */
+/** The merchant's endpoint, and the network before it. */
 export interface SimulatedEndpoint {
   sendFor(life: ProcessLife): Send;
-  /** From now on every request is answered with 200. */
+  /** From now on answers every request with 200. */
   heal(): void;
   outages: readonly Outage[];
 }
@@ -39,7 +39,7 @@ const ENDPOINT_FAULTS: Weighted<EndpointFault> = [
   ["500", 3],
   ["503", 1],
   ["429", 2],
-  // Something between took it for too slow, and the merchant does what it was told.
+  // A proxy timed out, and the merchant still follows the instruction.
   ["heard 503", 7],
   ["410", 1],
   ["timeout", 1],
@@ -66,9 +66,9 @@ interface Options {
   journal: Journal;
   startMs: number;
   days: number;
-  /** Looks at a request as it begins. */
+  /** Called when a request begins. */
   onRequest(request: WireRequest): Promise<void>;
-  /** The merchant has something new to do. */
+  /** Called when the merchant has new work. */
   onReceived(): void;
 }
 

@@ -14,10 +14,10 @@ import type { VirtualTime } from "../stage/virtual-time.ts";
 
 /** One life of the process: its loops, until it crashes or is stopped. */
 export interface SimulatedService {
-  /** Where requests of merchants come in. */
+  /** The database for requests of merchants. */
   entrance: Database;
   wakeDecide(): void;
-  /** Gives up all it had in memory. */
+  /** Discards everything in memory. */
   bury(): Promise<void>;
 }
 
@@ -29,13 +29,13 @@ interface Options {
   observe: Observe;
   secretKeys: SecretKeys;
   send: Send;
-  /** How much has gone wrong so far. */
+  /** Returns the number of faults so far. */
   faults(): number;
-  /** After a round of decisions was committed, or may have been: the reply to a commit can get lost. */
+  /** Called after a round of decisions was committed, or may have been, because the reply to a commit can get lost. */
   onDecided(): Promise<void>;
 }
 
-/** What is due and was not done is looked at again this much later, as the loops of the service do. */
+/** Due work that failed is tried again this much later, as the service's loops do. */
 const IDLE_POLL_MS = 1_000;
 const FAR_FUTURE_MS = 400 * 86_400_000;
 
@@ -56,11 +56,11 @@ export function startSimulatedService(options: Options): SimulatedService {
   const learnDb = databaseFor("learn");
   const prior = readPretrainedModel();
   const models = createModelCache({ db: decideDb, ports, log, prior });
-  // Only what the virtual time knows of may take time.
+  // Only operations that virtual time controls may take time.
   const pause = async () => {};
   const learner = createLearner({ db: learnDb, ports, log, prior, owner: ports.newId(), pause });
 
-  // What went wrong in one round may have hidden what it committed: then the next round tells of it.
+  // A fault in one round may have hidden its commit; then the next round reports it.
   let faultsTold = options.faults();
   const decide = loop(async () => {
     const { stepped } = await processDueCases({

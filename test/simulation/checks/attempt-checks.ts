@@ -1,7 +1,9 @@
 import { recordViolation } from "../journal.ts";
 import type { SimulatedYear } from "../simulate-year.ts";
 
-/** I4: an exhausted event had exactly its six or seven ended attempts, numbered in order, and one that ended has no more. */
+/**
+ * Checks I4: an exhausted event had exactly its six or seven ended attempts, numbered in order, and an ended event has no more.
+ */
 export function checkExhaustedEvents({ journal, books }: SimulatedYear) {
   const types = new Map(books.events.map((event) => [event.id, event]));
   const rounds = Map.groupBy(books.attempts, ({ eventId, round }) => `${eventId} ${round}`);
@@ -24,7 +26,7 @@ export function checkExhaustedEvents({ journal, books }: SimulatedYear) {
   }
 }
 
-/** I4: no more requests on the wire than ended attempts and interruptions, and no attempt that the wire doesn't know. */
+/** Checks I4: no more requests on the wire than ended attempts and interruptions, and every attempt was on the wire. */
 export function checkAttemptsOnWire({ journal, books }: SimulatedYear) {
   const wire = Map.groupBy(journal.wire, ({ eventId }) => eventId);
   const ended = Map.groupBy(books.attempts, ({ eventId }) => eventId);
@@ -51,7 +53,7 @@ export function checkAttemptsOnWire({ journal, books }: SimulatedYear) {
 
 const DELAYS_MS = [100, 5_000, 15_000, 900_000, 1_800_000, 3_600_000];
 
-/** I5: no attempt begins earlier after the end of the failed one than the schedule says. */
+/** Checks I5: no attempt begins earlier after the failed one than the schedule allows. */
 export function checkNeverEarly({ journal, books }: SimulatedYear) {
   const events = new Map(books.events.map((event) => [event.id, event]));
   const rounds = Map.groupBy(books.attempts, ({ eventId, round }) => `${eventId} ${round}`);

@@ -1,7 +1,7 @@
 import { recordViolation } from "../journal.ts";
 import type { SimulatedYear } from "../simulate-year.ts";
 
-/** I3: every decision has exactly one event, and a case is paused and completed once. */
+/** Checks I3: every decision has exactly one event, and a case is paused and completed once. */
 export function checkOneEventPerDecision({ journal, books }: SimulatedYear) {
   const asked = new Map(
     books.events.filter(({ type }) => type === "recovery_action").map((event) => [event.id, event]),
@@ -17,7 +17,7 @@ export function checkOneEventPerDecision({ journal, books }: SimulatedYear) {
   }
   for (const { id, invoiceId } of asked.values())
     recordViolation(journal, "I3", `event ${id} has no action`, invoiceId);
-  // The decisions themselves: two of one case within a minute are one decision that was made twice.
+  // Two decisions of one case within a minute are one decision made twice.
   const ofCases = Map.groupBy(
     books.actions.filter(({ decidedAt }) => decidedAt),
     ({ caseId }) => caseId,
@@ -35,7 +35,7 @@ export function checkOneEventPerDecision({ journal, books }: SimulatedYear) {
     if (events.length > 1) recordViolation(journal, "I3", `${events.length} events ${name}`, events[0]!.invoiceId);
 }
 
-/** I3: once faults stop, every event has ended: delivered, exhausted or withdrawn. */
+/** Checks I3: once faults stop, every event has ended: delivered, exhausted or withdrawn. */
 export function checkEveryEventEnds({ journal, books }: SimulatedYear) {
   const ends = new Map(books.attempts.filter(({ ends }) => ends).map((attempt) => [attempt.eventId, attempt.ends]));
   const queued = new Set(books.queued.map(({ eventId }) => eventId));
@@ -46,7 +46,7 @@ export function checkEveryEventEnds({ journal, books }: SimulatedYear) {
   }
 }
 
-/** I6: one id, one body, byte for byte, on the wire and in the books. */
+/** Checks I6: one id has one body, byte for byte, on the wire and in the database. */
 export function checkBodiesNeverChange({ journal, books }: SimulatedYear) {
   const bodies = new Map(books.events.map(({ id, body }) => [id, body]));
   for (const { eventId, body, invoiceId } of journal.wire)
@@ -55,7 +55,7 @@ export function checkBodiesNeverChange({ journal, books }: SimulatedYear) {
   if (bodies.size !== books.events.length) recordViolation(journal, "I6", "two events have one id");
 }
 
-/** I7: nothing is asked for after it was acknowledged that the invoice is over, or its subscription. */
+/** Checks I7: no instruction is sent after the end of the invoice or its subscription was acknowledged. */
 export function checkNothingAskedAfterEnd({ journal, books }: SimulatedYear) {
   const overMs = new Map<string, number>();
   const note = (invoiceId: string | undefined, ackMs: number | null) => {

@@ -9,13 +9,13 @@ import type { StoredAction } from "../stored-state.ts";
 
 const NEVER_AGAIN_ADVICE = ["03", "21"];
 
-/** What somebody outside knows that Dunlin surely knew when it asked, and what it may have known. */
+/** The transactions that Dunlin certainly had when it decided, and those that it may have had. */
 interface KnownTransactions {
   surely: Transaction[];
   maybe: Transaction[];
 }
 
-/** I8: a retry that is asked for breaks no network's rule, by all that was known when it was decided. */
+/** Checks I8: no requested retry breaks a network's rule, given all transactions at the time of the decision. */
 export function checkNetworkRules(year: SimulatedYear) {
   const { journal, books } = year;
   const pushes = journal.pushes.filter(({ kind }) => kind === "transactions");
@@ -60,7 +60,7 @@ function findBrokenRule(
   earlier: readonly StoredAction[],
 ) {
   const present = surely.at(-1);
-  // Without a word about the card, or with two words about two cards, nobody can say which rule it is.
+  // If the card is unknown, or two cards are possible, the applicable rule is unknown.
   if (!present) return findBrokenRuleWithoutTransactions(year, action, earlier);
   if (maybe.some((t) => t.createdAt >= present.createdAt && cardOf(t) !== cardOf(present))) return null;
   const onCard = surely.filter((t) => cardOf(t) === cardOf(present));
@@ -68,7 +68,7 @@ function findBrokenRule(
   const unanswered = earlier.filter(({ id }) => !named.has(id));
   const debit = findBankDebit(present.paymentMethodType);
   if (debit) {
-    // A check of an account, which asks for no money, is no presentation.
+    // An account check requests no money, so it is no presentation.
     const tries = onCard.filter((t) => t.invoiceId === action.invoiceId && t.state !== "VOIDED");
     return findBrokenDebitRule(
       action,
@@ -81,7 +81,7 @@ function findBrokenRule(
   return findHardDecline(network, onCard, action) ?? findBrokenCardLimit(network, onCard, unanswered, action, amount);
 }
 
-/** No more than three presentations, in 42 or 180 days, and only after a code that allows it. */
+/** At most three presentations, in 42 or 180 days, and only after a code that allows it. */
 function findBrokenDebitRule(action: StoredAction, tries: readonly Transaction[], unanswered: number) {
   const debit = findBankDebit(tries[0]?.paymentMethodType);
   if (!debit) return null;
@@ -99,7 +99,7 @@ function findHardDecline(
   { invoiceId, idealRetryTime }: StoredAction,
 ) {
   const paidAt = Math.max(0, ...onCard.filter(({ state }) => state === "PAID").map(({ createdAt }) => +createdAt));
-  // What another invoice was told before the card was paid with may be over, 30 days later.
+  // A decline on another invoice before the card's payment may have expired, 30 days later.
   const holdsFrom = Math.min(paidAt, +idealRetryTime - 30 * DAY_MS + 1);
   const failed = onCard.filter((t) => t.state === "FAILED" && (t.invoiceId === invoiceId || +t.createdAt >= holdsFrom));
   const advised = failed.find(({ networkAdviceCode }) => NEVER_AGAIN_ADVICE.includes(networkAdviceCode ?? ""));
@@ -111,7 +111,7 @@ function findHardDecline(
   return last && isHard(last) ? `right after ${last.networkDeclineCode}` : null;
 }
 
-/** Counts every stretch of the limit's length that begins at an attempt, or ends at one, and holds the retry asked for. */
+/** Counts every period of the limit's length that begins or ends at an attempt and contains the requested retry. */
 function findBrokenCardLimit(
   network: CardNetwork,
   onCard: readonly Transaction[],
@@ -138,7 +138,7 @@ function findBrokenCardLimit(
   return null;
 }
 
-/** Only asks are known: with the first charge no more than the strictest limits allow. */
+/** Only instructions are known: with the first charge, at most as many as the strictest limits allow. */
 function findBrokenRuleWithoutTransactions(
   year: SimulatedYear,
   action: StoredAction,

@@ -5,7 +5,7 @@ import type { StoredInvoice } from "../../../src/tables/invoices.ts";
 import { latestAcknowledged, recordViolation } from "../journal.ts";
 import type { SimulatedYear } from "../simulate-year.ts";
 
-/** I1: every record that was acknowledged is stored, in its newest acknowledged form. */
+/** Checks I1: every acknowledged record is stored, in its newest acknowledged version. */
 export function checkAcknowledgedIsStored({ journal, books }: SimulatedYear) {
   for (const copies of journal.copies.values()) {
     const { kind, record } = copies[0]!;
@@ -21,13 +21,13 @@ export function checkAcknowledgedIsStored({ journal, books }: SimulatedYear) {
         `${kind} ${record.id} is stored in an older form than was acknowledged`,
         invoiceId,
       );
-    // One that is newer than what was acknowledged was pushed too: its acknowledgement was lost.
+    // A version newer than the acknowledged one was pushed too, but its acknowledgement was lost.
     else if (!copies.some((copy) => isDeepStrictEqual(omitUnset(copy.record), omitUnset(toPushedForm(stored)))))
       recordViolation(journal, "I1", `${kind} ${record.id} is stored as nobody ever sent it`, invoiceId);
   }
 }
 
-/** Of a partly paid invoice that named the rest, the total of before is stored beside it. */
+/** A partly paid invoice that named the rest is stored with its earlier total. */
 function toPushedForm(stored: object): object {
   const { unpaidSince: _, ...pushed } = stored as StoredInvoice;
   const { amountDue, ...rest } = pushed;
@@ -37,7 +37,7 @@ function toPushedForm(stored: object): object {
 const omitUnset = (record: object) =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
 
-/** Every case ends, and as the merchant's books say; every invoice that stayed unpaid had one. */
+/** Checks that every case ends, in accordance with the merchant's books, and that every invoice that stayed unpaid had a case. */
 export function checkCaseEnds({ journal, books }: SimulatedYear) {
   for (const { invoiceId, endedAt, endReason, dueAt } of books.cases) {
     if (endedAt === null) recordViolation(journal, "settled", "the case never ended", invoiceId);
@@ -48,7 +48,7 @@ export function checkCaseEnds({ journal, books }: SimulatedYear) {
   }
 }
 
-/** What an action says of its outcome is what the attempt that names it came to. */
+/** Checks that an action's outcome is the outcome of the attempt that names it. */
 export function checkOutcomes({ journal, books, scenario }: SimulatedYear) {
   if (!scenario.pushTransactions) return;
   const actions = new Map(books.actions.map((action) => [action.id, action]));
@@ -63,7 +63,7 @@ export function checkOutcomes({ journal, books, scenario }: SimulatedYear) {
     const action = recoveryActionId === undefined ? undefined : actions.get(recoveryActionId);
     if (!action) continue;
     const wanted = state === "PAID" ? "SUCCEEDED" : "FAILED";
-    // A PAID within 48 hours turns a failure into a success, also one that names no action.
+    // A PAID within 48 hours turns a failure into a success, even if it names no action.
     const lastsMs = action.idealRetryTime.getTime() + 48 * 3_600_000;
     const isPaidLater = stillPaid.get(invoiceId)?.some((at) => at.getTime() <= lastsMs) ?? false;
     if (action.status !== wanted && !(wanted === "FAILED" && action.status === "SUCCEEDED" && isPaidLater))

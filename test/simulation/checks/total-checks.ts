@@ -1,17 +1,17 @@
 import { recordViolation } from "../journal.ts";
 import type { SimulatedYear } from "../simulate-year.ts";
 
-/** In the end every action has settled. */
+/** Checks that every action has settled at the end. */
 export function checkEveryActionSettles({ journal, books }: SimulatedYear) {
   for (const { id, status, type, invoiceId } of books.actions)
     if (status === "SCHEDULED" || status === "SENT")
       recordViolation(journal, "settled", `${type} ${id} is still ${status}`, invoiceId);
 }
 
-/** Restarts, and a case that is set aside for a minute after a lost connection. */
+/** Covers restarts, and a case that is postponed for a minute after a lost connection. */
 const NOTICE_MS_MAX = 15 * 60_000;
 
-/** What was delivered is seen to be sent soon after: no hint of it gets lost. */
+/** Checks that a delivered event is recorded as sent soon after, so no hint is lost. */
 export function checkDeliveriesAreNoticed({ journal, books }: SimulatedYear) {
   const left = new Map<string, number>();
   for (const { actionId, to, atMs } of journal.statuses)
@@ -24,14 +24,14 @@ export function checkDeliveriesAreNoticed({ journal, books }: SimulatedYear) {
   }
 }
 
-/** Below so many failed invoices a year says nothing about shares. */
+/** With fewer failed invoices a year says nothing about shares. */
 const RATE_SAMPLE_MIN = 40;
-/** A dozen customers may all pay in the end: only of many is it too good to be true. */
+/** A dozen customers may all pay. Only with many is a rate this high implausible. */
 const RATE_MAX_SAMPLE_MIN = 200;
 const RECOVERY_RATE_MIN = 0.45;
 const RECOVERY_RATE_MAX = 0.9;
 
-/** Dunlin earns its keep: of the invoices that failed and are decided a sane share was recovered, some of it by its retries. */
+/** Checks the benefit of Dunlin: a plausible share of the failed and settled invoices is recovered, some of it by its retries. */
 export function checkRecoveryRate({ journal, books, summary }: SimulatedYear) {
   const { failed, open } = summary.total;
   if (failed < RATE_SAMPLE_MIN) return;

@@ -8,15 +8,18 @@ interface Options {
   gate: StatementGate;
   plan: FaultPlan;
   life: ProcessLife;
-  /** Whose statements these are. */
+  /** The actor that runs these statements. */
   actor: string;
-  /** Resolves when the server has noticed the end of connections that were closed: when it does so is not up to the seed. */
+  /** Resolves when the server has noticed closed connections. The seed does not control when it does. */
   connectionsEnded(): Promise<void>;
 }
 
 const CONFLICT = "40001";
 
-/** The database as one actor of a process sees it: statements queue at the gate, fail as planned, and stop with the process. */
+/**
+ * Creates the database as one actor of a process sees it: statements queue at the gate, fail as planned, and stop with the
+ * process.
+ */
 export function createCrashingActorDatabase({ db, gate, plan, life, actor, connectionsEnded }: Options): Database {
   function suffer(fault: Fault, statement: string) {
     if (life.dead) throw new ProcessDeath(`dead before ${statement}`);
@@ -63,13 +66,13 @@ export function createCrashingActorDatabase({ db, gate, plan, life, actor, conne
           suffer(plan.before("commit"), "commit");
           return done;
         } catch (error) {
-          // The rollback passes the gate like everything else.
+          // The rollback passes the gate like every statement.
           await enter();
           throw error;
         }
       });
       leave();
-      // The commit took place, and its reply is lost.
+      // The commit succeeded, but its reply is lost.
       suffer(plan.after("commit"), "commit");
       return result;
     } finally {
@@ -106,7 +109,7 @@ export function createCrashingActorDatabase({ db, gate, plan, life, actor, conne
     }
   }
 
-  /** The real database runs a statement that met a conflict again, as it does a whole transaction. */
+  /** The real database repeats a statement after a conflict, as it does a whole transaction. */
   async function runAlone<Row>(statement: Statement, values?: readonly unknown[]): Promise<Result<Row>> {
     for (;;) {
       try {

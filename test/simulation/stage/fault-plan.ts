@@ -1,6 +1,6 @@
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** The process is gone: whatever it does from now on comes to nothing. */
+/** The process is gone: nothing it does from now on has an effect. */
 export class ProcessDeath extends Error {}
 
 /** One run of the process, from a start to a crash. */
@@ -30,7 +30,7 @@ export function createProcessLife(number: number): ProcessLife {
 
 export type Fault = "none" | "crash" | "outage" | "conflict";
 
-/** What goes wrong, drawn for every statement: before it runs, or after it has run and nobody heard of it. */
+/** Faults, sampled for every statement: before it runs, or after it has run but before the reply. */
 export interface FaultPlan {
   before(statement: string): Fault;
   after(statement: string): Fault;
@@ -48,11 +48,11 @@ const FAULT_WEIGHTS: Record<string, number> = {
   record_ends: 30,
   take_pokes: 10,
 };
-/** Share of statements that go wrong, each way. */
+/** Share of statements that fail, each way. */
 const CRASH_RATE = 0.00012;
 const OUTAGE_RATE = 0.00006;
 const CONFLICT_RATE = 0.0001;
-/** A process that crashes in its first seconds again and again gets nothing done, and nothing is learned from it. */
+/** A process that keeps crashing in its first seconds makes no progress and tests nothing. */
 const FAULT_FREE_START_MS = 2 * 3_600_000;
 
 export function createFaultPlan(draw: () => number, time: VirtualTime): FaultPlan {

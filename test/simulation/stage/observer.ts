@@ -1,7 +1,7 @@
 import { type Database, prepared } from "../../../src/postgres/database.ts";
 import type { StatementGate } from "./statement-gate.ts";
 
-/** Reads the database from outside: queues like everybody else, but nothing goes wrong. */
+/** Reads the database from outside: queues like every actor, but without faults. */
 export type Observe = <Row = Record<string, unknown>>(sql: string, values?: readonly unknown[]) => Promise<Row[]>;
 
 export const createObserver =

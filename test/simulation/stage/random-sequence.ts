@@ -1,6 +1,6 @@
 import { keyedRandom } from "../../../simulator/world/keyed-random.ts";
 
-/** Numbers in [0, 1), one after the other, from a seed (mulberry32). */
+/** Creates a sequence of numbers in [0, 1) from a seed (mulberry32). */
 function createSequence(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -11,6 +11,6 @@ function createSequence(seed: number): () => number {
   };
 }
 
-/** A sequence of its own for each name. */
+/** Creates a separate sequence for each name. */
 export const namedSequence = (seed: number, name: string) =>
   createSequence(Math.floor(keyedRandom(seed, name) * 2 ** 32));

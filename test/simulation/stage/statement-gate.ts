@@ -2,15 +2,15 @@ import { setTimeout as sleepReal, setImmediate as turn } from "node:timers/promi
 import type { VirtualTime } from "./virtual-time.ts";
 
 /**
- * The door to the database: one statement at a time, and which of the waiting ones goes next is drawn. So transactions
- * of several actors interleave in a way that the seed decides, and that is the same each time.
+ * The gate to the database: one statement at a time, the next one sampled from those waiting. The seed decides how transactions
+ * of several actors interleave, so a run can be repeated.
  */
 export interface StatementGate {
   enter(actor: string): Promise<void>;
   leave(): void;
-  /** Something in the product takes real time: the clock stands still until the returned function is called. */
+  /** Stops the clock while the product takes real time, until the returned function is called. */
   holdTime(): () => void;
-  /** Lets statements through, and time pass when there are none, until `isFinalDecline`. */
+  /** Lets statements through, or time pass if there are none, until `isOver`. */
   drive(isOver: () => boolean): Promise<void>;
   passed(): number;
 }
@@ -18,14 +18,14 @@ export interface StatementGate {
 interface Options {
   time: VirtualTime;
   draw(): number;
-  /** How many statements wait for a lock that another transaction holds. */
+  /** Returns how many statements wait for a lock that another transaction holds. */
   countBlocked(): Promise<number>;
 }
 
-/** A statement that takes longer may be waiting for a lock, whose owner waits at the gate. */
+/** A longer statement may wait for a lock whose owner waits at the gate. */
 const LOCK_SUSPECTED_MS = 4;
 const STATEMENT_MS = 1;
-/** With nothing to run and nobody to wake for so long, something hangs. */
+/** With no statement and no sleeper for so long, something hangs. */
 const HANG_MS = 30_000;
 
 export function createStatementGate({ time, draw, countBlocked }: Options): StatementGate {
@@ -36,7 +36,7 @@ export function createStatementGate({ time, draw, countBlocked }: Options): Stat
   let onLeave = () => {};
 
   function letOneThrough() {
-    // By name and not by arrival: arrival depends on which socket was faster.
+    // By name and not by arrival, which depends on socket timing.
     waiting.sort((a, b) => (a.actor === b.actor ? a.order - b.order : a.actor < b.actor ? -1 : 1));
     const actors = [...new Set(waiting.map(({ actor }) => actor))];
     const actor = actors[Math.floor(draw() * actors.length)]!;
@@ -47,7 +47,7 @@ export function createStatementGate({ time, draw, countBlocked }: Options): Stat
     next!.open();
   }
 
-  /** Waits for the end of a statement; true when all that run are blocked by others that wait here. */
+  /** Waits for the end of a statement. Returns true if all running ones are blocked by others that wait here. */
   async function settled(): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<"left" | "late">();
     onLeave = () => resolve("left");

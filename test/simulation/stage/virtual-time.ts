@@ -1,13 +1,13 @@
-/** Time that moves only when everybody waits: a sleep of a week costs nothing. */
+/** Time that moves only when all actors wait: a sleep of a week costs nothing. */
 export interface VirtualTime {
   now(): Date;
   nowMs(): number;
   /** Resolves when the time has come, or when `cut` is called. */
   sleepUntil(atMs: number): Sleep;
   sleep(ms: number): Promise<void>;
-  /** Moves the clock to the earliest sleeper and wakes it; false when nobody sleeps. */
+  /** Moves the clock to the earliest sleeper and wakes it. Returns false if there is none. */
   wakeNext(): boolean;
-  /** A little time passes without anybody waking. */
+  /** Lets a little time pass without waking any sleeper. */
   pass(ms: number): void;
 }
 
