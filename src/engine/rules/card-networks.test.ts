@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { DAY_MS } from "../../domain/durations.ts";
 import { findBrand, findCardNetwork } from "./card-networks.ts";
 
-/** What is known of a network: its limits as tries in days, whether Visa's category 1 bars, and whether all advice is read. */
+/** Returns a network's limits as [attempts, days], whether Visa's category 1 blocks a card, and whether all advice is read. */
 function networkRulesOf(brand: string | null) {
   const { name, limits, barsCategory1, readsAdvice } = findCardNetwork(brand);
   return [name, limits.map((each) => `${each.attemptsMax} in ${each.windowMs / DAY_MS}`), barsCategory1, readsAdvice];

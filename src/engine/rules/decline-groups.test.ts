@@ -7,7 +7,7 @@ import { findDeclineGroup } from "./interpret-decline.ts";
 
 type Lists = Partial<Record<DeclineGroup, string>>;
 
-/** The codes that most declines carry, written down apart from the tables: a row that slips into another group is noticed. */
+/** The most frequent codes, listed independently of the tables, so that a row in the wrong group is noticed. */
 const NETWORK: Lists = {
   FUNDS: "51",
   GENERIC: "05 59",
@@ -87,7 +87,6 @@ const GATEWAYS: Readonly<Record<string, Lists>> = {
   },
 };
 
-/** Every code of the lists with the group that it is under. */
 const parseLists = (lists: Lists) =>
   DECLINE_GROUPS.flatMap((group) => (lists[group]?.split(" ") ?? []).map((code) => [code, group] as const));
 

@@ -151,7 +151,7 @@ test("a try is allowed only if no rolling window that holds it is overfilled, co
   const network = fc.constantFrom("visa", "mastercard", "amex", "discover", null);
   fc.assert(
     fc.property(tries, hours, network, fc.boolean(), (made, hour, brand, dense) => {
-      // Half of the runs squeeze the tries together, else the limits are seldom reached.
+      // Half of the runs place attempts close together; otherwise limits are rarely reached.
       const scale = dense ? HOUR_MS / 20 : HOUR_MS;
       const ledger = made.map((each) => buildEntry(new Date(START + each.hour * scale), each));
       const at = START + hour * scale;
@@ -162,7 +162,7 @@ test("a try is allowed only if no rolling window that holds it is overfilled, co
         const times = ledger
           .filter((each) => each.approved !== true && (limit.counts === "card" || each.amount === 1000))
           .map((each) => +each.at);
-        // Every window that holds `at` and begins or ends at an attempt; fullest ones are among them.
+        // All windows that contain `at` and begin or end at an attempt; these include the fullest ones.
         const starts = [at, at - limit.windowMs, ...times, ...times.map((time) => time - limit.windowMs)];
         return starts
           .filter((start) => start <= at && at <= start + limit.windowMs)
@@ -216,11 +216,11 @@ test("a card that went through since another invoice was told to stop is tried a
     const lifted = told(network, codes, paid);
     assert.deepEqual(allowedMoments(lifted, [daysAfterStart(29.9), daysAfterStart(30)]), [daysAfterStart(30)]);
     assert.match(lifted.notBefore!.sentence, /It was approved since, so it is tried again, but not within 30 days/);
-    // In doubt about the card, before the decline, or at the same moment: none of them says that it is alive.
+    // A payment does not clear the card if the card is in doubt, or if it came before or together with the decline.
     assert.ok(told(network, codes, { ...paid, clears: false }).bar);
     assert.ok(told(network, codes, { ...paid, at: daysAfterStart(-1) }).bar);
     assert.ok(told(network, codes, { ...paid, at: daysAfterStart(0) }).bar);
-    // What a stand-in was told is not said of the card that went through.
+    // The decline of a substitute card says nothing about the card that was approved.
     const standIn = { paymentMethodType: "card", network, cardCountry: null };
     const ofStandIn = buildEntry(daysAfterStart(0), { codes: { ...NOTHING, ...codes }, onThisInvoice: false, standIn });
     assert.ok(buildGuard(buildAttempt([ofStandIn, paid], network)).bar);
@@ -296,7 +296,7 @@ test("bank debits of SEPA and ACH are presented at most twice again, and all onl
       false,
     );
   }
-  // Bacs names no number.
+  // The Bacs rules give no number.
   const daily = Array.from({ length: 20 }, (_, n) => buildEntry(daysAfterStart(n)));
   assert.equal(allowedAt(buildGuard(buildAttempt(daily, null, "bacs_debit")), daysAfterStart(20)), true);
   const last = { sepa_debit: 42, ach_debit: 180, bacs_debit: 28 };

@@ -35,7 +35,7 @@ const buildGuardWith = (times: readonly number[], earlyMs = 0): Guard =>
     earlyMs,
   });
 
-/** Whether all of them keep the limit, put into the plan one after the other. */
+/** Whether each of these times keeps the limit when added to the plan in turn. */
 const keepsPlanLimit = (limit: PlanLimit, moments: readonly number[]) =>
   moments.every((at, n) =>
     keepsLimit(
@@ -94,7 +94,7 @@ test("as many tries are left as fit before the end, and the rule that says so is
   const left = (days: readonly number[], until: number, most?: number) =>
     fewestOf(buildGuardWith(days.map(day)), days.at(-1)!, until, most);
   assert.equal(left([0], 21)!.count, 2);
-  // The first one leaves the window after the 28th day, and from then on one more fits a day.
+  // The first attempt leaves the window after day 28; from then on, one more fits per day.
   assert.deepEqual([left([0], 28)!.count, left([0], 28.5)!.count, left([0], 29.5)!.count], [2, 3, 4]);
   assert.equal(left([0, 5], 21)!.count, 1);
   assert.equal(left([0, 5, 9], 21)!.count, 0);

@@ -10,7 +10,7 @@ const SOURCE_FIELDS = { document: "Contract with the acquirer, appendix 3", date
 const parse = (rules: object) => parseRules(JSON.stringify({ ...SOURCE_FIELDS, ...rules }));
 const start = Date.UTC(2026, 4, 4);
 
-/** Whether another try of the amount is allowed a day after so many declined ones, an hour apart. */
+/** Whether another attempt with the same amount is allowed one day after this many declines, an hour apart. */
 function allowedAfter(
   tries: number,
   network: string,
@@ -90,7 +90,7 @@ test("a PayPal payment is tried twice after the first failure, as PayPal does", 
   assert.match(allowedAfter(3, "", "paypal")!.sentence, /PayPal allows at most two tries after the first/);
 });
 
-// Last: rules are set once for a process, and this file is one.
+// Must be the last test: rules apply to the whole process, and this file runs in one.
 test("what the file says holds for brands known and unknown, debits and advice, and is named as its source", () => {
   assert.equal(allowedAfter(15, "visa"), null);
   assert.equal(allowedAfter(9, "hipercard"), null);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findSubstituteCards } from "./substitute-cards.ts";
 
-/** `1A 1B 2A`: an invoice and a card for each attempt. */
+/** `1A 1B 2A`: invoice and card of each attempt. */
 const findIn = (attempts: string) => [
   ...findSubstituteCards(attempts.split(" ").map(([invoiceId, card]) => ({ invoiceId: invoiceId!, card: card! }))),
 ];
