@@ -47,7 +47,7 @@ function buildPosterior(learned: LearnedModel, rows: Int32Array, reason: Reason 
   });
 }
 
-/** The kinds of weights, in their order. */
+/** Kinds of weights, in layout order. */
 const KINDS = Object.keys(WEIGHT_STARTS) as (keyof typeof WEIGHT_STARTS)[];
 const kindOf = (weight: number) => KINDS.findLast((kind) => WEIGHT_STARTS[kind] <= weight)!;
 
@@ -133,7 +133,7 @@ test("what the code of a try's decline says of the next one is learned apart fro
   };
   const chance = (code: string, days: number) => chanceOf(learned, after(code), FAILED_AT + days * DAY);
   for (let n = 0; n < 60; n++) {
-    // One limit is lifted by the next day, the other one after a week.
+    // One limit is lifted by the next day, the other after a week.
     learnRetry(learned, newSwedishCustomer(learned), after("61"), FAILED_AT + 2 * DAY, null);
     learnRetry(learned, newSwedishCustomer(learned), after("65"), FAILED_AT + 2 * DAY, "LIMIT");
     learnRetry(learned, newSwedishCustomer(learned), after("65"), FAILED_AT + 8 * DAY, null);
@@ -193,7 +193,7 @@ test("a debit is looked at as a card is that is charged on the morning of the da
     });
   const debit = caseOf({ offsetMs: 0, booking }, failedAt);
   const card = caseOf(UTC, morning(failedAt));
-  // Only pay is looked at: holds go by the moment of asking.
+  // Compares pay cycles only, because holds depend on the time of the request.
   for (const belief of [debit, card]) belief.shares.fill(0, CYCLE_COUNT);
   const chance = (belief: CasePosterior, moment: number) => buildForecast(learned, belief, [moment]).chances[0]!;
   assert.equal(chance(debit, askedAt), chance(card, morning(askedAt)));

@@ -7,7 +7,7 @@ import { classOf, REASONS } from "./model-layout.ts";
 
 type TrueRates = Readonly<Record<string, number>>;
 
-/** Tries of each of these chances, in turn, that come true as often as is said. */
+/** Trains with retries of each of these probabilities in turn, approved at the true rates. */
 function trainCalibration(learned: LearnedModel, truth: TrueRates, rounds: number, from = 0) {
   for (let n = from; n < from + rounds; n++)
     for (const [chance, share] of Object.entries(truth))
@@ -19,7 +19,7 @@ function assertNear(actual: number, wanted: number, within: number) {
   assert.ok(Math.abs(actual - wanted) < within, `${actual} is not ${wanted}`);
 }
 
-/** As a limit makes them: it is there, and then it is gone. */
+/** Typical of a limit, which ends abruptly. */
 const LIMIT_RATES: TrueRates = { 0.06: 0.004, 0.15: 0.03, 0.25: 0.12, 0.45: 0.63, 0.65: 0.7, 0.85: 0.75, 0.95: 0.86 };
 
 test("chances that come out too high above one half are corrected there, and elsewhere stay as they are", () => {

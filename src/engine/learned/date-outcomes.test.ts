@@ -13,7 +13,7 @@ const DAY = 86_400_000;
 const at = (date: string) => Date.parse(`${date}T12:00:00Z`);
 const recordAt = (dates: DatedCharge[], date: string, reason: Parameters<typeof recordCharge>[3]) =>
   recordCharge(dates, at(date) / DAY - 0.5, at(date), reason);
-/** How much was approved around a date, and how much failed, in steps. */
+/** Returns how much was approved and how much failed around each date, in steps. */
 const stepsOf = (dates: DatedCharge[], now: string) =>
   Array.from(computeDateCells(dates, at(now)), (cell) => [Math.floor(cell / 5), cell % 5] as const);
 
@@ -75,7 +75,7 @@ test("where approvals came on the customer's good dates and on no others, the ne
   const learned = newLearnedModel();
   const facts = { reason: "UNKNOWN" as const, code: null, standing: STANDINGS.between, clock: UTC, recent: [] };
   const names = new Int32Array(0);
-  /** Somebody whose charges were approved around one date of January and February, and failed around another. */
+  /** Opens a case of a customer whose January and February charges were approved around one date and failed around another. */
   const open = (good: number, bad: number) => {
     const person = newCustomerPosterior(learned, "DE");
     for (const month of [0, 1]) {

@@ -21,7 +21,7 @@ import { GROUP_BY_WEIGHT, NO_GROUP, WEIGHT_GROUPS } from "./weight-groups.ts";
 const HOUR = 3_600_000;
 const FAILED_AT = Date.parse("2026-03-12T00:00:00Z");
 
-/** Tries of two networks' cards by day and by night, of which those are approved that `isUsable` says. */
+/** Trains on retries of two networks' cards by day and by night, approved as `isGood` returns. */
 function trainModel(isGood: (network: string, byDay: boolean, n: number) => boolean, tries: number): LearnedModel {
   const learned = newLearnedModel();
   for (let n = 0; n < tries; n++) {
@@ -104,7 +104,7 @@ test("where outcomes have nothing to do with what is known, next to nothing is l
   assert.ok(loosened.length <= 3, `${loosened.length} of ${WEIGHT_GROUPS.length}`);
 });
 
-/** So many lessons that pull a weight by as much as it lacks of the truth. */
+/** Runs `count` updates that each pull a weight by its distance from the truth. */
 function trainWeight(learned: LearnedModel, weight: number, truth: number, count: number) {
   for (let n = 0; n < count; n++) {
     const pull = truth - learned.mean[weight]! + (n % 2 === 0 ? 0.5 : -0.5);

@@ -14,7 +14,7 @@ const daysSincePayOf = (words: string, date: string) => {
 };
 
 test("pay that falls on a weekend comes on the Friday before, but for cycles of bare dates", () => {
-  // 25 April 2026 is a Saturday.
+  // April 25, 2026 is a Saturday.
   assert.equal(daysSincePayOf("around the 25th of the month", "2026-04-24"), 0);
   assert.equal(daysSincePayOf("around the 25th of the month", "2026-04-27"), 3);
   assert.equal(daysSincePayOf("on the 25th of the month", "2026-04-24"), 30);

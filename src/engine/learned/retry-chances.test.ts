@@ -16,13 +16,13 @@ const HOUR = 3_600_000;
 const random = createRandom(5);
 const pickAny = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)]!;
 
-/** A model in which no two weights are alike. */
+/** All weights differ. */
 const learned = newLearnedModel();
 learned.mean.forEach((mean, n) => {
   learned.mean[n] = mean + 0.2 * (random() - 0.5);
 });
 
-/** Cases of all reasons, anywhere, some of them tried again. */
+/** Returns a case with any reason and country, possibly retried before. */
 function buildRandomPosterior(): CasePosterior {
   const person = newCustomerPosterior(learned, pickAny(["SE", "US", "BR"]));
   const failedAt = Date.UTC(2026, Math.floor(random() * 24), 1, Math.floor(random() * 800));

@@ -9,12 +9,12 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const FUNDS = { firstReason: "FUNDS" } as const;
 
-/** Tries of cases that began with missing money, one each hour. */
+/** Records one retry per hour, for cases that began with missing money. */
 function createRecorder() {
   const learned = newLearnedModel();
   let now = Date.UTC(2026, 3, 6);
   let most = 0;
-  /** So many tries of whom so much was said, and of whom so many were approved. */
+  /** Records `tries` retries with the predicted probability `said` and the actual rate `approved`. */
   function note(tries: number, said: number, approved: number, seed = 0, everyMs = HOUR) {
     const draw = createPseudoRandom(seed);
     for (let n = 0; n < tries; n++) {
