@@ -90,7 +90,7 @@ const GATEWAYS: Readonly<Record<string, Lists>> = {
 const parseLists = (lists: Lists) =>
   DECLINE_GROUPS.flatMap((group) => (lists[group]?.split(" ") ?? []).map((code) => [code, group] as const));
 
-test("the codes that most declines carry are in the group that was decided for them, of the network, its advice and each gateway", () => {
+test("the most frequent codes of each network, advice list and gateway are in the group chosen for them", () => {
   const nothing = { networkDeclineCode: null, networkAdviceCode: null, gatewayCode: null, declineCategory: null };
   const card = (network: string) => ({ paymentMethodType: "card", network, cardCountry: "US" });
   for (const [networkDeclineCode, group] of parseLists(NETWORK))
@@ -104,7 +104,7 @@ test("the codes that most declines carry are in the group that was decided for t
     }
 });
 
-test("a debit may be presented again after these return codes of its scheme alone", () => {
+test("a debit may be presented again only after these return codes of its scheme", () => {
   const lists = Object.fromEntries([...BANK_DEBITS].map(([type, { representable }]) => [type, [...representable]]));
   assert.deepEqual(lists, { sepa_debit: ["AM04", "MS03"], ach_debit: ["R01", "R09"], bacs_debit: ["0"] });
 });
