@@ -30,7 +30,7 @@ import { normalCdf } from "./normal-distribution.ts";
 import { CYCLE_COUNT, CYCLE_KINDS, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
 import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
 
-/** Index of "never short of money" among the hypotheses of a first charge: after the cycles. */
+/** Index of "never short of money" among a first charge's hypotheses: after the cycles. */
 export const AMPLE_FUNDS = CYCLE_COUNT;
 
 /** The posterior of a customer. */
@@ -65,9 +65,9 @@ export interface CasePosterior {
   codeName: number;
   /** The weight of the last decline's code, added to that one; null if it is the same. */
   thenName: number | null;
-  /** Starts of its rows of weights. */
+  /** Where its rows begin. */
   rows: Int32Array;
-  /** The cell of each date of the month, from the customer's charges up to and including the first charge of this case. */
+  /** One cell per date, from the customer's charges up to and including this case's first charge. */
   dateCells: Uint8Array;
   clock: BankClock;
   firstFailedAt: number;
@@ -107,18 +107,18 @@ export interface CaseFacts {
 /** Most customers can pay every invoice. */
 const USUAL_AMPLE_SHARE = 0.7;
 
-/** Returns the prior of a new customer, with the pay cycles of the country. */
+/** Returns a new customer's prior, with the country's pay cycles. */
 export function newCustomerPosterior(learned: LearnedModel, country: string): CustomerPosterior {
   const usual = cycleChances(learned, country);
   return { country, usual, cycles: usual.slice(), ample: USUAL_AMPLE_SHARE, charges: [] };
 }
 
-/** Prior strength of a code's counts, in cases of its reason. */
+/** Prior strength in a code's counts: cases with the same reason. */
 const CODE_STRENGTH = 30;
-/** All features of a case together change the odds of a family by at most e to the power of this. */
+/** A case's features together change a family's odds by at most e to the power of this. */
 const MAX_FEATURE_SHIFT = 3;
 
-/** Returns the probabilities of the kinds of hypothesis for a reason and a code, shifted by the features. */
+/** Returns the probability of each kind for a reason and a code, shifted by the features. */
 function kindChancesOf(learned: LearnedModel, reason: Reason, code: number | null, names: Int32Array): Float64Array {
   const row = reasonRow(reason);
   let all = 0;
@@ -194,7 +194,7 @@ export function cycleShares({ shares, cyclesBefore }: CasePosterior, cycles: Flo
   return cycles;
 }
 
-/** Returns the first cell of each kind of cycle. */
+/** Returns the first cell for each kind of cycle. */
 const firstCells = (standing: number, between: number) =>
   CYCLE_KINDS.map((_, kind) => sincePayCell(standing, between, kind, 0));
 
@@ -232,7 +232,7 @@ export const otherEffectOf = ({ holdsEnd }: CasePosterior, explanation: number, 
         ? OTHER_EFFECT.after
         : OTHER_EFFECT.before;
 
-/** Returns the weights of the other effects at a time, in the order of `OTHER_EFFECT`. */
+/** Returns the weight that each other effect has at a time, in `OTHER_EFFECT` order. */
 function computeOtherEffectCells(
   { reason, lastTriedAt }: CasePosterior,
   at: number,
@@ -241,7 +241,7 @@ function computeOtherEffectCells(
   return [WEIGHT_STARTS.before + of, WEIGHT_STARTS.after + of, anyDayWeight(of, at - lastTriedAt), WEIGHT_STARTS.never];
 }
 
-/** Returns the probability of a retry under each of the other effects, in the order of `OTHER_EFFECT`. */
+/** Returns a retry's probability under each other effect, in `OTHER_EFFECT` order. */
 export function computeOtherEffectChances(
   { mean }: LearnedModel,
   belief: CasePosterior,

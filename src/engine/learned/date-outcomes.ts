@@ -33,10 +33,10 @@ export const isAboutAccount = (reason: Reason | null): boolean =>
   reason === null || reason === "FUNDS" || reason === "GENERIC" || reason === "UNKNOWN" || reason === "LIMIT";
 
 /**
- * Records a charge of the customer, unless it says nothing about the account.
+ * Records a customer's charge, unless it says nothing about the account.
  *
  * @param day  local, since 1970
- * @param reason  cause of the decline; null if approved
+ * @param reason  why it was declined; null if approved
  */
 export function recordCharge(charges: DatedCharge[], day: number, at: number, reason: Reason | null) {
   if (!isAboutAccount(reason)) return;
@@ -45,14 +45,14 @@ export function recordCharge(charges: DatedCharge[], day: number, at: number, re
 }
 
 const STEP_EDGES = [0.15, 0.6, 1.2, 2.5];
-/** A cell combines the amount of approvals around a date with the amount of failures, each in steps. */
+/** A cell combines the approvals around a date with the failures there, each in steps. */
 const STEP_COUNT = STEP_EDGES.length + 1;
 export const DATE_CELL_COUNT = STEP_COUNT * STEP_COUNT;
 
 /** Returns the steps of a cell, each from 0 to 4. */
 export const cellSteps = (cell: number) => ({ approved: Math.floor(cell / STEP_COUNT), failed: cell % STEP_COUNT });
 
-/** Returns the cell of each date of the month, from the charges made until then. The 1st comes first. */
+/** Returns the cell for each date, from the charges made until then. The 1st comes first. */
 export function computeDateCells(charges: readonly DatedCharge[], until: number): Uint8Array {
   const approvedByDate = new Float64Array(DATE_COUNT);
   const failedByDate = new Float64Array(DATE_COUNT);

@@ -12,7 +12,7 @@ export const newFirstRetryCounts = () => new Float64Array(CLASS_COUNT * ELAPSED_
 export const elapsedBucket = ({ firstFailedAt }: CasePosterior, at: number) => elapsedBin(at - firstFailedAt);
 
 /**
- * Returns the faded number of first retries in each time bucket after declines of the reason's class: a view of the model, not a
+ * Returns how many first retries, faded, each time bucket had after declines in the reason's class: a view into the model, not a
  * copy.
  */
 export function firstRetryCounts({ firsts }: LearnedModel, { reason }: Pick<CasePosterior, "reason">): Float64Array {

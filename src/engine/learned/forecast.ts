@@ -48,7 +48,7 @@ const MAX_DAYS = 370;
 const MAX_SLOTS = 2 * MAX_DAYS + 8;
 
 /**
- * Leaves out a cycle with a smaller share than this of all cycles, and any other passing cause with a smaller share of everything
+ * Leaves out a cycle with less than this share among all cycles, and any other passing cause with less than this share among all
  * but "never".
  */
 const MIN_SHARE = 0.006;
@@ -64,8 +64,8 @@ interface ForecastInput {
   kept: readonly number[];
   cycles: number;
   /**
-   * By slot: the score, before a hypothesis adds its weight, of the very next retry and of a later one; and their scale, see
-   * `uncertaintyScale`.
+   * By slot, without the hypothesis's weight: the score as the very next retry, the score as a later one, and their scale (see
+   * `uncertaintyScale`).
    */
   scores: Float64Array;
   laterScores: Float64Array;
@@ -75,9 +75,9 @@ interface ForecastInput {
 }
 
 /**
- * Computes the forecast of a case.
+ * Computes a case's forecast.
  *
- * @param slots  times of possible retries, earliest first; at most two a day over a year
+ * @param slots  possible retry times, earliest first; at most two a day over a year
  */
 export function buildForecast(learned: LearnedModel, belief: CasePosterior, slots: readonly number[]): Forecast {
   const { mean } = learned;
@@ -175,7 +175,7 @@ function fillLaterChances(
     later[2 * place] = later[2 * place + 1] = others[otherEffectOf(belief, kept[k]!, at)]!;
 }
 
-/** Returns the score of each slot as the very next retry and as a later one, and the scale of both. */
+/** Returns each slot's score as the very next retry and as a later one, and the scale for both. */
 function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slots: readonly number[]) {
   const slotScores = new Float64Array(slots.length);
   const laterSlotScores = new Float64Array(slots.length);
@@ -234,9 +234,9 @@ function sumRows(numbers: Float64Array, rows: Int32Array): Float64Array {
 }
 
 /**
- * Selects the hypotheses likely enough to matter, cycles first. Cycles with the same pay days within the slots count as one. The
- * rest of a family gets the shares of its unlikely hypotheses: if the outlook is poor, these add up to most of the remaining
- * chance.
+ * Selects the hypotheses likely enough to matter, cycles first. Cycles with the same pay days within the slots count as one.
+ * Unlikely hypotheses leave their shares to the rest of their family: if the outlook is poor, these shares are most of the
+ * remaining chance.
  */
 function selectLikely({ shares }: CasePosterior, from: number, to: number) {
   const twins = findEqualCycles(from, to);

@@ -4,8 +4,8 @@ import { bucketOf, REASONS, type Reason } from "./model-layout.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 
 /**
- * Causes of a failed charge, by how they end: the money comes with pay of one of the cycles; it may come on any day; something
- * blocks the card until an unknown time; or the card will never work.
+ * Causes of a failed charge, by how they end: the money comes on a pay day; the money may come on any day; something blocks the
+ * card for an unknown time; or the card will never work.
  */
 export const FAMILIES = ["cycle", "any_day", "hold", "never"] as const;
 
@@ -63,7 +63,7 @@ export function holdEnds(firstFailedAt: number, offsetMs: number): Float64Array 
   return ends;
 }
 
-/** Relative frequency of a hold of this many days; null: a hold that ends at a calendar boundary. */
+/** Relative frequency of a hold by its length in days; null: a hold that ends at a calendar boundary. */
 const HOLD_SHAPES = {
   even: (days: number | null) => (days === null ? 0.3 : 1),
   short: (days: number | null) => (days === null ? 0.3 : 1 / (1 + days * days)),
@@ -87,7 +87,7 @@ const USUAL_SHARES: Readonly<Record<Reason, readonly [number, number, number, ho
   REVOKED: [0.01, 0.01, 0.97, "days"],
 };
 
-/** Returns the initial probabilities of the kinds for a reason, KIND_COUNT of them. */
+/** Returns the KIND_COUNT initial probabilities for a reason. */
 export function usualKindChances(reason: Reason): Float64Array {
   const [cycle, anyDay, never, holds] = USUAL_SHARES[reason];
   const kinds = new Float64Array(KIND_COUNT);
@@ -103,10 +103,10 @@ export function usualKindChances(reason: Reason): Float64Array {
 
 /** Rows for decline codes, which are finer than reasons, shared by hash. */
 const CODE_BUCKETS = 64;
-/** Rows of counts by kind: one for each reason, then those of codes. */
+/** Rows with counts by kind: one for each reason, then those for codes. */
 export const KIND_ROW_COUNT = REASONS.length + CODE_BUCKETS;
 
 export const reasonRow = (reason: Reason) => REASONS.indexOf(reason) * KIND_COUNT;
 
-/** Returns the row of a decline code as reported, independent of the reason it was read as. */
+/** Returns the row for a decline code as reported, whichever reason it was read as. */
 export const codeRow = (code: string) => (REASONS.length + bucketOf(code, CODE_BUCKETS)) * KIND_COUNT;

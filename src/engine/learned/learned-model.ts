@@ -31,7 +31,7 @@ export interface LearnedModel {
   /** Pay cycles as customer counts, in total and by country. */
   cycles: Float64Array;
   countryCycles: Map<string, Float64Array>;
-  /** Cases by kind of hypothesis: rows of KIND_COUNT, by reason and by code. */
+  /** Cases by kind: rows with KIND_COUNT numbers, by reason and by code. */
   kinds: Float64Array;
   /** Log scores of the settlement patterns, by scheme: see settlement.ts. */
   bookings: Float64Array;
@@ -39,7 +39,7 @@ export interface LearnedModel {
   shifts: Float64Array;
   /** How often each feature was seen; determines the step of its shift. */
   seen: Float64Array;
-  /** Calibration of chosen retries, by class of reasons, separate for first retries: see calibrate.ts. */
+  /** Calibration for chosen retries, by class of reasons, separate for first retries: see calibrate.ts. */
   trim: Float64Array;
   /** First retries by class of reasons and time since the failure: see first-retry-counts.ts. */
   firsts: Float64Array;
@@ -51,7 +51,7 @@ export interface LearnedModel {
   strain: Float64Array;
   /** Approval rate of the latest retries, and their number. Merchant-specific: see merchant-parameters.ts. */
   tries: Float64Array;
-  /** How far the latest outcomes fell short of predictions, by class of reasons: see shortfall.ts. Merchant-specific. */
+  /** How far the latest outcomes fell short of predictions, by class: see shortfall.ts. Merchant-specific. */
   shortfalls: Float64Array;
   /** Scratch memory for functions that take this model. Not part of the model, and not stored. */
   workspace: Workspace;
@@ -60,7 +60,7 @@ export interface LearnedModel {
 /** Returns the start of a feature's shifts, from its weight. */
 export const shiftIndex = (name: number) => FAMILIES.length * (name - WEIGHT_STARTS.name);
 
-/** Prior strength: of the kinds of one reason in cases, and of the pay cycles in customers. */
+/** Prior strength: in cases for a reason's kinds, in customers for pay cycles. */
 const KINDS_STRENGTH = 40;
 const CYCLES_STRENGTH = 60;
 /** A country starts with this many customers, with the pay cycles of all customers. */
@@ -156,7 +156,7 @@ function usualCycleCounts(people: number): Float64Array {
   return Float64Array.from(PAY_CYCLES, ({ usual }) => (people * usual) / total);
 }
 
-/** Returns the probabilities of the pay cycles in a country, from its own counts and those of all customers. */
+/** Returns a country's pay cycle probabilities, from its own counts and all customers'. */
 export function cycleChances(learned: LearnedModel, country: string): Float64Array {
   const everywhere = learned.cycles;
   const own = learned.countryCycles.get(country);

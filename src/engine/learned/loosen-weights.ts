@@ -2,7 +2,7 @@ import type { LearnedModel } from "./learned-model.ts";
 import { ROW_WIDTH } from "./model-layout.ts";
 import { GROUP_BY_WEIGHT, NO_GROUP, WEIGHT_GROUPS } from "./weight-groups.ts";
 
-/** Each update of a group reduces the weight of earlier ones by this factor. */
+/** Each update to a group reduces the weight of earlier ones by this factor. */
 const FADE_FACTOR = 0.9995;
 /** A strain of this many standard deviations is not chance. Each earlier loosening raises the threshold. */
 const MIN_STRAIN_DEVIATIONS = 3;
@@ -13,7 +13,7 @@ const OUTDATED_DEVIATIONS = 4;
 const MIN_OBSERVED_GAIN = 0.002;
 const VARIANCE_FACTOR = 3;
 
-/** By group: the sum of gains, the sum of their squares, and how often it was loosened for being too stiff. */
+/** By group: the sum of gains, the sum of squared gains, and how often it was loosened for being too stiff. */
 const SUM_INDEX = 0;
 const SQUARES_INDEX = 1;
 const LOOSENED_INDEX = 2;
@@ -23,11 +23,11 @@ export const newStrain = () => new Float64Array(STRAIN_WIDTH * WEIGHT_GROUPS.len
 /**
  * Records how an update pulls a weight, before any weight moves.
  *
- * A low variance makes a group of weights stiff. The pull times the weight's distance from its start is the gain that a longer
- * move would have brought: on average zero if the weight is right, and less if it is noise. A clearly positive recent sum means
- * that the group was too stiff: an effect that the prior ruled out exists. A clearly negative one means that the world has
- * changed. (Compare the adaptive learning rates in Sutton, "Adapting bias by gradient descent", 1992, which use a trace of recent
- * steps instead of the whole distance.)
+ * A low variance makes a weight group stiff. The pull times the weight's distance from its start is the gain from a longer move.
+ * On average it is zero if the weight is right, and negative if it is noise. A clearly positive recent sum means that the group
+ * was too stiff: an effect that the prior ruled out exists. A clearly negative one means that the world has changed. (Compare the
+ * adaptive learning rates in Sutton, "Adapting bias by gradient descent", 1992, which use a trace of recent steps instead of the
+ * whole distance.)
  *
  * @param pull  derivative of the outcome's log-likelihood by the weight
  */

@@ -3,8 +3,8 @@ import { type LearnedModel, newLearnedModel, shiftIndex } from "./learned-model.
 import { featureIndex, WEIGHT_STARTS } from "./model-layout.ts";
 
 /**
- * Stands for the merchant in feature names. A few parameters of a shared model are merchant-specific: the levels of first charges
- * and of retries, the causes of failed charges, the approval rate of retries, and how far predictions fell short. They have
+ * Stands for the merchant in feature names. A shared model has a few merchant-specific parameters: the levels for first charges
+ * and for retries, how often each cause occurs, the retries' approval rate, and how far predictions fell short. They have
  * reserved places in the model. Code that works for a merchant puts that merchant's parameters there first.
  */
 export const MERCHANT_PLACEHOLDER = "own";

@@ -40,7 +40,7 @@ const CLASS_BY_REASON: Readonly<Record<Reason, number>> = {
 export const CLASS_COUNT = 8;
 export const classOf = (reason: Reason) => CLASS_BY_REASON[reason];
 
-/** Follows the 24 hours of the clock: the hour of a settled charge, which has no time of day. */
+/** The hour for settled charges, which have no time of day; it follows the clock's 24 hours. */
 export const SETTLED_HOUR = 24;
 
 /**
@@ -64,7 +64,7 @@ const sincePayBin = (days: number, hour: number) =>
 
 const sincePayBinBuffer = Int32Array.from({ length: MAX_CYCLE_DAYS + 1 }, (_, days) => sincePayBin(days, 0));
 /**
- * Returns, for an hour of the day, the bin of each number of days since pay, up to MAX_CYCLE_DAYS. The next call overwrites it.
+ * Returns the bin for each number of days since pay, up to MAX_CYCLE_DAYS, at an hour of the day. The next call overwrites it.
  */
 export function sincePayBins(hour: number): Int32Array {
   sincePayBinBuffer[0] = sincePayBin(0, hour);
@@ -95,9 +95,9 @@ const ATTEMPT_BINS = 6;
 const OTHER_INVOICE_BINS = 5;
 
 /**
- * Attributes that may make some times better for one case than for another. Each value has a row of weights for times. They start
- * at zero, also in a pretrained model. Steps of amount and tenure have a row each. Texts share rows by hash; there are enough
- * rows that common texts, and most issuers, do not collide.
+ * Attributes that may make some times better for one case than for another. Each value has a row with weights for times. They
+ * start at zero, also in a pretrained model. Amount and tenure have a row for each step. Texts share rows by hash; there are
+ * enough rows that common texts, and most issuers, do not collide.
  */
 const ROW_COUNT_BY_KIND = {
   country: 256,
@@ -122,7 +122,7 @@ export const COLUMN_STARTS = runningSums({
   elapsed: ELAPSED_BINS,
   gap: GAP_BINS,
 });
-/** The start of each column group, and the end of the last one. */
+/** Where each column group starts, and where the last one ends. */
 export const COLUMN_EDGES: readonly number[] = [...Object.values(COLUMN_STARTS), COLUMN_STARTS.gap + GAP_BINS];
 export const COLUMN_GROUPS = COLUMN_EDGES.length - 1;
 export const ROW_WIDTH = COLUMN_EDGES[COLUMN_GROUPS]!;
@@ -147,7 +147,7 @@ const allocateWeights = (count: number) => {
   return from;
 };
 
-/** The first weight of each kind of input. */
+/** The first weight for each kind of input. */
 export const WEIGHT_STARTS = {
   reason: allocateWeights(REASONS.length),
   hour: allocateWeights(CLASS_COUNT * HOUR_BINS),
@@ -188,7 +188,7 @@ export function bucketOf(text: string, buckets: number): number {
 export const featureIndex = (name: string) => WEIGHT_STARTS.name + bucketOf(name, FEATURE_BUCKETS);
 
 const ROW_STARTS = runningSums(ROW_COUNT_BY_KIND);
-/** The first row and the number of rows of each kind. */
+/** The first row and the number of rows for each kind. */
 export const ROWS_BY_KIND = Object.fromEntries(
   Object.entries(ROW_COUNT_BY_KIND).map(([kind, rows]) => [
     kind,
@@ -232,9 +232,9 @@ export function rowsOf(values: RowValues): Int32Array {
 }
 
 /**
- * Returns the rows of a case whose latest decline has another code: the new code's row replaces the previous one.
+ * Returns a case's rows after a decline with another code: the new code's row replaces the previous one.
  *
- * @param row  start of the new code's row
+ * @param row  where the new code's row begins
  */
 export function withCodeRow(rows: Int32Array, row: number): Int32Array {
   const { start, rows: count } = ROWS_BY_KIND.code;
@@ -242,7 +242,7 @@ export function withCodeRow(rows: Int32Array, row: number): Int32Array {
   return Int32Array.from([...rows.filter((each) => !isCode(each)), row]);
 }
 
-/** Returns the offset of a part of the day in a row. */
+/** Returns where in a row a part of the day has its weight. */
 export const dayPartColumn = (hour: number) => COLUMN_STARTS.dayPart + (hour >> 2);
 
 /** A time in the units of a row. `date`: 1 to 31. */
@@ -291,10 +291,7 @@ export const dateWeight = (of: number, date: number) =>
   (of === 0 ? WEIGHT_STARTS.firstDate : WEIGHT_STARTS.date) + date - 1;
 export const dateCellWeight = (of: number, cell: number) => WEIGHT_STARTS.dateCell + of * DATE_CELL_COUNT + cell;
 const OTHER_INVOICE_EDGES = [0.25, 1, 3, 7].map((days) => days * DAY_MS);
-/**
- * Returns the weight for the outcome and age of the charge of the customer's other invoice. All reasons share it, since such
- * charges are rare.
- */
+/** Returns the weight for the outcome and age of another invoice's charge. All reasons share it, since such charges are rare. */
 export const otherInvoiceWeight = (approved: boolean, ms: number) =>
   WEIGHT_STARTS.beside + Number(approved) * OTHER_INVOICE_BINS + findBin(ms, OTHER_INVOICE_EDGES);
 const ANY_DAY_EDGES = [1, 3, 7].map((days) => days * DAY_MS);

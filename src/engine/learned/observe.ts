@@ -53,7 +53,7 @@ function fillObservation(observation: Observation, belief: CasePosterior, at: nu
   fillRetryCells(belief, at, observation.cells);
 }
 
-/** The sum of the weights that count under every hypothesis, and the sum of their variances. */
+/** The summed weights that count under every hypothesis, and their summed variances. */
 interface SharedScore {
   score: number;
   spread: number;
@@ -75,10 +75,14 @@ function addWeights(
   return { score, spread };
 }
 
-/** Returns the factor that scales a score down for the uncertainty of its weights; `spread` is the sum of their variances. */
+/**
+ * Returns the factor that scales a score down for uncertain weights.
+ *
+ * @param spread  the sum of their variances
+ */
 export const uncertaintyScale = (spread: number) => 1 / Math.sqrt(1 + spread);
 
-/** The first cell of each cycle, relative to the first cell of a standing. */
+/** Each cycle's first cell, relative to the standing's first cell. */
 const firstCellByCycle = Uint8Array.from(
   KIND_BY_CYCLE,
   (kind) => sincePayCell(0, 0, kind, 0) - sincePayCell(0, 0, 0, 0),
@@ -201,9 +205,9 @@ export function observeFirstCharge(
 }
 
 /**
- * Updates the case and the customer's pay cycles with the outcome of a retry.
+ * Updates the case and the customer's pay cycles with a retry's outcome.
  *
- * @param reason  cause of the decline; null if approved
+ * @param reason  why it was declined; null if approved
  * @returns the probability that an approval had before
  */
 export function observeRetry(
@@ -243,7 +247,7 @@ export const MAX_OTHER_INVOICE_CHARGES = 8;
  * Updates an open case with a charge of the customer's other invoice: it shows whether there is money now, and when the customer
  * is paid.
  *
- * @param reason  cause of the decline; null if approved
+ * @param reason  why it was declined; null if approved
  * @param before  the customer's pay cycle probabilities before that charge
  * @param after  the same after it
  */

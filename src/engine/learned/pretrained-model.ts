@@ -66,8 +66,8 @@ function scaleCounts(counts: readonly number[], strength: number): number[] {
 }
 
 /**
- * Merchants differ more than the simulated worlds that trained the model. So the variance is this multiple of their spread, and
- * at least this share of a new model's variance.
+ * Merchants differ more than the simulated worlds that trained the model. So the variance is a multiple of the worlds' spread,
+ * and at least this share of a new model's.
  */
 const SPREAD_FACTOR = 3;
 const SPREAD_MIN = 0.3;

@@ -105,7 +105,7 @@ const MIN_CHANCE = 0.02;
 const MAX_SCORE_GAP = 8;
 
 /**
- * Learns a scheme's settlement pattern from the outcome of a retry.
+ * Learns a scheme's settlement pattern from a retry's outcome.
  *
  * @param chancesBy  returns the probabilities of approval, one per model, if the customer's history and the retry settled by this
  * pattern

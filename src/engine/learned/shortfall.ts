@@ -10,7 +10,7 @@ import { CLASS_COUNT, classOf, type Reason } from "./model-layout.ts";
 const ACCEPTED_RATE = 0.5;
 /** Each retry reduces the weight of earlier ones by this factor, so about the last two hundred count. */
 const FADE_FACTOR = 0.995;
-/** Retries of the same hour share their luck, so a shorter shortfall is no change of the world. */
+/** Retries in the same hour share their luck, so a shorter shortfall is no change of the world. */
 const MIN_DURATION_MS = DAY_MS;
 /** After this long without a retry, the last outcomes say little about the next one. */
 const STALE_AFTER_MS = 30 * DAY_MS;
@@ -18,8 +18,8 @@ const STALE_AFTER_MS = 30 * DAY_MS;
 const MIN_UNCERTAINTY = 1;
 
 /**
- * By class of reasons: how many recent approvals are missing, compared with the accepted rate; the variance of that; when the
- * shortfall began; and the time of the last retry. All zero while approvals keep up.
+ * By class of reasons: how many recent approvals are missing compared with the accepted rate, and the variance; when the
+ * shortfall began, and when the last retry was. All zero while approvals keep up.
  */
 const SHORTFALL_INDEX = 0;
 const VARIANCE_INDEX = 1;
@@ -62,8 +62,8 @@ export function recordPrediction(
 }
 
 /**
- * Returns by how many standard deviations recent approvals fall below half of the predictions, for the class of the case's first
- * decline; 0 while approvals keep up, or if the data prove nothing.
+ * Returns by how many standard deviations recent approvals fall below half the predictions, in the class of the case's first
+ * decline. Returns 0 while approvals keep up, or if the data prove nothing.
  */
 export function shortfallDeviations(
   { shortfalls }: LearnedModel,

@@ -22,7 +22,7 @@ const CUSTOMER_WEIGHT = 0.2;
  */
 const SHIFT_RATE = 0.15;
 const SHIFT_DELAY = 25;
-/** One feature changes the odds of a family by at most e to the power of this. */
+/** One feature changes a family's odds by at most e to the power of this. */
 const MAX_SHIFT = 1.5;
 /** The approval rate is a mean over about this many of the latest retries. */
 const MAX_AVERAGED_RETRIES = 1000;
@@ -72,7 +72,7 @@ function moveWeight({ mean, variance }: LearnedModel, index: number, g: number, 
 }
 
 /**
- * Learns from an invoice's first charge: the customer's pay cycles and the weights of first charges. The country's pay cycles
+ * Learns from an invoice's first charge: the customer's pay cycles and the weights for first charges. The country's pay cycles
  * learn from retries only, because most first charges are approved on any day, regardless of pay.
  */
 export function learnFirstCharge(
@@ -87,8 +87,8 @@ export function learnFirstCharge(
 }
 
 /**
- * Counts a new case of its reason and code, with the usual shares of kinds; outcomes then move the counts. Counting the case's
- * own posterior would add the effect of its features to the counts, and both would reinforce each other until one kind is left.
+ * Counts a new case for its reason and code, with the usual shares; outcomes then move the counts. Counting the case's own
+ * posterior would add its features' effect to the counts, and both would reinforce each other until one kind is left.
  */
 export function learnCase(learned: LearnedModel, belief: CasePosterior) {
   const counts = kindCountsOf(learned, belief);
@@ -117,9 +117,9 @@ function addCounts(counts: Float64Array, by: number, most: number) {
 const sumCounts = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
 
 /**
- * Learns from a retry: the weights, the case, the customer's pay cycles, and the causes of such cases.
+ * Learns from a retry: the weights, the case, the customer's pay cycles, and how often each cause occurs.
  *
- * @param reason  cause of the decline; null if approved
+ * @param reason  why it was declined; null if approved
  * @returns the probability that an approval had before
  */
 export function learnRetry(
@@ -170,7 +170,7 @@ function learnKinds(learned: LearnedModel, belief: CasePosterior, before: Float6
   }
 }
 
-/** Moves the counts of the country and of all customers with the customer's posterior. */
+/** Moves the country's and all customers' counts with the customer's posterior. */
 function countCycles(learned: LearnedModel, person: CustomerPosterior, before: Float64Array) {
   const own = countryCycles(learned, person);
   for (let c = 0; c < CYCLE_COUNT; c++) {

@@ -8,10 +8,7 @@ import {
   WEIGHT_STARTS,
 } from "./model-layout.ts";
 
-/**
- * Weights with the same kind of meaning, mostly about times: `width` weights from `from` on, and the same columns in each of the
- * next rows.
- */
+/** Weights with similar meanings, mostly about times: `width` weights from `from` on, and the same columns in the next rows. */
 interface WeightGroup {
   from: number;
   width: number;
