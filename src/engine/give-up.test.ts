@@ -288,7 +288,7 @@ test("a debit is not presented again when the gateway reports a closed account o
   for (const code of [null, "payment_failed", "generic_decline", "try_again_later", "processing_error"])
     assert.match(
       assertRetry(debit("sepa_debit", code)).reasons.join(" "),
-      /only after AM04 or MS03; whether the last one met that was not reported, so tries are counted alone \(/,
+      /only after AM04 or MS03; the last return code was not reported, so only the number of tries counts \(/,
       code ?? "no code",
     );
   assert.doesNotMatch(assertRetry(debit("sepa_debit", "insufficient_funds")).reasons.join(" "), /not reported/);

@@ -156,7 +156,7 @@ const ANSWER_WAIT_MS = 15 * 60_000;
  */
 function waitForAnswer(at: Date): Guard["notBefore"] {
   const source = SOURCES.mastercardAdvice;
-  const sentence = `A try of another invoice that counts for this card is asked for, and what its bank says, which may be to wait or to stop, is heard first ${citeSource(source)}.`;
+  const sentence = `A try of another invoice that counts for this card is on its way, and the bank's answer, which may be to wait or to stop, is heard first ${citeSource(source)}.`;
   return { sentence, source, at: at.getTime() + ANSWER_WAIT_MS };
 }
 
@@ -167,7 +167,7 @@ function waitForAdvice(advice: AdviceCode | null, at: Date): Guard["notBefore"] 
 }
 
 function waitForBlockEnd({ source, at }: NonNullable<Guard["lifted"]>): NonNullable<Guard["notBefore"]> {
-  const sentence = `A decline of another invoice barred this card ${citeSource(source)}. It was approved since, so it is tried again, but not within 30 days of that decline.`;
+  const sentence = `A decline of another invoice blocked this card ${citeSource(source)}. The card was approved since, so it is tried again, but not within 30 days of that decline.`;
   return { sentence, source, at };
 }
 
@@ -209,7 +209,7 @@ function checkPresentations(question: ProposedAttempt, debit: BankDebit) {
   const group = latest?.codes ? interpretDecline(latest.codes, question.instrument).group : "UNKNOWN";
   // Any other reason, such as an error or "declined", hides the actual return code.
   const isTold = group === "FUNDS" || endsRetries(group);
-  const untold = isTold ? "" : "; whether the last one met that was not reported, so tries are counted alone";
+  const untold = isTold ? "" : "; the last return code was not reported, so only the number of tries counts";
   const ruling = {
     sentence: `${debit.name} debits allow ${debit.words}${untold} ${citeSource(debit.source)}.`,
     source: debit.source,
@@ -236,7 +236,7 @@ function findUnreportedFirstAttempt({ firstTriedAt, ledger }: ProposedAttempt): 
 
 function describeLimit(network: CardNetwork, limit: AttemptLimit) {
   if (limit.source === SOURCES.unknownCards)
-    return `${isUnknownNetwork(network) ? "The card network is not known" : `What ${network.name} allows was not seen`}, so the strictest limit is kept: ${limit.words} (Visa and Mastercard).`;
+    return `${isUnknownNetwork(network) ? "The card network is not known" : `The limits of ${network.name} are not available`}, so the strictest limit is kept: ${limit.words} (Visa and Mastercard).`;
   if (limit.source === SOURCES.otherCards)
     return `${network.name} publishes no limit, so Visa's is kept: ${limit.words}.`;
   return `${network.name} allows at most ${limit.words} ${citeSource(limit.source)}.`;
