@@ -215,7 +215,10 @@ test("a card approved since another invoice's block is charged again, 30 days af
     assert.ok(told(network, codes).bar);
     const lifted = told(network, codes, paid);
     assert.deepEqual(allowedMoments(lifted, [daysAfterStart(29.9), daysAfterStart(30)]), [daysAfterStart(30)]);
-    assert.match(lifted.notBefore!.sentence, /The card was approved since, so it is tried again, but not within 30 days/);
+    assert.match(
+      lifted.notBefore!.sentence,
+      /The card was approved since, so it is tried again, but not within 30 days/,
+    );
     // A payment does not clear the card if the card is in doubt, or if it came before or together with the decline.
     assert.ok(told(network, codes, { ...paid, clears: false }).bar);
     assert.ok(told(network, codes, { ...paid, at: daysAfterStart(-1) }).bar);
