@@ -5,7 +5,7 @@ import { buildPosterior, buildRetryContext, DAY, HOUR, START, trainedModel } fro
 import { chooseRetry } from "./choose-retry.ts";
 import { evaluateSets, findFollowingSlots, planRetries } from "./plan-retries.ts";
 
-test("the plan is worth as much beside even tries as its moment among the days, and even tries are worth more only where something was drawn", () => {
+test("the plan has the same value in both comparisons, and evenly spaced retries beat it only when a time was sampled", () => {
   const kinds = new Map<string, number>();
   for (let n = 0; n < 400; n++) {
     const kase = buildPosterior(n % 4 === 0 ? "HARD_CARD" : "FUNDS");
@@ -27,7 +27,7 @@ test("the plan is worth as much beside even tries as its moment among the days, 
   assert.ok(["hopeless", "drawn", "planned"].every((kind) => kinds.has(kind)));
 });
 
-test("a plan of more tries than even ones is set beside them as one of as many, with the same draw", () => {
+test("a plan with more retries than the even ones is also compared with equally many, after the same sampled time", () => {
   const met = { planned: 0, drawn: 0, alike: 0 };
   for (let n = 0; n < 200; n++) {
     const kase = buildPosterior(n % 3 === 0 ? "GENERIC" : "FUNDS");
@@ -58,8 +58,8 @@ test("a plan of more tries than even ones is set beside them as one of as many, 
   );
 });
 
-test("even tries that come nearest to the same moment are one try", () => {
-  // Every two hours, where tries are weighed at every fourth.
+test("evenly spaced retries closest to the same time count as one retry", () => {
+  // Every two hours, although retries are evaluated every four.
   const asked = buildRetryContext({ windowEndsAt: START + DAY / 2, dollars: 400 });
   const kase = buildPosterior("FUNDS");
   const { tries } = compareAlternatives(
@@ -76,10 +76,10 @@ test("even tries that come nearest to the same moment are one try", () => {
   );
 });
 
-test("the hours of the chosen day are all that were allowed, each with what the plan is worth with it if it was compared", () => {
+test("the hours of the chosen day are all that were allowed, each with the plan's value when it was compared", () => {
   const met = { compared: 0, others: 0, last: 0 };
   for (let n = 0; n < 200; n++) {
-    // A window that ends before long: its last moment is no whole slot.
+    // Half of the windows end soon, so their last time is no whole slot.
     const asked = buildRetryContext({ key: `case-${n}`, windowEndsAt: START + (n % 2 === 0 ? 28 : 0.5) * DAY });
     const kase = buildPosterior("FUNDS");
     const chosen = chooseRetry(trainedModel, kase, asked)!;
@@ -104,7 +104,7 @@ test("the hours of the chosen day are all that were allowed, each with what the 
   );
 });
 
-test("what had passed when it was decided is no alternative", () => {
+test("a time is no alternative when it had passed before the decision", () => {
   const now = START + 9.2 * DAY;
   let late = 0;
   for (let n = 0; n < 100; n++) {
@@ -119,7 +119,7 @@ test("what had passed when it was decided is no alternative", () => {
   assert.ok(late > 0, "one that is made up for stays");
 });
 
-test("a plan of as many tries as even ones is the best of so many: without an hour that no plan is made with, after what was drawn, and as if tries cost nothing where none is worth making", () => {
+test("the plan limited to as many retries is the best of that size: without a sampled hour, after a sampled time, and at no cost when none is worthwhile", () => {
   const met = { hourDrawn: 0, drawn: 0, hopeless: 0 };
   for (let n = 0; n < 600; n++) {
     const kase = buildPosterior(n % 2 === 0 ? "HARD_CARD" : "FUNDS");
@@ -147,7 +147,7 @@ test("a plan of as many tries as even ones is the best of so many: without an ho
   );
 });
 
-test("where no try is worth making, the best moment is the one whose try alone would bring most, of those still to come", () => {
+test("the best time is the remaining one whose retry alone has the highest value when no retry is worthwhile", () => {
   const stakes = { worthAt: (at: number) => 1 - (0.004 * (at - START)) / DAY, cost: 0.7 };
   for (const now of [START, START + 9 * DAY]) {
     const asked = buildRetryContext({ stakes });
@@ -172,7 +172,7 @@ test("where no try is worth making, the best moment is the one whose try alone w
   }
 });
 
-/** Days after START of the even tries of a case, each the weighed moment next to the wanted one. */
+/** Returns the evenly spaced retries in days after START, each the evaluated time closest to its ideal. */
 function evenlySpacedDaysOf(
   rest: Parameters<typeof buildRetryContext>[0] = {},
   kase = buildPosterior("FUNDS"),
@@ -194,7 +194,7 @@ const assertNear = (found: readonly number[], wanted: readonly number[]) => {
   for (const [n, day] of found.entries()) assert.ok(Math.abs(day - wanted[n]!) < 0.26, `${found}, not ${wanted}`);
 };
 
-test("even tries are six, or as many as are left, after equal parts of the window, the last one an hour before its end", () => {
+test("there are six evenly spaced retries, or as many as are left, after equal parts of the window, the last one an hour before its end", () => {
   assertNear(
     evenlySpacedDaysOf(),
     [1, 2, 3, 4, 5, 6].map((n) => (28 * n) / 6),
@@ -208,7 +208,7 @@ test("even tries are six, or as many as are left, after equal parts of the windo
   for (const days of [3, 0.5]) assert.ok(last(days) <= days * 24 - 0.5 && last(days) > days * 24 - 5, `${last(days)}`);
 });
 
-test("even tries are counted from when the invoice became unpaid, and those that are over or not allowed are left out", () => {
+test("evenly spaced retries count from when the invoice became unpaid, without those that are past or not allowed", () => {
   const kase = { ...buildPosterior("FUNDS"), tries: 1, lastTriedAt: START };
   assertNear(
     evenlySpacedDaysOf({ triesLeft: 5 }, kase, START - 14 * DAY),
@@ -220,7 +220,7 @@ test("even tries are counted from when the invoice became unpaid, and those that
   );
 });
 
-test("only the first plan of a case is set beside one of as many tries as even ones", () => {
+test("only the first plan of a case is also compared with as many retries as the even ones", () => {
   const asMany = (tries: number) => {
     const kase = { ...buildPosterior("FUNDS"), tries };
     const asked = buildRetryContext({
@@ -236,7 +236,7 @@ test("only the first plan of a case is set beside one of as many tries as even o
   assert.deepEqual(asMany(1), { isMore: true, is: false });
 });
 
-test("what is said beside a plan's figures is what was measured of that way of paying, and of no other", () => {
+test("the caveat for a plan's figures gives the measurements for its payment method only", () => {
   const paidBy = (paymentMethodType: string) => ({ paymentMethodType, network: null, cardCountry: null });
   const flatters = /^A model overrates its own plans: in simulations with cards/;
   assert.match(evenlySpacedCaveat(paidBy("card")), flatters);

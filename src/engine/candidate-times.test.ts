@@ -7,7 +7,7 @@ import { atLocalTime, findZone, localDay } from "./local-time.ts";
 const DAY = 24 * HOUR;
 const zone = findZone("Europe/Berlin")!;
 const BERLIN = { zone, country: "DE" };
-/** Local time of Berlin. */
+/** Parses a local time in Berlin. */
 const at = (text: string) => {
   const [date, hour] = text.split(" ");
   return atLocalTime(zone, localDay(zone, Date.parse(`${date}T12:00:00Z`)), Number(hour));
@@ -21,7 +21,7 @@ const buildInterval = (over: Partial<RetryInterval> = {}): RetryInterval => ({
   ...over,
 });
 
-test("later moments are one a day from the one after the first on, in the morning, up to the window's end", () => {
+test("later candidate times are one a day, in the morning, up to the window's end", () => {
   const later = (first: number, over?: Partial<RetryInterval>) => [
     ...laterTimes(buildInterval(over), first, "FUNDS", BERLIN),
   ];
@@ -30,16 +30,16 @@ test("later moments are one a day from the one after the first on, in the mornin
     later(at("2026-04-10 9") + 60_000),
     mornings.map((moment) => ({ at: moment, why: "morning" })),
   );
-  // Shortly before a morning it is that one.
+  // Shortly before a morning, that morning is used.
   assert.equal(later(at("2026-04-11 9") + 59_999)[0]!.at, mornings[0]);
   assert.equal(later(mornings[0]!)[0]!.at, mornings[1]);
-  // At the window's end nothing is tried, a second before it something is.
+  // No retry comes at the window's end, but one may a second before.
   const end = mornings[1]!;
   assert.deepEqual(later(mornings[0]!, { windowEnd: end }), []);
   assert.equal(later(mornings[0]!, { windowEnd: end + 1_000 }).length, 1);
 });
 
-test("after a limit later moments are the turns of days", () => {
+test("later candidate times are the starts of days after a limit", () => {
   const turns = [...laterTimes(buildInterval(), at("2026-04-11 0") + 60_000, "LIMIT", BERLIN)];
   assert.deepEqual(turns, [
     { at: at("2026-04-12 0") + 60_000, why: "day_turn" },
@@ -48,7 +48,7 @@ test("after a limit later moments are the turns of days", () => {
   ]);
 });
 
-test("the first moment is the morning nearest to the even one, or a pay day of the span", () => {
+test("the first time is the morning closest to the evenly spaced one, or a pay day within the interval", () => {
   assert.deepEqual(chooseBestTime(buildInterval(), "GENERIC", BERLIN), {
     at: at("2026-04-10 9") + 60_000,
     why: "morning",
@@ -61,7 +61,7 @@ test("the first moment is the morning nearest to the even one, or a pay day of t
   assert.equal(generic.at, at("2026-04-14 9") + 60_000);
 });
 
-test("after a limit the first moment is the turn of a month, else the soonest turn of a day", () => {
+test("the first time is the start of a month after a limit, else the next start of a day", () => {
   const turn = buildInterval({ from: at("2026-04-29 1"), to: at("2026-05-03 0"), windowEnd: at("2026-05-10 0") });
   assert.deepEqual(chooseBestTime(turn, "LIMIT", BERLIN), { at: at("2026-05-01 0") + 60_000, why: "month_turn" });
   assert.deepEqual(chooseBestTime(buildInterval(), "LIMIT", BERLIN), {
@@ -70,14 +70,14 @@ test("after a limit the first moment is the turn of a month, else the soonest tu
   });
 });
 
-test("where no morning lies in the span, the try comes when tries are spread evenly, a few minutes later if the window allows it", () => {
+test("a retry comes at its evenly spaced time, plus some minutes if the window allows, when the interval has no morning", () => {
   const short = { even: at("2026-04-10 15"), from: at("2026-04-10 14"), to: at("2026-04-10 16") };
   assert.deepEqual(chooseBestTime(buildInterval(short), "GENERIC", BERLIN), { at: short.even + 60_000, why: "even" });
   const ending = buildInterval({ ...short, windowEnd: short.even + 60_000 });
   assert.deepEqual(chooseBestTime(ending, "GENERIC", BERLIN), { at: short.even, why: "even" });
 });
 
-test("tries are counted from the last one that was made or asked for on this invoice", () => {
+test("retries count from the last one made or requested for this invoice", () => {
   const known = buildFailedFacts({ networkDeclineCode: "51" });
   const other = { ...known.ledger[0]!, at: hoursAfterFailure(50), onThisInvoice: false };
   assert.equal(lastAttemptTime({ ...known, ledger: [...known.ledger, other] }), +hoursAfterFailure(0));
@@ -94,7 +94,7 @@ test("tries are counted from the last one that was made or asked for on this inv
   );
 });
 
-test("tries that are left are spread evenly over the days left, no sooner than twelve hours after the last one or than the bank advises", () => {
+test("the remaining retries spread evenly over the days left, at least twelve hours after the last one and any advised wait", () => {
   const known = buildFailedFacts({ networkDeclineCode: "51" });
   const { even, from, to, windowEnd } = retryIntervalOf(known, 3, 0);
   assert.equal(even, +hoursAfterFailure(0) + 7 * DAY);

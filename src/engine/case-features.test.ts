@@ -33,7 +33,7 @@ const traits: CaseTraits = {
   past: newPaymentRecord(),
 };
 
-test("names hold what is known, and a question mark for what is not", () => {
+test("features contain the reported values, and a question mark for missing ones", () => {
   const names = caseFeatures("r", traits);
   assert.ok(names.includes("rtenure:?") && names.includes("rcode:?:?") && names.includes("rissuer:?"));
   assert.ok(names.every((name) => !/null|undefined|NaN/.test(name)));
@@ -41,7 +41,7 @@ test("names hold what is known, and a question mark for what is not", () => {
   assert.ok(!caseFeatures("f", traits).some((name) => name.startsWith("fcode")));
 });
 
-test("names that are made once for a customer's bills are those of each bill", () => {
+test("the feature indexer of a customer gives the same features as each invoice alone", () => {
   const steady = { ...traits, tenureDays: 90, billingPeriod: 1, billingPeriodUnit: "YEAR", network: "visa" };
   const namesOfBill = createFeatureIndexer(steady);
   for (const stage of ["f", "r", "f"] as const)
@@ -53,7 +53,7 @@ test("names that are made once for a customer's bills are those of each bill", (
       }
 });
 
-test("each thing that is known of a case has a name, and a row for its moments, but for whose case it is and what went before", () => {
+test("each attribute of a case has a feature and a row, except the merchant and the payment history, which have no row", () => {
   const known: CaseTraits = { ...traits, billingPeriod: 1, billingPeriodUnit: "YEAR", tenureDays: 40 };
   const others: Partial<CaseTraits> = {
     dollars: 900,
@@ -78,14 +78,14 @@ test("each thing that is known of a case has a name, and a row for its moments, 
   for (const own of [{ merchant: "another" }, { past: before }]) assert.notDeepEqual(named(own), named({}));
 });
 
-test("a debit is one way of paying, whatever its gateway calls it", () => {
+test("a debit is one payment method, whatever its gateway calls it", () => {
   const of = (paymentMethodType: string) => ({ ...traits, paymentMethodType });
   assert.deepEqual(caseFeatures("r", of("us_bank_account")), caseFeatures("r", of("ach_debit")));
   assert.deepEqual(caseRows(of("sepadirectdebit")), caseRows(of("sepa_debit")));
   assert.notDeepEqual(caseFeatures("r", of("ach_debit")), caseFeatures("r", of("sepa_debit")));
 });
 
-test("a card is one way of paying, whatever its gateway calls it, and of the brand that stands in its name", () => {
+test("a card is one payment method, whatever its gateway calls it, with the brand in that name", () => {
   const of = (paymentMethodType: string, cardBrand: string | null = null) => ({
     ...traits,
     paymentMethodType,
@@ -107,7 +107,7 @@ test("a card is one way of paying, whatever its gateway calls it, and of the bra
   assert.ok(caseFeatures("r", of("card", "Мир")).includes("rbrand:мир"), "a brand without rules has its own name");
 });
 
-test("the steps of an amount, and what is a merchant's own, share their weights with no name that is often met", () => {
+test("the steps of an amount and the merchant-specific features share no weight with a common feature", () => {
   const steps = (stage: "f" | "r") =>
     caseFeatures(stage, { ...traits, dollars: 20_000 }).filter((name) => /^.dollar:/.test(name));
   const alone = [...steps("f"), ...steps("r"), "fmerchant:own", "rmerchant:own"];
@@ -154,14 +154,14 @@ test("the steps of an amount, and what is a merchant's own, share their weights 
   );
 });
 
-test("what is learned of an amount says something of the next, and little of those far below", () => {
+test("an amount's outcomes affect the next amount, and much smaller ones only little", () => {
   const learned = newLearnedModel();
   const of = (dollars: number): CasePosterior => ({
     ...buildPosterior("FUNDS"),
     names: featureIndices(caseFeatures("r", { ...traits, dollars })),
   });
   const chances = () => [4, 30, 400].map((dollars) => chanceOf(learned, of(dollars), START + 3 * DAY));
-  // Small bills are paid as often as not, larger ones never; of the largest none was seen.
+  // Half of the small invoices are paid, larger ones never; the largest amount was never seen.
   for (let n = 0; n < 60; n++)
     for (const [dollars, reason] of [
       [4, n % 2 === 0 ? "FUNDS" : null],
@@ -172,7 +172,7 @@ test("what is learned of an amount says something of the next, and little of tho
   assert.ok(large! < middle! && middle! < small! - 0.05, `${small}, ${middle}, ${large}`);
 });
 
-test("a bill of any size is a lesson like another, also where all is known of it", () => {
+test("an invoice of any size trains the model without invalid numbers, even with every attribute reported", () => {
   const learned = newLearnedModel();
   const known = { paymentMethodType: "card", network: "visa", funding: "credit", issuer: "Chase", tenureDays: 400 };
   const codes = { declineCode: "51", adviceCode: "02", billingPeriod: 1, billingPeriodUnit: "YEAR" };
@@ -185,7 +185,7 @@ test("a bill of any size is a lesson like another, also where all is known of it
   assert.ok(learned.mean.every(Number.isFinite) && learned.variance.every(Number.isFinite));
 });
 
-test("a charge card is known to the model as a credit card is", () => {
+test("the model treats a charge card as a credit card", () => {
   const of = (funding: string) => {
     const all = { ...traits, funding, network: "amex", paymentMethodType: "card" };
     return [caseFeatures("r", all), caseRows(all)];
@@ -194,7 +194,7 @@ test("a charge card is known to the model as a credit card is", () => {
   assert.notDeepEqual(of("charge"), of("debit"));
 });
 
-test("what has more weights than can be looked at is refused, and nothing is learned of it", () => {
+test("an outcome with more weights than supported is refused, and nothing is learned", () => {
   const learned = newLearnedModel();
   const rows = caseRows({ ...traits, network: "visa", funding: "credit", paymentMethodType: "card" });
   const of = {

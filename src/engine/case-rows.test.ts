@@ -15,7 +15,7 @@ const COMMON_VALUES = {
 
 const YEARLY = { billingPeriod: 1, billingPeriodUnit: "YEAR" };
 
-test("common values share no row, and what is not known has none", () => {
+test("common values share no row, and a missing value has none", () => {
   for (const [kind, values] of Object.entries(COMMON_VALUES) as [keyof typeof COMMON_VALUES, string][]) {
     const starts = values.split(" ").map((value) => rowStart(kind, value));
     assert.equal(new Set(starts).size, starts.length, kind);

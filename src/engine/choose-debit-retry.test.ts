@@ -5,7 +5,7 @@ import { chooseRetry } from "./choose-retry.ts";
 import { classOf, hourWeight } from "./learned/model-layout.ts";
 import { IMMEDIATE, SETTLEMENT_PATTERNS, settlementDay } from "./learned/settlement.ts";
 
-test("cards' hours say nothing of debits, which are booked with all else of a day", () => {
+test("debits ignore the hours of cards, since they are booked without a time of day", () => {
   const model = { ...trainedModel, mean: trainedModel.mean.slice() };
   model.mean[hourWeight(classOf("FUNDS"), 5)] = 1;
   const laterHours = (booking: number) => {
@@ -20,7 +20,7 @@ test("cards' hours say nothing of debits, which are booked with all else of a da
   assert.deepEqual(laterHours(3), [9, 21]);
 });
 
-test("no try is planned before the day is over on which the one before it is booked", () => {
+test("no retry is planned before the previous one's booking day is over", () => {
   for (let n = 0; n < 60; n++) {
     const debit = buildPosterior("FUNDS");
     debit.clock = {

@@ -25,13 +25,13 @@ import { chanceOf } from "./learned/observe.ts";
 import { valuesByNextSlot } from "./plan-retries.ts";
 import { keepsLimit } from "./rules/plan-limits.ts";
 
-/** A model that has seen so many tries after the code of `belief`. */
+/** A model that has seen this many retries after the code of `belief`. */
 function buildExperiencedModel(tries: number): LearnedModel {
   const seen = trainedModel.seen.slice();
   seen[0] = tries;
   return { ...trainedModel, seen };
 }
-test("the moment is allowed, inside the window and not at once, and the same when it is asked again", () => {
+test("the chosen time is allowed, within the window, not at once, and the same when chosen again", () => {
   for (const reason of ["FUNDS", "GENERIC", "UNKNOWN", "LIMIT", "ISSUER_DOWN", "EXPIRED"] as const) {
     for (const days of [1, 7, 14, 28, 60]) {
       const allow = (at: number) => new Date(at).getUTCDay() !== 3;
@@ -48,7 +48,7 @@ test("the moment is allowed, inside the window and not at once, and the same whe
   }
 });
 
-test("a bank that was down is tried within three days, a card that is gone not at all", () => {
+test("a retry follows within three days when the bank was down, and never when the card is gone", () => {
   assert.ok(
     chooseRetry(trainedModel, buildPosterior("ISSUER_DOWN"), buildRetryContext({ key: "outage" }))!.at <
       START + 3 * DAY,
@@ -73,7 +73,7 @@ test("fewer retries are planned when retries often succeed, and fewer still for 
   assert.ok(planned(0.6, 1e6) < planned(0), "of the largest bill, too, a part is asked");
 });
 
-test("nothing is chosen where nothing is allowed, no try is left or the window is over", () => {
+test("no time is chosen when none is allowed, no retry is left, or the window is over", () => {
   assert.equal(chooseRetry(trainedModel, buildPosterior("FUNDS"), buildRetryContext({ allow: () => false })), null);
   assert.equal(chooseRetry(trainedModel, buildPosterior("FUNDS"), buildRetryContext({ triesLeft: 0 })), null);
   assert.equal(
@@ -82,7 +82,7 @@ test("nothing is chosen where nothing is allowed, no try is left or the window i
   );
 });
 
-test("about three in a hundred first moments are drawn by lot, with the chance of it written down", () => {
+test("about three in a hundred first retries are sampled, with their propensity recorded", () => {
   let drawn = 0;
   for (let n = 0; n < 3000; n++) {
     const chosen = chooseRetry(
@@ -105,7 +105,7 @@ test("about three in a hundred first moments are drawn by lot, with the chance o
     assert.equal(chooseRetry(trainedModel, second, buildRetryContext({ key: `case-${n}` }))!.drawn, false);
 });
 
-test("a moment that is drawn by lot costs the plan little, whatever the chance of the try", () => {
+test("a sampled time costs the plan little, whatever the probability of success", () => {
   let elsewhere = 0;
   for (const reason of ["FUNDS", "GENERIC", "ISSUER_DOWN"] as const) {
     for (let n = 0; n < 2000; n++) {
@@ -153,10 +153,10 @@ test("one in twenty cases not worth retrying is retried, more after a rare code,
   assert.equal(chooseRetry(buildExperiencedModel(0), buildPosterior("REVOKED"), dearest), null, "a dear try");
 });
 
-test("without exploring the plan's next moment is chosen for certain, and hopeless cases are tried until enough tries were seen", () => {
+test("the plan's next time is chosen for certain without exploration, and cases not worth retrying are retried until enough were seen", () => {
   for (const reason of ["FUNDS", "GENERIC", "ISSUER_DOWN"] as const)
     for (let n = 0; n < 300; n++) {
-      // A model that has seen no first tries would make many of them sooner.
+      // A model that has seen no first retries would move many of them earlier.
       const chosen = chooseRetry(
         newLearnedModel(),
         buildPosterior(reason),
@@ -191,14 +191,14 @@ test("cards of an issuer that approves more at one hour are retried at that hour
   assert.ok(!hours(trainedModel).includes(5));
 });
 
-test("the chance of a moment is the same wherever it is said: of the choice, of its day and of its hour", () => {
+test("the probability of a time is the same for the choice, its day and its hour", () => {
   const corrected = { ...trainedModel, trim: trainedModel.trim.slice() };
   for (const reason of ["FUNDS", "GENERIC", "LIMIT"] as const)
     for (let n = 0; n < 50; n++) learnCalibration(corrected, calibrationIndex({ reason, tries: 1 }), 0.3, true);
   for (const reason of ["FUNDS", "GENERIC", "LIMIT"] as const)
     for (let n = 0; n < 20; n++) {
       const asked = buildRetryContext({ key: `case ${n}`, windowEndsAt: START + (14 + n) * DAY });
-      // A later try is corrected by what came of later ones.
+      // The outcomes of later retries correct a later retry.
       const kase = { ...buildPosterior(reason), tries: n % 2 };
       const chosen = chooseRetry(corrected, kase, asked)!;
       const said = calibrate(corrected, calibrationIndex(kase), chanceOf(corrected, kase, chosen.at));
@@ -212,7 +212,7 @@ test("the chance of a moment is the same wherever it is said: of the choice, of 
     }
 });
 
-test("the plan that is shown begins with the moment that was chosen, drawn or not, and goes on as is said", () => {
+test("the displayed plan begins with the chosen time, sampled or not, and continues as announced", () => {
   let drawn = 0;
   for (let n = 0; n < 60; n++) {
     const asked = buildRetryContext({ key: `case-${n}`, triesLeft: 4 + (n % 3) });
@@ -246,7 +246,7 @@ test("fewer than six evenly spaced retries are also spread over the whole window
   near(evenDays(buildRetryContext({ triesLeft: 1 }), 2), [28 / 3, 56 / 3, 28].slice(0, 1));
 });
 
-test("a plan that is shown keeps the limits, also where its next try was drawn, or no try is worth making", () => {
+test("a displayed plan keeps the limits, even when its next retry was sampled or none is worthwhile", () => {
   let drawn = 0;
   let hopeless = 0;
   for (let n = 0; n < 400; n++) {
@@ -266,8 +266,8 @@ test("a plan that is shown keeps the limits, also where its next try was drawn, 
   assert.ok(drawn > 50 && hopeless > 50, `${drawn}, ${hopeless}`);
 });
 
-test("a drawn hour never ends a case", () => {
-  // One hundredth more, and nobody would be tried.
+test("a sampled hour never ends a case", () => {
+  // With a cost higher by 0.01, no case would be retried.
   for (let n = 0; n < 1000; n++) {
     const asked = buildRetryContext({ key: `case-${n}`, stakes: { worthAt: () => 1, cost: 0.39 } });
     assert.equal(chooseRetry(trainedModel, buildPosterior("FUNDS"), asked)!.hopeless, false);

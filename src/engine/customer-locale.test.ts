@@ -7,13 +7,13 @@ const COUNTRY_CODES = LETTERS.flatMap((first) => LETTERS.map((second) => first +
 const at = (cardCountry: string | null, currency = "XXX", customerTimezone: string | null = null) =>
   findCustomerLocale({ cardCountry, currency, customerTimezone });
 
-test("the zone of a country is one of its own, whatever code is written", () => {
+test("a country's time zone is one of its own, in any spelling of its code", () => {
   const found: string[] = [];
   for (const code of COUNTRY_CODES) {
     const { name } = at(code).zone;
     if (name === "UTC") continue;
     const own = new Intl.Locale(`und-${code}`).getTimeZones() ?? [];
-    // Of some zones Intl names an older link.
+    // Intl may report an older alias of a zone.
     const sameAs = (zone: string) => new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone;
     assert.ok(own.map(sameAs).includes(sameAs(name)), `${code}: ${name}, not one of ${own}`);
     found.push(code);
@@ -42,7 +42,7 @@ test("the zone of a country is one of its own, whatever code is written", () => 
     assert.ok(found.includes(code), code);
 });
 
-test("a currency leads to the country that its code begins with, or to none", () => {
+test("a currency implies the country that its code begins with, or none", () => {
   const countries = new Map(
     Intl.supportedValuesOf("currency").flatMap((currency) => {
       const { country } = at(null, currency);
@@ -71,7 +71,7 @@ test("a currency leads to the country that its code begins with, or to none", ()
   for (const currency of ["EUR", "USD", "XAF", "XOF"]) assert.ok(!countries.has(currency), currency);
 });
 
-test("what was said of the customer goes before the card, and the card before the currency", () => {
+test("the customer's reported country takes precedence over the card's, and that over the currency's", () => {
   const names = [at("DE", "JPY", "America/New_York"), at("DE", "JPY"), at(null, "JPY"), at(null, "EUR")].map(
     ({ zone, country }) => [zone.name, country],
   );

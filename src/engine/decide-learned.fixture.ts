@@ -24,7 +24,7 @@ export const buildInvoice = (
   })),
 });
 
-/** A Swedish debit card whose last bill is open. */
+/** A Swedish debit card whose last invoice is open. */
 export function buildCase(
   bills: readonly PastInvoice[],
   rest: Partial<DecisionFacts> = {},

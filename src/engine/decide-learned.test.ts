@@ -24,7 +24,7 @@ import { fromPretrained } from "./learned/pretrained-model.ts";
 const newModel = newLearnedModel();
 const pretrainedModel = fromPretrained(readPretrainedModel(pino({ level: "silent" }))!);
 
-test("a customer whose pay always came between the 20th and the 26th is not tried before it, and told why", () => {
+test("a customer always paid between the 20th and the 26th is not retried earlier, and the reasons say why", () => {
   const [known, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]);
   const { decision, chosen } = decideLearned(
     buildDecisionContext(known, soonAfterFailure(known), history),
@@ -39,7 +39,7 @@ test("a customer whose pay always came between the 20th and the 26th is not trie
   assert.ok(decision.reasons.every((reason) => /^[A-Z].*\.$/.test(reason) && !/undefined|null|NaN/.test(reason)));
 });
 
-test("that payments went through around the chosen date before is said where that spoke for it, and none failed there", () => {
+test("the reasons mention earlier payments around the chosen date only when they favored it and none failed there", () => {
   const taught = newLearnedModel();
   for (let cell = 15; cell < DATE_CELL_COUNT; cell++) taught.mean[dateCellWeight(classOf("LIMIT"), cell)] = 0.3;
   const decided = (model: LearnedModel, earlier: readonly PastInvoice[]) => {
@@ -67,7 +67,7 @@ test("that payments went through around the chosen date before is said where tha
   assert.doesNotMatch(failedOnce.said, /around this day/);
 });
 
-test("decided again while its moment lies ahead, the plan is word for word the same; missed by days, it is a later one", () => {
+test("a plan stays exactly the same while its time lies ahead, and is a later one when missed by days", () => {
   for (const bills of [
     [buildInvoice("2026-05-11", [])],
     [...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [["2026-05-14", "51"]])],
@@ -94,7 +94,7 @@ test("decided again while its moment lies ahead, the plan is word for word the s
   }
 });
 
-test("what rules decide alone is decided as before", () => {
+test("fixed rules still decide the cases that they settle alone", () => {
   const [lost, history] = buildCase([buildInvoice("2026-05-11", [], "41")]);
   assert.equal(
     decideLearned(buildDecisionContext(lost, soonAfterFailure(lost), history), history, newModel).decision.kind,
@@ -111,7 +111,7 @@ test("what rules decide alone is decided as before", () => {
   assert.deepEqual([used.decision.kind, used.chosen], ["stop", null]);
 });
 
-test("a bank's advice to wait is kept, with the lead that the merchant may take", () => {
+test("a bank's advised wait is kept, including the merchant's lead time", () => {
   const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { network: "mastercard" });
   const advised = buildCodes("51", "28");
   const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));
@@ -122,7 +122,7 @@ test("a bank's advice to wait is kept, with the lead that the merchant may take"
   assert.match(decision.reasons.join(" "), /advises/);
 });
 
-test("of a bank debit it is said when it is booked, by what its scheme is known for; of a card nothing", () => {
+test("the reasons give the booking day of a bank debit, by its scheme's pattern, and of no card", () => {
   const returned: PastInvoice = { ...buildInvoice("2026-05-11", [], "AM04"), paymentMethodType: "sepa_debit" };
   const [known, history] = buildCase([returned], { paymentMethodType: "sepa_debit", network: null, cardCountry: "SE" });
   const debit: CustomerHistory = { ...history, traits: { ...history.traits, paymentMethodType: "sepa_debit" } };
@@ -142,7 +142,7 @@ test("of a bank debit it is said when it is booked, by what its scheme is known 
   );
 });
 
-test("with no transaction ever seen there is a plan all the same", () => {
+test("a retry is planned even without any reported transaction", () => {
   const silent: PastInvoice = {
     dollars: 29,
     paymentMethodType: null,
@@ -158,7 +158,7 @@ test("with no transaction ever seen there is a plan all the same", () => {
   assert.equal(decision.kind, "retry");
 });
 
-test("a case that is not worth a try any more is given up, in words", () => {
+test("a case no longer worth retrying is given up, with its reasons in words", () => {
   const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { amount: 5, currency: "USD" });
   const { decision } = decideLearned(buildDecisionContext(known, soonAfterFailure(known), history), history, newModel);
   assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
@@ -168,7 +168,7 @@ test("a case that is not worth a try any more is given up, in words", () => {
   );
 });
 
-test("what a given-up case lacked is said in figures: the best moment's chance, what a try costs, and from which chance it pays", () => {
+test("the reasons for giving up give the best time's probability, the cost of a retry, and the probability at which it pays", () => {
   const figures =
     /The best remaining time is \w+ \d+ \w+, \d\d:\d\d \(.*\), with a chance of ([\d.]+)%\. A retry costs about 0\.12 US dollars and 0\.3%, here ([\d.]+)% of the amount due, plus a margin of [\d.]+%\. A chance of ([\d.]+)% is needed\./;
   let met = 0;
@@ -203,7 +203,7 @@ test("what a given-up case lacked is said in figures: the best moment's chance, 
   assert.equal(late.outlook(), null);
 });
 
-test("where no try is worth making, the customer's other bills are waited for as long as some is to come within the window", () => {
+test("a case without a worthwhile retry waits while another invoice of the customer is due within the window", () => {
   const decided = (rest: Partial<DecisionFacts>, hours = 0.1) => {
     const [known, history] = buildCase([buildInvoice("2026-05-11", [])], { amount: 5, currency: "USD", ...rest });
     return decideLearned(buildDecisionContext(known, soonAfterFailure(known, hours), history), history, newModel)
@@ -237,7 +237,7 @@ test("where no try is worth making, the customer's other bills are waited for as
   );
 });
 
-test("a plan is made anew from the charge of another bill on, names it, and stays as long as its moment lies ahead", () => {
+test("a plan changes with the charge of another invoice, names it, and stays while its time lies ahead", () => {
   const taught = newLearnedModel();
   for (const hours of [1, 12]) taught.mean[otherInvoiceWeight(true, hours * HOUR)] = 2;
   const [known, history] = buildCase([buildInvoice("2026-05-18", [], null), buildInvoice("2026-05-11", [])]);
@@ -254,7 +254,7 @@ test("a plan is made anew from the charge of another bill on, names it, and stay
   assert.deepEqual(at(new Date(+ideal - 60_000).toISOString()), first);
 });
 
-test("the same amount in another currency is at stake for as much, and leads to the same plan", () => {
+test("the same amount in another currency has the same value and leads to the same plan", () => {
   const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
   const [dollars, yen] = [
     [2000, "USD"],
@@ -273,7 +273,7 @@ test("the same amount in another currency is at stake for as much, and leads to 
   assert.ok(hundreds.weighed.stakes.cost < dollars!.weighed.stakes.cost);
 });
 
-test("a bank that is down is tried again three hours later at the soonest, and the reasons say so", () => {
+test("a bank that is down is retried three hours later at the earliest, and the reasons say so", () => {
   const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
   const free = decideLearned(buildDecisionContext(known, soonAfterFailure(known), history), history, newModel)
     .decision as { at: Date };
@@ -289,7 +289,7 @@ test("a bank that is down is tried again three hours later at the soonest, and t
   assert.ok(decision.reasons.length <= 5);
 });
 
-test("a case is not given up because its bank is down until the window ends", () => {
+test("a case is not given up when its bank is down until the window ends", () => {
   const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
   const now = new Date(known.windowEndsAt.getTime() - 3 * HOUR);
   const free = decideLearned(buildDecisionContext(known, now, history), history, newModel).decision;
@@ -302,7 +302,7 @@ test("a case is not given up because its bank is down until the window ends", ()
   assert.deepEqual(decision, free);
 });
 
-test("after a decline of the card itself no more tries are said to be left than fit twenty hours apart", () => {
+test("the reasons announce no more retries than fit twenty hours apart after a decline of the card itself", () => {
   const hoursLeft = 50;
   const said = ["54", "51"].map((code) => {
     const [known, history] = buildCase([buildInvoice("2026-05-11", [], code)], { cardChange: "unasked" });
@@ -317,12 +317,12 @@ test("after a decline of the card itself no more tries are said to be left than 
     return { room, more: Number(/there is time for about (\d) of them/.exec(reasons.at(-1)!)?.[1]) };
   });
   assert.deepEqual(said[0], { room: 2, more: 2 });
-  // What is left of a short window is shared by six tries at most, nearer than that.
+  // Up to six retries share the rest of a short window, closer together than that.
   const { room, more } = said[1]!;
   assert.ok(more > room && more <= 5, `${more} where ${room} fit twenty hours apart`);
 });
 
-test("where rules leave few tries they are not spent early, and the reasons say how few", () => {
+test("retries are not spent early when rules leave few, and the reasons say how few", () => {
   const bills = [...PAID_ON_THE_25TH, buildInvoice("2026-05-02", [])];
   const plannedFor = (rest: Partial<DecisionFacts>) => {
     const [known, history] = buildCase(bills, rest);
@@ -334,7 +334,7 @@ test("where rules leave few tries they are not spent early, and the reasons say 
     return { tries: [chosen!.at, ...chosen!.next].map((at) => (at - +known.unpaidAt) / DAY), decision };
   };
   assert.ok(plannedFor({}).tries.length > 4);
-  // PayPal: two attempts after the first.
+  // PayPal: two retries after the first attempt.
   const paypal = plannedFor({ paymentMethodType: "paypal", windowEndsAt: new Date("2026-06-06T09:00:00Z") });
   assert.equal(paypal.tries.length, 2, `${paypal.tries}`);
   assert.ok(paypal.tries[1]! > 15, `${paypal.tries}`);
@@ -342,7 +342,7 @@ test("where rules leave few tries they are not spent early, and the reasons say 
     paypal.decision.reasons.join(" "),
     /1 more retry is possible before [^.]*\. PayPal allows at most two attempts/,
   );
-  // A prepaid card that cannot be topped up: three tries in all.
+  // A prepaid card that cannot be topped up: three attempts in total.
   const [known] = buildCase(bills);
   const codes = { ...known.lastDecline!, networkAdviceCode: "40" };
   const ledger = known.ledger.map((entry) => ({ ...entry, codes }));
@@ -354,7 +354,7 @@ test("where rules leave few tries they are not spent early, and the reasons say 
   );
 });
 
-test("a try comes some minutes after its moment, the same ones for each look at it, unless the window is over by then", () => {
+test("a retry comes some minutes after its chosen time, always the same for a case, unless the window ends by then", () => {
   const [known, history] = buildCase([buildInvoice("2026-05-11", [])]);
   const late = new Set<number>();
   for (let n = 0; n < 20; n++) {
@@ -367,7 +367,7 @@ test("a try comes some minutes after its moment, the same ones for each look at 
     assert.equal(decision.kind, "retry");
     assert.equal(+decision.at - chosen!.at, jitterMs(own));
     late.add(jitterMs(own));
-    // A window that ends in between.
+    // A window that ends between the chosen time and the delayed one.
     const short = { ...own, windowEndsAt: new Date(chosen!.at + jitterMs(own)) };
     const again = decideLearned(
       buildDecisionContext(short, soonAfterFailure(known), history),

@@ -35,7 +35,7 @@ const hardOrMildCodes = fc.record({
   gatewayCode: nullOr("insufficient_funds", "do_not_honor", "processing_error", "fraudulent"),
   declineCategory: nullOr("DECLINE_CATEGORY_SOFT", "DECLINE_CATEGORY_HARD", "DECLINE_CATEGORY_LIMIT"),
 });
-/** Most declines are mild: else hardly any random case still has a retry ahead. */
+/** Most declines are mild; otherwise hardly any random case has a retry left. */
 const mildCodes: fc.Arbitrary<DeclineCodes> = fc.record({
   networkDeclineCode: nullOr("05", "51", "61", "91", "AM04", "R01", "0"),
   networkAdviceCode: nullOr("02", "25", "43"),
@@ -118,7 +118,7 @@ const cases: fc.Arbitrary<{ known: DecisionFacts; now: Date }> = fc
     return { known, now: at(given.nowHour) };
   });
 
-/** The limits again, by counting every window by hand. */
+/** Checks the limits independently, by counting every window. */
 function assertBreaksNoLimit(known: DecisionFacts, at: number) {
   const type = known.paymentMethodType;
   const onCard = known.ledger.filter((entry) => entry.onPresentCard && entry.approved !== true);
@@ -155,7 +155,10 @@ function assertBreaksNoLimit(known: DecisionFacts, at: number) {
   }
 }
 
-/** The moment of a retry, which is inside the window and keeps all limits; null: the decision is another one. Its reasons are sentences in any case. */
+/**
+ * Returns the time of a retry after checking it against the window and all limits; null for another decision. Always checks that
+ * the reasons are sentences.
+ */
 function findKeptRetry(known: DecisionFacts, now: Date, decision: Decision): number | null {
   const { reasons } = decision;
   assert.ok(reasons.length >= 2 && reasons.length <= 5, JSON.stringify(decision));
@@ -168,7 +171,7 @@ function findKeptRetry(known: DecisionFacts, now: Date, decision: Decision): num
   return at;
 }
 
-test("whatever happened before, a retry is inside the window, keeps the gap and breaks no network's limit", () => {
+test("a retry is within the window, keeps the gap and breaks no network's limit, whatever happened before", () => {
   let retries = 0;
   fc.assert(
     fc.property(cases, ({ known, now }) => {
@@ -189,7 +192,7 @@ test("whatever happened before, a retry is inside the window, keeps the gap and 
   assert.ok(retries > 800, `only ${retries} of the cases had a retry`);
 });
 
-/** What the learned engine wants beside what is known: the failures of this invoice, and no other bill. */
+/** Returns the history that the learned engine also needs: this invoice's failures, and no other invoice. */
 function historyOf(known: DecisionFacts): CustomerHistory {
   const { paymentMethodType, network, cardCountry } = known;
   const failed = known.ledger.filter(({ onThisInvoice, approved }) => onThisInvoice && approved === false);
@@ -205,7 +208,7 @@ function historyOf(known: DecisionFacts): CustomerHistory {
   };
 }
 
-test("whatever happened before, the learned engine breaks no network's limit either, and keeps its plan", () => {
+test("the learned engine also breaks no network's limit and keeps its plan, whatever happened before", () => {
   const learned = newLearnedModel();
   let retries = 0;
   fc.assert(
@@ -225,9 +228,12 @@ test("whatever happened before, the learned engine breaks no network's limit eit
   assert.ok(retries > 250, `only ${retries} of the cases had a retry`);
 });
 
-test("no try is moved, by minutes or to an hour that is drawn, or made up for, to a moment from which on a rule forbids it", () => {
+test("no retry moves to a forbidden time through jitter, a sampled hour, or a missed plan", () => {
   const learned = newLearnedModel();
-  /** As many tries of other invoices are asked for then as a limit of so many days allows: from `until` on one more is too many. */
+  /**
+   * Requests as many retries of other invoices as the limit allows in this many days, so that from `until` on one more exceeds
+   * it.
+   */
   const planOf = (caseId: string, network: string, until: number, days: number, late = 0) => {
     const [plain, history] = buildCase([buildInvoice("2026-04-02", [])], { caseId, network });
     const asked = { amount: plain.amount, approved: null, onThisInvoice: false, onPresentCard: true, codes: null };
@@ -239,7 +245,7 @@ test("no try is moved, by minutes or to an hour that is drawn, or made up for, t
   const far = Date.UTC(2026, 3, 20);
   for (let n = 0; n < 100; n++) {
     let until = Number.POSITIVE_INFINITY;
-    // Until the plan's own moment is the last one that is allowed: with less room it comes sooner, so this ends.
+    // Repeats until the plan's own time is the last one allowed. Ends, because a tighter limit makes the time earlier.
     for (let next = far; next < until; next = planOf(`case ${n}`, "visa", until, 30).chosen!.at + 1000) until = next;
     const { decision } = planOf(`case ${n}`, "visa", until, 30);
     assert.ok(decision.kind === "retry" && +decision.at < until, JSON.stringify(decision));
@@ -250,7 +256,7 @@ test("no try is moved, by minutes or to an hour that is drawn, or made up for, t
   }
 });
 
-test("decided again while its moment lies ahead, a plan stays word for word the same", () => {
+test("a plan stays exactly the same while its time lies ahead", () => {
   fc.assert(
     fc.property(cases, fc.double({ min: 0, max: 1, noNaN: true }), ({ known, now }, share) => {
       const first = decideStatic(buildDecisionContext(known, now));
@@ -268,7 +274,7 @@ test("decided again while its moment lies ahead, a plan stays word for word the 
   );
 });
 
-test("the plan being decided, and one that was withdrawn, do not move it", () => {
+test("a plan does not depend on the retry being decided, or on a withdrawn one", () => {
   fc.assert(
     fc.property(cases, ({ known, now }) => {
       const decision = decideStatic(buildDecisionContext(known, now));
@@ -281,7 +287,7 @@ test("the plan being decided, and one that was withdrawn, do not move it", () =>
   );
 });
 
-test("cases that failed together are not tried in the same second", () => {
+test("cases that failed together are not retried in the same second", () => {
   const { known } = fc.sample(cases, { numRuns: 1, seed: 3 })[0]!;
   const nothingYet = { ledger: [], lastDecline: null, cardChangedAt: null, retries: [] };
   const windowEndsAt = new Date(START + 28 * DAY_MS);

@@ -10,7 +10,7 @@ import {
 import { decideStatic } from "./decide-static.ts";
 import { buildDecisionContext } from "./decision-context.ts";
 
-test("with nothing known of the decline the tries are spread evenly, each in the local morning", () => {
+test("retries are evenly spaced, each in the local morning, when nothing is reported about the decline", () => {
   const decision = assertRetry(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "05" })));
   // 28 days over 9 gaps: due on Thursday at 12:40 in Berlin.
   assert.match(decision.at.toISOString(), /^2026-04-09T07:(0\d|1[0-4])/);
@@ -20,7 +20,7 @@ test("with nothing known of the decline the tries are spread evenly, each in the
   assert.match(decision.reasons.at(-1)!, /7 more retries are possible before the window ends on Mon 4 May/);
 });
 
-test("where a scheme allows two presentations more, those two are spread over the window", () => {
+test("two retries spread over the window when a scheme allows two more presentations", () => {
   const debit = { paymentMethodType: "sepa_debit", network: null, cardCountry: null };
   const decision = assertRetry(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "MS03" }, debit)));
   // 28 days over 3 gaps: due on Wednesday, nine days later.
@@ -31,7 +31,7 @@ test("where a scheme allows two presentations more, those two are spread over th
   );
 });
 
-test("without any transaction a retry is asked for all the same, by what the currency tells", () => {
+test("a retry is requested without any transaction, in the time zone of the currency", () => {
   const known = buildFailedFacts(null, { paymentMethodType: null, network: null, cardCountry: null, currency: "SEK" });
   const decision = assertRetry(decideSoonAfterFailure(known));
   assert.equal(decision.suggestion, "RETRY");
@@ -39,7 +39,7 @@ test("without any transaction a retry is asked for all the same, by what the cur
   assert.match(decision.reasons[0]!, /unknown/);
 });
 
-test("missing money waits for the likely pay day within reach", () => {
+test("a retry after missing money waits for the likely pay day within reach", () => {
   const rest = { unpaidAt: new Date("2026-04-12T10:00:00Z") };
   const decision = assertRetry(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "51" }, rest)));
   assert.match(decision.at.toISOString(), /^2026-04-15T07:/);
@@ -49,12 +49,12 @@ test("missing money waits for the likely pay day within reach", () => {
   );
 });
 
-test("a reached limit waits for the start of a local day", () => {
+test("a retry after a limit waits for the start of a local day", () => {
   const decision = assertRetry(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "61" })));
   assert.match(decision.at.toISOString(), /^2026-04-08T22:(0\d|1[0-4])/);
 });
 
-test("a bank that is down is tried again after twelve hours, and evenly when it is down again", () => {
+test("a bank that is down is retried after twelve hours, and evenly when it is down again", () => {
   const down = buildFailedFacts({ networkDeclineCode: "91" });
   assert.match(assertRetry(decideSoonAfterFailure(down)).at.toISOString(), /^2026-04-06T22:(0\d|1[0-4])/);
   const again = { ...down.ledger[0]!, at: hoursAfterFailure(12) };
@@ -65,7 +65,7 @@ test("a bank that is down is tried again after twelve hours, and evenly when it 
   assert.ok(assertRetry(decideStatic(buildDecisionContext(twice, hoursAfterFailure(13)))).at > hoursAfterFailure(36));
 });
 
-test("a new card is tried about an hour later, at any hour, and at once when that was missed", () => {
+test("a new card is retried about an hour later, at any hour, and at once when that was missed", () => {
   const changed = buildFailedFacts({ networkDeclineCode: "41" }, { cardChangedAt: hoursAfterFailure(30) });
   const known = { ...changed, ledger: changed.ledger.map((entry) => ({ ...entry, onPresentCard: false })) };
   const decision = assertRetry(decideStatic(buildDecisionContext(known, hoursAfterFailure(30))));
@@ -81,7 +81,7 @@ test("a new card is tried about an hour later, at any hour, and at once when tha
   );
 });
 
-test("an advised wait is kept, also when the merchant executes at once", () => {
+test("an advised wait is kept, even when the merchant executes at once", () => {
   const known = buildFailedFacts({ networkAdviceCode: "30", networkDeclineCode: "51" }, { network: "mastercard" });
   const decision = assertRetry(decideSoonAfterFailure(known));
   assert.ok(+decision.at - known.leadMs >= +hoursAfterFailure(240));
@@ -92,7 +92,7 @@ test("an advised wait is kept, also when the merchant executes at once", () => {
   assert.match(wait.reasons.join(" "), /10 days.* So nothing more is tried before the recovery window ends\. /);
 });
 
-test("an advised wait is a reason of the try that comes soon after it, and of no later one", () => {
+test("an advised wait is a reason for the retry that follows soon after it, and for no later one", () => {
   const isNamed = (networkAdviceCode: string, over: object, hours = 0.1) => {
     const known = buildFailedFacts({ networkAdviceCode, networkDeclineCode: "05" }, { network: "mastercard", ...over });
     return /Mastercard advises|no retry comes sooner/.test(
@@ -104,7 +104,7 @@ test("an advised wait is a reason of the try that comes soon after it, and of no
   assert.equal(isNamed("30", {}, 24 * 20), false, "over for ten days");
 });
 
-test("for a payment method without rules only the moment is suggested", () => {
+test("only the time is suggested when a payment method has no rules", () => {
   const decision = assertRetry(
     decideSoonAfterFailure(buildFailedFacts({}, { paymentMethodType: "paypal", network: null })),
   );
@@ -120,7 +120,7 @@ test("for a payment method without rules only the moment is suggested", () => {
   assert.match(other.reasons.join(" "), /No rules are known for payments by "klarna"/);
 });
 
-test("a card behind a wallet is retried as a card, and never after its network's last word", () => {
+test("a card behind a wallet is retried as a card, and never after its network forbids it", () => {
   const wallet = { paymentMethodType: "apple_pay", network: "mastercard" };
   const decision = assertRetry(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "51" }, wallet)));
   assert.equal(decision.suggestion, "RETRY");
@@ -131,7 +131,7 @@ test("a card behind a wallet is retried as a card, and never after its network's
   assert.notEqual(stolen.kind, "retry");
 });
 
-test("a moment missed by little comes at once, by much on the next morning", () => {
+test("a time missed by little is made up at once, and one missed by much the next morning", () => {
   const known = buildFailedFacts({ networkDeclineCode: "05" });
   const planned = assertRetry(decideSoonAfterFailure(known)).at;
   const late = new Date(+planned + 2 * HOUR);
@@ -140,10 +140,10 @@ test("a moment missed by little comes at once, by much on the next morning", () 
   assert.equal(+next - +planned, 24 * HOUR);
 });
 
-test("a rule that kept a try from moments before is its reason, but not where one that it allowed was missed since", () => {
+test("a rule that excluded earlier times is a reason for the retry, unless an allowed time was missed since", () => {
   const known = buildFailedFacts({ networkDeclineCode: "05" });
   const [first] = known.ledger;
-  // Visa's 20 of 30 days: one of them is forgotten five days after the failure.
+  // Visa allows 20 in 30 days; one of them leaves the window five days after the failure.
   const others = Array.from({ length: 19 }, () => ({
     ...first!,
     at: hoursAfterFailure(-25 * 24),
@@ -159,14 +159,14 @@ test("a rule that kept a try from moments before is its reason, but not where on
   }
 });
 
-test("a service that was down until shortly before the window's end still tries once", () => {
+test("a service that was down until shortly before the window's end still retries once", () => {
   const known = buildFailedFacts({ networkDeclineCode: "05" });
   const late = new Date(+known.windowEndsAt - HOUR / 2);
   assert.deepEqual(assertRetry(decideStatic(buildDecisionContext(known, late))).at, late);
   assert.equal(decideStatic(buildDecisionContext(known, known.windowEndsAt)).kind, "wait");
 });
 
-test("a code that is a limit or wants the customer is tried again twice, then the customer is asked", () => {
+test("a code that means a limit or a confirmation is retried twice, then the customer is asked", () => {
   const said = { networkDeclineCode: "65", networkAdviceCode: null, gatewayCode: null, declineCategory: null };
   const after = (tries: number) => {
     const known = buildFailedFacts(said, { network: "mastercard" });
@@ -186,7 +186,7 @@ test("a code that is a limit or wants the customer is tried again twice, then th
   assert.match(after(3).reasons[0]!, /may mean that the customer has to confirm/);
 });
 
-test("only the first of several faults at the bank is followed by a try after twelve hours", () => {
+test("only the first of several bank errors leads to a retry after twelve hours", () => {
   const down = buildFailedFacts({ networkDeclineCode: "91" });
   const [first] = down.ledger;
   const entry = (hours: number, over: Partial<typeof first> = {}) => ({
@@ -208,11 +208,11 @@ test("only the first of several faults at the bank is followed by a try after tw
   assert.ok(isSoon([entry(-48, { onThisInvoice: false }), entry(0)], 0), "the one before it was of another invoice");
   assert.ok(isSoon([entry(-48, { approved: true }), entry(0)], 0), "the one before it was approved");
   assert.ok(isSoon([entry(-48, { codes: null }), entry(0)], 0), "of the one before it nothing is known");
-  // The last decline is not of the latest try, whose outcome is not known.
+  // The last decline does not belong to the latest retry, whose outcome is unknown.
   assert.ok(!isSoon([entry(0), entry(2, { approved: null, codes: null })], 0));
 });
 
-test("a new card whose hour is beyond the window is tried at once", () => {
+test("a new card is retried at once when its hour lies beyond the window", () => {
   const changed = buildFailedFacts(
     { networkDeclineCode: "41" },
     { cardChangedAt: hoursAfterFailure(30), windowEndsAt: hoursAfterFailure(30.5) },

@@ -24,7 +24,7 @@ const buildFactsWith = (...entries: LedgerEntry[]): DecisionFacts => ({
   ledger: [...MASTERCARD.ledger, ...entries].sort((one, other) => +one.at - +other.at),
 });
 
-/** The account of a decision so many hours after the invoice failed, and what its sentences are about. */
+/** Returns the account of a decision this many hours after the invoice failed, with the invoice's facts. */
 function buildAccountOf(known: DecisionFacts, hours = 0.1, before: Parameters<typeof buildAccount>[3] = null) {
   const now = hoursAfterFailure(hours);
   const context = buildDecisionContext(known, now);
@@ -40,7 +40,7 @@ function buildAccountOf(known: DecisionFacts, hours = 0.1, before: Parameters<ty
   };
 }
 
-test("each rule because of which a try comes no sooner is told from the other reasons", () => {
+test("each rule that delays a retry is listed apart from the other reasons", () => {
   const last = { ...MASTERCARD.lastDecline!, networkAdviceCode: "26" };
   const advised: DecisionFacts = {
     ...MASTERCARD,
@@ -72,7 +72,7 @@ test("each rule because of which a try comes no sooner is told from the other re
   assert.deepEqual(buildAccountOf(MASTERCARD).waits, []);
 });
 
-test("of a debit that may not be presented again no try is said to be left, and of an invoice's limit what is counted", () => {
+test("a debit that may not be presented again has no retries left, and an invoice's limit gives its count", () => {
   const paidBy = (paymentMethodType: string, networkDeclineCode: string) =>
     buildAccountOf(buildFailedFacts({ networkDeclineCode }, { paymentMethodType, network: null })).limits.join(" ");
   assert.match(
@@ -83,7 +83,7 @@ test("of a debit that may not be presented again no try is said to be left, and 
   assert.match(paidBy("paypal", "51"), /two attempts after the first .* Counted so far, including the first: 1\.$/);
 });
 
-test("what an invoice is paid by is named as people write it", () => {
+test("the payment method has its usual name", () => {
   const payer = (over: Partial<DecisionFacts>) =>
     buildAccountOf({ ...MASTERCARD, ...over }).known.find((each) => / is due/.test(each))!;
   assert.match(payer({ network: "amex" }), / to be paid by card \(American Express, /);
@@ -92,7 +92,7 @@ test("what an invoice is paid by is named as people write it", () => {
   assert.match(reasons.at(-2)!, /^How payments by PayPal are retried/);
 });
 
-test("a rule that leaves fewer tries, and that none is known, are told from the other reasons", () => {
+test("a rule that allows fewer retries, and the lack of rules, are listed apart from the other reasons", () => {
   const paidBy = (paymentMethodType: string) => buildAccountOf({ ...MASTERCARD, paymentMethodType, network: null });
   const { rules, reasons, waits } = paidBy("klarna");
   assert.deepEqual([rules, waits], [[reasons.at(-2)], []]);
@@ -103,13 +103,13 @@ test("a rule that leaves fewer tries, and that none is known, are told from the 
   assert.deepEqual(buildAccountOf(MASTERCARD).rules, []);
 });
 
-test("what is counted is told from what else is known, and is no change", () => {
+test("counts are listed apart from other facts, and are no change", () => {
   const others = Array.from({ length: 6 }, (_, n) => buildEntry(2 * n + 2, { onThisInvoice: true }));
   const before = buildAccountOf(buildFactsWith(...others), 13);
   assert.deepEqual(before.tally, ["3 attempts failed before the following ones."]);
   assert.equal(before.limits.length, 2);
   for (const limit of before.limits) assert.match(limit!, /Counted so far: 7\.$/);
-  // Told late: it is none of the latest ones, so that it is counted is all that is new.
+  // Reported late and not among the latest attempts, so only the count changes.
   const late = buildAccountOf(buildFactsWith(buildEntry(1, { onThisInvoice: true }), ...others), 13, before);
   assert.deepEqual([late.tally, late.changed], [["4 attempts failed before the following ones."], []]);
   assert.match(late.limits[0]!, /Counted so far: 8\.$/);
@@ -118,13 +118,13 @@ test("what is counted is told from what else is known, and is no change", () => 
   assert.match(another.changed[0]!, /^An attempt failed on /);
 });
 
-test("a first try of which nobody told is not known to have failed", () => {
+test("an unreported first attempt is not known to have failed", () => {
   const presumed = { ...buildFailedFacts(null), ledger: [buildEntry(0, { onThisInvoice: true, codes: null })] };
   assert.equal(buildAccountOf(presumed).knowsFailure, false);
   assert.equal(buildAccountOf(MASTERCARD).knowsFailure, true);
 });
 
-test("the rule of a debit rules out the rest of the window only after a code that ends it", () => {
+test("a debit's rule excludes the rest of the window only after a code that ends retries", () => {
   const debit = (networkDeclineCode: string) =>
     buildAccountOf({ ...buildFailedFacts({ networkDeclineCode }, { network: null }), paymentMethodType: "sepa_debit" })
       .ruledOut;
@@ -135,7 +135,7 @@ test("the rule of a debit rules out the rest of the window only after a code tha
   );
 });
 
-test("of the tries of this invoice the latest four that failed are told, then the latest four of which nobody knows, each in its words", () => {
+test("the account lists the invoice's latest four failed attempts, then the latest four with unknown outcomes, each in its own words", () => {
   const mine = (hours: number, over: Partial<LedgerEntry> = {}) => buildEntry(hours, { onThisInvoice: true, ...over });
   const tries = buildFactsWith(
     buildEntry(3, {}),
@@ -155,7 +155,7 @@ test("of the tries of this invoice the latest four that failed are told, then th
   assert.deepEqual(tally, []);
 });
 
-test("a first try that nobody reported is told as what it is taken for", () => {
+test("an unreported first attempt is described as presumed", () => {
   const presumed = { ...buildFailedFacts(null), ledger: [buildEntry(0, { onThisInvoice: true, codes: null })] };
   const told = buildAccountOf(presumed).known.filter((fact) => /attempt/.test(fact) && /to have failed/.test(fact));
   assert.deepEqual(told, [
@@ -163,7 +163,7 @@ test("a first try that nobody reported is told as what it is taken for", () => {
   ]);
 });
 
-test("from when to when a rule rules a try out is told to the minute", () => {
+test("the period that a rule excludes is given to the minute", () => {
   const last = { ...MASTERCARD.lastDecline!, networkAdviceCode: "26" };
   const advised: DecisionFacts = {
     ...MASTERCARD,
@@ -173,6 +173,6 @@ test("from when to when a rule rules a try out is told to the minute", () => {
   const [first] = buildAccountOf(advised, 0.1).ruledOut;
   const waitMs = +first!.to - +hoursAfterFailure(0);
   assert.equal(+first!.from, +hoursAfterFailure(0.1));
-  // The advice is to wait for two days, and a retry may be made as long before its moment as the merchant is told of it.
+  // The advice is to wait two days, and the retry may run early by the merchant's lead time.
   assert.ok(Math.abs(waitMs - 2 * DAY_MS - advised.leadMs) <= 60_000, `${waitMs / HOUR_MS} hours`);
 });

@@ -14,7 +14,7 @@ const buildAnswers = (time: string, ...customers: string[]) =>
 const noon = at("12:00");
 const hoursLater = (hours: number) => new Date(noon.getTime() + hours * 3_600_000);
 
-test("a bank is down when most of its latest attempts found it so, of two customers or more", () => {
+test("a bank is down when most of its latest attempts failed so, for two customers or more", () => {
   const two = [buildAttempt("b", "12:00"), buildAttempt("a", "11:00")];
   assert.deepEqual(findDownTime(two, noon), noon);
   const most = [...two, buildAttempt("e", "11:30"), buildAttempt("f", "11:40"), ...buildAnswers("11:50", "c", "d")];
@@ -23,7 +23,7 @@ test("a bank is down when most of its latest attempts found it so, of two custom
   assert.equal(outageWaitEnd(noon), at("15:00").getTime());
 });
 
-test("one customer's card is no outage, and answers of another kind end one", () => {
+test("one customer's card is no outage, and other answers end one", () => {
   assert.equal(findDownTime([], noon), null);
   assert.equal(findDownTime([buildAttempt("a", "11:00")], noon), null);
   assert.equal(
@@ -36,7 +36,7 @@ test("one customer's card is no outage, and answers of another kind end one", ()
   );
 });
 
-test("a customer counts by the latest attempt alone", () => {
+test("a customer counts by the latest attempt only", () => {
   const others = [buildAttempt("b", "11:10"), buildAttempt("c", "11:20")];
   assert.deepEqual(
     findDownTime([...others, buildAttempt("a", "10:00", false), buildAttempt("a", "11:50")], noon),
@@ -46,13 +46,13 @@ test("a customer counts by the latest attempt alone", () => {
   assert.equal(findDownTime(turned, noon), null);
 });
 
-test("a customer's many attempts hide nobody else's", () => {
+test("many attempts of one customer hide no other customer's", () => {
   const others = [buildAttempt("a", "11:10"), buildAttempt("b", "11:15"), buildAttempt("c", "11:20")];
   const many = Array.from({ length: 20 }, (_, n) => buildAttempt("guest", `11:${30 + n}`, false));
   assert.deepEqual(findDownTime([...others, ...many], noon), at("11:20"));
 });
 
-test("what was seen fades, sooner the less was seen", () => {
+test("an outage fades, sooner when it has less evidence", () => {
   const two = [buildAttempt("a", "12:00"), buildAttempt("b", "12:00")];
   const four = [...two, buildAttempt("c", "12:00"), buildAttempt("d", "12:00")];
   assert.deepEqual(findDownTime(four, hoursLater(6)), noon);
@@ -60,21 +60,21 @@ test("what was seen fades, sooner the less was seen", () => {
   assert.equal(findDownTime(four, hoursLater(12)), null);
 });
 
-test("where one attempt in four always finds no bank there is no outage, and where five of eight do there is one", () => {
+test("one unreachable bank in four attempts is no outage, and five in eight are one", () => {
   const many = (of: number) =>
     Array.from({ length: 16 }, (_, n) => buildAttempt(`${n}`, `11:${10 + n}`, (n * 3) % 8 < of));
   assert.equal(findDownTime(many(2), noon), null);
   assert.ok(findDownTime(many(5), noon));
 });
 
-test("only the latest sixteen attempts say whether a bank is down", () => {
+test("only the latest sixteen attempts decide whether a bank is down", () => {
   const early = Array.from({ length: 40 }, (_, n) => buildAttempt(`early ${n}`, "08:00"));
   const late = Array.from({ length: 16 }, (_, n) => buildAttempt(`late ${n}`, "11:00", n >= 13));
   assert.equal(findDownTime([...early, ...late], noon), null);
   assert.ok(findDownTime([...early, ...late.slice(12)], noon));
 });
 
-test("a way is down when its own attempts say so, and every way when those of all do", () => {
+test("a route is down when its own attempts show it, and every route when the attempts on all show it", () => {
   const down = ["a", "b", "c"].map((customer) => buildAttempt(customer, "11:30", true, "visa"));
   const well = ["d", "e", "f", "g"].map((customer) => buildAttempt(customer, "11:40", false, "amex"));
   assert.deepEqual(findRouteDownTime([...down, ...well], "visa", noon), at("11:30"));
@@ -87,7 +87,7 @@ test("a way is down when its own attempts say so, and every way when those of al
   );
 });
 
-test("an attempt of which nothing is known is on no way", () => {
+test("an attempt without reported details has no route", () => {
   assert.equal(routeOf({}), null);
   assert.equal(routeOf({ paymentGatewayName: "Adyen", cardCountry: "DE" }), "Adyen|||DE");
 });

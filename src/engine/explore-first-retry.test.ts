@@ -13,7 +13,7 @@ import { type LearnedModel, newLearnedModel } from "./learned/learned-model.ts";
 
 const CASE_COUNT = 3000;
 
-/** First tries of many cases whose plan begins late: nothing is believed to work in the first days. */
+/** Chooses the first retries of many cases whose plan begins late, because nothing is expected to work in the first days. */
 function chooseFirstRetries(learned: LearnedModel, rest: Parameters<typeof buildRetryContext>[0] = {}) {
   const late = buildPosterior("GENERIC");
   late.shares.fill(0);
@@ -27,7 +27,7 @@ function chooseFirstRetries(learned: LearnedModel, rest: Parameters<typeof build
 }
 const earlyOf = (tries: ReturnType<typeof chooseFirstRetries>) => tries.filter(({ at }) => at < START + 6 * DAY);
 
-test("where first tries are planned for later, some are made sooner: a tenth of them while none were, and ever fewer the more were", () => {
+test("a tenth of late first retries is moved earlier when none were early, and fewer the more there were", () => {
   const learned = newLearnedModel();
   const [plain] = chooseFirstRetries({ ...learned, firsts: newFirstRetryCounts().fill(1e9) });
   assert.ok(plain!.at > START + 8 * DAY && !plain!.drawn);
@@ -49,7 +49,7 @@ test("where first tries are planned for later, some are made sooner: a tenth of 
   assert.ok(fewer.length - there.length < 0.03 * CASE_COUNT, "but for the few that are drawn among good moments");
 });
 
-test("where the plan's own moment is the only good one, and where a lot draws that, none is said to be drawn", () => {
+test("no time counts as sampled when the plan's own time is the only good one, or is itself drawn", () => {
   const tries = chooseFirstRetries(newLearnedModel(), { windowEndsAt: START + 4 * HOUR });
   assert.equal(new Set(tries.map(({ at }) => at)).size, 1);
   assert.ok(tries.every(({ drawn, propensity }) => !drawn && propensity > 1 - 1e-9));
@@ -57,7 +57,7 @@ test("where the plan's own moment is the only good one, and where a lot draws th
     if (drawn) assert.notEqual(at, weighed.forecast.slots[weighed.plan.slots[0]!]);
 });
 
-test("how often a sooner moment is chosen is what is written down", () => {
+test("the recorded propensity is the frequency with which an earlier time is chosen", () => {
   const learned = { ...newLearnedModel(), firsts: newFirstRetryCounts().fill(2 * EARLY_QUARTER_RATE_COUNT) };
   const byMoment = new Map<number, number[]>();
   for (const { at, propensity } of earlyOf(chooseFirstRetries(learned)))
@@ -70,19 +70,19 @@ test("how often a sooner moment is chosen is what is written down", () => {
   }
 });
 
-test("nothing is tried sooner where a try costs more than that is worth", () => {
+test("no retry is moved earlier when it costs more than the exploration is worth", () => {
   const dear = { worthAt: () => 1, cost: 3 * EARLY_MAX_LOSS };
   const tries = chooseFirstRetries(newLearnedModel(), { stakes: dear });
   assert.deepEqual(earlyOf(tries), []);
 });
 
-test("of a large invoice no lot costs more than of a small one", () => {
+test("exploration costs no more for a large invoice than for a small one", () => {
   const drawn = (dollars: number) => chooseFirstRetries(newLearnedModel(), { dollars }).filter((each) => each.drawn);
   assert.ok(drawn(EXPLORATION_MAX_LOSS_USD / EARLY_MAX_LOSS).length > 0.05 * CASE_COUNT);
   assert.ok(drawn(10_000).length < 0.03 * CASE_COUNT, "but for those that cost next to nothing");
 });
 
-test("first tries are counted by the class of their reason and the time since the failure, and fade", () => {
+test("first retries are counted by class of reasons and time since the failure, and fade", () => {
   const learned = newLearnedModel();
   for (let n = 0; n < 1000; n++) countFirstRetry(learned, buildPosterior("FUNDS"), START + 5 * DAY);
   countFirstRetry(learned, buildPosterior("FUNDS"), START + HOUR);

@@ -5,7 +5,7 @@ import { decideStatic } from "./decide-static.ts";
 import { buildDecisionContext } from "./decision-context.ts";
 import type { LedgerEntry } from "./rules/attempt-ledger.ts";
 
-test("where another invoice's decline bars the card until the window is over, another card is asked for, though this one is alive", () => {
+test("a card change is requested when another invoice's decline blocks a working card to the end of the window", () => {
   const told = (days: number): LedgerEntry[] => [
     {
       at: hoursAfterFailure(-24 * days),
@@ -35,12 +35,12 @@ test("where another invoice's decline bars the card until the window is over, an
     late.reasons.join(" "),
     /An attempt for another invoice that counts for this card failed: [^.]*\(code 57\)\. Visa does not allow another attempt on a card after such a decline/,
   );
-  // Over on the 27th day of the window.
+  // The block ends on day 27 of the window.
   assert.ok(+assertRetry(after(3)).at >= +hoursAfterFailure(27 * 24));
   assert.ok(+assertRetry(after(40)).at < +hoursAfterFailure(7 * 24));
 });
 
-test("where the last try ends retries and another one bars the card, the one that the rule speaks of is named too", () => {
+test("the reasons also name the earlier decline that blocks the card when the last one ends retries too", () => {
   const expired = buildFailedFacts({ networkDeclineCode: "54" });
   const lost = buildFailedFacts({ networkDeclineCode: "41" }).ledger[0]!;
   const reasonsOf = (onThisInvoice: boolean) =>
@@ -52,7 +52,7 @@ test("where the last try ends retries and another one bars the card, the one tha
   assert.match(reasonsOf(false)[1]!, /^An attempt for another invoice that counts for this card failed: .* lost/);
 });
 
-test("a stop names the rule by which its own decline bars the card, and none that another decline brings", () => {
+test("a stop names the rule by which its own decline blocks the card, and no other decline's", () => {
   const fraud = buildFailedFacts({ gatewayCode: "fraudulent" });
   const lost = buildFailedFacts({ networkDeclineCode: "41" }).ledger[0]!;
   for (const onThisInvoice of [true, false]) {
@@ -73,7 +73,7 @@ test("a stop names the rule by which its own decline bars the card, and none tha
   );
 });
 
-test("where nothing more is asked for, that is said, and that it is the merchant's to say whether to ask for a new mandate", () => {
+test("the reasons say that nothing more is requested, and that the merchant decides whether to ask for a new mandate", () => {
   const debit = { paymentMethodType: "sepa_debit", network: null, cardCountry: null };
   const said = (decision: ReturnType<typeof decideSoonAfterFailure>) => [decision.kind, decision.reasons.at(-1)];
   const [kind, words] = said(decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "MD01" }, debit)));
@@ -88,7 +88,7 @@ test("where nothing more is asked for, that is said, and that it is the merchant
   );
 });
 
-test("a new card is said to be likely to work only where it is tried", () => {
+test("the reasons call a new card likely to work only when it is retried", () => {
   const changed = buildFailedFacts({ networkDeclineCode: "41" }, { cardChangedAt: hoursAfterFailure(30) });
   const [first] = changed.ledger;
   const ledger = [{ ...first!, onPresentCard: false }];
@@ -102,7 +102,7 @@ test("a new card is said to be likely to work only where it is tried", () => {
   }
 });
 
-test("a card that cannot be charged asks for another at once, and waits for it until the window ends, in words", () => {
+test("a card that cannot be charged leads to a card change at once and a wait to the end of the window, in words", () => {
   for (const code of ["41", "54", "14", "1A", "N7"]) {
     const decision = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: code }));
     assert.equal(decision.kind, "card_change", code);
@@ -123,7 +123,7 @@ test("a card that cannot be charged asks for another at once, and waits for it u
   }
 });
 
-test("a card that banks renew by themselves is tried as well once another one was asked for, as far as the rules allow it", () => {
+test("a card that banks renew is also retried after a card change request, as far as the rules allow", () => {
   const tried = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "54" }, { cardChange: "awaited" }));
   assert.match(
     tried.reasons[0]!,
@@ -149,7 +149,7 @@ test("a card that banks renew by themselves is tried as well once another one wa
   assert.deepEqual([over.kind, (over as { end: string }).end], ["stop", "budget_used"]);
 });
 
-test("a card with wrong data is tried as well where its bank says that there is newer data, or that it has expired", () => {
+test("a card with wrong data is also retried when its bank reports newer data or an expired card", () => {
   const asked = (networkDeclineCode: string, networkAdviceCode: string) =>
     decideSoonAfterFailure(
       buildFailedFacts({ networkDeclineCode, networkAdviceCode }, { network: "mastercard", cardChange: "awaited" }),
@@ -168,12 +168,12 @@ test("a card with wrong data is tried as well where its bank says that there is 
     assert.notEqual(asked(code, advice).kind, "retry", `${code} with ${advice}`);
 });
 
-test("the rule that ended the retries is named with its source", () => {
+test("the reasons name the rule that ended the retries, with its source", () => {
   const decision = decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "41" }));
   assert.match(decision.reasons.join(" "), /lost \(code 41\).*Visa does not allow another attempt.*17 April 2021/);
 });
 
-test("the last decline counts where attempts do not reach back to it, whatever was tried on another card in that moment", () => {
+test("the last decline counts when the attempts do not reach back to it, whatever happened on another card then", () => {
   const known = buildFailedFacts({ networkDeclineCode: "57" });
   const onAnother = { ...known.ledger.at(-1)!, onPresentCard: false, codes: null };
   for (const ledger of [[], [onAnother]])
@@ -183,14 +183,14 @@ test("the last decline counts where attempts do not reach back to it, whatever w
     );
 });
 
-test("a revoked payment and suspected fraud stop at once", () => {
+test("a revoked payment or suspected fraud ends the case at once", () => {
   for (const codes of [{ networkDeclineCode: "R1" }, { networkAdviceCode: "21" }, { gatewayCode: "fraudulent" }]) {
     const decision = decideSoonAfterFailure(buildFailedFacts(codes));
     assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "hopeless"]);
   }
 });
 
-test("a later mild decline does not lift what an earlier one barred", () => {
+test("a later mild decline does not lift an earlier block", () => {
   const barred = buildFailedFacts({ networkDeclineCode: "43" }).ledger[0]!;
   const mild = buildFailedFacts(
     { networkDeclineCode: "05" },
@@ -206,7 +206,7 @@ test("a later mild decline does not lift what an earlier one barred", () => {
   assert.match(decision.reasons.join(" "), /An earlier attempt failed: the card was reported stolen/);
 });
 
-test("a used budget stops, but not while the last retry is on its way", () => {
+test("a used budget ends the case, but not while the last retry is on its way", () => {
   const retry = { idealRetryTime: hoursAfterFailure(72), status: "SENT" as const };
   assert.equal(
     decideStatic(
@@ -224,7 +224,7 @@ test("a used budget stops, but not while the last retry is on its way", () => {
   assert.deepEqual([decision.kind, (decision as { end: string }).end], ["stop", "budget_used"]);
 });
 
-test("a returned debit is presented twice again, and then another payment method is asked for", () => {
+test("a returned debit is presented twice again, and then another payment method is requested", () => {
   const debit = buildFailedFacts({ networkDeclineCode: "AM04" }, { paymentMethodType: "sepa_debit", network: null });
   assert.equal(decideSoonAfterFailure(debit).kind, "retry");
   const again = [72, 144].map((hours) => ({ ...debit.ledger[0]!, at: hoursAfterFailure(hours) }));
@@ -251,7 +251,7 @@ test("a debit returned for another reason is not presented again", () => {
   );
 });
 
-test("a card whose limit is full to the end of the window is not tried any more, so another one is asked for", () => {
+test("a card change is requested when the card's limit is full to the end of the window", () => {
   const tries = (count: number, over: Partial<LedgerEntry> = {}): LedgerEntry[] =>
     Array.from({ length: count }, (_, n) => ({
       at: hoursAfterFailure(-n),
@@ -279,7 +279,7 @@ test("a card whose limit is full to the end of the window is not tried any more,
   assert.match(asked.reasons.join(" "), /its outcome is not known yet\. Visa allows/);
 });
 
-test("a debit is not presented again after what a gateway says of a closed account or a missing mandate", () => {
+test("a debit is not presented again when the gateway reports a closed account or a missing mandate", () => {
   const debit = (paymentMethodType: string, gatewayCode: string | null) =>
     decideSoonAfterFailure(buildFailedFacts({ gatewayCode }, { paymentMethodType, network: null, cardCountry: null }));
   for (const type of ["sepa_debit", "us_bank_account", "bacs"])
@@ -291,13 +291,13 @@ test("a debit is not presented again after what a gateway says of a closed accou
   for (const code of [null, "payment_failed", "generic_decline", "try_again_later", "processing_error"])
     assert.match(
       assertRetry(debit("sepa_debit", code)).reasons.join(" "),
-      /only after AM04 or MS03; whether the last one had that code was not reported, so only attempts are counted \(/,
+      /only after AM04 or MS03; the last return code was not reported, so only the number of attempts counts \(/,
       code ?? "no code",
     );
   assert.doesNotMatch(assertRetry(debit("sepa_debit", "insufficient_funds")).reasons.join(" "), /not reported/);
 });
 
-test("where the bank wants the customer to confirm, they are asked for that, too: it needs no other card", () => {
+test("the customer is asked to confirm when the bank requires it, which needs no other card", () => {
   const asked = (networkDeclineCode: string) =>
     decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode })).reasons.at(-1)!;
   assert.match(asked("1A"), /is asked to confirm the payment or to give another card or payment method now\.$/);
@@ -308,14 +308,14 @@ test("where the bank wants the customer to confirm, they are asked for that, too
   assert.match(reasons.at(-1)!, /is asked for another card or payment method now\.$/, "a barred card helps nobody");
 });
 
-test("whose rule bars a card is said: Visa's own on a Visa card, and on others that it is kept there all the same", () => {
+test("the reasons name the blocking rule as Visa's on a Visa card, and as kept for safety on others", () => {
   const reasons = (network: string) =>
     decideSoonAfterFailure(buildFailedFacts({ networkDeclineCode: "57" }, { network })).reasons.join(" ");
   assert.match(reasons("visa"), /\. Visa does not allow another attempt/);
   assert.match(reasons("discover"), /Visa's categories, kept here as the safe choice, do not allow another attempt/);
 });
 
-test("while an attempt is pending nothing else is asked for, until when is said, and after that tries go on", () => {
+test("nothing is requested while an attempt is pending, the reasons say until when, and retries go on after that", () => {
   const pending = { at: hoursAfterFailure(1), until: hoursAfterFailure(49) };
   const known = buildFailedFacts({ networkDeclineCode: "51" }, { pending });
   const waiting = decideStatic(buildDecisionContext(known, hoursAfterFailure(2)));

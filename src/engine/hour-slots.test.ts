@@ -10,7 +10,7 @@ import { MIN_RETRY_GAP_MS } from "./plan-evaluator.ts";
 
 const CASE_COUNT = 3000;
 
-/** What is chosen in so many cases that differ in nothing but their names. */
+/** Chooses a retry for each of many cases that differ only in their ids. */
 const chooseRetries = (model: LearnedModel, kase = buildPosterior("FUNDS"), rest = {}): (ChosenRetry | null)[] =>
   Array.from({ length: CASE_COUNT }, (_, n) =>
     chooseRetry(model, kase, buildRetryContext({ key: `case-${n}`, ...rest })),
@@ -19,7 +19,7 @@ const chooseRetries = (model: LearnedModel, kase = buildPosterior("FUNDS"), rest
 const slotOf = (at: number) => (new Date(at + 2 * HOUR).getUTCHours() - 1) / 4;
 const localDay = (at: number) => Math.floor((at + 2 * HOUR) / DAY);
 
-test("in a fifth of the decisions an hour of the planned day is drawn, the oftener the likelier it is the best, and its chance is little less", () => {
+test("a fifth of decisions samples an hour of the planned day, more often the likelier it is the best, at little loss", () => {
   const drawnBy = (model: LearnedModel) => {
     const drawn = Array<number>(6).fill(0);
     for (const { at, hourDrawn, drawn: byLot, next, weighed } of chooseRetries(model).map((each) => each!)) {
@@ -54,7 +54,7 @@ test("in a fifth of the decisions an hour of the planned day is drawn, the often
   assert.equal(total(known.filter((_, slot) => slot !== 3)), 0, `${known}`);
 });
 
-test("how often each moment is chosen is the chance that is written down, and over all moments these sum to one", () => {
+test("the recorded propensity is the frequency of each time, and sums to one over all times", () => {
   const window = { windowEndsAt: START + 14 * DAY + 5 * HOUR };
   for (const [model, reason, tries] of [
     [newLearnedModel(), "FUNDS", 0],

@@ -4,7 +4,7 @@ import { buildHistory, codes, failedCharge, newModel } from "./infer-posterior.f
 import { inferPosterior } from "./infer-posterior.ts";
 import { featureIndex, ROW_WIDTH, ROWS_BY_KIND, rowStart } from "./learned/model-layout.ts";
 
-test("another code than the case began with is known for the next try, beside that one", () => {
+test("the next retry uses a new code in addition to the case's first code", () => {
   const after = (first: string | null, ...tries: (string | null)[]) => {
     const charges = [first, ...tries].map((networkDeclineCode, n) => ({
       ...failedCharge(`2026-03-${12 + n}T15:00`),
@@ -23,7 +23,7 @@ test("another code than the case began with is known for the next try, beside th
   assert.deepEqual(after(null, "61"), { thenName: then("?", "61"), codeRow: rowStart("code", "61") });
 });
 
-test("a code is the same with blanks around it, zeros before it, and the words that a gateway writes behind it", () => {
+test("a code is the same with surrounding blanks, leading zeros, and a gateway's words after it", () => {
   const beliefAfter = (networkDeclineCode: string, networkAdviceCode: string) => {
     const charge = { ...failedCharge("2026-03-12T15:00"), codes: { ...codes, networkDeclineCode, networkAdviceCode } };
     return inferPosterior(newModel, buildHistory([[charge]])).belief;

@@ -14,7 +14,7 @@ import {
 import { PAY_CYCLES } from "./learned/pay-cycles.ts";
 import { likeliestSettlement, settlementDay } from "./learned/settlement.ts";
 
-/** How much was approved and how much failed around a date, in steps. */
+/** Returns how much was approved and how much failed around a date, in steps. */
 const stepsAt = (history: CustomerHistory, date: number) => {
   const cell = inferPosterior(newModel, history).belief.dateCells[date - 1]!;
   return [Math.floor(cell / 5), cell % 5];
@@ -66,7 +66,7 @@ test("bank debits are recalled by the days on which they were booked", () => {
   assert.deepEqual([goodOn(debits, 10), goodOn(debits, 4)], [true, false]);
 });
 
-test("the record of dates holds first charges and tries, by the dates where the customer lives", () => {
+test("date outcomes contain first charges and retries, by the customer's local dates", () => {
   const bills = [
     [failedCharge("2026-03-09T20:00"), failedCharge("2026-03-14T20:00"), paidCharge("2026-03-19T20:00")],
     [failedCharge("2026-04-09T20:00")],
@@ -84,7 +84,7 @@ test("the record of dates holds first charges and tries, by the dates where the 
   );
 });
 
-test("a try is told by the date that it is where the customer lives", () => {
+test("a retry uses its date in the customer's time zone", () => {
   const { belief } = inferPosterior(newModel, buildHistory([[failedCharge("2026-04-09T20:00")]], 10 * HOUR));
   const [eighth, ninth] = [7, 8].map((n) => belief.dateCells[n]!);
   assert.notEqual(eighth, ninth);
@@ -97,7 +97,7 @@ test("a try is told by the date that it is where the customer lives", () => {
   assert.ok(chance() > before + 0.05);
 });
 
-test("what happened on other bills after a case began is not in its record", () => {
+test("a case's date outcomes contain nothing from other invoices after its start", () => {
   const open = failedCharge("2026-04-28T09:00");
   const alone = inferPosterior(newModel, buildHistory([[open]])).belief.dateCells;
   const beside = buildHistory([
@@ -107,7 +107,7 @@ test("what happened on other bills after a case began is not in its record", () 
   assert.deepEqual(inferPosterior(newModel, beside).belief.dateCells, alone);
 });
 
-test("what came of another bill since the last try counts for the next one, until that is made", () => {
+test("another invoice's outcome since the last retry counts for the next one, until that is made", () => {
   const taught = newLearnedModel();
   taught.mean[otherInvoiceWeight(true, 4 * HOUR)] = 1;
   taught.mean[otherInvoiceWeight(false, 4 * HOUR)] = -1;
@@ -137,7 +137,7 @@ test("what came of another bill since the last try counts for the next one, unti
   assert.equal(beside(other(lost)), null, "a lost card says nothing of the account");
 });
 
-test("a later try of a plan does not count another bill's charge: the try before it will tell more", () => {
+test("a later retry of a plan ignores another invoice's charge, since the retry before it will say more", () => {
   const taught = newLearnedModel();
   taught.mean[otherInvoiceWeight(true, 4 * HOUR)] = 1;
   const history = buildHistory([[paidCharge("2026-05-02T09:00")], [failedCharge("2026-04-28T09:00")]]);
@@ -151,7 +151,7 @@ test("a later try of a plan does not count another bill's charge: the try before
   for (const [n, chance] of plain!.entries()) assert.ok(Math.abs(same![n]! - chance) < 1e-9);
 });
 
-test("of the charges of other bills between two tries the first eight count", () => {
+test("the first eight charges of other invoices between two retries count", () => {
   const hours = Array.from({ length: 12 }, (_, n) => paidCharge(`2026-05-02T${String(n).padStart(2, "0")}:00`));
   const others = hours.map((charge) => [charge]);
   const open = [failedCharge("2026-04-28T09:00")];
@@ -165,7 +165,7 @@ test("of the charges of other bills between two tries the first eight count", ()
   );
 });
 
-test("an earlier bill's tries are recalled in the order of time, between those of the open case", () => {
+test("an earlier invoice's retries are replayed in time order, between those of the open case", () => {
   const earlier = [failedCharge("2026-04-20T09:00"), failedCharge("2026-05-01T09:00"), paidCharge("2026-05-04T09:00")];
   const { belief, person } = inferPosterior(
     newModel,
@@ -179,7 +179,7 @@ test("an earlier bill's tries are recalled in the order of time, between those o
   assert.equal(belief.recent.length, 4, "tries of a week, on either bill");
 });
 
-test("of the tries of a week no more are kept than tell cases apart, however many there were", () => {
+test("a week's attempts are kept only up to the number that affects the model, however many there were", () => {
   const each = Array.from({ length: 40 }, (_, n) =>
     failedCharge(`2026-04-${28 + (n >> 5)}T${String(n % 24).padStart(2, "0")}:00`),
   );
@@ -197,7 +197,7 @@ test("of the tries of a week no more are kept than tell cases apart, however man
   );
 });
 
-test("how a customer is paid is learned for the open case from another bill, too", () => {
+test("another invoice also shows the open case how the customer is paid", () => {
   const shareOf = (held: "shares" | "cyclesBefore", words: string, history: CustomerHistory) =>
     inferPosterior(newModel, history).belief[held][PAY_CYCLES.findIndex((cycle) => cycle.words === words)]!;
   const open = failedCharge("2026-04-12T09:00");
@@ -210,7 +210,7 @@ test("how a customer is paid is learned for the open case from another bill, too
   }
 });
 
-test("a new card that nobody has charged is no decline beside the customer's other bills", () => {
+test("an uncharged new card is no decline among the customer's other invoices", () => {
   const taught = newLearnedModel();
   taught.mean[otherInvoiceWeight(false, 4 * HOUR)] = -2;
   const other = [failedCharge("2026-04-20T09:00"), paidCharge("2026-05-04T13:00")];
@@ -219,7 +219,7 @@ test("a new card that nobody has charged is no decline beside the customer's oth
   assert.deepEqual(cyclesBy(taught), cyclesBy(newModel));
 });
 
-test("a new card that nobody has charged says nothing of the customer", () => {
+test("an uncharged new card says nothing about the customer", () => {
   const at = new Date("2026-04-28T09:00:00Z");
   const { person, belief } = inferPosterior(
     newModel,
@@ -231,10 +231,10 @@ test("a new card that nobody has charged says nothing of the customer", () => {
   assert.ok(stranger.charges.length === 1 && stranger.ample < person.ample);
 });
 
-/** Where in a row the weights of the weekdays begin. */
+/** Offset of the weekday weights in a row. */
 const WEEKDAYS = COLUMN_EDGES[1]!;
 
-test("each way of paying has weekdays of its own, and each class of reasons its own view of a date", () => {
+test("each payment method has its own weekdays, and each class of reasons its own date outcomes", () => {
   const tuned = newLearnedModel();
   tuned.mean[rowStart("pay", "credit:card") + WEEKDAYS + 1] = 1;
   tuned.mean[rowStart("pay", "debit:card") + WEEKDAYS + 2] = 1;

@@ -60,7 +60,7 @@ export interface CustomerHistory {
  * Computes the posterior of a customer's open case from the whole history. It changes nothing in the model; the same history
  * gives the same posterior.
  *
- * @param booking  index into BOOKINGS: the settlement pattern by which the times of charges with the current payment method are
+ * @param booking  index into SETTLEMENT_PATTERNS: the settlement pattern by which the times of charges with the current payment method are
  * read
  */
 export function inferPosterior(

@@ -28,7 +28,9 @@ function buildHistory(charges: PastCharge[], paymentMethodType: string): Custome
   return { traits, instrument, offsetAt: () => 0, bills: [{ dollars: 20, paymentMethodType, charges }] };
 }
 
-/** Outcomes of retries where everybody is paid on Fridays and has spent it by Wednesday; what is handed in is booked one way. */
+/**
+ * Trains on retries of customers who are paid on Fridays and have spent the money by Wednesday; charges settle by one pattern.
+ */
 function trainModel(booking: number, paymentMethodType: string) {
   const learned = newLearnedModel();
   const start = newLearnedModel();
@@ -47,7 +49,7 @@ function trainModel(booking: number, paymentMethodType: string) {
   return learned;
 }
 
-test("how a scheme books is learned from the outcomes of debits, whatever is published of it", () => {
+test("a scheme's settlement pattern is learned from outcomes of debits, whatever the scheme publishes", () => {
   for (const [cutoff, businessDays] of [
     [11, 0],
     [14, 1],
@@ -57,7 +59,7 @@ test("how a scheme books is learned from the outcomes of debits, whatever is pub
   }
 });
 
-test("an outcome is learned by the booking that was held when the try was made, whichever holds after it", () => {
+test("an outcome is learned with the settlement pattern of its time, whatever pattern follows", () => {
   const [held, other] = [7, 13];
   const outcome = { at: new Date(Date.UTC(2026, 2, 6, 15)), reason: null, isFirst: true, said: null };
   const history = buildHistory([buildFailedCharge(Date.UTC(2026, 2, 2, 9))], SEPA);
@@ -79,11 +81,11 @@ test("an outcome is learned by the booking that was held when the try was made, 
   assert.deepEqual(shaky.mean, learned.mean);
 });
 
-test("of cards nothing is learned about bookings", () => {
+test("cards do not affect settlement patterns", () => {
   assert.deepEqual(trainModel(4, "card").bookings, newLearnedModel().bookings);
 });
 
-test("what was said of a retry is held beside what came of it, where anything was said, by the reason that the case began with", () => {
+test("a retry's prediction, if any, is compared with its outcome, by the case's first reason", () => {
   const plain = { ...codes, networkDeclineCode: "05" };
   const first = { ...buildFailedCharge(30 * DAY), codes: plain };
   const history = buildHistory(
@@ -100,7 +102,7 @@ test("what was said of a retry is held beside what came of it, where anything wa
   assert.equal(shortfallDeviations(learned, { firstReason: "FUNDS" }, 43 * DAY), 0);
 });
 
-test("what was known before any lesson stays as it is", () => {
+test("the pretrained model does not change when another model learns", () => {
   const start = newLearnedModel();
   const outcome = { at: new Date(40 * DAY), reason: null, isFirst: true, said: null };
   learnOutcome(newLearnedModel(), start, buildHistory([buildFailedCharge(30 * DAY)], SEPA), outcome);
@@ -109,7 +111,7 @@ test("what was known before any lesson stays as it is", () => {
   assert.deepEqual(kept, expected);
 });
 
-test("a customer counts for their country at the first retry of the first bill that failed, and no more", () => {
+test("a customer counts for the country once, at the first retry of the first failed invoice", () => {
   const open = buildHistory([buildFailedCharge(30 * DAY)], "card");
   const paid = { at: new Date(5 * DAY), approved: true, codes: null };
   const countedAfter = (earlier: PastCharge[][], isFirst: boolean) => {

@@ -16,7 +16,7 @@ import { explainRetry } from "./learned-reasons.ts";
 
 const pretrainedModel = fromPretrained(readPretrainedModel(pino({ level: "silent" }))!);
 
-test("of a try that is spread evenly neither its date nor a next try is named, as nothing of it rests on them", () => {
+test("the reasons for an evenly spaced retry name neither its date nor a next retry, since neither mattered", () => {
   const model = newLearnedModel();
   for (let cell = 15; cell < DATE_CELL_COUNT; cell++) model.mean[dateCellWeight(classOf("LIMIT"), cell)] = 0.3;
   const days = Array.from({ length: 28 }, (_, n) => String(n + 1).padStart(2, "0"));
@@ -47,7 +47,7 @@ test("of a try that is spread evenly neither its date nor a next try is named, a
   assert.ok(met.true > 3 && met.false > 3 && dated > 0, JSON.stringify([met, dated]));
 });
 
-test("what passes by itself is named where the decline tells what it is", () => {
+test("a passing cause is named when the decline identifies it", () => {
   for (const [code, model, words] of [
     ["54", pretrainedModel, "the card's renewal takes effect by itself"],
     ["91", pretrainedModel, "the fault at the bank passes by itself"],
@@ -64,7 +64,7 @@ test("what passes by itself is named where the decline tells what it is", () => 
   }
 });
 
-test("whatever is likeliest after a decline is told in words that the decline does not contradict, with how likely it is", () => {
+test("the likeliest cause is named with its probability, in words that do not contradict the decline", () => {
   for (const [code, fits] of [
     ["61", /there is enough money or limit again with the next payday|the limit is restored by itself/],
     ["65", /there is enough money or limit again with the next payday|the limit is restored by itself/],
@@ -84,7 +84,7 @@ test("whatever is likeliest after a decline is told in words that the decline do
       }
 });
 
-test("when money comes is told where one rhythm is likely enough, and not where none is", () => {
+test("the pay cycle is named when one is likely enough", () => {
   const said = (bills: Parameters<typeof buildCase>[0]) => {
     const [known, history] = buildCase(bills);
     return decideLearned(
@@ -100,7 +100,7 @@ test("when money comes is told where one rhythm is likely enough, and not where 
   assert.match(said([buildInvoice("2026-05-11", [])]), /with the next payday \(\d+%\)\. /);
 });
 
-test("the reason names the way a moment was chosen: evenly, in spite of little hope, by a lot, by the hour, or by its worth", () => {
+test("the reason names how a time was chosen: evenly, despite poor odds, by sampling, by the hour, or by its value", () => {
   const [known] = buildCase([buildInvoice("2026-05-11", [])]);
   const kase = buildPosterior("FUNDS");
   const model = newLearnedModel();
@@ -132,7 +132,7 @@ test("the reason names the way a moment was chosen: evenly, in spite of little h
   }
 });
 
-test("payments around a date are a word only where three went well, none failed, and they speak for the moment", () => {
+test("payments around a date are mentioned only when three succeeded, none failed, and they favor the time", () => {
   const cellOf = (approved: number, failed: number) => 5 * approved + failed;
   const [known] = buildCase([buildInvoice("2026-05-11", [])]);
   const isTold = (cell: number, here: number, without: number) => {

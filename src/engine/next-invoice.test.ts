@@ -9,14 +9,14 @@ const nextInvoiceDate = (bills: ReturnType<typeof buildInvoices>, after: string)
   return at === null ? null : new Date(at).toISOString().slice(0, 10);
 };
 
-test("the next bill comes as long after the last one as that did after the one before, whatever their order", () => {
+test("the next invoice comes after the same interval as between the last two, in any order", () => {
   assert.equal(
     nextInvoiceDate(buildInvoices("weekly", "2026-03-16", "2026-03-02", "2026-03-09"), "2026-03-17"),
     "2026-03-23",
   );
 });
 
-test("of several subscriptions the soonest bill counts, and none of one that nobody knows the period of", () => {
+test("the earliest invoice counts among several subscriptions, without those of unknown period", () => {
   const bills = [
     ...buildInvoices("monthly", "2026-02-10", "2026-03-10"),
     ...buildInvoices("weekly", "2026-03-04", "2026-03-11"),
@@ -26,13 +26,13 @@ test("of several subscriptions the soonest bill counts, and none of one that nob
   assert.equal(nextInvoiceDate(buildInvoices("new", "2026-03-12"), "2026-03-12"), null);
 });
 
-test("a bill that did not come when it was due is not waited for", () => {
+test("an invoice that did not come when due is not awaited", () => {
   const bills = buildInvoices("weekly", "2026-03-04", "2026-03-11");
   assert.equal(nextInvoiceDate(bills, "2026-03-17"), "2026-03-18");
   assert.equal(nextInvoiceDate(bills, "2026-03-18"), null);
 });
 
-test("a bill that corrects another one within a day is no period", () => {
+test("an invoice that corrects another one within a day implies no period", () => {
   const correction = { subscriptionId: "monthly", at: new Date("2026-03-10T08:00:00Z") };
   const bills = [...buildInvoices("monthly", "2026-02-10", "2026-03-10"), correction];
   assert.equal(nextInvoiceDate(bills, "2026-03-11"), "2026-04-07");

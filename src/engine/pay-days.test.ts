@@ -8,7 +8,7 @@ const payDayOf = (date: string, country: string | null) => {
   return found && `${found.words}, ${found.weight}`;
 };
 
-/** The days of a month on which people are paid, and why. */
+/** Returns the pay days of a month, and why each is one. */
 function listPayDays(year: number, number: number, country: string | null) {
   const days: Record<number, string> = {};
   for (let day = 1; day <= new Date(Date.UTC(year, number, 0)).getUTCDate(); day++) {
@@ -20,19 +20,20 @@ function listPayDays(year: number, number: number, country: string | null) {
 const LAST = "the last business day of the month, 3";
 const [FIRST, MIDDLE] = ["the first of the month, 2", "the 15th, 2"];
 
-test("everywhere money comes at the turn and in the middle of the month, on the business day before a weekend", () => {
-  // 1 September 2026 is a Tuesday, 15 September too; 30 September is a Wednesday.
+test("money comes at the turn and in the middle of the month everywhere, on the business day before a weekend", () => {
+  // In 2026, September 1 and 15 are Tuesdays; September 30 is a Wednesday.
   assert.deepEqual(listPayDays(2026, 9, null), { 1: FIRST, 15: MIDDLE, 30: LAST });
   assert.deepEqual(listPayDays(2026, 9, "AT"), { 1: FIRST, 15: MIDDLE, 30: LAST });
-  // 15 August 2026 is a Saturday, 31 August a Monday, 1 August a Saturday: it was paid on 31 July, which is the month's last.
+  // In 2026, August 15 is a Saturday, and August 31 a Monday. August 1 is a Saturday, so that pay came on July 31, the last day
+  // of its month.
   assert.deepEqual(listPayDays(2026, 8, null), { 14: MIDDLE, 31: LAST });
-  // 31 May 2026 is a Sunday, 1 May a Friday.
+  // In 2026, May 31 is a Sunday, and May 1 a Friday.
   assert.deepEqual(listPayDays(2026, 5, null), { 1: FIRST, 15: MIDDLE, 29: LAST });
-  // 1 February 2026 is a Sunday, 15 February as well, 28 February a Saturday.
+  // In 2026, February 1 and 15 are Sundays, and February 28 is a Saturday.
   assert.deepEqual(listPayDays(2026, 2, null), { 13: MIDDLE, 27: LAST });
 });
 
-test("where wages are usual on another day of the month, that counts most", () => {
+test("a country's usual pay day counts most when it is another day of the month", () => {
   for (const [country, date] of [
     ["CH", 25],
     ["ES", 28],
@@ -45,24 +46,24 @@ test("where wages are usual on another day of the month, that counts most", () =
     ["SE", 25],
   ] as const) {
     const days = listPayDays(2026, 9, country);
-    const early = date === 27 ? 25 : date; // 27 September 2026 is a Sunday
+    const early = date === 27 ? 25 : date; // September 27, 2026 is a Sunday.
     assert.equal(days[early], `wages of the ${date}th, 3`, country);
     assert.deepEqual([days[1], days[15], days[30]], [FIRST, MIDDLE, LAST]);
   }
-  // 25 April 2026 is a Saturday.
+  // April 25, 2026 is a Saturday.
   assert.equal(payDayOf("2026-04-24", "SE"), "wages of the 25th, 3");
   assert.equal(payDayOf("2026-04-24", "DE"), null);
 });
 
-test("in Brazil wages are due by the fifth business day", () => {
+test("wages in Brazil are due by the fifth business day", () => {
   assert.equal(payDayOf("2026-09-07", "BR"), "the fifth business day of the month, 3");
   assert.equal(payDayOf("2026-09-07", "AR"), null);
-  // 1 August 2026 is a Saturday.
+  // August 1, 2026 is a Saturday.
   assert.equal(payDayOf("2026-08-07", "BR"), "the fifth business day of the month, 3");
   assert.deepEqual(Object.keys(listPayDays(2026, 9, "BR")), ["1", "7", "15", "30"]);
 });
 
-test("where many are paid by the week, Fridays count a little", () => {
+test("Fridays count a little when many people are paid weekly", () => {
   const friday = "weekly wages come on Fridays, 1";
   for (const country of ["US", "CA", "AU"])
     assert.deepEqual(listPayDays(2026, 9, country), {

@@ -5,7 +5,7 @@ import { planRetries, valuesByNextSlot } from "./plan-retries.ts";
 
 const DAY = 86_400_000;
 
-/** A forecast with scores of its own, and the day of each explanation's pay as of the last try; tables are slot by explanation. */
+/** A forecast with its scores, and the day of each hypothesis's pay as of the last retry; tables are slot by hypothesis. */
 interface SmallWorld extends Forecast {
   fresh: number[];
   same: number[];
@@ -13,8 +13,8 @@ interface SmallWorld extends Forecast {
 }
 
 /**
- * A small world of three explanations over `days` slots a day apart: pay on some days of the first and of the second,
- * and one that never works. Chances come from a fixed sequence.
+ * Returns a world with three hypotheses over `days` slots, one per day: pay on some days under the first two, and never under the
+ * third. Probabilities come from a fixed sequence.
  */
 function smallWorld(days: number, seed: number): SmallWorld {
   let state = seed;
@@ -60,13 +60,13 @@ function smallWorld(days: number, seed: number): SmallWorld {
   return world;
 }
 
-/** `last`: the slot of the try before; null: there is none in the plan. */
+/** @param last  slot of the previous retry; null if the plan has none */
 function chanceOf({ fresh, same, paidOn, lastPaidOn }: SmallWorld, slot: number, k: number, last: number | null) {
   const paidBefore = last === null ? lastPaidOn[k] : paidOn[last * 3 + k];
   return (k < 2 && paidOn[slot * 3 + k] === paidBefore ? same : fresh)[slot * 3 + k]!;
 }
 
-/** The same worth again, written for clearness: expected worth of trying at those slots in turn. */
+/** Computes the expected value of retries at these slots in a simple, independent way. */
 function expectedValue(
   world: SmallWorld,
   plan: readonly number[],
@@ -91,7 +91,7 @@ function* listPlans(days: number, tries: number, from = 0): Generator<number[]> 
   for (let day = from; day < days; day++) for (const rest of listPlans(days, tries - 1, day + 1)) yield [day, ...rest];
 }
 
-test("on small worlds the plan is nearly as good as the best of all plans", () => {
+test("the plan is nearly as good as the best of all plans in small worlds", () => {
   const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
   let reached = 0;
   for (let seed = 1; seed <= 60; seed++) {
@@ -104,11 +104,11 @@ test("on small worlds the plan is nearly as good as the best of all plans", () =
     assert.ok(plan.worth >= 0.95 * best, `seed ${seed}: ${plan.worth} of ${best}`);
     reached += plan.worth / best / 60;
   }
-  // Greedy choice with moves is within one part in two hundred on average; looking at all pairs first costs too much.
+  // The greedy choice with moves is within 0.5% of the best on average; checking all pairs first would cost too much.
   assert.ok(reached >= 0.995, `${reached}`);
 });
 
-test("no try of a plan is worth more anywhere else between its neighbours", () => {
+test("no retry of a plan has a higher value elsewhere between its neighbors", () => {
   const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
   let most = 0;
   let moved = 0;
@@ -124,7 +124,7 @@ test("no try of a plan is worth more anywhere else between its neighbours", () =
   assert.ok(moved > 20, `${moved}`);
 });
 
-test("the worth of another next try is that of the plan with it in place of its own", () => {
+test("the value of another next retry is that of the plan with this retry as its first", () => {
   const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
   for (let seed = 1; seed <= 20; seed++) {
     const world = smallWorld(9, seed);
@@ -141,12 +141,12 @@ test("the worth of another next try is that of the plan with it in place of its 
   }
 });
 
-test("nothing is planned where every try costs more than it brings", () => {
+test("nothing is planned when every retry costs more than it brings", () => {
   const plan = planRetries(smallWorld(9, 4), 3, { worthAt: () => 1, cost: 0.9 });
   assert.deepEqual([plan.slots.length, plan.worth], [0, 0]);
 });
 
-test("two planned tries are nearly a day apart at least, and never more than allowed are planned", () => {
+test("planned retries are at least nearly a day apart, and never more than allowed", () => {
   for (let seed = 1; seed <= 20; seed++) {
     const world = smallWorld(28, seed);
     const dense = { ...world, slots: world.slots.map((at) => at / 6) };
@@ -156,7 +156,7 @@ test("two planned tries are nearly a day apart at least, and never more than all
   }
 });
 
-test("in a window that has no room for tries a day apart they are nearer, and as far apart as so many can be", () => {
+test("retries are closer, and as far apart as they can be, when the window has no room for a day between them", () => {
   let longest = 0;
   for (let seed = 1; seed <= 20; seed++) {
     const world = smallWorld(7, seed);
@@ -168,9 +168,9 @@ test("in a window that has no room for tries a day apart they are nearer, and as
   assert.equal(longest, 4);
 });
 
-test("of all plans that keep a limit, nearly the best is found", () => {
+test("the plan is nearly the best of all plans that keep a limit", () => {
   const worthAt = (at: number) => 1 - (0.004 * at) / DAY;
-  // Two in any six days, and one was made two days before the first.
+  // At most two in any six days, and one was made two days before the first slot.
   const limit = { times: [-2 * DAY], attemptsMax: 2, windowMs: 6 * DAY };
   const keeps = (days: readonly number[]) =>
     [-2, ...days].every((from, _, all) => all.filter((day) => day >= from && day <= from + 6).length <= 2);
@@ -191,7 +191,7 @@ test("of all plans that keep a limit, nearly the best is found", () => {
   assert.ok(without > 30, `only ${without} plans would not keep it anyway`);
 });
 
-test("a try that the guard allows is planned alone where a limit might not hold together with others", () => {
+test("a retry that the guard allows is planned alone when a limit might not hold for several", () => {
   const full = { times: [-DAY], attemptsMax: 1, windowMs: 99 * DAY };
   assert.equal(planRetries(smallWorld(9, 4), 3, { worthAt: () => 1, cost: 0.02 }, [full]).slots.length, 1);
 });

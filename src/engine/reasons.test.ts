@@ -9,7 +9,7 @@ import { buildRetryDecision, describeFailure, explainTime } from "./reasons.ts";
 import type { DeclineGroup } from "./rules/decline-groups.ts";
 import type { InterpretedDecline } from "./rules/interpret-decline.ts";
 
-test("where the time left has room for fewer tries than are allowed, both are said, and no rule is then said to leave them", () => {
+test("the reasons give both numbers, and blame no rule, when the time left fits fewer retries than allowed", () => {
   const [{ ledger, ...rest }] = buildCase(PAID_ON_THE_25TH, { paymentMethodType: "paypal", network: null });
   const known = { ...rest, ledger: ledger.slice(0, 1) };
   const situation = buildDecisionContext(known, soonAfterFailure(known));
@@ -38,7 +38,7 @@ test("where the time left has room for fewer tries than are allowed, both are sa
   );
 });
 
-test("every class of declines has words of its own for why a try failed, unless the code has better ones", () => {
+test("every decline group has its own words for a failed attempt, unless the code has better ones", () => {
   const failed = (group: DeclineGroup, words: string | null = null) =>
     describeFailure("The last attempt", { group, words, codes: [] } as unknown as InterpretedDecline);
   const expected: Record<DeclineGroup, string> = {
@@ -58,7 +58,7 @@ test("every class of declines has words of its own for why a try failed, unless 
   assert.equal(failed("FUNDS", "the mandate ended"), "The last attempt failed: the mandate ended.");
 });
 
-test("each reason for a moment is told in words of its own, with the moment", () => {
+test("each reason for a time has its own words, with the time", () => {
   const place = { zone: findZone("Europe/Berlin")!, country: "DE" };
   const at = Date.parse("2026-04-15T07:02:00Z");
   const payDay = { weight: 1, words: "the 15th" };

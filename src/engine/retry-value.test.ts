@@ -6,14 +6,14 @@ import { amountDueUsd, retryValueOf, withMargin } from "./retry-value.ts";
 const DAY = 86_400_000;
 const isNear = (one: number, other: number) => assert.ok(Math.abs(one - other) < 1e-9, `${one}, ${other}`);
 
-test("money loses 0.4% of its worth a day, and a try costs 12 cents and 0.3%", () => {
+test("money loses 0.4% of its value a day, and a retry costs 12 cents and 0.3%", () => {
   const { worthAt, cost } = retryValueOf(20, 5 * DAY);
   isNear(worthAt(5 * DAY), 1);
   isNear(worthAt(15 * DAY), 0.96);
   isNear(cost, 0.009);
 });
 
-test("a try must bring 2% and 40 cents more than it costs, 6% at most, times the share of tries that are approved", () => {
+test("a retry must bring 2% plus 40 cents, at most 6%, times the approval rate, above its cost", () => {
   const learned = newLearnedModel();
   const margin = (dollars: number) => {
     const stakes = retryValueOf(dollars, 0);
@@ -27,7 +27,7 @@ test("a try must bring 2% and 40 cents more than it costs, 6% at most, times the
   isNear(margin(20), 0.01);
 });
 
-test("what is due is counted in dollars whatever the currency, and never as nothing", () => {
+test("the amount due counts in dollars whatever the currency, and never as zero", () => {
   isNear(amountDueUsd(2000, "USD"), 20);
   isNear(amountDueUsd(3000, "JPY"), 20);
   isNear(amountDueUsd(0, "USD"), 0.01);

@@ -9,7 +9,7 @@ import { MAX_EVENLY_SPACED_RATE, SHORTFALL_FULL_DEVIATIONS, SHORTFALL_MIN_DEVIAT
 
 const CASE_COUNT = 2000;
 
-/** A model that said 0.6, or so much, of each of so many tries after missing money, none of which was approved. */
+/** Returns a model that predicted this probability for each of these retries after missing money, none of which was approved. */
 function buildShortfallModel(tries: number, said = 0.6, reason: "FUNDS" | "REVOKED" = "FUNDS"): LearnedModel {
   const model = { ...trainedModel, shortfalls: newShortfalls() };
   for (let n = 0; n < tries; n++)
@@ -29,7 +29,7 @@ function chooseRetries(
 }
 const isSpread = (chosen: ReturnType<typeof chooseRetry>) => chosen?.spread === true;
 
-test("a larger share of tries is spread evenly the further what was said falls short, and none where it does not", () => {
+test("more retries are evenly spaced the further approvals fall short of predictions, and none when they do not", () => {
   const shares: number[] = [];
   for (const tries of [0, 25, 60, 120]) {
     const model = buildShortfallModel(tries);
@@ -61,7 +61,7 @@ test("a larger share of tries is spread evenly the further what was said falls s
 const isNear = (at: number, wanted: number, within = DAY / 2) =>
   assert.ok(Math.abs(at - wanted) <= within, `${(at - START) / DAY}, not ${(wanted - START) / DAY}`);
 
-test("the next of six tries comes after a sixth of what is left, the last one shortly before the end, and only where it is allowed", () => {
+test("the next of six evenly spaced retries comes after a sixth of the time left, the last shortly before the end, only when allowed", () => {
   const first = (rest: Parameters<typeof buildRetryContext>[0], of = buildPosterior("FUNDS")) =>
     chooseRetries(LARGE_SHORTFALL_MODEL, rest, of).find(isSpread)!;
   isNear(first({}).at, START + (28 / 6) * DAY);
@@ -73,19 +73,19 @@ test("the next of six tries comes after a sixth of what is left, the last one sh
   isNear(first({ windowEndsAt: START + DAY }).at, START + DAY / 2, 4 * HOUR);
 });
 
-test("tries that were made count among the six, and after six none is spread", () => {
+test("earlier retries count among the six, and no even one follows after six", () => {
   const tries = (count: number) => ({ ...buildPosterior("FUNDS"), tries: count, lastTriedAt: START });
   isNear(chooseRetries(LARGE_SHORTFALL_MODEL, { triesLeft: 8 }, tries(4)).find(isSpread)!.at, START + 14 * DAY);
   assert.equal(chooseRetries(LARGE_SHORTFALL_MODEL, { triesLeft: 8 }, tries(6)).filter(isSpread).length, 0);
 });
 
-test("charges of other bills put off no try that is spread", () => {
+test("charges of other invoices delay no evenly spaced retry", () => {
   const later = chooseRetries(LARGE_SHORTFALL_MODEL, { now: START + 3 * DAY }).find(isSpread)!;
   isNear(later.at, START + (28 / 6) * DAY);
   isNear(chooseRetries(LARGE_SHORTFALL_MODEL, { now: START + 9 * DAY }).find(isSpread)!.at, START + 9 * DAY, DAY / 4);
 });
 
-test("how often a moment is chosen is what is written down, by plan or evenly", () => {
+test("the recorded propensity is the frequency with which a time is chosen, by plan or evenly", () => {
   for (const tries of [0, 1]) {
     const chosen = chooseRetries(buildShortfallModel(60), {}, { ...buildPosterior("FUNDS"), tries }).map(
       (each) => each!,
@@ -101,8 +101,8 @@ test("how often a moment is chosen is what is written down, by plan or evenly", 
   }
 });
 
-test("where the plan's next try is the even one, it is chosen for sure", () => {
-  // One moment is left.
+test("an evenly spaced time gets the combined propensity when the plan's next retry is the same", () => {
+  // Only one time is left.
   const only = { allow: (at: number) => at > START + 14 * DAY && at < START + 14.4 * DAY, triesLeft: 2 };
   const chosen = chooseRetries(buildShortfallModel(60), only, { ...buildPosterior("FUNDS"), tries: 1 }).map(
     (each) => each!,
@@ -112,13 +112,13 @@ test("where the plan's next try is the even one, it is chosen for sure", () => {
   assert.ok(even.propensity > 0.8 && even.propensity < 1);
 });
 
-test("what is spread is said to be neither drawn by lot nor by the hour", () => {
+test("an evenly spaced retry counts neither as a sampled time nor as a sampled hour", () => {
   const spread = chooseRetries(LARGE_SHORTFALL_MODEL).filter(isSpread);
   assert.ok(spread.length > 0.6 * CASE_COUNT);
   assert.ok(spread.every((one) => !one!.drawn && !one!.hourDrawn));
 });
 
-test("a case that seems hopeless is tried evenly too, but not where all its tries are dear", () => {
+test("a case not worth retrying also gets evenly spaced retries, unless they are expensive", () => {
   const model = buildShortfallModel(120, 0.6, "REVOKED");
   const seen = trainedModel.seen.slice();
   seen[buildPosterior("REVOKED").codeName - WEIGHT_STARTS.name] = 10_000;

@@ -3,16 +3,16 @@ import { test } from "node:test";
 import { minorDigitsOf } from "../domain/currency.ts";
 import { toUsd } from "./us-dollars.ts";
 
-test("an amount is the same in dollars whether its currency is written in capitals or in small letters", () => {
+test("an amount in dollars is the same when its currency is in lower case", () => {
   assert.equal(toUsd(1_600_000, "IDR"), 1);
   assert.equal(toUsd(1_600_000, "idr"), 1);
   assert.equal(toUsd(150, "jpy"), 1);
   assert.equal(toUsd(150, "XTS"), 1.5);
-  // A thousand fils are a dinar.
+  // One dinar is a thousand fils.
   assert.ok(toUsd(1000, "KWD") > 3 && toUsd(1000, "KWD") < 3.5);
 });
 
-test("every currency whose minor unit is no hundredth has a rate, and amounts of common ones are not taken for cents", () => {
+test("every currency with an unusual minor unit has a rate, and common amounts are not taken for cents", () => {
   const letters = Array.from({ length: 26 }, (_, n) => String.fromCharCode(65 + n));
   const codes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)));
   const others = codes.filter((code) => minorDigitsOf(code) !== 2);

@@ -14,11 +14,11 @@ import { decideLearned } from "./decide-learned.ts";
 import { buildDecisionContext } from "./decision-context.ts";
 import { fromPretrained } from "./learned/pretrained-model.ts";
 
-// Which waits are reasons of the try that follows.
+// Tests which waits are reasons for the retry that follows.
 
 const pretrainedModel = fromPretrained(readPretrainedModel(pino({ level: "silent" }))!);
 
-test("an advised wait is named where the try comes soon after it, and not where it comes later, or the wait was over by then", () => {
+test("an advised wait is named only when the retry follows soon after it and the wait was not over by then", () => {
   const decided = (on: string, advice: string, hours = 0.1) => {
     const bills = [...PAID_ON_THE_25TH, buildInvoice(on, [])];
     const [known, history] = buildCase(bills, { network: "mastercard" });
@@ -47,7 +47,7 @@ test("an advised wait is named where the try comes soon after it, and not where 
   }
 });
 
-test("an outage is named where the try comes soon after it, and not where the try would come later anyway", () => {
+test("an outage is named only when the retry follows soon after it and would have come earlier otherwise", () => {
   const [known, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-11", [])]);
   const issuerDownAt = soonAfterFailure(known);
   const { decision } = decideLearned(
@@ -60,7 +60,7 @@ test("an outage is named where the try comes soon after it, and not where the tr
   assert.doesNotMatch(decision.reasons.join(" "), /bank appears to be down/);
 });
 
-test("where a wait is named, an outage that was over before it is not", () => {
+test("an outage that ended before a named wait is not named", () => {
   const [known, history] = buildCase([...PAID_ON_THE_25TH, buildInvoice("2026-05-24", [])], { network: "mastercard" });
   const advised = buildCodes("51", "25");
   const ledger = known.ledger.map((entry) => ({ ...entry, codes: advised }));

@@ -29,8 +29,8 @@ const countWrites = async () => {
   return rows.map((row) => row.writes);
 };
 
-// Each write of the listed table costs all its indexes.
-test("a listed action is written four times in its life: planned, decided, sent, settled", async () => {
+// Each write of the listed table costs an update of all its indexes.
+test("a listed action is written four times: when planned, decided, sent and settled", async () => {
   await stage.transaction();
   await stage.invoice();
   await stage.decide();
@@ -45,7 +45,7 @@ test("a listed action is written four times in its life: planned, decided, sent,
   assert.deepEqual(await countWrites(), [4]);
 });
 
-test("a fact that changes the plan of an action costs one more write; one that changes nothing costs none", async () => {
+test("a fact costs one more write of an action only if it changes the plan", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.transaction();
@@ -67,8 +67,8 @@ const SELECT_EXECUTED = prepared(
 type ExecutedRow = { status: string; executedAt: Date; updatedAt: Date };
 const listExecuted = async () => (await stage.db.run<ExecutedRow>(SELECT_EXECUTED, [merchantId])).rows;
 
-// A merchant who walks the list by executedAt has been there, and does not come back.
-test("a retry that failed and then succeeds keeps the time at which its execution was recorded first", async () => {
+// A merchant who pages through the list by executedAt has passed this action and does not return.
+test("a retry keeps the time of its first recorded execution when it fails and then succeeds", async () => {
   await stage.invoice();
   await stage.decide();
   const sent = await stage.untilSent();

@@ -4,7 +4,7 @@ import { buildExplanation } from "../explain/answers.ts";
 import { loadExplainedCase } from "../explain/load-explained-case.ts";
 import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
 
-// What is said of an invoice that nothing more is decided about.
+// Answers about an invoice whose case is over.
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -17,7 +17,7 @@ const loadExplained = async () => (await loadExplainedCase(stage.db, merchantId,
 const loadAnswers = async () =>
   new Map(buildExplanation(await loadExplained()).map(({ question, answer }) => [question, answer.join("\n")]));
 
-test("an invoice that was paid at its first attempt is said once to be, instead of an answer to each question", async () => {
+test("explain gives one answer, that the invoice was paid, when the first attempt succeeded", async () => {
   await stage.invoice({ state: "PAID", updatedAt: new Date(START.getTime() + HOUR) });
   await stage.transaction({ state: "PAID" });
   const said = await loadAnswers();
@@ -28,7 +28,7 @@ test("an invoice that was paid at its first attempt is said once to be, instead 
   );
 });
 
-test("once a case is over, why the last try came when it did is still said, and no try is promised any more", async () => {
+test("explain still says why the last retry came when it did, and promises no other, when the case is over", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -48,7 +48,7 @@ test("once a case is over, why the last try came when it did is still said, and 
     assert.equal(hour.split(reason).length, 2, `${reason}: ${hour}`);
 });
 
-test("once a case is over no retry is told of that was never carried out", async () => {
+test("explain reports no executed retry when the case ended before the planned one was requested", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -59,7 +59,7 @@ test("once a case is over no retry is told of that was never carried out", async
   assert.equal(hour, "A retry was planned, and the case ended before it was requested.");
 });
 
-test("of a retry that was asked for and never told of it is said that nobody knows of it", async () => {
+test("explain says that no requested retry is known to have been executed when none was reported", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -70,7 +70,7 @@ test("of a retry that was asked for and never told of it is said that nobody kno
   assert.equal(hour, "No requested retry is known to have been executed.");
 });
 
-test("once a case is over in which no retry was planned, no hour was chosen", async () => {
+test("explain says that no hour was chosen when the case ended without a planned retry", async () => {
   await stage.invoice();
   await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "MD07" });
   await stage.decide();
@@ -79,7 +79,7 @@ test("once a case is over in which no retry was planned, no hour was chosen", as
   assert.equal(said.get("Why this hour?"), "No hour was chosen: no retry was planned.");
 });
 
-test("once a case is over the last try is said to have been planned when it was, also where it was planned anew later", async () => {
+test("explain gives the time at which the last retry was planned when the case is over, even if it was replanned later", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -97,7 +97,7 @@ test("once a case is over the last try is said to have been planned when it was,
   );
 });
 
-test("once a case that fixed rules decided is over, the reasons of its last try are said once", async () => {
+test("explain lists the reasons of the last retry once when a case decided by fixed rules is over", async () => {
   merchantId = (await stage.enter(true, { engine: "static" })).id;
   await stage.invoice();
   await stage.transaction();
@@ -111,7 +111,7 @@ test("once a case that fixed rules decided is over, the reasons of its last try 
   assert.equal(hour.match(/The last attempt failed/g)?.length, 1, hour);
 });
 
-test("what became of attempts and of what was asked for is told in words, and why a case waits", async () => {
+test("explain describes the outcomes of attempts and actions in words, and why a case waits", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "14" });
   await stage.decide();
@@ -142,7 +142,7 @@ test("what became of attempts and of what was asked for is told in words, and wh
   assert.match(await happened(), /An attempt succeeded\./);
 });
 
-test("why a case was given up is told once", async () => {
+test("explain says once why a case was given up", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "R1" });
   await stage.decide();
@@ -152,7 +152,7 @@ test("why a case was given up is told once", async () => {
   );
 });
 
-test("another card that was asked for when the case ended is not said to be still to come", async () => {
+test("explain does not announce a card change as still to come when the case has ended", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "14" });
   await stage.decide();
@@ -167,7 +167,7 @@ test("another card that was asked for when the case ended is not said to be stil
   );
 });
 
-test("where rules decide alone, the learned engine is not said to have decided", async () => {
+test("explain does not credit the learned engine when rules decided alone", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -179,7 +179,7 @@ test("where rules decide alone, the learned engine is not said to have decided",
   assert.match(await how(), /^Rules alone decided; the model was not used\./);
 });
 
-test("a rule that keeps a card from being tried is why another one is asked for, whatever the last try said", async () => {
+test("explain names the rule that blocks the card as the reason for a card change, whatever the last attempt reported", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "14" });
   await stage.transaction({ networkDeclineCode: "51" });
@@ -191,7 +191,7 @@ test("a rule that keeps a card from being tried is why another one is asked for,
   );
 });
 
-test("how often an invoice was in recovery before is said in words", async () => {
+test("explain says in words how often an invoice was in recovery before", async () => {
   const happened = async () => (await loadAnswers()).get("What happened so far?")!;
   for (const said of [null, "once", "2 times"]) {
     stage.wait(HOUR);

@@ -6,7 +6,7 @@ import { loadExplainedCase } from "../explain/load-explained-case.ts";
 import type { MerchantSettings } from "../merchants/merchant-settings.ts";
 import { DAY, HOUR, openStage } from "./stage.fixture.ts";
 
-// What is said to be known, and to have changed.
+// Answers about the facts, and about changes of them.
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -18,7 +18,7 @@ beforeEach(() => enterMerchant());
 
 const ask = (question = "What was known?") => findAnswer(stage, merchantId, question);
 
-test("of more than four failed tries it is said how many came before those that are listed", async () => {
+test("explain counts the earlier attempts when more than four failed", async () => {
   await stage.invoice();
   await stage.transaction();
   for (let n = 1; n < 6; n++) {
@@ -37,7 +37,7 @@ test("of more than four failed tries it is said how many came before those that 
   assert.doesNotMatch(changed, /those that follow|Counted so far/);
 });
 
-test("where nothing is new since the last plan, what was taken back is told, or that only a count changed", async () => {
+test("explain reports withdrawn facts, or that only a count changed, when nothing is new since the last plan", async () => {
   const changed = () => ask("What changed since the last plan?");
   await stage.invoice();
   await stage.transaction();
@@ -55,13 +55,13 @@ test("where nothing is new since the last plan, what was taken back is told, or 
   }
   await stage.decide();
   assert.match(await changed(), /^An attempt failed on [^:]*:/);
-  // One that came before those that are listed, and is told of late.
+  // An attempt earlier than the listed ones, reported late.
   await stage.transaction({ createdAt: new Date(taken.createdAt.getTime() + HOUR / 2) });
   await stage.decide();
   assert.equal(await changed(), "No new facts: time passed, or a count changed.");
 });
 
-/** A bill that was declined on a day of January or later, and paid so many hours after that. */
+/** Creates an invoice that was declined on this day, counted from January 1, and paid this many hours later. */
 async function runDeclinedCase(day: number, paidAfter = 24) {
   const id = `inv_of_${day}`;
   const createdAt = new Date(Date.UTC(2026, 0, day, 10));
@@ -71,7 +71,7 @@ async function runDeclinedCase(day: number, paidAfter = 24) {
   await stage.transaction({ invoiceId: id, state: "PAID", createdAt: paidAt, updatedAt: paidAt });
 }
 
-test("of more bills than are looked at the latest are named as such, and of their payments the latest days, each once", async () => {
+test("explain refers to the latest invoices when there are more than it reads, and lists each of their latest payment days once", async () => {
   for (let day = 1; day <= 20; day++) await runDeclinedCase(day, day % 2 === 0 ? 24 : 48);
   await stage.invoice();
   await stage.transaction();
@@ -82,7 +82,7 @@ test("of more bills than are looked at the latest are named as such, and of thei
   );
 });
 
-test("a later bill of the customer is not told of as an earlier one", async () => {
+test("explain does not list a later invoice of the customer as an earlier one", async () => {
   await runDeclinedCase(20);
   await stage.invoice();
   await stage.transaction();
@@ -98,7 +98,7 @@ test("a later bill of the customer is not told of as an earlier one", async () =
   assert.match(answer, /Another invoice of this customer was declined on Thu 5 March/);
 });
 
-test("the days on which declined bills were paid are told in their order, whichever bill was paid first", async () => {
+test("explain lists the payment days of declined invoices in order, whichever invoice was paid first", async () => {
   await runDeclinedCase(2, 10 * 24);
   await runDeclinedCase(5);
   await stage.invoice();
@@ -107,7 +107,7 @@ test("the days on which declined bills were paid are told in their order, whiche
   assert.match(await ask(), /Declined invoices were paid on Tue 6 January, Mon 12 January\./);
 });
 
-test("of two bills that were charged in the same moment neither came before the other", async () => {
+test("an invoice does not count as earlier when both were charged at the same time", async () => {
   for (const id of ["inv_1", "inv_2"]) {
     await stage.invoice({ id });
     await stage.transaction({ invoiceId: id });
@@ -116,7 +116,7 @@ test("of two bills that were charged in the same moment neither came before the 
   assert.match(await ask(), /^No earlier invoice of this customer is known\.$/m);
 });
 
-test("all that the learned engine looks at is told, and what changes of it", async () => {
+test("explain reports every fact that the learned engine uses, and every change of one", async () => {
   const createdAt = new Date(stage.now().getTime() - 400.5 * DAY);
   const pushed = (over: Partial<Subscription>) =>
     stage.subscription("ACTIVE", { createdAt, billingPeriod: 1, billingPeriodUnit: "MONTH", ...over });
@@ -139,7 +139,7 @@ test("all that the learned engine looks at is told, and what changes of it", asy
   assert.match(await ask(), /billed every month, and began less than a day before the invoice failed\.$/m);
 });
 
-test("of an invoice without a subscription, or of one that says little, that is told", async () => {
+test("explain says so when an invoice has no subscription, or its subscription reports little", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -159,7 +159,7 @@ test("of an invoice without a subscription, or of one that says little, that is 
   assert.doesNotMatch(await ask(), /subscription/, "fixed rules look at none");
 });
 
-test("where nobody said why a try failed that is told, and of a way of paying without rules whose it is to try again", async () => {
+test("explain says so when no reason was reported, or when a payment method has no rules and the merchant decides how to retry", async () => {
   await stage.invoice();
   const nothing = { networkDeclineCode: undefined, cardBrand: undefined, cardCountry: undefined } as const;
   await stage.transaction({ ...nothing, paymentMethodType: "klarna" });
@@ -176,7 +176,7 @@ test("where nobody said why a try failed that is told, and of a way of paying wi
   assert.doesNotMatch(await ask("What is planned now?"), /the merchant's to say/);
 });
 
-test("of a budget with one retry or none left it is said in its number", async () => {
+test("explain uses the singular or plural that fits when the budget has one retry or none left", async () => {
   await enterMerchant({ engine: "static" });
   await stage.invoice();
   await stage.transaction();
@@ -195,7 +195,7 @@ test("of a budget with one retry or none left it is said in its number", async (
   assert.match(await ask("Why did you stop?"), /^Dunlin gave up on the invoice\.\n[\s\S]*budget are used\.$/);
 });
 
-test("a check of a card is no attempt at payment, and one of the merchant's own that is pending was not asked for", async () => {
+test("explain counts no card check as an attempt, and no pending attempt of the merchant as requested", async () => {
   await stage.invoice();
   await stage.transaction({ cardCountry: "DE" });
   stage.wait(HOUR);
@@ -211,7 +211,7 @@ test("a check of a card is no attempt at payment, and one of the merchant's own 
   assert.match(await ask(), /An attempt was made on .*, and its outcome is not known\./);
 });
 
-test("tries of other invoices are said to count only where a rule counts them", async () => {
+test("explain mentions attempts of other invoices only when a rule counts them", async () => {
   const one = "1 attempt for another invoice counts for this card";
   for (const [paymentMethodType, cardBrand, amount, count] of [
     ["paypal", undefined, 4900, null],
@@ -234,7 +234,7 @@ test("tries of other invoices are said to count only where a rule counts them", 
   }
 });
 
-test("a charge of another invoice that went through counts for no limit, though it was made at the moment of one that did not", async () => {
+test("an approved charge of another invoice counts toward no limit, even at the same time as a declined one", async () => {
   const paid = { state: "PAID", networkDeclineCode: undefined } as const;
   for (const [invoiceId, over] of [
     ["inv_0", {}],
@@ -248,7 +248,7 @@ test("a charge of another invoice that went through counts for no limit, though 
   assert.match(await ask("Which rules?"), /^1 attempt for another invoice counts for this card/m);
 });
 
-test("an attempt that becomes half a year old while a case is open moves no plan", async () => {
+test("a plan does not change when an attempt becomes half a year old during the case", async () => {
   const from = stage.now().getTime();
   await stage.invoice({ id: "inv_0", state: "PAID", createdAt: new Date(from - 179.9 * DAY) });
   await stage.transaction({ invoiceId: "inv_0", state: "PAID", createdAt: new Date(from - 179.9 * DAY) });
@@ -262,7 +262,7 @@ test("an attempt that becomes half a year old while a case is open moves no plan
   assert.deepEqual(await decided(), [first]);
 });
 
-test("an instruction that was decided and not taken yet is said to be on its way, and its moment is no longer chosen", async () => {
+test("explain says that an instruction is on its way, and offers no other time, when it is decided but not accepted yet", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();

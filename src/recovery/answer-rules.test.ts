@@ -5,7 +5,7 @@ import { loadExplainedCase } from "../explain/load-explained-case.ts";
 import type { MerchantSettings } from "../merchants/merchant-settings.ts";
 import { DAY, HOUR, openStage, START } from "./stage.fixture.ts";
 
-// What is said of moments that could not be chosen, by a rule or for another reason.
+// Answers about times that were not available, because of a rule or for another reason.
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -22,7 +22,7 @@ async function openCase() {
 
 const ask = (question: string) => findAnswer(stage, merchantId, question);
 
-test("a rule that holds to the end of the window is said to, and not to end at the last moment that was looked at", async () => {
+test("explain says that a rule holds to the end of the window, not to the last time that was evaluated", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
@@ -37,7 +37,7 @@ test("a rule that holds to the end of the window is said to, and not to end at t
   assert.match(await ask("Which rules?"), /^No retry from .* to Sun 8 March, \d\d:\d\d/);
 });
 
-test("a rule that is a reason and leaves no try for a while is named once", async () => {
+test("explain names a rule once when it is a reason and also forbids retries for a while", async () => {
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
   await stage.decide();
@@ -49,15 +49,15 @@ test("a rule that is a reason and leaves no try for a while is named once", asyn
   );
 });
 
-test("what a rule forbids begins with the decision, and ends to the minute", async () => {
+test("explain gives the period that a rule forbids from the decision on, to the minute", async () => {
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
-  // After 24 hours a try may come, and each may come 49 minutes early.
+  // A retry is allowed after 24 hours, and each may run 49 minutes early.
   assert.match(await ask("Which rules?"), /^No retry from Mon 2 March, 11:00 to Tue 3 March, 11:49: /);
 });
 
-test("a rule that is named as a reason is never denied, however soon the window ends", async () => {
+test("explain never denies a rule that it names as a reason, however soon the window ends", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -68,7 +68,7 @@ test("a rule that is named as a reason is never denied, however soon the window 
   assert.match(await ask("Which rules?"), /^No retry from .* to the end of the window: .*6 days/);
 });
 
-test("a scheme that lets no debit be presented again after such a return code is named among the rules", async () => {
+test("explain names the scheme's rule when a return code forbids another presentation", async () => {
   await stage.invoice();
   await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AC04" });
   await stage.decide();
@@ -80,7 +80,7 @@ test("a scheme that lets no debit be presented again after such a return code is
     assert.doesNotMatch(await ask(question), /other card(?! or payment method)/, "it is an account, and no card");
 });
 
-test("a rule that leaves fewer tries than the budget is named among the rules", async () => {
+test("explain names a rule that allows fewer retries than the budget", async () => {
   await stage.invoice();
   await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AM04" });
   await stage.decide();
@@ -90,7 +90,7 @@ test("a rule that leaves fewer tries than the budget is named among the rules", 
   );
 });
 
-test("a scheme's rule is named also where it leaves no fewer tries than the budget", async () => {
+test("explain names a scheme's rule even when it allows as many retries as the budget", async () => {
   await stage.invoice({ currency: "GBP" });
   const debit = { paymentMethodType: "bacs_debit", cardBrand: undefined, currency: "GBP" } as const;
   await stage.transaction({ ...debit, networkDeclineCode: "0" });
@@ -98,12 +98,12 @@ test("a scheme's rule is named also where it leaves no fewer tries than the budg
   assert.match(await ask("Which rules?"), /\nBacs debits allow attempts .* Retries left by this rule: any number\.$/);
 });
 
-test("a wait that was over before anything was decided is no reason, and no rule that left out a moment", async () => {
+test("a wait is neither a reason nor a limiting rule when it was over before the first decision", async () => {
   for (const engine of ["learned", "static"] as const) {
     await enterMerchant({ engine });
     await stage.invoice();
     await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
-    // Four days on, the moments that were right after the wait have passed.
+    // After four days, the good times right after the wait have passed.
     stage.at(START.getTime() + 4 * DAY);
     await stage.decide();
     for (const question of ["What is planned now?", "Which rules?"])
@@ -111,7 +111,7 @@ test("a wait that was over before anything was decided is no reason, and no rule
   }
 });
 
-test("what is counted, and what was known, is said to be of the moment of the decision, however much later it is asked", async () => {
+test("explain dates counts and facts to the decision, however much later it is asked", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -126,7 +126,7 @@ test("what is counted, and what was known, is said to be of the moment of the de
   await said();
 });
 
-test("a rule that ends today is not why nothing is tried today", async () => {
+test("a rule that ends today does not explain why nothing is retried today", async () => {
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
@@ -135,7 +135,7 @@ test("a rule that ends today is not why nothing is tried today", async () => {
   assert.doesNotMatch(await ask("Why not today?"), /^A rule leaves no try/);
 });
 
-test("a rule that ends today, after the last moment of it that is weighed, is why nothing is tried today", async () => {
+test("a rule that ends today explains why nothing is retried today when it outlasts the last evaluated time", async () => {
   stage.at(START.getTime() + 12 * HOUR);
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
@@ -150,7 +150,7 @@ test("a rule that ends today, after the last moment of it that is weighed, is wh
   assert.match(await ask("Why not today?"), /^A rule allows no retry until .*\nSource: /);
 });
 
-test("a rule that has ended is not why nothing is tried today", async () => {
+test("a rule that has ended does not explain why nothing is retried today", async () => {
   await enterMerchant({ engine: "static" });
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });

@@ -7,7 +7,7 @@ import { DAY, openStage } from "./stage.fixture.ts";
 const stage = await openStage();
 after(() => stage.drop());
 
-test("what is worth the same as the moment that was chosen, to the percent, is said to be as good, and an hour like the others, too", async () => {
+test("explain calls a time as good as the chosen one when their values round to the same percentage, and treats hours alike", async () => {
   const { id: merchantId } = await stage.enter();
   await stage.invoice();
   await stage.transaction();

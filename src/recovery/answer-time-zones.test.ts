@@ -7,11 +7,11 @@ import { HOUR, openStage } from "./stage.fixture.ts";
 const stage = await openStage();
 after(() => stage.drop());
 
-test("the answers stay on the customer's clocks where the attempt that was paid names no card", async () => {
+test("the answers keep the customer's time zone when the paid attempt names no card", async () => {
   const { id: merchantId } = await stage.enter();
   const told = async () => (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   await stage.invoice();
-  // No fingerprint: whether the two were on one card nobody knows.
+  // Without a fingerprint, the two attempts may be on different cards.
   await stage.transaction({ cardCountry: "SE", cardFingerprint: undefined });
   await stage.decide();
   assert.equal(nameTimeZone(await told()), "Times are those of Europe/Stockholm.");

@@ -18,7 +18,7 @@ beforeEach(async () => {
 const TOO_MUCH = { state: "PAID", amount: 490_000, networkDeclineCode: undefined } as const;
 const listConflicts = async () => (await stage.conflicts()).map(({ kind, foundAt }) => [kind, foundAt]);
 
-test("facts that contradict each other are noted when they are pushed, keep their date, and are forgotten once they agree", async () => {
+test("a conflict is recorded when contradictory facts are pushed, keeps its date, and is deleted when they agree", async () => {
   await stage.invoice();
   stage.wait(MINUTE);
   const foundAt = stage.now();
@@ -33,7 +33,7 @@ test("facts that contradict each other are noted when they are pushed, keep thei
   assert.deepEqual(await listConflicts(), []);
 });
 
-test("facts that contradict each other withdraw a retry that is not delivered, before they are acknowledged", async () => {
+test("an undelivered retry is withdrawn before contradictory facts are acknowledged", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.deliver();
@@ -48,13 +48,13 @@ test("facts that contradict each other withdraw a retry that is not delivered, b
   assert.deepEqual(withdrawn, [retry!.id]);
 });
 
-test("a case is about what is left when its invoice is first seen, after a part that was pushed before", async () => {
+test("a case opens for the remaining amount when a part was pushed before the invoice", async () => {
   await stage.transaction({ state: "PAID", amount: 1000, networkDeclineCode: undefined });
   await stage.invoice();
   assert.deepEqual(await stage.outcomes(), [{ outcome: "open", amount: 3900, currency: "EUR" }]);
 });
 
-test("an open case takes the amount of a newer version until its window is over", async () => {
+test("an open case takes the amount of a newer version until its window ends", async () => {
   await stage.invoice();
   const windowMs = merchant.windowDays * DAY;
   const amountAt = async (ms: number, amount: number) => {
@@ -66,7 +66,7 @@ test("an open case takes the amount of a newer version until its window is over"
   assert.equal(await amountAt(windowMs, 6000), 5000);
 });
 
-test("a replay is written to the audit log once, with what it did", async () => {
+test("a replay is written to the audit log once, with its result", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.deliver();

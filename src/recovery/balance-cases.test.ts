@@ -15,7 +15,7 @@ beforeEach(async () => {
 const endReasons = async () => (await stage.cases()).map(({ end }) => end);
 const statuses = async () => (await stage.actions()).map(({ type, status }) => `${type} ${status}`);
 
-test("a case ends when payments in parts have paid all, at once and with what waited for delivery", async () => {
+test("a case ends at once, withdrawing undelivered events, when partial payments have paid everything", async () => {
   await stage.transaction({ state: "PAID", amount: 2000 });
   await stage.untilDecidedFrom();
   await stage.transaction({ state: "PAID", amount: 2900 });
@@ -26,7 +26,7 @@ test("a case ends when payments in parts have paid all, at once and with what wa
   );
 });
 
-test("a debit that began before its invoice failed, and is pushed as paid before it, ends the case", async () => {
+test("a case ends when a debit that began before the invoice failed is pushed as paid first", async () => {
   const began = new Date(START.getTime() - DAY);
   const paidAt = new Date(START.getTime() + HOUR);
   stage.at(paidAt);
@@ -37,12 +37,12 @@ test("a debit that began before its invoice failed, and is pushed as paid before
   assert.deepEqual(await statuses(), ["RETRY SCHEDULED"], "nothing is planned for the paid one");
 });
 
-test("two parts that are paid at once end the case", async () => {
+test("a case ends when two parts are paid at once", async () => {
   await Promise.all([1, 2].map((n) => stage.transaction({ id: `txn_${n}`, state: "PAID", amount: 2450 })));
   assert.deepEqual(await endReasons(), ["paid"]);
 });
 
-test("a case stays open while a part is left, and asks for that", async () => {
+test("a case stays open and requests the remaining amount when a part is unpaid", async () => {
   await stage.transaction({ state: "PAID", amount: 2900 });
   stage.wait(MINUTE);
   await stage.invoice({ state: "PARTIALLY_PAID", amount: 2000 });
@@ -55,7 +55,7 @@ test("a case stays open while a part is left, and asks for that", async () => {
   assert.equal((await stage.reasons())[0]!.match(/is left to pay/g)!.length, 1);
 });
 
-test("an invoice that is credited in full ends settled, and nothing is sent", async () => {
+test("a case ends as settled without an event when its invoice is fully credited", async () => {
   await stage.decide();
   stage.wait(MINUTE);
   await stage.invoice({ amount: 0 });
@@ -71,8 +71,8 @@ test("an invoice that is credited in full ends settled, and nothing is sent", as
   assert.deepEqual(await endReasons(), ["settled", "settled"]);
 });
 
-test("a case opens when a credit that ended the last one is taken back, whoever found that nothing was left", async () => {
-  // The step finds it: a payment in full comes first, so a case is opened to be ended.
+test("a case opens when the credit that ended the last one is withdrawn, whichever process found the zero balance", async () => {
+  // Here the step finds the zero balance: a payment in full comes first, so a case is opened and ended.
   await stage.transaction({ id: "txn_1", invoiceId: "inv_2", state: "PAID" });
   stage.wait(MINUTE);
   await stage.invoice({ id: "inv_2", amountDue: 0, updatedAt: stage.now() });
@@ -83,7 +83,7 @@ test("a case opens when a credit that ended the last one is taken back, whoever 
   assert.deepEqual(await endReasons(), [null, "settled", null]);
 });
 
-test("a retry that pays the last part ends the case as paid", async () => {
+test("a case ends as paid when a retry pays the last part", async () => {
   await stage.transaction({ state: "PAID", amount: 2000 });
   await stage.decide();
   const sent = await stage.untilSent();
@@ -93,7 +93,7 @@ test("a retry that pays the last part ends the case as paid", async () => {
   assert.deepEqual([await endReasons(), await statuses()], [["paid"], ["RETRY SUCCEEDED"]]);
 });
 
-test("a payment in another currency, or one that is too large, lets the case wait and is shown", async () => {
+test("a case waits and shows a conflict when a payment is in another currency or too large", async () => {
   await stage.decide();
   await stage.transaction({ id: "txn_usd", state: "PAID", currency: "USD" });
   await stage.decide();
@@ -109,7 +109,7 @@ test("a payment in another currency, or one that is too large, lets the case wai
   assert.deepEqual([await stage.conflicts(), (await statuses()).at(-1)], [[], "RETRY SCHEDULED"]);
 });
 
-test("for less than the merchant's smallest amount no retry is made", async () => {
+test("no retry is made when less than the merchant's smallest amount is left", async () => {
   await stage.set({ smallestAmount: 500 });
   await stage.transaction({ state: "PAID", amount: 4500 });
   stage.wait(DAY);
@@ -121,7 +121,7 @@ test("for less than the merchant's smallest amount no retry is made", async () =
   );
 });
 
-test("an attempt that names a plan carries it out, paid or failed", async () => {
+test("an attempt that names a plan executes it, whether paid or failed", async () => {
   await stage.decide();
   const [plan] = await stage.actions();
   await stage.transaction({ id: "txn_failed", recoveryActionId: plan!.id });
@@ -139,7 +139,7 @@ test("an attempt that names a plan carries it out, paid or failed", async () => 
   );
 });
 
-test("after a dispute the card is not charged: another is asked for, on this and on the holder's other invoices", async () => {
+test("after a dispute, Dunlin does not charge the card but asks for another, for all the customer's invoices", async () => {
   await stage.invoice({ id: "inv_2" });
   await stage.transaction({ id: "txn_2", invoiceId: "inv_2" });
   await stage.decide();

@@ -1,4 +1,4 @@
-// What tests of what is owed begin with.
+// Setup for tests of the balance.
 
 import { buildAnswers } from "../explain/answers.ts";
 import { loadExplainedCase } from "../explain/load-explained-case.ts";
@@ -11,7 +11,7 @@ const SELECT_AMOUNTS = prepared(
   `select amount_due as "amountDue", reasons from recovery_actions where merchant_id = $1 order by created_at, id`,
 );
 
-/** A stage on which what is owed can be looked at. */
+/** A stage with helpers to read balances. */
 export async function openBalanceStage() {
   const stage = await openStage();
   const { db } = stage;
@@ -24,7 +24,7 @@ export async function openBalanceStage() {
       merchantId = merchant.id;
       return merchant;
     },
-    /** What was owed by each action. */
+    /** The amount due of each action. */
     amountsDue: async () => (await rows()).map(({ amountDue }) => amountDue),
     /** The reasons of each action in one text. */
     reasons: async () => (await rows()).map(({ reasons }) => reasons.join(" ")),
@@ -34,7 +34,7 @@ export async function openBalanceStage() {
       return buildAnswers(explained)[0]!.answer.join(" ");
     },
     conflicts: async () => (await listConflicts(db, merchantId, 10)).conflicts,
-    /** As `untilDecided` and `untilSent`, of a case that nobody looked at yet. */
+    /** Like `untilDecided` and `untilSent`, but for a case that was never stepped. */
     async untilDecidedFrom() {
       await stage.decide();
       await stage.untilDecided();

@@ -11,8 +11,8 @@ const payment = (amount: number, minutes: number, over: Partial<Payment> = {}): 
 });
 const left = (over: Partial<Invoice>, ...payments: Payment[]) => computeBalance(buildInvoice(over), payments).left;
 
-suite("what is left", () => {
-  test("payments that stand are taken off the total", () => {
+suite("the balance", () => {
+  test("is the total minus the payments that stand", () => {
     assert.equal(left({}, payment(2000, 1)), 2900);
     assert.equal(left({}, payment(2000, 1), payment(2900, 2)), 0);
     for (const state of ["FAILED", "PENDING", "VOIDED", "DISPUTED"] as const)
@@ -26,7 +26,7 @@ suite("what is left", () => {
     assert.equal(left({}, payment(4900, 1, { currency: "USD" })), 4900, "in another currency");
   });
 
-  test("what the version says is left counts from its date on", () => {
+  test("takes the version's remaining amount from its date on", () => {
     assert.equal(left({ amountDue: 2900, updatedAt: at(5) }, payment(2000, 1)), 2900);
     assert.equal(left({ amountDue: 2900, updatedAt: at(5) }, payment(2000, 1), payment(2900, 6)), 0);
     assert.equal(left({ amountDue: 1000, updatedAt: at(5) }), 1000);
@@ -34,7 +34,7 @@ suite("what is left", () => {
     assert.equal(left({ amountDue: 2900, updatedAt: at(5) }, payment(2000, 5)), 2900);
   });
 
-  test("a partly paid invoice has left what its version says, whatever was paid before", () => {
+  test("is the version's remaining amount when an invoice is partly paid, whatever was paid before", () => {
     const partly = { state: "PARTIALLY_PAID", amountDue: 2000, updatedAt: at(5) } as const;
     assert.equal(left(partly, payment(2900, 1)), 2000);
     assert.equal(left(partly, payment(4900, 1)), 2000);
@@ -48,7 +48,7 @@ suite("what is left", () => {
     );
   });
 
-  test("facts that contradict each other are named", () => {
+  test("names facts that contradict each other", () => {
     const kindOf = (over: Partial<Invoice>, ...payments: Payment[]) =>
       computeBalance(buildInvoice(over), payments).conflict?.kind;
     assert.equal(kindOf({ updatedAt: at(5) }, payment(4900, 1)), "paid_but_unpaid");
@@ -59,7 +59,7 @@ suite("what is left", () => {
     assert.equal(kindOf({ amount: 0, updatedAt: at(5) }, payment(4900, 1)), undefined, "credited afterwards");
   });
 
-  test("a payment counts from the time it was paid, not from the time its attempt began", () => {
+  test("counts a payment from the time it was paid, not from the start of its attempt", () => {
     const paidLate = (began: number, paid: number) => payment(4900, began, { updatedAt: at(paid) });
     assert.equal(left({}, paidLate(-60, 1)), 0, "it began before the invoice");
     const newer = { updatedAt: at(5) };
@@ -70,7 +70,7 @@ suite("what is left", () => {
     assert.equal(left({ ...partly, amountDue: 2900 }, payment(2900, 1, { updatedAt: at(6) })), 0);
   });
 
-  test("a payment in full is dated by the attempt that paid the last part", () => {
+  test("dates a payment in full by the attempt that paid the last part", () => {
     assert.deepEqual(computeBalance(buildInvoice(), [payment(2900, 7), payment(2000, 2)]).paidAt, at(7));
     const inThree = [payment(100, 4), payment(2900, 3), payment(2000, 1)];
     assert.deepEqual(
@@ -82,14 +82,14 @@ suite("what is left", () => {
     assert.equal(computeBalance(buildInvoice({ amount: 0, amountDue: 0 }), []).paidAt, null);
   });
 
-  test("what payments leave of a version's own rest is paid, and what a credit leaves is settled", () => {
+  test("is paid when payments cover the version's remaining amount, and settled when a credit does", () => {
     const partly = buildInvoice({ state: "PARTIALLY_PAID", amountDue: 2000, updatedAt: at(5) });
     assert.deepEqual(computeBalance(partly, [payment(2000, 6)]), { left: 0, paidAt: at(6), conflict: null });
     const credited = buildInvoice({ amountDue: 0, updatedAt: at(5) });
     assert.deepEqual(computeBalance(credited, [payment(2000, 1)]), { left: 0, paidAt: null, conflict: null });
   });
 
-  test("a PARTIALLY_PAID version without a rest has left its total less the payments, and nobody knows how much if they cover it", () => {
+  test("is the total minus the payments when a PARTIALLY_PAID version reports no remaining amount, and unknown when they cover it", () => {
     const partly = { state: "PARTIALLY_PAID", updatedAt: at(5) } as const;
     assert.equal(left(partly, payment(2900, 1)), 2000);
     for (const parts of [
@@ -110,7 +110,7 @@ suite("what is left", () => {
     assert.equal(left({ ...partly, amount: 2000 }, payment(2900, 5)), 2000, "of its own second");
   });
 
-  test("a version may know of a payment of its own second: the sums tell", () => {
+  test("decides by the sums whether a version includes a payment of the same second", () => {
     const partly = { state: "PARTIALLY_PAID", amountDue: 2000, updatedAt: at(5) } as const;
     assert.equal(left(partly, payment(2000, 1), payment(900, 5)), 2000, "it knows");
     assert.equal(left(partly, payment(2000, 1), payment(900, 5), payment(1000, 6)), 1000, "and of nothing later");
@@ -122,11 +122,11 @@ suite("what is left", () => {
     assert.equal(left(partly, ...Array.from({ length: 13 }, () => payment(10, 5))), 1870, "of very many it knows none");
   });
 
-  test("an UNPAID version asks for no more than payments leave, whatever it says is left", () => {
+  test("never exceeds the total minus the payments when an UNPAID version reports more", () => {
     assert.equal(left({ amountDue: 4900, updatedAt: at(5) }, payment(2000, 1)), 2900);
   });
 
-  test("a contradiction is a payment in full from before the version, and says what and when", () => {
+  test("reports a conflict with its facts when a payment in full precedes the version", () => {
     const inParts = [payment(2000, 1), payment(2900, 3)];
     const facts = { kind: "paid_but_unpaid", paid: 4900, currency: "EUR", paidAt: at(3), unpaidAt: at(5) };
     assert.deepEqual(computeBalance(buildInvoice({ updatedAt: at(5) }), inParts).conflict, facts);
@@ -136,7 +136,7 @@ suite("what is left", () => {
     assert.equal(conflict({ updatedAt: at(5), amountDue: 0 }, payment(4900, 1)), null, "it says that nothing is left");
   });
 
-  test("a payment larger than the total is a contradiction, unless the version came after it and is a rest", () => {
+  test("reports a conflict when a payment exceeds the total, unless the version is later and asks for the rest", () => {
     const kind = (state: "UNPAID" | "PARTIALLY_PAID", when: number) =>
       computeBalance(buildInvoice({ state, amount: 2000, updatedAt: at(5) }), [payment(2900, when)]).conflict?.kind;
     assert.deepEqual(

@@ -4,7 +4,7 @@ import type { Transaction } from "../domain/transaction.ts";
 import { loadExplainedCase } from "../explain/load-explained-case.ts";
 import { DAY, openStage } from "./stage.fixture.ts";
 
-// What bars a card bars it long after the limits have forgotten its declines.
+// A block outlasts the limits, which forget old declines.
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -18,7 +18,7 @@ const buildEarlierAttempt = (days: number, over: Partial<Transaction>) =>
   stage.transaction({ invoiceId: `inv_${days}`, ...daysAgo(days), ...over });
 const PAID = { state: "PAID", networkDeclineCode: undefined } as const;
 
-/** What is planned for an invoice that was just declined for lack of money. */
+/** Returns the planned action of an invoice that was just declined for lack of money. */
 async function loadPlannedRetry() {
   await stage.invoice();
   await stage.transaction();
@@ -28,7 +28,7 @@ async function loadPlannedRetry() {
   return { type: action?.type, reasons: decisions.at(-1)!.account.reasons.join(" ") };
 }
 
-test("a card that was reported lost a year ago is not tried, on whichever bill that was said", async () => {
+test("a card reported lost a year ago is not retried, whichever invoice reported it", async () => {
   await buildEarlierAttempt(364, { networkDeclineCode: "41" });
   const { type, reasons } = await loadPlannedRetry();
   assert.equal(type, "CARD_CHANGE");
@@ -38,14 +38,14 @@ test("a card that was reported lost a year ago is not tried, on whichever bill t
   );
 });
 
-test("it is tried where the merchant's charge of it went through since, however long ago, and where only a limit was used up then", async () => {
+test("such a card is retried when the merchant has charged it successfully since, or when only a limit was reached then", async () => {
   await buildEarlierAttempt(364, { networkDeclineCode: "41" });
   await buildEarlierAttempt(330, PAID);
   await buildEarlierAttempt(300, { networkDeclineCode: "51" });
   assert.equal((await loadPlannedRetry()).type, "RETRY");
 });
 
-test("it is not where the charge came before, was no money, was the customer's own, or was on another card", async () => {
+test("such a card stays blocked when the charge was earlier, for no money, made by the customer, or on another card", async () => {
   await buildEarlierAttempt(364, { networkDeclineCode: "41" });
   await buildEarlierAttempt(365, PAID);
   await buildEarlierAttempt(330, { ...PAID, amount: 0 });
@@ -54,19 +54,19 @@ test("it is not where the charge came before, was no money, was the customer's o
   assert.equal((await loadPlannedRetry()).type, "CARD_CHANGE");
 });
 
-test("a consent that was revoked stays revoked, whatever was approved since", async () => {
+test("a revoked consent stays revoked, whatever was approved since", async () => {
   await buildEarlierAttempt(364, { networkDeclineCode: "R1" });
   await buildEarlierAttempt(200, PAID);
   await buildEarlierAttempt(30, PAID);
   assert.equal((await loadPlannedRetry()).type, "CARD_CHANGE");
 });
 
-test("what another customer was told of the same card holds as well", async () => {
+test("another customer's decline blocks the same card too", async () => {
   await buildEarlierAttempt(364, { networkDeclineCode: "41", customerId: "cus_2" });
   assert.equal((await loadPlannedRetry()).type, "CARD_CHANGE");
 });
 
-test("of old declines and charges all are looked at, as far as they tell", async () => {
+test("all old declines and charges that affect a block are read", async () => {
   await buildEarlierAttempt(364, { networkDeclineCode: "41" });
   await buildEarlierAttempt(300, { networkDeclineCode: "51" });
   assert.equal((await loadPlannedRetry()).type, "CARD_CHANGE", "a milder decline since");
@@ -84,7 +84,7 @@ test("of old declines and charges all are looked at, as far as they tell", async
   assert.equal((await loadPlannedRetry()).type, "RETRY", "the newest that went through");
 });
 
-test("a card that stands in for the present one is barred as long", async () => {
+test("a substitute card is blocked for as long as the current card", async () => {
   await buildEarlierAttempt(364, { networkDeclineCode: "41", cardFingerprint: "fp_2", customerId: "cus_9" });
   await stage.invoice();
   await stage.transaction(daysAgo(3 / 24));
@@ -92,7 +92,7 @@ test("a card that stands in for the present one is barred as long", async () => 
   assert.equal((await loadPlannedRetry()).type, "CARD_CHANGE");
 });
 
-test("what is counted so far for a limit of 30 days is of 30 days", async () => {
+test("a 30-day limit counts 30 days of attempts", async () => {
   await buildEarlierAttempt(364, { networkDeclineCode: "41" });
   await buildEarlierAttempt(330, PAID);
   await buildEarlierAttempt(40, { networkDeclineCode: "51" });
@@ -104,7 +104,7 @@ test("what is counted so far for a limit of 30 days is of 30 days", async () => 
   assert.match(known, /\. 1 attempt for another invoice counts for this card/);
 });
 
-test("what replaced a card for somebody else who pays with it brings what it was told", async () => {
+test("the declines of a replacement card count when another customer of the same card replaced it", async () => {
   const theirs = { invoiceId: "inv_9", customerId: "cus_9" };
   await stage.transaction({ ...theirs, cardFingerprint: "fp_1", state: "PAID", ...daysAgo(1) });
   await stage.invoice();
@@ -118,7 +118,7 @@ test("what replaced a card for somebody else who pays with it brings what it was
   assert.equal((await stage.actions()).at(-1)!.type, "CARD_CHANGE");
 });
 
-test("what somebody else who pays with the card is charged on without a name, and what a crowd pays with, says nothing of it", async () => {
+test("another customer's charges do not affect the card when they name no card, or when many customers share it", async () => {
   const theirs = (n: number, over: Partial<Transaction>) =>
     stage.transaction({ invoiceId: `inv_9${n}`, customerId: `cus_9${n}`, ...daysAgo(3), ...PAID, ...over });
   await theirs(1, {});
@@ -135,7 +135,7 @@ test("what somebody else who pays with the card is charged on without a name, an
   assert.equal((await stage.actions()).at(-1)!.type, "RETRY");
 });
 
-test("a card that was reported stolen is not tried where its brand is said as the type of payment", async () => {
+test("a card reported stolen is not retried when its brand is reported as the payment type", async () => {
   await stage.invoice();
   await stage.transaction({ paymentMethodType: "mc", cardBrand: undefined, networkDeclineCode: "43" });
   await stage.decide();

@@ -6,7 +6,7 @@ import { type Database, prepared, type Tx } from "../postgres/database.ts";
 import { advanceMerchantClock } from "../tables/merchant-clocks.ts";
 import { openStage } from "./stage.fixture.ts";
 
-// A process that stopped in the middle of deciding for a merchant.
+// Simulates a process that stops while it decides for a merchant.
 const stage = await openStage();
 after(() => stage.drop());
 let blockedMerchant: Merchant;
@@ -31,7 +31,7 @@ async function whileBlocked(work: (tx: Tx) => Promise<unknown>, meanwhile: () =>
   }
 }
 
-test("a merchant for whom another process hangs is passed over at once, and the next one is decided", async () => {
+test("a merchant is skipped at once, and the next one processed, when another process is stuck on it", async () => {
   await stage.invoice();
   await whileBlocked(
     (tx) => advanceMerchantClock(tx, blockedMerchant.id, stage.now()),
@@ -48,7 +48,7 @@ test("a merchant for whom another process hangs is passed over at once, and the 
   );
 });
 
-test("the first decision of a merchant is not waited for either, and made once the other process is gone", async () => {
+test("a merchant's first decision does not wait either, and is made when the other process is gone", async () => {
   await stage.invoice();
   const clocks = prepared("test_no_clock", "delete from merchant_clocks where merchant_id = $1");
   await stage.db.run(clocks, [blockedMerchant.id]);
@@ -56,7 +56,7 @@ test("the first decision of a merchant is not waited for either, and made once t
   assert.equal((await stage.events()).length, 1);
 });
 
-test("a lock that is held for too long puts one merchant off, and not its cases", async () => {
+test("a lock held too long postpones one merchant, but not its cases", async () => {
   await stage.invoice();
   const heldUp = Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" });
   const busy: Database = { ...stage.db, transaction: () => Promise.reject(heldUp) };
@@ -66,7 +66,7 @@ test("a lock that is held for too long puts one merchant off, and not its cases"
   assert.equal((await stage.events()).length, 1);
 });
 
-test("a statement that waits for a lock fails in time, and nobody repeats it at once", async () => {
+test("a statement that waits for a lock times out, and is not repeated at once", async () => {
   const { db } = stage;
   const short = prepared("test_short_lock", "select set_config('lock_timeout', '200', true)");
   let runs = 0;
@@ -84,7 +84,7 @@ test("a statement that waits for a lock fails in time, and nobody repeats it at 
   assert.equal(runs, 1);
 });
 
-test("the server ends a session that stopped in its transaction, and what it held is free", async () => {
+test("the server ends a session stuck in a transaction, which releases its locks", async () => {
   const { db } = stage;
   const short = prepared("test_short_idle", "select set_config('idle_in_transaction_session_timeout', '200', true)");
   let runs = 0;
@@ -93,13 +93,13 @@ test("the server ends a session that stopped in its transaction, and what it hel
     await advanceMerchantClock(tx, blockedMerchant.id, stage.now());
     if (++runs > 1) return;
     await sleep(600);
-    // Its lock is gone: another one gets it at once.
+    // The lock is free: another transaction gets it at once.
     await db.transaction((other) => advanceMerchantClock(other, blockedMerchant.id, stage.now()));
   });
   assert.equal(runs, 2, "what was cut off is done again");
 });
 
-test("every session of a pool has time limits for locks, statements, idle transactions and dead networks", async () => {
+test("every pooled session has timeouts for locks, statements, idle transactions and dead networks", async () => {
   const SETTINGS = prepared(
     "test_session_limits",
     `select current_setting('lock_timeout') as lock, current_setting('idle_in_transaction_session_timeout') as idle,

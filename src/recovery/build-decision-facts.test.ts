@@ -16,7 +16,7 @@ const buildAsk = (number: number): PendingRetryRequest => ({
   customerId: "cus_1",
   at,
 });
-/** An unpaid invoice of which nothing was reported, beside retries of the same moment that were asked for. */
+/** An unpaid invoice without reported attempts, with requested retries of the same time. */
 const viewWith = (asks: PendingRetryRequest[]) =>
   ({
     case: { id: "case_1", customerId: "cus_1", unpaidAt: at, windowEndsAt: at, budget: 8 },
@@ -31,7 +31,7 @@ const viewWith = (asks: PendingRetryRequest[]) =>
     storedConflict: null,
   }) as unknown as LoadedCase;
 
-test("what is known does not depend on the order in which retries of the same moment were read", () => {
+test("the facts do not depend on the order in which retries of the same time are read", () => {
   const [own, other] = [buildAsk(1), buildAsk(2)];
   const known = buildDecisionFacts(viewWith([own, other]), []);
   assert.deepEqual(
@@ -41,13 +41,13 @@ test("what is known does not depend on the order in which retries of the same mo
   assert.deepEqual(buildDecisionFacts(viewWith([other, own]), []), known);
 });
 
-test("what no decision looks at is no fact", () => {
+test("the facts contain nothing that no decision uses", () => {
   const view = viewWith([]);
   const moved = { ...view, invoice: { ...view.invoice, businessEntity: "another one", updatedAt: new Date() } };
   assert.deepEqual(buildDecisionFacts(moved, []), buildDecisionFacts(view, []));
 });
 
-test("a retry asks for what is left, and of an invoice that is paid by now it asked for what was left then", () => {
+test("a retry requests the remaining amount, or the amount that remained then when the invoice is paid by now", () => {
   const view = viewWith([]);
   const amountOf = (invoice: object, ...attempts: object[]) =>
     buildDecisionFacts(
@@ -72,7 +72,7 @@ test("a retry asks for what is left, and of an invoice that is paid by now it as
   assert.equal(amountOf({ state: "PAID", amountDue: 0 }), 4900);
 });
 
-test("a gateway's number is read by the gateway's name", () => {
+test("a gateway's numeric code is read by the gateway's name", () => {
   const codes = (gateway: object) =>
     declineCodesOf({ paymentGatewayErrorCode: "12", ...gateway } as Transaction).gatewayCode;
   assert.equal(codes({ paymentGatewayName: "Adyen" }), "adyen 12");
@@ -80,7 +80,7 @@ test("a gateway's number is read by the gateway's name", () => {
   assert.equal(codes({ paymentGatewayName: "Stripe" }), "12");
 });
 
-/** An attempt so many days after the first one. */
+/** An attempt this many days after the first one. */
 const attempt = (days: number, invoiceId: string, card: string, code: string | null, cardBrand = "visa") =>
   ({
     id: `txn_${days}`,
@@ -97,11 +97,11 @@ const attempt = (days: number, invoiceId: string, card: string, code: string | n
   }) as Transaction;
 const buildFactsWith = (...transactions: Transaction[]) =>
   buildDecisionFacts({ ...viewWith([]), transactions } as LoadedCase, []);
-/** The codes of declines that count for what is charged next. */
+/** Returns the decline codes that count for the next charge. */
 const countedAttempts = ({ ledger }: ReturnType<typeof buildDecisionFacts>) =>
   ledger.filter((e) => e.onPresentCard && e.approved === false).map(({ codes }) => codes?.networkDeclineCode);
 
-test("tries count by the card's fingerprint, else by the payment method, else by the customer", () => {
+test("attempts count by the card's fingerprint, else by the payment method, else by the customer", () => {
   const declines = (...named: Partial<Transaction>[]) =>
     countedAttempts(
       buildFactsWith(
@@ -119,7 +119,7 @@ test("tries count by the card's fingerprint, else by the payment method, else by
   assert.deepEqual(declines(unnamed, method("pm_1"), method("pm_2")), ["51", "05"]);
 });
 
-test("a second card that was in use before is none that replaces the declined one", () => {
+test("a second card does not replace the declined one when it was in use before", () => {
   const known = buildFactsWith(
     attempt(0, "inv_0", "B", null),
     attempt(1, "inv_1", "A", "41"),
@@ -129,7 +129,7 @@ test("a second card that was in use before is none that replaces the declined on
   assert.deepEqual(countedAttempts(known), ["41"]);
 });
 
-test("a card first seen after the decline replaces the declined one, wherever it is seen, until that is charged again", () => {
+test("a card first seen after the decline, on any invoice, replaces the declined one until that is charged again", () => {
   const changed = [attempt(1, "inv_1", "A", "41"), attempt(2, "inv_2", "B", null)];
   const known = buildFactsWith(...changed);
   assert.deepEqual([known.lastDecline, known.cardChangedAt, countedAttempts(known)], [null, changed[1]!.createdAt, []]);
@@ -137,7 +137,7 @@ test("a card first seen after the decline replaces the declined one, wherever it
   assert.deepEqual([again.lastDecline?.networkDeclineCode, again.cardChangedAt], ["41", null]);
 });
 
-test("a card that has replaced this one for somebody else who pays with it may be charged next, and brings what it was told", () => {
+test("a card that another customer of this card has switched to may be charged next, so its declines count", () => {
   const theirs = (days: number, card: string, code: string | null) => ({
     ...attempt(days, `inv_9${days}`, card, code),
     customerId: "cus_9",
@@ -150,7 +150,7 @@ test("a card that has replaced this one for somebody else who pays with it may b
   assert.deepEqual(told(theirs(0.5, "B", null), theirs(2, "B", "41")), ["51"], "a second card of theirs");
 });
 
-test("a card is alive by a charge of money that surely was on it, that the merchant made, and that stands", () => {
+test("a card counts as working after a charge of money that was certainly on it, made by the merchant, and still stands", () => {
   const paid = attempt(1, "inv_0", "A", null);
   const isAlive = (over: Partial<Transaction>) =>
     buildFactsWith(attempt(0, "inv_2", "A", "57"), { ...paid, ...over }, attempt(2, "inv_1", "A", "51")).ledger.some(
@@ -169,14 +169,14 @@ test("a card is alive by a charge of money that surely was on it, that the merch
   for (const over of none) assert.equal(isAlive(over), false, JSON.stringify(over));
 });
 
-test("what stood in for a card that is charged again counts with it, since a retry may fall on either", () => {
+test("a substitute card counts together with the card that is charged again, since a retry may fall on either", () => {
   const known = buildFactsWith(
     attempt(0, "inv_0", "A", "05"),
     attempt(1, "inv_0", "B", "57"),
     attempt(2, "inv_1", "A", "51"),
   );
   assert.deepEqual(countedAttempts(known), ["05", "57", "51"]);
-  // What took the place of a card for good does not bring its declines back.
+  // The declines of a card replaced for good do not count.
   const replaced = buildFactsWith(
     attempt(0, "inv_0", "A", "41"),
     attempt(1, "inv_0", "B", null),
@@ -185,7 +185,7 @@ test("what stood in for a card that is charged again counts with it, since a ret
   assert.deepEqual(countedAttempts(replaced), ["51"]);
 });
 
-test("what stood in for a card is held to the rules of its own network", () => {
+test("a substitute card follows the rules of its own network", () => {
   const bar = (brand: string, other: string) => {
     const known = buildFactsWith(
       attempt(0, "inv_0", "A", "05", brand),
@@ -197,7 +197,7 @@ test("what stood in for a card is held to the rules of its own network", () => {
   assert.deepEqual([bar("mastercard", "visa"), bar("visa", "mastercard")], ["57", undefined]);
 });
 
-test("a card that has replaced another one goes by the rules of its own network", () => {
+test("a replacement card follows the rules of its own network", () => {
   const bar = (brand: string, next: string, code: string) => {
     const known = buildFactsWith(attempt(0, "inv_1", "A", "51", brand), attempt(1, "inv_2", "B", code, next));
     return buildDecisionContext(known, at).guard.bar?.decline.codes.networkDeclineCode;
@@ -206,7 +206,7 @@ test("a card that has replaced another one goes by the rules of its own network"
   assert.equal(bar("visa", "mastercard", "57"), undefined);
 });
 
-test("a blocked attempt counts against no limit, and hides no stolen card that the bank told of before it", () => {
+test("an attempt blocked by the gateway counts toward no limit, and does not hide an earlier stolen card decline", () => {
   const blocked = (days: number) => ({
     ...attempt(days, "inv_1", "A", ""),
     paymentGatewayStatus: "not_sent_to_network",

@@ -7,7 +7,7 @@ import type { LoadedCase } from "./loaded-case.ts";
 
 const unpaidAt = new Date("2026-03-02T10:00:00Z");
 const cardChangedAt = new Date("2026-03-05T10:00:00Z");
-/** An unpaid invoice of which no attempt was pushed. */
+/** An unpaid invoice without reported attempts. */
 const view = {
   case: { id: "case_1", customerId: "cus_1", unpaidAt, windowEndsAt: unpaidAt, budget: 8 },
   merchant: { leadMs: 0 },
@@ -23,7 +23,7 @@ const view = {
   storedConflict: null,
 } as unknown as LoadedCase;
 
-test("a first charge that nobody pushed was made when the invoice became unpaid; a new card is a charge that nobody made", () => {
+test("an unreported first charge is dated to when the invoice became unpaid, and a new card is a presumed charge", () => {
   const known = buildDecisionFacts(view, []);
   assert.deepEqual(buildHistory(view, known, []).bills.at(-1)!.charges, [
     { at: unpaidAt, approved: false, codes: null },
@@ -34,7 +34,7 @@ test("a first charge that nobody pushed was made when the invoice became unpaid;
   ]);
 });
 
-test("an earlier bill that failed before the attempts that are read was declined at first, whatever the first one read came to", () => {
+test("an earlier invoice counts as declined at first when it failed before the attempts that are read", () => {
   const day = (n: number, over = 0) => new Date(+unpaidAt + n * DAY_MS + over);
   const bill = { id: "inv_0", customerId: "cus_1", amount: 900, currency: "EUR", state: "PAID", createdAt: day(-185) };
   const attempt = { id: "t", invoiceId: "inv_0", customerId: "cus_1", amount: 900, currency: "EUR" };
@@ -49,7 +49,7 @@ test("an earlier bill that failed before the attempts that are read was declined
   assert.deepEqual(chargesOf(day(-185), [day(-179), "PAID"]), [unread, [+day(-179), true]]);
   const failedAgain = chargesOf(day(-185), [day(-179), "FAILED"], [day(-170), "PAID"]);
   assert.deepEqual(failedAgain, [unread, [+day(-179), false], [+day(-170), true]]);
-  // Pushed as unpaid, then charged.
+  // Reported as unpaid first, then charged.
   assert.deepEqual(chargesOf(day(-20), [day(-20, 5_000), "PAID"]), [[+day(-20, 5_000), true]]);
   const charged = chargesOf(day(-20), [day(-20, 5_000), "FAILED"], [day(-19), "PAID"]);
   assert.deepEqual(charged, [
@@ -58,7 +58,7 @@ test("an earlier bill that failed before the attempts that are read was declined
   ]);
 });
 
-test("bills of which only attempts are known count since the last try, and only the customer's own", () => {
+test("invoices known from attempts alone count since the last attempt, and only for the same customer", () => {
   const attempt = (id: string, day: number, over: object = {}) => ({
     id,
     invoiceId: `of_${id}`,

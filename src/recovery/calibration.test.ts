@@ -19,7 +19,7 @@ const UPDATE_DECISION = prepared(
    from decisions where merchant_id = $1 and action_id = $2`,
 );
 
-test("how a retry ended is held beside the chance that was said when it was decided last", async () => {
+test("the calibration compares a retry's outcome with the probability of its last decision", async () => {
   const merchant = await stage.enter();
   await createRecoveredCase(stage);
   stage.wait(HOUR);
@@ -38,14 +38,14 @@ test("how a retry ended is held beside the chance that was said when it was deci
     [0.123, said[1]],
     "what was said last, in the order of lessons",
   );
-  // None is left to the next test.
+  // Leaves nothing to learn for the next test.
   assert.equal(await stage.learner(LEARNER).learnDue(), 2);
 });
 
-test("where far fewer retries come to be approved than was said the log says so, and when it is over", async () => {
+test("the log reports when far fewer retries are approved than predicted, and when that is over", async () => {
   const merchant = await stage.enter();
   await createRecoveredCase(stage);
-  // Short by a hair less than counts: one that fails is enough.
+  // Just below the threshold: one more failure is enough.
   const model = newLearnedModel();
   const [short, open, since, latest] = [10.499, 9, +START - 2 * DAY, +START - HOUR];
   model.shortfalls.set([short, open, since, latest], classOf("FUNDS") * 4);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Transaction } from "../domain/transaction.ts";
 import { currentCard, mayUseCard } from "./card.ts";
 
-/** `1:Am` is an attempt on invoice 1 by the card with fingerprint A and the payment method m; `-` stands for what it leaves out. */
+/** `1:Am` is an attempt on invoice 1 with card fingerprint A and payment method m; `-` marks a missing field. */
 const parseAttempts = (texts: string) =>
   texts.split(" ").map((text, at) => {
     const [, invoiceId, fingerprint, method] = /^(\d):(.)(.)$/.exec(text)!;
@@ -21,7 +21,7 @@ const currentCardOf = (texts: string) => {
   return card && `${card.fingerprint ?? "-"}${card.paymentMethodId ?? "-"}`;
 };
 
-test("the card is that of the invoice's latest attempt, or one that was first seen after it", () => {
+test("the current card is that of the invoice's latest attempt, or one first seen after it", () => {
   assert.equal(currentCardOf("2:Bm"), "Bm");
   assert.equal(currentCardOf("1:Am 2:Bn"), "Bn");
   assert.equal(currentCardOf("2:Bn 1:Am 2:Bn"), "Am");
@@ -31,7 +31,7 @@ test("the card is that of the invoice's latest attempt, or one that was first se
   assert.equal(currentCardOf("1:-m 2:Bm"), "Bm");
 });
 
-test("whether a card was seen before is told as attempts are compared one by one, whatever they leave out", () => {
+test("a card is known before exactly when comparing the attempts one by one says so, even with missing fields", () => {
   const cards = ["Am", "Bm", "An", "Bn", "A-", "B-", "-m", "-n"];
   for (const one of cards)
     for (const two of cards)

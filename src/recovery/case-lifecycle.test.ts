@@ -6,7 +6,7 @@ const stage = await openStage();
 after(() => stage.drop());
 beforeEach(() => stage.enter());
 
-test("an unpaid invoice opens a case, collection is paused at once, and a retry is planned inside the window", async () => {
+test("an unpaid invoice opens a case, pauses collection at once, and plans a retry within the window", async () => {
   await stage.invoice();
   await stage.decide();
   assert.deepEqual(
@@ -21,7 +21,7 @@ test("an unpaid invoice opens a case, collection is paused at once, and a retry 
   assert.equal((await stage.cases())[0]!.due!.getTime(), planned!.ideal.getTime() - 49 * MINUTE);
 });
 
-test("the event is made 49 minutes ahead, once, and carries the action's id and time", async () => {
+test("the event is queued 49 minutes ahead, once, with the action's id and time", async () => {
   await stage.invoice({ subscriptionId: "sub_1" });
   await stage.decide();
   const sent = await stage.untilSent();
@@ -40,7 +40,7 @@ test("the event is made 49 minutes ahead, once, and carries the action's id and 
   assert.equal((await stage.events()).filter(({ type }) => type === "recovery_action").length, 1);
 });
 
-test("a lost card leads to a card change at once; without a new one the case waits for its window to end, and nothing is said", async () => {
+test("a lost card triggers a card change at once; without a new card, the case waits for its window to end and sends nothing", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
@@ -70,7 +70,7 @@ for (const [shown, how] of [
   [{ invoiceId: "inv_other", state: "PAID", amount: 0 }, "a check of nothing"],
   [{ state: "FAILED" }, "an attempt of the merchant's own"],
 ] as const)
-  test(`a new card that comes after the seven days is tried soon, shown by ${how}; and a change of it, too, is asked for once`, async () => {
+  test(`a new card that comes after seven days, shown by ${how}, is retried soon, and its change is requested once`, async () => {
     const listed = async () => (await stage.actions()).map(({ type, status }) => `${type} ${status}`);
     const lost = { networkDeclineCode: "41" };
     const isNoTry = shown.state === "PAID";
@@ -95,7 +95,7 @@ for (const [shown, how] of [
     await stage.decide();
     const [, , second] = await stage.actions();
     assert.equal(second!.type, "CARD_CHANGE");
-    // The merchant's own tries on either card ask for no third one.
+    // The merchant's own attempts on either card request no third one.
     for (const card of ["fp_1", "fp_2"]) {
       stage.wait(HOUR);
       await stage.transaction({ ...lost, cardFingerprint: card });
@@ -107,7 +107,7 @@ for (const [shown, how] of [
     assert.equal((await stage.cases())[0]!.end, null);
   });
 
-test("a canceled subscription ends the case with complete_dunning and takes back the waiting retry", async () => {
+test("a case ends with complete_dunning and withdraws the waiting retry when its subscription is canceled", async () => {
   await stage.subscription("ACTIVE");
   await stage.invoice({ subscriptionId: "sub_1" });
   await stage.decide();
@@ -127,7 +127,7 @@ test("a canceled subscription ends the case with complete_dunning and takes back
   assert.equal(byType.complete_dunning!.waiting, true);
 });
 
-test("when the window is over the case ends and nothing is said", async () => {
+test("a case ends without an event when its window is over", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.deliver();
@@ -140,7 +140,7 @@ test("when the window is over the case ends and nothing is said", async () => {
   );
 });
 
-test("the budget is asked for in full, then dunning is completed once", async () => {
+test("a case requests its whole budget, then completes dunning once", async () => {
   await stage.invoice();
   for (let i = 0; i < 8; i++) {
     await stage.decide();
@@ -158,7 +158,7 @@ test("the budget is asked for in full, then dunning is completed once", async ()
   assert.equal((await stage.cases()).length, 1);
 });
 
-test("an invoice that is unpaid again after it was paid opens a new case", async () => {
+test("an invoice opens a new case when it is unpaid again after it was paid", async () => {
   await stage.invoice();
   await stage.decide();
   stage.wait(HOUR);
@@ -174,7 +174,7 @@ test("an invoice that is unpaid again after it was paid opens a new case", async
 });
 
 for (const first of ["payment", "invoice"])
-  test(`an invoice whose debit bounces days after it was paid opens a new case, where the ${first} came first`, async () => {
+  test(`an invoice opens a new case when its debit bounces days after it was paid, and the ${first} is pushed first`, async () => {
     const pushes = [
       () =>
         stage.transaction({ id: "txn_1", state: "PAID", createdAt: START, updatedAt: new Date(START.getTime() + 1) }),
@@ -192,14 +192,14 @@ for (const first of ["payment", "invoice"])
     );
   });
 
-test("no case opens for an amount of 0 or when the window is over already", async () => {
+test("no case opens when the amount is 0 or the window is over", async () => {
   await stage.invoice({ id: "inv_zero", amount: 0 });
   await stage.invoice({ id: "inv_old", updatedAt: new Date(START.getTime() - 28 * DAY) });
   await stage.decide();
   assert.deepEqual(await stage.cases(), []);
 });
 
-test("without an endpoint the case is planned and no event is made", async () => {
+test("a case is planned without an event when the merchant has no endpoint", async () => {
   await stage.enter(false);
   await stage.invoice();
   await stage.decide();
@@ -211,14 +211,14 @@ test("without an endpoint the case is planned and no event is made", async () =>
   assert.ok((await stage.actions())[0]!.ideal > first!.ideal);
 });
 
-test("an older version changes nothing, and neither does one that is known", async () => {
+test("an older or known version changes nothing", async () => {
   assert.deepEqual(await stage.invoice(), [{ stored: 1, older: 0 }]);
   assert.deepEqual(await stage.invoice(), [{ stored: 0, older: 0 }]);
   const older = new Date(stage.now().getTime() - 1);
   assert.deepEqual(await stage.invoice({ state: "PAID", updatedAt: older }), [{ stored: 0, older: 1 }]);
 });
 
-test("a case counts as recovered when an instruction succeeded, for what the invoice asked for when it ended", async () => {
+test("a case counts as recovered, with the amount due at its end, when an instruction succeeded", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.invoice({ amount: 5_000 });
@@ -235,7 +235,7 @@ test("a case counts as recovered when an instruction succeeded, for what the inv
   assert.deepEqual(await stage.outcomes(), [{ outcome: "recovered", amount: 4_500, currency: "EUR" }]);
 });
 
-test("a case that is paid before any instruction went out does not count as recovered", async () => {
+test("a case does not count as recovered when it is paid before any instruction was sent", async () => {
   await stage.invoice();
   await stage.decide();
   stage.wait(MINUTE);
@@ -244,7 +244,7 @@ test("a case that is paid before any instruction went out does not count as reco
   assert.deepEqual(await stage.outcomes(), [{ outcome: "paid", amount: 4_900, currency: "EUR" }]);
 });
 
-test("a case whose retry succeeds after its window, or after it seemed to have failed as the last one, counts as recovered", async () => {
+test("a case counts as recovered when its retry succeeds after the window, or after it was reported as the last failure", async () => {
   const failedAt = new Date(START.getTime() - 26 * DAY);
   await stage.invoice({ createdAt: failedAt, updatedAt: failedAt });
   await stage.decide();
@@ -269,7 +269,7 @@ test("a case whose retry succeeds after its window, or after it seemed to have f
   assert.deepEqual([(await stage.cases())[0]!.end, (await stage.outcomes())[0]!.outcome], ["budget_used", "recovered"]);
 });
 
-test("a case of which a retry brought in a part counts as recovered once the rest is paid", async () => {
+test("a case counts as recovered when a retry paid a part and the rest is paid later", async () => {
   await stage.invoice();
   await stage.decide();
   const sent = await stage.untilSent();

@@ -4,7 +4,7 @@ import { prepared } from "../postgres/database.ts";
 import { rescheduleAfterClockReset } from "../tables/reschedule-after-clock-reset.ts";
 import { HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
-// A clock that was ahead for a moment, and was set back. All merchants are mended at once, so each test has a database of its own.
+// A clock that was briefly ahead and was set back. The repair covers all merchants, so each test has its own database.
 let stage: Awaited<ReturnType<typeof openStage>>;
 let merchantId: string;
 afterEach(() => stage.drop());
@@ -36,7 +36,7 @@ async function pushUnpaidInvoice(id: string) {
   await stage.decide();
 }
 
-test("what is made after the clock was set back is due at once, although what is listed keeps its order", async () => {
+test("an event queued after the clock was set back is due at once, and lists keep their order", async () => {
   stage.at(START.getTime() + HOUR);
   await pushUnpaidInvoice("inv_1");
   stage.at(START.getTime() + MINUTE);
@@ -50,7 +50,7 @@ test("what is made after the clock was set back is due at once, although what is
   assert.ok(moments.at(-1)! > START.getTime() + HOUR, "the second plan is listed behind the first one");
 });
 
-test("deliveries that wait for a moment from before the clock was set back are brought forward, and cases of then get a look", async () => {
+test("deliveries scheduled before the clock was set back are brought forward, and cases of that time are queued again", async () => {
   await pushUnpaidInvoice("inv_0");
   await stage.deliver();
   await stage.decide();
@@ -72,7 +72,7 @@ test("deliveries that wait for a moment from before the clock was set back are b
   assert.deepEqual(await listQueuedCases(), []);
 });
 
-test("a retry of a delivery keeps its distance from the attempt before it", async () => {
+test("a delivery retry keeps its distance from the previous attempt", async () => {
   stage.at(START.getTime() + HOUR);
   await pushUnpaidInvoice("inv_1");
   await stage.send(() => Promise.resolve({ outcome: "response", status: 500, retryAfter: null, text: null }));
@@ -84,7 +84,7 @@ test("a retry of a delivery keeps its distance from the attempt before it", asyn
   assert.equal(due.getTime() - stage.now().getTime(), 5_000);
 });
 
-test("without a clock that was ahead nothing is touched, whatever waits", async () => {
+test("nothing changes when the clock was never ahead", async () => {
   await pushUnpaidInvoice("inv_1");
   await stage.send(() => Promise.resolve({ outcome: "response", status: 500, retryAfter: "3600", text: null }));
   const before = await listDeliveries();

@@ -8,7 +8,7 @@ import { type BatchProcessing, processBatch } from "./process-batch.ts";
 import { processDueCases } from "./process-due-cases.ts";
 import { DAY, MINUTE, openStage } from "./stage.fixture.ts";
 
-// Several processes that decide at once.
+// Several processes that decide at the same time.
 const stage = await openStage();
 after(() => stage.drop());
 let merchant: Merchant;
@@ -29,13 +29,13 @@ async function pushUnpaidInvoice(id: string, customerId: string) {
 }
 const retries = async () => (await stage.actions()).filter(({ type, decided }) => type === "RETRY" && decided);
 
-/** The time at which what is planned is decided, a minute late. */
+/** Moves the clock one minute past the time at which the latest plan is decided. */
 async function advanceUntilDue() {
   const latest = Math.max(...(await stage.actions()).map(({ ideal }) => ideal.getTime()));
   stage.at(latest - 49 * MINUTE);
 }
 
-/** One batch of `first`, and while its first case is stepped one of another process. */
+/** Runs one batch, and during its first case a batch of another process. */
 async function runOverlapping(limit: number) {
   let isFirst = true;
   let second = 0;
@@ -48,7 +48,7 @@ async function runOverlapping(limit: number) {
   return [first, second];
 }
 
-test("two processes decide for one merchant at once, each about its own cases", async () => {
+test("two processes decide for one merchant at the same time, each for its own cases", async () => {
   for (const n of [1, 2, 3, 4]) await pushUnpaidInvoice(`inv_${n}`, `cus_${n}`);
   await stage.decide();
   await advanceUntilDue();
@@ -59,13 +59,13 @@ test("two processes decide for one merchant at once, each about its own cases", 
   assert.equal(new Set(moments).size, 4);
 });
 
-test("pokes that one process works on are left to it", async () => {
+test("a process leaves queue entries alone that another one is processing", async () => {
   for (const n of [1, 2]) await pushUnpaidInvoice(`inv_${n}`, `cus_${n}`);
   assert.deepEqual(await runOverlapping(100), [2, 0]);
   assert.equal(await processBatch(buildProcessing(), merchant.id, 100), 0);
 });
 
-test("of two retries of a customer that are decided at once one stands, and the other is decided anew with it in mind", async () => {
+test("one of two simultaneous retries of a customer stands, and the other is decided again with it in view", async () => {
   await pushUnpaidInvoice("inv_1", "cus_1");
   await pushUnpaidInvoice("inv_2", "cus_1");
   await stage.decide();
@@ -80,7 +80,7 @@ test("of two retries of a customer that are decided at once one stands, and the 
   assert.ok((await retries()).length >= 1);
 });
 
-test("what a customer is asked for in another process does not hold up other customers", async () => {
+test("a retry requested by another process does not delay other customers", async () => {
   await pushUnpaidInvoice("inv_1", "cus_1");
   await pushUnpaidInvoice("inv_2", "cus_2");
   await stage.decide();
@@ -89,7 +89,7 @@ test("what a customer is asked for in another process does not hold up other cus
   assert.equal((await retries()).length, 2);
 });
 
-test("several merchants are decided at once, and all that are due come to their turn", async () => {
+test("several merchants are decided at the same time, and every due one gets its turn", async () => {
   const merchants: Merchant[] = [];
   for (let n = 0; n < 9; n++) {
     merchants.push(await stage.enter());

@@ -10,7 +10,7 @@ const UNPAID_BALANCE: Balance = { left: 4900, paidAt: null, conflict: null };
 const NOW = new Date(START.getTime() + DAY);
 const WINDOW_END = new Date(START.getTime() + 28 * DAY);
 
-/** Why an open case ends. */
+/** Returns why an open case ends. */
 function endReasonOf(over: Partial<LoadedCase> & { invoiced?: Partial<Invoice> }, balance = UNPAID_BALANCE, now = NOW) {
   const { invoiced = {}, ...rest } = over;
   const kase = { endedAt: null, endReason: null, paidAt: null, windowEndsAt: WINDOW_END };
@@ -20,14 +20,14 @@ function endReasonOf(over: Partial<LoadedCase> & { invoiced?: Partial<Invoice> }
 }
 const subscription = (state: string) => ({ subscription: { state } }) as Partial<LoadedCase>;
 
-test("a case on which money is owed stays open until its window ends", () => {
+test("a case stays open until its window ends when money is owed", () => {
   assert.equal(endReasonOf({}), null);
   assert.equal(endReasonOf(subscription("PAST_DUE")), null);
   assert.equal(endReasonOf({}, UNPAID_BALANCE, new Date(WINDOW_END.getTime() - 1)), null);
   assert.deepEqual(endReasonOf({}, UNPAID_BALANCE, WINDOW_END), ["window_over", WINDOW_END, null]);
 });
 
-test("a case ends with the state of its invoice, and a payment has the date of the version", () => {
+test("a case ends with the state of its invoice, and a payment has the version's date", () => {
   for (const [state, end] of [
     ["VOIDED", "voided"],
     ["UNCOLLECTIBLE", "uncollectible"],
@@ -38,14 +38,14 @@ test("a case ends with the state of its invoice, and a payment has the date of t
   assert.deepEqual(endReasonOf({ invoiced: { state: "PAID" } }), ["paid", NOW, START]);
 });
 
-test("a case ends when nothing is left to pay, and not while facts contradict each other", () => {
+test("a case ends when nothing is left to pay, unless facts contradict each other", () => {
   assert.deepEqual(endReasonOf({}, { left: 0, paidAt: START, conflict: null }), ["paid", NOW, START]);
   assert.deepEqual(endReasonOf({}, { left: 0, paidAt: null, conflict: null }), ["settled", NOW, null]);
   const conflict = { kind: "paid_too_much", amount: 49, paid: 4900, currency: "EUR" } as const;
   assert.equal(endReasonOf({}, { left: 0, paidAt: START, conflict }), null);
 });
 
-test("a case ends with its subscription, or because a person said so", () => {
+test("a case ends when its subscription ends or a person stops it", () => {
   assert.deepEqual(endReasonOf(subscription("CANCELED")), ["subscription_canceled", NOW, null]);
   assert.deepEqual(endReasonOf(subscription("EXPIRED")), ["subscription_expired", NOW, null]);
   assert.deepEqual(endReasonOf({ isStopped: true }), ["stopped_by_hand", NOW, null]);

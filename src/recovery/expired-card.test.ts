@@ -4,7 +4,7 @@ import { buildExplanation } from "../explain/answers.ts";
 import { loadExplainedCase } from "../explain/load-explained-case.ts";
 import { DAY, HOUR, MINUTE, openStage } from "./stage.fixture.ts";
 
-// Another card is asked for, and banks renew expired ones: whatever comes first.
+// Dunlin requests another card, but the bank may renew the expired one first.
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -20,7 +20,7 @@ const loadAnswers = async () => {
   const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   return new Map(buildExplanation(explained).map(({ question, answer }) => [question, answer.join("\n")]));
 };
-/** The customer's new card, as another bill shows it. */
+/** The customer's new card, as used on another invoice. */
 const newCard = {
   invoiceId: "inv_other",
   state: "PAID",
@@ -28,7 +28,7 @@ const newCard = {
   networkDeclineCode: undefined,
 } as const;
 
-/** The card has expired, and the customer was asked for another one a moment ago. */
+/** Runs a case with an expired card until the card change has just been delivered. */
 async function waitUntilAsked() {
   await stage.invoice();
   await stage.transaction(expired);
@@ -37,7 +37,7 @@ async function waitUntilAsked() {
   await stage.decide();
 }
 
-/** The planned retry is asked for, and has failed like the charge before it. */
+/** Sends the planned retry and reports that it failed like the charge before it. */
 async function failRetry() {
   const { id, ideal } = await stage.untilSent();
   stage.at(ideal.getTime() + MINUTE);
@@ -45,7 +45,7 @@ async function failRetry() {
   await stage.decide();
 }
 
-test("while the customer is asked for another card an expired one is tried as well, and may have been renewed", async () => {
+test("an expired card is retried while a card change is requested, as it may have been renewed", async () => {
   await waitUntilAsked();
   assert.deepEqual(await listActions(), ["CARD_CHANGE SENT", "RETRY SCHEDULED"]);
   const sent = await stage.untilSent();
@@ -60,14 +60,14 @@ test("while the customer is asked for another card an expired one is tried as we
   );
 });
 
-test("a try that fails on the expired card asks for no second card, and the next one follows", async () => {
+test("a failed retry on the expired card requests no second card change, and the next retry follows", async () => {
   await waitUntilAsked();
   await failRetry();
   assert.deepEqual(await listActions(), ["CARD_CHANGE SENT", "RETRY FAILED", "RETRY SCHEDULED"]);
 });
 
-test("where no other card came within seven days the expired one is tried all the same, and none is asked for again", async () => {
-  // Its tries are spread evenly, whatever was learned.
+test("an expired card is still retried, without another request, when no other card came within seven days", async () => {
+  // Fixed rules space the retries evenly, whatever the model has learned.
   await stage.set({ engine: "static" });
   await waitUntilAsked();
   for (let tries = 0; tries < 8; tries++) await failRetry();
@@ -75,7 +75,7 @@ test("where no other card came within seven days the expired one is tried all th
   assert.equal((await stage.cases())[0]!.end, "budget_used");
 });
 
-test("a new card that comes meanwhile takes the place of the planned try, within the same action", async () => {
+test("a new card replaces the planned retry within the same action", async () => {
   await waitUntilAsked();
   const [, planned] = await stage.actions();
   stage.wait(2 * HOUR);
@@ -86,7 +86,7 @@ test("a new card that comes meanwhile takes the place of the planned try, within
   assert.ok(retry!.ideal.getTime() - stage.now().getTime() <= 2 * HOUR);
 });
 
-test("the last try of the budget is kept for the new card, as long as it may come", async () => {
+test("the last retry of the budget is kept for the new card while it may still come", async () => {
   await stage.set({ budget: 2, windowDays: 8, engine: "static" });
   await waitUntilAsked();
   await failRetry();
@@ -99,7 +99,7 @@ test("the last try of the budget is kept for the new card, as long as it may com
   assert.equal((await listActions()).at(-1), "RETRY SCHEDULED");
 });
 
-test("once the seven days are over the last try is made on the expired card", async () => {
+test("the last retry is made on the expired card when the seven days are over", async () => {
   await stage.set({ budget: 1 });
   await waitUntilAsked();
   assert.deepEqual(await listActions(), ["CARD_CHANGE SENT"]);
@@ -120,7 +120,7 @@ test("once the seven days are over the last try is made on the expired card", as
   assert.equal((await stage.cases())[0]!.end, "budget_used");
 });
 
-test("a new card that has expired, too, is asked to be changed before it is tried again", async () => {
+test("Dunlin requests a card change before a retry when the new card has expired too", async () => {
   await waitUntilAsked();
   stage.wait(HOUR);
   await stage.transaction(newCard);
@@ -132,7 +132,7 @@ test("a new card that has expired, too, is asked to be changed before it is trie
   assert.equal((await listActions()).at(-1), "CARD_CHANGE SCHEDULED");
 });
 
-test("a card seen after the decision to ask for one, and before the moment that it names, is the one that was asked for", async () => {
+test("a card seen between the decision to request a change and its scheduled time counts as the requested one", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
@@ -150,7 +150,7 @@ test("a card seen after the decision to ask for one, and before the moment that 
   assert.equal((await listActions()).at(-1), "CARD_CHANGE SCHEDULED");
 });
 
-test("an endpoint that takes no card change is asked for a try after two of them, and for a card change again after that", async () => {
+test("Dunlin requests a retry after two undelivered card changes, and then a card change again", async () => {
   await stage.invoice();
   await stage.transaction(expired);
   await stage.decide();
@@ -170,7 +170,7 @@ test("an endpoint that takes no card change is asked for a try after two of them
   assert.deepEqual(await listActions(), [failed, failed, "RETRY FAILED", "CARD_CHANGE SCHEDULED"]);
 });
 
-test("a lost card is not tried while another one is awaited", async () => {
+test("a lost card is not retried while a card change is awaited", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
@@ -179,7 +179,7 @@ test("a lost card is not tried while another one is awaited", async () => {
   assert.deepEqual(await listActions(), ["CARD_CHANGE SENT"]);
 });
 
-test("explain says why a card is tried whose change was asked for, and of one that paid what became of the other request", async () => {
+test("explain says why a card is retried during a card change, and how that request ended when the card paid", async () => {
   await waitUntilAsked();
   const said = await loadAnswers();
   assert.match(
@@ -200,7 +200,7 @@ test("explain says why a card is tried whose change was asked for, and of one th
   );
 });
 
-test("where another card comes first, that is why not today; and of a lost one no even tries were worked out since it was needed", async () => {
+test("explain gives the card change as the reason for no retry today, and compares no evenly spaced retries for a lost card", async () => {
   merchantId = (await stage.enter(false)).id;
   await stage.invoice();
   await stage.transaction(expired);
@@ -218,7 +218,7 @@ test("where another card comes first, that is why not today; and of a lost one n
   );
 });
 
-test("in shadow mode nobody is said to be asked, the merchant's own tries are held beside a try, and of a lost card beside the request", async () => {
+test("explain in shadow mode claims no request, and compares the merchant's attempts with the planned retry or card change", async () => {
   for (const [code, kind] of [
     ["54", "retry"],
     ["41", "card_change"],

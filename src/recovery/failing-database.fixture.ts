@@ -1,6 +1,6 @@
 import type { Database } from "../postgres/database.ts";
 
-/** A database that is lost after so many statements. */
+/** A database connection that is lost after this many statements. */
 export function createFailingDatabase(db: Database, dieAfter: number): { db: Database; made(): number } {
   let made = 0;
   const count = () => {

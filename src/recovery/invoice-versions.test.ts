@@ -8,7 +8,7 @@ import { findInvoices } from "../tables/invoices.ts";
 import { openBalanceStage } from "./balance.fixture.ts";
 import { buildInvoice, DAY, HOUR, MINUTE, START } from "./stage.fixture.ts";
 
-// Which version of a record is the truth (contract, "Versions"), and that nobody is charged for what is paid.
+// Which version of a record wins (contract, "Versions"), and that no customer is charged for a paid invoice.
 let stage: Awaited<ReturnType<typeof openBalanceStage>>;
 let merchant: Merchant;
 before(async () => {
@@ -19,7 +19,7 @@ beforeEach(async () => {
   merchant = await stage.enter();
 });
 
-/** One that the sender does not date. */
+/** A version without a date. */
 const buildUndatedInvoice = (over: Partial<Invoice> = {}) =>
   ({ ...buildInvoice(over), updatedAt: undefined }) as unknown as Invoice;
 const push = (...invoices: Invoice[]) => ingestInvoices(stage.db, merchant, [[...invoices]], stage.ports, () => {});
@@ -32,7 +32,7 @@ for (const [name, make] of [
   ["of the same date", buildInvoice],
   ["without dates", buildUndatedInvoice],
 ] as const) {
-  test(`PAID wins over an UNPAID version ${name} that came before it, in one batch or in two`, async () => {
+  test(`PAID wins over an UNPAID version ${name} that came first, in one batch or in two`, async () => {
     await push(make());
     await stage.decide();
     await push(make({ state: "PAID" }));
@@ -43,7 +43,7 @@ for (const [name, make] of [
   });
 }
 
-test("PAID wins over an UNPAID version of the same date that comes after it, in one batch, in two, or at once", async () => {
+test("PAID wins over an UNPAID version of the same date that comes later, in one batch, in two, or at once", async () => {
   await push(buildInvoice({ state: "PAID" }));
   assert.deepEqual(await push(buildInvoice()), [{ stored: 0, older: 1 }]);
   assert.equal(await stateOf(), "PAID");
@@ -60,7 +60,7 @@ test("PAID wins over an UNPAID version of the same date that comes after it, in 
   assert.deepEqual(await retries(), []);
 });
 
-test("of two versions of one date the state that is further along wins, in any order of arrival", async () => {
+test("the more advanced state wins between two versions of the same date, in any order of arrival", async () => {
   const order: InvoiceState[] = ["DRAFT", "UNPAID", "PARTIALLY_PAID", "PAID", "UNCOLLECTIBLE", "VOIDED", "REFUNDED"];
   for (const [index, state] of order.entries())
     for (const other of order.slice(index + 1)) {
@@ -75,14 +75,14 @@ test("of two versions of one date the state that is further along wins, in any o
     }
 });
 
-test("of two versions of one date and state the later one wins, and one that says the same changes nothing", async () => {
+test("the later arrival wins between two versions of the same date and state, and an identical one changes nothing", async () => {
   await push(buildInvoice());
   assert.deepEqual(await push(buildInvoice({ amount: 5000 })), [{ stored: 1, older: 0 }]);
   assert.deepEqual(await push(buildInvoice({ amount: 5000 })), [{ stored: 0, older: 0 }]);
   assert.deepEqual(await push(buildUndatedInvoice({ amount: 5000 })), [{ stored: 0, older: 0 }]);
 });
 
-test("without dates the later arrival wins, also for attempts and subscriptions", async () => {
+test("the later arrival wins when there are no dates, also for attempts and subscriptions", async () => {
   await push(buildUndatedInvoice());
   const attempt = { id: "txn_1", createdAt: START, updatedAt: undefined as unknown as Date };
   await stage.transaction({ ...attempt, state: "PENDING" });
@@ -98,7 +98,7 @@ test("without dates the later arrival wins, also for attempts and subscriptions"
   assert.deepEqual(await listEnds(), ["paid", null, "subscription_canceled"]);
 });
 
-test("a version with a date is compared with the newest date, also when one without a date came between", async () => {
+test("a dated version is compared with the newest date, even when an undated one came in between", async () => {
   const at = (minutes: number) => new Date(START.getTime() + minutes * MINUTE);
   await push(buildInvoice({ updatedAt: at(5) }));
   stage.wait(10 * MINUTE);
@@ -109,7 +109,7 @@ test("a version with a date is compared with the newest date, also when one with
   assert.equal(await stateOf(), "UNPAID");
 });
 
-test("versions less than a millisecond apart are told apart", async () => {
+test("versions less than a millisecond apart are distinguished", async () => {
   const first = Object.assign(new Date(START), { microseconds: 400 });
   const second = Object.assign(new Date(START), { microseconds: 900 });
   await push(buildInvoice({ state: "PAID", updatedAt: first }));
@@ -117,7 +117,7 @@ test("versions less than a millisecond apart are told apart", async () => {
   assert.deepEqual(await push(buildInvoice({ state: "PAID", updatedAt: first })), [{ stored: 0, older: 1 }]);
 });
 
-test("while a payment in full stands, a newer UNPAID version opens no case, and the invoice is shown", async () => {
+test("a newer UNPAID version opens no case, and shows a conflict, while a payment in full stands", async () => {
   await push(buildInvoice());
   await stage.untilSentFrom();
   await stage.transaction({ id: "txn_paid", state: "PAID" });
@@ -134,7 +134,7 @@ test("while a payment in full stands, a newer UNPAID version opens no case, and 
   assert.deepEqual([await listEnds(), await stage.conflicts()], [["paid", null], []]);
 });
 
-test("a payment that was refunded or voided has one result, whichever of the records comes first", async () => {
+test("a refunded or voided payment has the same result, whichever record comes first", async () => {
   const paid = { id: "txn_paid", state: "PAID", createdAt: START } as const;
   const later = new Date(START.getTime() + HOUR);
   for (const [state, isOpen] of [
@@ -170,7 +170,7 @@ test("a payment that was refunded or voided has one result, whichever of the rec
   }
 });
 
-test("the total of a partly paid invoice is learned from an older version, too", async () => {
+test("the total of a partly paid invoice can also come from an older version", async () => {
   const part = buildInvoice({
     state: "PARTIALLY_PAID",
     amount: 3000,
@@ -200,9 +200,9 @@ test("the total of a partly paid invoice is learned from an older version, too",
   }
 });
 
-test("what a step ends by a payment while that is taken back is opened again, however many cases the invoice had", async () => {
+test("a case opens again when the payment that ended it is withdrawn during the step, however many cases the invoice had", async () => {
   const last = "id = (select id from cases where merchant_id = $1 order by id desc limit 1)";
-  // A payment that was pushed when the case was open, and that no step has seen.
+  // A payment pushed while the case was open, which no step has seen.
   const reopen = prepared(
     "test_open_again",
     `update cases set ended_at = null, end_reason = null, invoice_left = false, paid_at = null where merchant_id = $1 and ${last}`,
@@ -229,7 +229,7 @@ test("what a step ends by a payment while that is taken back is opened again, ho
   }
 });
 
-test("a newer PARTIALLY_PAID version says that something is left, and opens a case", async () => {
+test("a newer PARTIALLY_PAID version leaves an amount due and opens a case", async () => {
   await push(buildInvoice());
   await stage.transaction({ state: "PAID" });
   stage.wait(MINUTE);
@@ -238,7 +238,7 @@ test("a newer PARTIALLY_PAID version says that something is left, and opens a ca
   assert.deepEqual(await listEnds(), ["paid", null]);
 });
 
-test("an invoice whose window was over when it was first seen stays alone when it is only touched", async () => {
+test("no case opens for an old invoice that is merely updated when its window was over at first sight", async () => {
   const old = new Date(START.getTime() - 730 * DAY);
   await push(buildInvoice({ createdAt: old, updatedAt: old }));
   await stage.transaction({ id: "txn_old", createdAt: old, updatedAt: old });
@@ -251,7 +251,7 @@ test("an invoice whose window was over when it was first seen stays alone when i
   assert.deepEqual(await listEnds(), [null], "an attempt of today shows new life");
 });
 
-test("an invoice whose window was over opens a case once it was paid and failed again", async () => {
+test("a case opens for an old invoice when it was paid and failed again", async () => {
   const old = new Date(START.getTime() - 730 * DAY);
   await push(buildInvoice({ createdAt: old, updatedAt: old }));
   await push(buildInvoice({ createdAt: old, state: "PAID", updatedAt: new Date(START.getTime() - DAY) }));
@@ -260,7 +260,7 @@ test("an invoice whose window was over opens a case once it was paid and failed 
 });
 
 for (const first of ["subscription", "invoice"] as const)
-  test(`a case that ended with its subscription opens again when that is active again, the ${first} coming first`, async () => {
+  test(`a case that ended with its subscription opens again when that is active again and the ${first} comes first`, async () => {
     await push(buildInvoice({ subscriptionId: "sub_1" }));
     await stage.subscription("CANCELED");
     await stage.decide();

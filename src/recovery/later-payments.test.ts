@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { DAY, HOUR, MINUTE, openStage, START } from "./stage.fixture.ts";
 
-// Facts that come late, in part, or about something else, and what may not follow from them.
+// Facts that come late, in part, or about something else, and their limited consequences.
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -10,7 +10,7 @@ beforeEach(() => stage.enter());
 
 const statuses = async () => (await stage.actions()).map(({ type, status }) => `${type} ${status}`);
 
-test("a part that the customer paid cancels no retry, and the same moment is never asked for twice", async () => {
+test("a partial payment by the customer cancels no retry, and the same time is never requested twice", async () => {
   await stage.invoice({ state: "PARTIALLY_PAID" });
   await stage.transaction();
   await stage.transaction({ state: "PAID", amount: 1000, initiator: "CUSTOMER" });
@@ -24,7 +24,7 @@ test("a part that the customer paid cancels no retry, and the same moment is nev
   assert.deepEqual(await statuses(), ["RETRY SENT"]);
 });
 
-test("a part that an earlier retry brought in does not cancel the next one", async () => {
+test("a partial payment by an earlier retry does not cancel the next one", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -47,7 +47,7 @@ test("an attempt without a fingerprint on the same payment method is no new card
   assert.deepEqual(await statuses(), ["CARD_CHANGE SCHEDULED"]);
 });
 
-test("a debit that began before the invoice was called unpaid ends the case when it is paid", async () => {
+test("a case ends when a debit that began before the invoice was reported unpaid is paid", async () => {
   const createdAt = stage.now();
   await stage.transaction({ id: "debit", state: "PENDING", paymentMethodType: "sepa_debit" });
   stage.wait(HOUR);
@@ -63,7 +63,7 @@ test("a debit that began before the invoice was called unpaid ends the case when
   assert.deepEqual(await statuses(), []);
 });
 
-test("while an attempt is pending nothing else is asked for: a debit is waited for two weeks, a card two days", async () => {
+test("nothing is requested while an attempt is pending: for two weeks with a debit, for two days with a card", async () => {
   for (const [paymentMethodType, networkDeclineCode, days] of [
     ["sepa_debit", "AM04", 14],
     ["card", "51", 2],
@@ -86,7 +86,7 @@ test("while an attempt is pending nothing else is asked for: a debit is waited f
   }
 });
 
-test("a payment takes back what an ended case has not delivered, and its replay is refused", async () => {
+test("a payment withdraws the undelivered events of an ended case, and their replay is refused", async () => {
   await stage.subscription("ACTIVE");
   await stage.invoice({ subscriptionId: "sub_1" });
   await stage.decide();
@@ -103,7 +103,7 @@ test("a payment takes back what an ended case has not delivered, and its replay 
   assert.notEqual((await stage.replay(complete.id)).skip, null);
 });
 
-test("a payment dated before the case opened says nothing about it, and does not let it open again", async () => {
+test("a payment from before a case neither affects it nor lets it open again", async () => {
   const before = stage.now();
   stage.wait(DAY);
   await stage.invoice();
@@ -124,7 +124,7 @@ test("a payment dated before the case opened says nothing about it, and does not
   );
 });
 
-test("a card change that a payment names succeeds also after it expired", async () => {
+test("a card change succeeds when a payment names it, even after it expired", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
@@ -139,7 +139,7 @@ test("a card change that a payment names succeeds also after it expired", async 
   assert.deepEqual(await statuses(), ["CARD_CHANGE SUCCEEDED"]);
 });
 
-test("a card change still on its way is canceled with its case", async () => {
+test("an undelivered card change is canceled with its case", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
@@ -153,7 +153,7 @@ test("a card change still on its way is canceled with its case", async () => {
   assert.deepEqual(await statuses(), ["CARD_CHANGE CANCELED"]);
 });
 
-test("while a replayed retry is on its way no other is decided", async () => {
+test("no other retry is decided while a replayed one is on its way", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -170,7 +170,7 @@ test("while a replayed retry is on its way no other is decided", async () => {
   assert.equal((await stage.events()).find(({ id }) => id === first!.id)!.withdrawn, true);
 });
 
-/** For 28 days, whenever a case is due. */
+/** Decides and delivers for 28 days, whenever a case is due. */
 async function decideAndDeliver() {
   for (const end = START.getTime() + 28 * DAY; stage.now().getTime() < end; ) {
     await stage.decide();
@@ -191,7 +191,7 @@ test("customers who share a card share its limit", async () => {
   assert.ok(asked.length + 3 <= 20, `${asked.length} asked beside 3 first attempts`);
 });
 
-test("of two tries on a card the second is decided once the first one's bank has answered, who may say to wait", async () => {
+test("the second of two retries on a card is decided after the bank has answered the first, as it may advise waiting", async () => {
   for (const customer of ["a", "b"]) {
     await stage.invoice({ id: `inv_${customer}`, customerId: `cus_${customer}` });
     await stage.transaction({ invoiceId: `inv_${customer}`, customerId: `cus_${customer}`, cardFingerprint: "shared" });
@@ -205,7 +205,7 @@ test("of two tries on a card the second is decided once the first one's bank has
   assert.ok(gaps.length > 5 && gaps.every((minutes) => minutes >= 49 + 15), gaps.join());
 });
 
-test("a customer with many unpaid invoices is stepped through in one batch, each seeing what the others asked for", async () => {
+test("all cases of a customer with many unpaid invoices are stepped in one batch, each taking the others' requests into account", async () => {
   for (let i = 0; i < 60; i++) {
     await stage.invoice({ id: `inv_${i}`, customerId: "guest" });
     if (i < 10) await stage.transaction({ invoiceId: `inv_${i}`, customerId: "guest" });
@@ -224,7 +224,7 @@ test("a customer with many unpaid invoices is stepped through in one batch, each
   }
 });
 
-test("a case ends although the event of a retry that was carried out never got an answer, and the retry stays failed", async () => {
+test("a case ends, and its executed retry stays failed, when the retry's event was never answered", async () => {
   await stage.subscription("ACTIVE");
   await stage.invoice({ subscriptionId: "sub_1" });
   await stage.transaction();

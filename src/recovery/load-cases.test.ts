@@ -4,7 +4,7 @@ import type { Transaction } from "../domain/transaction.ts";
 import { loadExplainedCase } from "../explain/load-explained-case.ts";
 import { DAY, openStage, START } from "./stage.fixture.ts";
 
-// What a case looks at, whichever others are stepped with it.
+// The facts that a case loads must not depend on the other cases in its batch.
 
 const stage = await openStage();
 after(() => stage.drop());
@@ -18,7 +18,10 @@ const buildEarlierAttempt = (days: number, over: Partial<Transaction>) =>
   stage.transaction({ invoiceId: `inv_${days}`, ...daysAgo(days), ...over });
 const PAID = { state: "PAID", networkDeclineCode: undefined } as const;
 
-/** What the first decision of invoice 1 rested on. It became unpaid so many days ago, and another one, of another customer, is stepped with it. */
+/**
+ * Returns the facts of invoice 1's first decision. The invoice became unpaid this many days ago; another customer's invoice may
+ * be stepped with it.
+ */
 async function decideWithHistory(days: number, beside: number | null) {
   await stage.invoice({ updatedAt: daysAgo(days).createdAt });
   await stage.transaction(daysAgo(days));
@@ -29,7 +32,7 @@ async function decideWithHistory(days: number, beside: number | null) {
   return { kind, known: account.known };
 }
 
-/** The same alone as beside a case of another age; returns what it is. */
+/** Asserts the same facts alone and beside a case of another age, and returns them. */
 async function isSameBeside(days: number, beside: number, past: () => Promise<unknown>) {
   await past();
   const alone = await decideWithHistory(days, null);
@@ -39,7 +42,7 @@ async function isSameBeside(days: number, beside: number, past: () => Promise<un
   return alone;
 }
 
-test("what a case looks at is the same alone and beside an older one", async () => {
+test("a case loads the same facts alone and beside an older one", async () => {
   const stranger = { customerId: "cus_d", invoiceId: "inv_d" };
   const { kind, known } = await isSameBeside(0, 25, async () => {
     await stage.invoice({ id: "inv_200", state: "PAID", ...daysAgo(200) });
@@ -56,12 +59,12 @@ test("what a case looks at is the same alone and beside an older one", async () 
   assert.equal(barred.kind, "card_change");
 });
 
-test("what a case looks at is the same alone and beside a younger one", async () => {
+test("a case loads the same facts alone and beside a younger one", async () => {
   const { kind } = await isSameBeside(25, 0, () => buildEarlierAttempt(195, { networkDeclineCode: "41" }));
   assert.equal(kind, "card_change");
 });
 
-test("bills from more than 400 days before a case say nothing to it, alone and beside one of another age", async () => {
+test("invoices more than 400 days older than a case do not affect it, alone or beside one of another age", async () => {
   const bills = async () => {
     for (const days of [30, 410]) await stage.invoice({ id: `bill_${days}`, state: "PAID", ...daysAgo(days) });
   };
@@ -72,7 +75,7 @@ test("bills from more than 400 days before a case say nothing to it, alone and b
   assert.match(older.known.join(" "), /Of the latest 2 invoices before this one none was declined at first/);
 });
 
-test("an attempt on the invoice itself is looked at however long before the case it was made, and told of once", async () => {
+test("an attempt on the invoice itself is loaded however old it is, and reported once", async () => {
   await stage.invoice();
   await stage.transaction({ ...daysAgo(200), networkDeclineCode: "41" });
   await stage.decide();

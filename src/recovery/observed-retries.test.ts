@@ -12,14 +12,14 @@ before(async () => {
 after(() => stage.drop());
 beforeEach(() => stage.begin());
 
-test("of a case that Dunlin looks after only its own retries teach", async () => {
+test("only Dunlin's own retries train the model when Dunlin handles the case", async () => {
   await stage.set({ shadow: false });
   await stage.recovered();
   assert.deepEqual(await stage.arms(), ["dunlin"]);
   assert.deepEqual(await stage.noted(), []);
 });
 
-test("what was pushed before its case was opened, or all at once, teaches in the order in which it was made", async () => {
+test("attempts train the model in the order in which they were made when they are pushed late or together", async () => {
   stage.at(+START + 6 * DAY);
   await stage.transaction({ id: "b", createdAt: new Date(+START + 3 * DAY) });
   await stage.transaction({ id: "c", createdAt: new Date(+START + 5 * DAY) });
@@ -29,7 +29,7 @@ test("what was pushed before its case was opened, or all at once, teaches in the
   assert.deepEqual(await stage.noted(), ["b", "c"]);
 });
 
-test("an invoice that fails again after it was paid teaches each retry in the case that it was made in, once", async () => {
+test("each retry trains the model once, in the case in which it was made, when an invoice fails again", async () => {
   await stage.recovered();
   stage.at(+START + 8 * DAY);
   await stage.transaction({ id: "txn_5", state: "REFUNDED", createdAt: new Date(+START + 5 * DAY) });
@@ -43,12 +43,12 @@ test("an invoice that fails again after it was paid teaches each retry in the ca
   assert.notEqual(cases[0], cases[2]);
 });
 
-test("what followed a payment that was pushed with it is left to the next case of the invoice", async () => {
+test("an attempt after a payment belongs to the invoice's next case, even when both are pushed together", async () => {
   await stage.invoice();
   await stage.tried(0);
   stage.at(+START + 12 * DAY);
   const paidAt = new Date(+START + 5 * DAY);
-  // Its copy says that another amount is asked for by now, so that only the step sees the payment.
+  // The invoice's amount has changed by now, so only the step recognizes the payment.
   await stage.transaction({
     id: "paid",
     state: "PAID",
@@ -80,7 +80,7 @@ const attempt = (day: number, over: Partial<TransactionFacts> = {}) =>
 const ids = (...[of, onInvoice]: Parameters<typeof listFinishedRetries>) =>
   listFinishedRetries(of, onInvoice).map(({ id }) => id);
 
-test("the first charge, what a person did, what has not ended or was undone, and a check of the card are no retries that ended", () => {
+test("first charges, customer payments, open or voided attempts and card checks are no finished retries", () => {
   const attempts = [
     attempt(0),
     attempt(1, { initiator: "CUSTOMER" }),
@@ -93,7 +93,7 @@ test("the first charge, what a person did, what has not ended or was undone, and
   assert.deepEqual(ids(kase, attempts), ["txn_5", "txn_6"]);
 });
 
-test("a case lasts until it was paid, else until it ended, else until its window is over, and some minutes for clocks that differ", () => {
+test("a case lasts until its payment, else its end, else the end of its window, plus minutes for clock differences", () => {
   const minute = 1 / 24 / 60;
   const attempts = [0, 5, 5 + minute, 6, 6 + minute, 28, 29].map((day) => attempt(day));
   const at = (day: number) => new Date(+START + day * DAY);

@@ -21,7 +21,7 @@ const ENQUEUE_CASES = prepared(
 );
 const LEARNER = "01900000-0000-7000-8000-00000000000a";
 
-/** A stage on which the merchant's own system tries again, and Dunlin only watches. */
+/** A stage on which the merchant's own system retries, and Dunlin only observes. */
 export async function openObservedStage() {
   const stage = await openStage();
   const { db } = stage;
@@ -30,41 +30,41 @@ export async function openObservedStage() {
 
   const watched = {
     ...stage,
-    /** Begin anew with another merchant; all that was learned is forgotten. */
+    /** Starts over with a new merchant and an untrained model. */
     async begin(shadow = true) {
       for (const statement of [TRUNCATE_STAGE, TRUNCATE_MODELS, RELEASE_LEASE]) await db.run(statement);
       merchantId = (await stage.enter(true, { shadow })).id;
     },
-    /** An attempt on the invoice, so many days after it failed, and a look at it. */
+    /** Makes an attempt this many days after the invoice failed, and steps the case. */
     async tried(day: number, over: Partial<Transaction> = {}) {
       stage.at(Math.max(+stage.now(), +START + day * DAY));
       const createdAt = new Date(+START + day * DAY);
       await stage.transaction({ id: `txn_${day}`, createdAt, updatedAt: stage.now(), ...over });
       await stage.decide();
     },
-    /** A case that the merchant's own system recovered by its second retry. */
+    /** Creates a case that the merchant's own system recovered with its second retry. */
     async recovered(customerId = "cus_1") {
       await stage.invoice({ customerId });
       for (const day of [0, 3]) await watched.tried(day, { customerId });
       await watched.tried(5, { customerId, state: "PAID" });
     },
-    /** Have the deciding loop look at every case. */
+    /** Queues every case for reevaluation. */
     poke: () => db.run(ENQUEUE_CASES, [stage.ports.newId()]),
-    /** The attempts that are noted, in order, and of which cases. */
+    /** The recorded attempts in order, and their cases. */
     noted: async () => (await rows()).map(({ id }) => id),
     notedCases: async () => (await rows()).map(({ caseId }) => caseId),
-    /** What nobody has learned yet is learned, once it has settled. */
+    /** Learns all settled outcomes that were not learned yet. */
     async learn(on: Database = db, owner = LEARNER) {
       stage.wait(11 * MINUTE);
       return await stage.learner(owner, on).learnDue();
     },
     lessons: async () => (await findMerchantTrainingState(db, merchantId))?.lessons ?? 0,
-    /** The numbers that all share, by part. */
+    /** The shared model's numbers, by part. */
     async stored() {
       const parts = await partsSince(db, SHARED_MODEL, 0);
       return new Map(parts.map(({ name, numbers }) => [name, numbers.toString("hex")]));
     },
-    /** Nobody has the right to learn. */
+    /** Releases the learner's lease. */
     handOver: () => db.run(RELEASE_LEASE),
     async forgetNoted() {
       for (const statement of [TRUNCATE_OBSERVED, TRUNCATE_MODELS, RELEASE_LEASE]) await db.run(statement);

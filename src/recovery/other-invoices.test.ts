@@ -23,7 +23,7 @@ const pushDeclinedInvoice = async (invoiceId: string, customerId = "cus_1", more
   await stage.transaction({ invoiceId, customerId });
 };
 
-/** A weekly bill that is not worth a try failed; the one before was paid. */
+/** Creates a weekly invoice that was paid, and the next one, which failed and is not worth retrying. */
 async function createSmallWeeklyInvoices() {
   const weekly = { subscriptionId: "sub_1", amount: 30 };
   stage.wait(-7 * DAY);
@@ -33,7 +33,7 @@ async function createSmallWeeklyInvoices() {
   await stage.decide();
 }
 
-test("what comes of another bill makes the plan anew at once, and is named", async () => {
+test("an outcome of another invoice changes the plan at once, and is named", async () => {
   await stage.invoice({ id: "inv_0", state: "PAID", createdAt: stage.now() });
   await stage.transaction({ invoiceId: "inv_0", state: "PAID", networkDeclineCode: undefined });
   stage.wait(HOUR);
@@ -53,8 +53,8 @@ test("what comes of another bill makes the plan anew at once, and is named", asy
   assert.ok(plan!.ideal > stage.now());
 });
 
-test("who is charged each hour is tried all the same", async () => {
-  // No rule of a network stands in the way of so many.
+test("a customer who is charged every hour is still retried", async () => {
+  // No network rule limits this payment method.
   const giro = { paymentMethodType: "giro", cardBrand: undefined, cardFingerprint: undefined };
   for (const state of ["PAID", "FAILED"] as const) {
     merchantId = (await stage.enter()).id;
@@ -70,7 +70,7 @@ test("who is charged each hour is tried all the same", async () => {
   }
 });
 
-test("from invoices alone, too, what comes of another bill makes the plan anew at once, and is named, once for each fact", async () => {
+test("an outcome of another invoice known from invoices alone changes the plan at once, and is named once per fact", async () => {
   await stage.invoice();
   await stage.decide();
   const [own] = await stage.caseIds();
@@ -101,7 +101,7 @@ test("from invoices alone, too, what comes of another bill makes the plan anew a
   for (const change of changes.slice(1)) assert.match(change, /^Another invoice of this customer was paid on/);
 });
 
-test("an invoice of which an attempt has told has nothing looked at beside its own case", async () => {
+test("an invoice queues only its own case when an attempt has already reported it", async () => {
   await pushDeclinedInvoice("inv_1");
   await stage.decide();
   const [own] = await stage.caseIds();
@@ -119,7 +119,7 @@ test("an invoice of which an attempt has told has nothing looked at beside its o
   assert.ok(!(await listQueuedCases()).includes(own!));
 });
 
-test("where a customer has very many open cases an invoice has none of the others looked at", async () => {
+test("an invoice queues no other case when its customer has very many open ones", async () => {
   for (let n = 0; n < 17; n++) await stage.invoice({ id: `inv_${n}`, customerId: "guest" });
   await stage.decide();
   const all = await stage.caseIds();
@@ -133,7 +133,7 @@ test("where a customer has very many open cases an invoice has none of the other
   assert.deepEqual(await listQueuedCases(), all.slice(0, 16).sort());
 });
 
-test("cases that fixed rules decide look at no other bill, so an invoice has none of them looked at", async () => {
+test("an invoice queues no other case when fixed rules decide, as they use no other invoices", async () => {
   merchantId = (await stage.enter(true, { engine: "static" })).id;
   await stage.invoice();
   await stage.decide();
@@ -144,7 +144,7 @@ test("cases that fixed rules decide look at no other bill, so an invoice has non
   assert.ok(!(await listQueuedCases()).includes((await stage.caseIds())[0]!));
 });
 
-test("who is billed each hour is tried all the same, also where no attempt is pushed", async () => {
+test("a customer who is billed every hour is still retried when no attempt is pushed", async () => {
   await stage.invoice({ createdAt: START });
   for (let hour = 1; hour < 20 * 24 && !(await stage.actions()).some(({ decided }) => decided); hour++) {
     stage.at(+START + hour * HOUR);
@@ -154,7 +154,7 @@ test("who is billed each hour is tried all the same, also where no attempt is pu
   assert.ok((await stage.actions())[0]!.decided);
 });
 
-test("in shadow mode, too, a case waits for the customer's next bill no longer than a day after it was due", async () => {
+test("a case in shadow mode also waits for the customer's next invoice at most a day after its date", async () => {
   merchantId = (await stage.enter(true, { shadow: true })).id;
   await createSmallWeeklyInvoices();
   stage.wait(8 * DAY + 1000);
@@ -165,7 +165,7 @@ test("in shadow mode, too, a case waits for the customer's next bill no longer t
   );
 });
 
-test("an attempt has each open case of its customer looked at once, and cases of nobody else", async () => {
+test("an attempt queues each open case of its customer once, and no other customer's", async () => {
   await pushDeclinedInvoice("inv_1");
   await pushDeclinedInvoice("inv_2");
   await pushDeclinedInvoice("inv_3", "cus_2");
@@ -176,7 +176,7 @@ test("an attempt has each open case of its customer looked at once, and cases of
   assert.deepEqual(await listQueuedCases(), [own, other].sort());
 });
 
-test("where a customer has very many open cases an attempt has only its own looked at", async () => {
+test("an attempt queues only its own case when the customer has very many open ones", async () => {
   for (let n = 0; n < 16; n++) await pushDeclinedInvoice(`inv_${n}`, "guest");
   await stage.decide();
   const all = await stage.caseIds();
@@ -189,7 +189,7 @@ test("where a customer has very many open cases an attempt has only its own look
   assert.deepEqual(await listQueuedCases(), [all[0]]);
 });
 
-test("of a customer with very many open cases those that wait for a new card are looked at all the same", async () => {
+test("an attempt still queues the cases that wait for a new card when the customer has very many open ones", async () => {
   for (let n = 0; n < 18; n++) await pushDeclinedInvoice(`inv_${n}`, "guest");
   await stage.transaction({
     invoiceId: "inv_7",
@@ -210,7 +210,7 @@ test("of a customer with very many open cases those that wait for a new card are
   }
 });
 
-test("a case that is not worth a try waits for the customer's next bill, and is tried after all when that is paid; else it ends a day later", async () => {
+test("a case not worth retrying waits for the customer's next invoice, is decided again when that is paid, and else ends a day later", async () => {
   const ends: (string | null)[] = [];
   for (const isPaid of [true, false]) {
     merchantId = (await stage.enter()).id;
@@ -232,7 +232,7 @@ test("a case that is not worth a try waits for the customer's next bill, and is 
   assert.equal((await stage.events()).at(-1)!.type, "complete_dunning");
 });
 
-test("a case that waits for another one ends a day after that did, though no attempt told of it", async () => {
+test("a case that waits for another one ends a day after it, even without a reported attempt", async () => {
   await pushDeclinedInvoice("inv_1");
   await stage.decide();
   await pushDeclinedInvoice("inv_2", "cus_1", { amount: 30 });
@@ -253,7 +253,7 @@ test("a case that waits for another one ends a day after that did, though no att
   assert.equal((await stage.events()).at(-1)!.type, "complete_dunning");
 });
 
-test("two cases without a try worth making do not wait for each other", async () => {
+test("two cases not worth retrying do not wait for each other", async () => {
   await pushDeclinedInvoice("inv_1", "cus_1", { amount: 30 });
   await pushDeclinedInvoice("inv_2", "cus_1", { amount: 30 });
   await stage.decide();
@@ -263,7 +263,7 @@ test("two cases without a try worth making do not wait for each other", async ()
   );
 });
 
-test("what a case waits for is said as it is, also when that is another thing than before", async () => {
+test("a case names what it currently waits for, even when that changes", async () => {
   await createSmallWeeklyInvoices();
   stage.wait(2 * DAY);
   await pushDeclinedInvoice("inv_2");

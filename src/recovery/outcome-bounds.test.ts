@@ -4,7 +4,7 @@ import type { TransactionFacts } from "../tables/transactions.ts";
 import { type DeliveredAction, outcomeOf, type PaymentFacts } from "./outcome.ts";
 import { DAY, HOUR, START } from "./stage.fixture.ts";
 
-/** The first delivery attempt of the action; its ideal time is an hour later. */
+/** The action's first delivery attempt; its ideal time is an hour later. */
 const STARTED_MS = START.getTime();
 const IDEAL_MS = STARTED_MS + HOUR;
 
@@ -32,18 +32,18 @@ suite("a retry", () => {
     outcomeOf(buildAction({}), buildFacts(over), until === null ? null : new Date(until), new Date(deadline + DAY))
       .status;
 
-  test("an attempt belongs to it from its first delivery attempt to the end of the wait for its outcome, both included", () => {
+  test("includes an attempt from its first delivery attempt to the end of its wait, both inclusive", () => {
     const byAttempt = (atMs: number) => status({ transactions: [buildAttempt(atMs, "FAILED")] });
     assert.deepEqual([byAttempt(STARTED_MS - 1), byAttempt(STARTED_MS)], ["EXPIRED", "FAILED"]);
     assert.deepEqual([byAttempt(deadline), byAttempt(deadline + 1)], ["FAILED", "EXPIRED"]);
   });
 
-  test("an attempt dated exactly at the first delivery attempt of the next retry belongs to the next one", () => {
+  test("does not include an attempt dated exactly at the next retry's first delivery attempt", () => {
     const byAttempt = (atMs: number) => status({ transactions: [buildAttempt(atMs)] }, next);
     assert.deepEqual([byAttempt(next - 1), byAttempt(next)], ["SUCCEEDED", "EXPIRED"]);
   });
 
-  test("a paid version counts within the same bounds", () => {
+  test("counts a paid version within the same bounds", () => {
     const byVersion = (atMs: number, until: number | null = null) => status({ paidAt: new Date(atMs) }, until);
     assert.deepEqual([byVersion(STARTED_MS - 1), byVersion(STARTED_MS)], ["CANCELED", "SUCCEEDED"]);
     assert.deepEqual([byVersion(deadline), byVersion(deadline + 1)], ["SUCCEEDED", "EXPIRED"]);
@@ -53,7 +53,7 @@ suite("a retry", () => {
     assert.equal(outcomeOf(buildAction(late), paid, null, new Date(deadline + DAY)).status, "EXPIRED");
   });
 
-  test("an unpaid version says that it failed from its ideal time to the end of the wait, both included", () => {
+  test("fails when an unpaid version is dated from its ideal time to the end of its wait, both inclusive", () => {
     const byVersion = (atMs: number) => status({ unpaidAt: new Date(atMs) });
     assert.deepEqual([byVersion(IDEAL_MS - 1), byVersion(IDEAL_MS)], ["EXPIRED", "FAILED"]);
     assert.deepEqual([byVersion(deadline), byVersion(deadline + 1)], ["FAILED", "EXPIRED"]);
@@ -70,14 +70,14 @@ suite("a card change", () => {
       new Date(paidMs + DAY),
     ).status;
 
-  test("it succeeds if the invoice is paid from its first delivery attempt to its deadline, both included", () => {
+  test("succeeds when the invoice is paid from its first delivery attempt to its deadline, both inclusive", () => {
     assert.deepEqual(
       [status(STARTED_MS - 1), status(STARTED_MS), status(deadline)],
       ["CANCELED", "SUCCEEDED", "SUCCEEDED"],
     );
   });
 
-  test("it expires if the invoice is paid after its deadline, also when nobody looked at the case in between", () => {
+  test("expires when the invoice is paid after its deadline, even if the case was not stepped in between", () => {
     assert.equal(status(deadline + 1), "EXPIRED");
     assert.equal(status(deadline + 1, { status: "EXPIRED" }), "EXPIRED");
     assert.equal(status(deadline + 1, { firstAttemptAt: new Date(deadline + 1) }), "EXPIRED");

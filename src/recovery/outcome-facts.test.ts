@@ -14,7 +14,7 @@ import {
 } from "./outcome.ts";
 import { DAY, HOUR, START } from "./stage.fixture.ts";
 
-/** An action that was delivered at START; its ideal time is an hour later. */
+/** The action was delivered at START; its ideal time is an hour later. */
 const IDEAL = HOUR;
 const at = (ms: number) => new Date(START.getTime() + ms);
 const buildAction = (over: Partial<DeliveredAction> = {}): DeliveredAction => ({
@@ -43,7 +43,7 @@ const status = (...given: Parameters<typeof outcome>) => outcome(...given).statu
 
 for (const type of ["RETRY", "CARD_CHANGE"] as const) {
   const deadline = IDEAL + (type === "RETRY" ? 48 * HOUR : 7 * DAY);
-  suite(`without any word of a payment, a ${type}`, () => {
+  suite(`a ${type} without any report of a payment`, () => {
     test("waits for its delivery until its deadline, or until the case ends", () => {
       assert.equal(status({ type, ...WAITING }, {}, deadline - 1), "SCHEDULED");
       assert.equal(status({ type, ...WAITING }, {}, deadline), "CANCELED");
@@ -73,8 +73,8 @@ for (const type of ["RETRY", "CARD_CHANGE"] as const) {
     });
   });
 
-  suite(`a payment, and a ${type}`, () => {
-    test("an attempt that names it makes it succeed, whatever became of it", () => {
+  suite(`a ${type} with a payment`, () => {
+    test("succeeds when an attempt names it, whatever its status", () => {
       const paid = buildAttempt({ ...BY_ACTION, state: "PAID", createdAt: at(-DAY) });
       for (const kept of ["SENT", "EXPIRED", "CANCELED", "DELIVERY_FAILED"] as const)
         assert.deepEqual(outcome({ type, status: kept, delivery: "exhausted" }, { transactions: [paid] }), {
@@ -82,7 +82,7 @@ for (const type of ["RETRY", "CARD_CHANGE"] as const) {
         });
     });
 
-    test("a paid invoice makes it succeed from its first delivery on, and cancels it before", () => {
+    test("succeeds when the invoice is paid after its first delivery attempt, and is canceled before", () => {
       assert.deepEqual(outcome({ type }, { paidAt: START }), {
         ...{ status: "SUCCEEDED", transaction: null, attemptedAt: START },
       });
@@ -92,11 +92,11 @@ for (const type of ["RETRY", "CARD_CHANGE"] as const) {
   });
 }
 
-suite("attempts and a retry", () => {
+suite("a retry with attempts", () => {
   const by = (over: Partial<TransactionFacts>, given: Partial<DeliveredAction> = {}) =>
     status(given, { transactions: [buildAttempt(over)] });
 
-  test("a decline that names it makes it fail, whatever became of it before", () => {
+  test("fails when a decline names it, whatever its status", () => {
     for (const kept of ["SENT", "EXPIRED", "DELIVERY_FAILED"] as const)
       assert.equal(by(BY_ACTION, { status: kept }), "FAILED");
     assert.equal(by({ ...BY_ACTION, createdAt: at(-DAY) }, EXHAUSTED), "FAILED");
@@ -104,7 +104,7 @@ suite("attempts and a retry", () => {
     assert.equal(by({ ...BY_ACTION, state: "VOIDED" }), "SENT");
   });
 
-  test("one that names nothing belongs to it by its time, unless the customer made it, or the retry has ended", () => {
+  test("includes an unnamed attempt by its time, unless the customer made it or the retry has ended", () => {
     assert.equal(by({}), "FAILED");
     assert.equal(by({ state: "REFUNDED" }), "SUCCEEDED");
     assert.equal(by({ initiator: "CUSTOMER" }), "SENT");
@@ -115,12 +115,12 @@ suite("attempts and a retry", () => {
     assert.equal(by({}, { firstAttemptAt: null }), "SENT");
   });
 
-  test("if attempts name it, the others are not its own", () => {
+  test("includes no other attempts when some name it", () => {
     const transactions = [buildAttempt({ id: "txn_0", ...BY_ACTION }), buildAttempt({ state: "PAID" })];
     assert.equal(status({}, { transactions }), "FAILED");
   });
 
-  test("the approved one of its attempts counts, else the latest", () => {
+  test("takes the outcome of its approved attempt, else of its latest", () => {
     const declined = buildAttempt({ id: "txn_0" });
     const approved = buildAttempt({ state: "PAID" });
     const last = buildAttempt({ id: "txn_2", createdAt: at(2 * HOUR) });
@@ -130,7 +130,7 @@ suite("attempts and a retry", () => {
     });
   });
 
-  test("a payment by the customer, or by another action, cancels it, and its own decline is told first", () => {
+  test("is canceled by a payment of the customer or another action, but reports its own decline first", () => {
     const known = (over: Partial<TransactionFacts>, more: Partial<TransactionFacts>[] = []) => ({
       paidAt: at(2 * HOUR),
       paidInFull: ({ id }: TransactionFacts) => id === "txn_1",
@@ -153,7 +153,7 @@ suite("attempts and a retry", () => {
     assert.equal(status({}, known({ initiator: "MERCHANT_MANUAL", createdAt: at(-HOUR) })), "SUCCEEDED");
   });
 
-  test("an unpaid version from its ideal time on says that it failed, and what failed or succeeded stays so", () => {
+  test("fails when an unpaid version is dated from its ideal time on, and keeps a failure or success", () => {
     assert.equal(status({}, { unpaidAt: at(IDEAL) }), "FAILED");
     assert.equal(status({}, { unpaidAt: at(IDEAL - 1) }), "SENT");
     for (const kept of ["FAILED", "SUCCEEDED"] as const)
@@ -167,7 +167,7 @@ suite("a pending debit", () => {
     transactions: [buildAttempt({ state: "PENDING", ...over })],
   });
 
-  test("is waited for until fourteen days after the ideal time, if it may be of the retry", () => {
+  test("is awaited until fourteen days after the ideal time, if it may belong to the retry", () => {
     const last = IDEAL + 14 * DAY;
     assert.equal(status({}, pending(), last - 1), "SENT");
     assert.equal(status({}, pending(), last), "EXPIRED");
@@ -179,7 +179,7 @@ suite("a pending debit", () => {
     assert.equal(status({}, pending({ state: "VOIDED" }), deadline), "EXPIRED");
   });
 
-  test("has the outcome looked at by then, and at the deadline before", () => {
+  test("schedules its outcome for the deadline first, and for that time next", () => {
     const due = (known: Partial<PaymentFacts>, nowMs: number, over: Partial<DeliveredAction> = {}) =>
       outcomeDueAt(buildAction(over), buildFacts(known), at(nowMs)).getTime() - START.getTime();
     assert.equal(due(pending(), deadline - 1), deadline);
@@ -201,13 +201,13 @@ test("an action is awaited while it is on its way or waits for its outcome", () 
     assert.equal(awaited({ status: replayed, delivery: "waiting" }), replayed !== "CANCELED");
 });
 
-test("an action is on its way for nothing if it was canceled or carried out", () => {
+test("an action is stale when it was canceled or executed before its delivery", () => {
   const stale = (over: Partial<DeliveredAction>) => isStale(buildAction({ delivery: "waiting", ...over }));
   assert.deepEqual([stale({}), stale({ status: "CANCELED" }), stale({ executedAt: START })], [false, true, true]);
   assert.equal(stale({ delivery: "delivered", status: "CANCELED" }), false);
 });
 
-test("an attempt names the action that it carried out, approved or declined", () => {
+test("an attempt names the action that it executed, whether approved or declined", () => {
   const isNamedBy = (...transactions: TransactionFacts[]) => hasNamingAttempt(buildAction(), { transactions });
   assert.equal(isNamedBy(buildAttempt(), buildAttempt(BY_ACTION)), true);
   assert.equal(isNamedBy(buildAttempt({ ...BY_ACTION, state: "DISPUTED" })), true);
@@ -215,7 +215,7 @@ test("an attempt names the action that it carried out, approved or declined", ()
   assert.equal(isNamedBy(buildAttempt({ recoveryActionId: "action_2" })), false);
 });
 
-test("an action recovers the case if it succeeded and all was paid, by it or in the end", () => {
+test("an action recovers the case when it succeeded and the invoice was paid in full, by it or later", () => {
   const recovered = (kept: ActionStatus, transactionId: string | null, known: Partial<PaymentFacts>) =>
     recovers(buildAction({ status: kept, transactionId }), buildFacts(known));
   const part = { transactions: [buildAttempt({ id: "txn_0" }), buildAttempt()] };

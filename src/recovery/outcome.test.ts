@@ -7,7 +7,7 @@ const stage = await openStage();
 after(() => stage.drop());
 beforeEach(() => stage.enter());
 
-test("a paid copy dated after the first delivery attempt makes the action succeed and ends the case", async () => {
+test("an action succeeds and the case ends when a paid version is dated after the first delivery attempt", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.untilSent();
@@ -25,7 +25,7 @@ test("a paid copy dated after the first delivery attempt makes the action succee
 });
 
 for (const by of ["invoice", "transaction"] as const)
-  test(`a merchant that pays at once, pushes the ${by} and only then answers the webhook makes the action succeed`, async () => {
+  test(`an action succeeds when the merchant charges at once and pushes the ${by} before it answers the webhook`, async () => {
     await stage.invoice();
     await stage.decide();
     await stage.deliver();
@@ -44,7 +44,7 @@ for (const by of ["invoice", "transaction"] as const)
     assert.equal((await stage.outcomes())[0]!.outcome, "recovered");
   });
 
-test("an invoice that was given up and is paid after all, for both of what is known of it before, makes the action succeed", async () => {
+test("an action succeeds when an invoice that was given up is paid later, whether or not the retry was reported as failed", async () => {
   for (const state of ["UNCOLLECTIBLE", "VOIDED", "DRAFT"] as const)
     for (const failedBefore of [false, true]) {
       await stage.enter();
@@ -64,7 +64,7 @@ test("an invoice that was given up and is paid after all, for both of what is kn
     }
 });
 
-test("paid before the first delivery attempt, the plan is canceled and nothing goes out", async () => {
+test("a plan is canceled and nothing is sent when the invoice is paid before the first delivery attempt", async () => {
   await stage.invoice();
   await stage.decide();
   stage.wait(HOUR);
@@ -80,7 +80,7 @@ test("paid before the first delivery attempt, the plan is canceled and nothing g
   );
 });
 
-test("a payment that the customer made cancels the action, also when the paid copy came first", async () => {
+test("an action is canceled when the customer pays, even if the paid version comes first", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.untilSent();
@@ -95,7 +95,7 @@ test("a payment that the customer made cancels the action, also when the paid co
   assert.deepEqual([action!.status, action!.executed], ["CANCELED", false]);
 });
 
-test("a debit that the customer began before the failure, and that was paid after the retry, cancels the action", async () => {
+test("an action is canceled when a debit that the customer began before the failure is paid after the retry", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.untilSent();
@@ -109,7 +109,7 @@ test("a debit that the customer began before the failure, and that was paid afte
   assert.equal((await stage.actions())[0]!.status, "CANCELED");
 });
 
-test("a failed transaction settles the retry as failed and the next one is planned, with the card's country", async () => {
+test("a failed transaction settles the retry as failed, and the next one is planned with the card's country", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -124,7 +124,7 @@ test("a failed transaction settles the retry as failed and the next one is plann
   assert.ok(second!.ideal.getTime() > sent.ideal.getTime() + 12 * HOUR);
 });
 
-test("an unpaid copy dated after the ideal time says failed, and a payment within 48 hours turns it", async () => {
+test("an action fails when an unpaid version is dated after the ideal time, and succeeds when a payment follows within 48 hours", async () => {
   await stage.invoice();
   await stage.decide();
   const sent = await stage.untilSent();
@@ -141,7 +141,7 @@ test("an unpaid copy dated after the ideal time says failed, and a payment withi
   );
 });
 
-test("no word within 48 hours expires the action, and a transaction that names it still counts", async () => {
+test("an action expires without a report within 48 hours, and a transaction that names it still counts", async () => {
   await stage.invoice();
   await stage.decide();
   const sent = await stage.untilSent();
@@ -158,7 +158,7 @@ test("no word within 48 hours expires the action, and a transaction that names i
   assert.equal((await stage.cases())[0]!.end, "paid");
 });
 
-test("an exhausted event leaves the action undelivered, and the next one is planned", async () => {
+test("an action stays undelivered when its event is exhausted, and the next one is planned", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.untilExhausted();
@@ -167,7 +167,7 @@ test("an exhausted event leaves the action undelivered, and the next one is plan
   assert.equal(second!.status, "SCHEDULED");
 });
 
-test("a new card after a card change brings a retry soon", async () => {
+test("a retry follows soon when a card change brings a new card", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
@@ -186,7 +186,7 @@ test("a new card after a card change brings a retry soon", async () => {
   assert.ok(retry!.ideal.getTime() - stage.now().getTime() <= 24 * HOUR);
 });
 
-test("a retry that its transaction answers counts once: SEPA allows a second one after AM04", async () => {
+test("a retry counts once when its transaction answers it: SEPA allows a second one after AM04", async () => {
   const debit = { paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AM04" };
   await stage.invoice();
   await stage.transaction(debit);
@@ -204,7 +204,7 @@ test("a retry that its transaction answers counts once: SEPA allows a second one
   );
 });
 
-test("a replay that is delivered makes an undelivered action wait for its outcome again", async () => {
+test("an undelivered action waits for its outcome again when a replay is delivered", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.untilExhausted();
@@ -217,7 +217,7 @@ test("a replay that is delivered makes an undelivered action wait for its outcom
   assert.equal((await stage.replay(undelivered!.id)).skip, "it was delivered");
 });
 
-test("an instruction that was carried out, and whose webhook got no answer, is taken back and not waited for", async () => {
+test("an executed instruction is withdrawn and no longer awaited when its webhook got no answer", async () => {
   await stage.invoice();
   await stage.decide();
   await stage.deliver();
@@ -241,7 +241,7 @@ test("an instruction that was carried out, and whose webhook got no answer, is t
   assert.ok((await stage.cases())[0]!.due! > stage.now());
 });
 
-test("an instruction on its way by a replay is taken back when it turns out that it was carried out, and where that was known before", async () => {
+test("a replayed instruction is withdrawn when its execution is reported before or after the replay", async () => {
   for (const knownBefore of [false, true]) {
     const merchant = await stage.enter();
     const [action] = await createUndeliveredAction();
@@ -262,7 +262,7 @@ test("an instruction on its way by a replay is taken back when it turns out that
   }
 });
 
-test("what was carried out although nobody answered its webhook is not replayed", async () => {
+test("an executed instruction is not replayed when its webhook was never answered", async () => {
   const [action] = await createUndeliveredAction();
   await stage.transaction({ recoveryActionId: action!.id });
   await stage.decide();
@@ -270,7 +270,7 @@ test("what was carried out although nobody answered its webhook is not replayed"
   assert.equal((await stage.replay(action!.id)).skip, "it was carried out");
 });
 
-/** An action whose webhook used up its attempts, and the plan that follows it. */
+/** Creates an action with an exhausted webhook, and the plan that follows it. */
 async function createUndeliveredAction() {
   await stage.invoice();
   await stage.decide();

@@ -27,7 +27,7 @@ const factsOf = (
   end = NOT_ENDED,
 ) => buildPaymentFacts(view(invoice, transactions), { left: 0, paidAt, conflict: null }, end);
 
-test("an invoice is paid when its case says so, or a paid version that is not older than the case", () => {
+test("an invoice is paid when its case says so, or when a paid version is no older than the case", () => {
   assert.equal(factsOf({}).paidAt, null);
   assert.deepEqual(factsOf({ state: "PAID", updatedAt: START }).paidAt, START);
   assert.equal(factsOf({ state: "PAID", updatedAt: at(-1) }).paidAt, null);
@@ -37,18 +37,18 @@ test("an invoice is paid when its case says so, or a paid version that is not ol
   assert.deepEqual([factsOf({}, [], null, end).ended, factsOf({}).ended], [true, false]);
 });
 
-test("an invoice is unpaid since its version if that is in recovery", () => {
+test("an invoice is unpaid since its version when that is in recovery", () => {
   assert.deepEqual(factsOf({ updatedAt: at(2) }).unpaidAt, at(2));
   assert.deepEqual(factsOf({ state: "PARTIALLY_PAID" }).unpaidAt, START);
   assert.equal(factsOf({ state: "PAID" }).unpaidAt, null);
 });
 
-test("only attempts on the invoice itself bear on its actions", () => {
+test("an invoice's actions depend only on attempts on the invoice itself", () => {
   const own = attempt("own");
   assert.deepEqual(factsOf({}, [attempt("other", { invoiceId: "inv_2" }), own]).transactions, [own]);
 });
 
-test("an attempt paid in full by itself, or as the last of the parts", () => {
+test("an attempt pays in full by itself or as the last part", () => {
   const inFull = (transactions: TransactionFacts[], paidAt: Date | null = null) => {
     const { paidInFull } = factsOf({}, transactions, paidAt);
     return transactions.filter(paidInFull).map(({ id }) => id);
@@ -76,7 +76,7 @@ test("an attempt paid in full by itself, or as the last of the parts", () => {
   assert.deepEqual(inFull([attempt("a", { updatedAt: at(-1) })], at(1)), [], "before the case");
 });
 
-test("a retry would charge a disputed card, unless another one is known to be charged", () => {
+test("a retry would charge a disputed card unless another one is known to be charged", () => {
   const onCard = (id: string, cardFingerprint: string | undefined, over: Partial<TransactionFacts> = {}) =>
     attempt(id, { state: "FAILED", cardFingerprint, ...over });
   const disputed = onCard("disputed", "fp_1", { state: "DISPUTED" });

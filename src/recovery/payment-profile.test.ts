@@ -3,7 +3,10 @@ import { test } from "node:test";
 import type { Transaction } from "../domain/transaction.ts";
 import { paymentProfileOf } from "./payment-profile.ts";
 
-/** The payer of invoice 1, by attempts of customer c, each given by what differs from one on invoice 1 by card A. */
+/**
+ * Returns the payment profile of invoice 1 from attempts of customer c, each given by its differences from an attempt on invoice
+ * 1 by card A.
+ */
 function buildProfile(...attempts: Partial<Transaction>[]) {
   const transactions = attempts.map(
     (over, at) =>
@@ -26,7 +29,7 @@ function buildProfile(...attempts: Partial<Transaction>[]) {
 
 const SWEDISH = { paymentMethodType: "card", cardBrand: "visa", cardCountry: "SE", cardFunding: "DEBIT" } as const;
 
-test("what the latest attempt leaves out of the card is that of the latest one that tells and surely was on it", () => {
+test("the card's missing details come from the latest attempt that reports them and was certainly on the same card", () => {
   assert.deepEqual(buildProfile(SWEDISH, {}).card, ["card", "visa", "SE", "DEBIT"]);
   assert.deepEqual(buildProfile(SWEDISH, { cardCountry: "NO" }, {}).card, ["card", "visa", "NO", "DEBIT"]);
   assert.deepEqual(
@@ -53,7 +56,7 @@ test("what the latest attempt leaves out of the card is that of the latest one t
     assert.deepEqual(buildProfile(SWEDISH, { ...unnamed, ...over }).card, Object.values(over), "surely another one");
 });
 
-test("the customer's time zone is told by the latest attempt on the invoice that tells, else by the customer's, on whichever card", () => {
+test("the time zone comes from the latest attempt on the invoice that reports one, else from the customer's, on any card", () => {
   const zone = (customerTimezone: string) => ({ customerTimezone });
   assert.equal(buildProfile(zone("Asia/Tokyo"), { cardFingerprint: "B" }).zone, "Asia/Tokyo");
   assert.equal(buildProfile(zone("Asia/Tokyo"), { invoiceId: "2", ...zone("Asia/Seoul") }).zone, "Asia/Tokyo");

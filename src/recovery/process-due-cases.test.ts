@@ -14,7 +14,7 @@ const CASE_IDS = prepared("case_ids", "select id from cases where merchant_id = 
 const caseIds = async () => (await stage.db.run<{ id: string }>(CASE_IDS, [merchantId])).rows.map(({ id }) => id);
 const decisions = async () => decisionsOfCase(stage.db, merchantId, (await caseIds())[0]!);
 
-/** The names of the statements that a round of deciding makes. */
+/** Returns the names of the statements in one round of decisions. */
 async function listStatementsOfRound(): Promise<string[]> {
   const names: string[] = [];
   const { db } = stage;
@@ -54,7 +54,7 @@ test("a hundred cases are decided in the same statements as one", async () => {
   assert.equal((await latestDecisions(stage.db, merchantId, await caseIds())).size, 101);
 });
 
-test("a decision is kept with the chance of the try, and with the one of its choice", async () => {
+test("a decision is stored with its success probability and its propensity", async () => {
   await pushUnpaidInvoices(40, 0);
   await stage.decide();
   const ids = await caseIds();
@@ -68,7 +68,7 @@ test("a decision is kept with the chance of the try, and with the one of its cho
   }
 });
 
-test("the same facts keep the plan, also when something was learned meanwhile: no decision is added", async () => {
+test("the plan stays and no decision is added when the facts are the same, even if the model has learned", async () => {
   await pushUnpaidInvoices(1, 0);
   await stage.decide();
   const [before] = await stage.actions();
@@ -90,7 +90,7 @@ test("the same facts keep the plan, also when something was learned meanwhile: n
   assert.match(second!.account.changed.join(), /\(code 91\)/);
 });
 
-test("a merchant may want the static engine, and one that cannot read what was learned gets it", async () => {
+test("the static engine decides when the merchant chose it, or when the model cannot be read", async () => {
   merchantId = (await stage.enter(true, { engine: "static" })).id;
   await pushUnpaidInvoices(1, 0);
   await stage.decide();
@@ -98,7 +98,7 @@ test("a merchant may want the static engine, and one that cannot read what was l
   assert.deepEqual([chosen!.engine, chosen!.chance, chosen!.account.fallback], ["static", null, null]);
 });
 
-test("with what was learned damaged the static policy decides, says so, and sends all the same", async () => {
+test("the static policy decides, reports it, and still sends when the model is damaged", async () => {
   merchantId = (await stage.enter()).id;
   await stage.db.run(
     prepared("damage", "insert into learned_models values ('00000000-0000-0000-0000-000000000000', '0:0', 9, $1)"),
@@ -113,7 +113,7 @@ test("with what was learned damaged the static policy decides, says so, and send
   await stage.db.run(prepared("mend", "delete from learned_models"));
 });
 
-test("a plan whose moment passed by hours is made anew from now on, within what the rules allow", async () => {
+test("a plan is remade from the current time, within the rules, when its time passed hours ago", async () => {
   await pushUnpaidInvoices(1, 0);
   await stage.decide();
   const [planned] = await stage.actions();
@@ -124,7 +124,7 @@ test("a plan whose moment passed by hours is made anew from now on, within what 
   assert.equal((await decisions()).length, 2);
 });
 
-test("a bank that other customers found down is left alone for some hours, and another bank is not", async () => {
+test("a bank is avoided for some hours when other customers found it down, and other banks are not", async () => {
   const planAt = async () => (await stage.actions())[0]!;
   const strangers = async (cardIssuer: string) => {
     for (const other of ["cus_8", "cus_9"])
@@ -159,7 +159,7 @@ test("a bank that other customers found down is left alone for some hours, and a
   }
 });
 
-test("where no bank is named, an outage is seen on the way of such cards", async () => {
+test("an outage is detected on the route of such cards when no bank is named", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "91" });
   const strangers = { networkDeclineCode: "91", cardFingerprint: undefined };
@@ -174,7 +174,7 @@ test("where no bank is named, an outage is seen on the way of such cards", async
   assert.match((await decisions()).at(-1)!.account.known.join(" "), /bank appears to be down/);
 });
 
-test("what a few met on other cards, and others did not, is no outage on the way of these", async () => {
+test("a few failures on other cards are no outage on this card's route when others succeed", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "91" });
   const strangers = { networkDeclineCode: "91", cardCountry: "FR", cardIssuer: "BNP" };
@@ -186,7 +186,7 @@ test("what a few met on other cards, and others did not, is no outage on the way
   assert.doesNotMatch((await decisions()).at(-1)!.account.known.join(" "), /bank appears to be down/);
 });
 
-test("attempts that the gateway blocked say nothing of an outage", async () => {
+test("attempts blocked by the gateway do not indicate an outage", async () => {
   for (const over of [{}, { paymentGatewayStatus: "not_sent_to_network" }]) {
     merchantId = (await stage.enter()).id;
     await stage.invoice();
@@ -202,7 +202,7 @@ test("attempts that the gateway blocked say nothing of an outage", async () => {
   }
 });
 
-test("several invoices of one customer, or payments that went through in the end, are no outage, and the static engine asks for none", async () => {
+test("several invoices of one customer, or payments approved in the end, are no outage, and the static engine checks for none", async () => {
   const others = ["a", "b", "c"];
   const theirs = others.map((customerId) => ({ invoiceId: customerId, customerId }));
   const own = others.map((invoiceId) => ({ invoiceId, customerId: "cus_1" }));

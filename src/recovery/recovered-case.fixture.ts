@@ -3,7 +3,7 @@ import type { openStage } from "./stage.fixture.ts";
 
 type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/** One retry that is asked for, made and answered. */
+/** Runs one retry until it is sent, executed and answered. */
 async function makeRetry(stage: Stage, answer: Partial<Transaction>) {
   const sent = await stage.untilSent();
   stage.at(sent.ideal.getTime());
@@ -11,7 +11,7 @@ async function makeRetry(stage: Stage, answer: Partial<Transaction>) {
   await stage.decide();
 }
 
-/** A case with two retries, the second of which is paid. */
+/** Creates a case with two retries, the second of which is paid. */
 export async function createRecoveredCase(stage: Stage, invoiceId = "inv_1") {
   await stage.invoice({ id: invoiceId });
   await stage.transaction({ invoiceId });

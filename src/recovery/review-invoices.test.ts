@@ -46,11 +46,11 @@ const buildReview = ({ invoice = {}, balance = {}, cases = [], attempts = [] }: 
   attempts,
 });
 
-suite("cases that end because nothing is owed", () => {
+suite("cases ended by their balance", () => {
   const endsOf = (...given: ReviewOverrides[]) => findEndedByBalance(given.map(buildReview));
   const ending = { amount: null, currency: null };
 
-  test("they are those of an invoice on which nothing is left, open and ended, by their ids", () => {
+  test("are the open and ended ones of an invoice with nothing left, ordered by id", () => {
     const paid = { left: 0, paidAt: at(HOUR) };
     assert.deepEqual(
       endsOf(
@@ -67,13 +67,13 @@ suite("cases that end because nothing is owed", () => {
     );
   });
 
-  test("a case goes on while something is left, or while facts contradict each other", () => {
+  test("exclude a case while something is left or facts contradict each other", () => {
     assert.deepEqual(endsOf({ balance: { left: 1 }, cases: [buildCase()] }), []);
     assert.deepEqual(endsOf({ balance: { left: 0, conflict: CONFLICT }, cases: [buildCase()] }), []);
   });
 });
 
-test("facts that contradict each other are noted, and the open cases of their invoice wait", () => {
+test("a conflict is recorded, and the invoice's open cases wait, when facts contradict each other", () => {
   const all = [
     buildReview({ balance: { conflict: CONFLICT }, cases: [buildEndedCase("voided", { id: "case_0" }), buildCase()] }),
     buildReview({ invoice: { id: "inv_2" }, cases: [buildCase({ id: "case_2" })] }),
@@ -85,32 +85,32 @@ test("facts that contradict each other are noted, and the open cases of their in
   assert.deepEqual(listWaitingCases(all), ["case_1"]);
 });
 
-suite("what is owed", () => {
+suite("an owed invoice", () => {
   const owed = (given: ReviewOverrides, nowMs = DAY, broughtBy: string[] | null = null) =>
     findOwedInvoices([buildReview(given)], WINDOW_DAYS, at(nowMs), broughtBy && new Set(broughtBy)).map(
       ({ left, unpaidAt }) => [left, unpaidAt.getTime() - START.getTime()],
     );
 
-  test("it is what is left, since the invoice is unpaid", () => {
+  test("owes the balance from the time it became unpaid", () => {
     assert.deepEqual(owed({ balance: { left: 900 } }), [[900, 0]]);
     assert.deepEqual(owed({ invoice: { unpaidSince: at(-HOUR) } }), [[4900, -HOUR]]);
     assert.deepEqual(owed({ balance: { left: 0 } }), []);
     assert.deepEqual(owed({ balance: { conflict: CONFLICT } }), []);
   });
 
-  test("an invoice that was paid before it was seen unpaid has a case of all it asked for, and only one", () => {
+  test("has one case with its full amount when it was paid before it was seen unpaid", () => {
     const balance = { left: 0, paidAt: at(HOUR) };
     assert.deepEqual(owed({ balance }), [[4900, 0]]);
     assert.deepEqual(owed({ balance, cases: [buildEndedCase("paid")] }), []);
     assert.deepEqual(owed({ balance: { ...balance, conflict: CONFLICT } }), []);
   });
 
-  test("an open case keeps the time from which it was unpaid, also when its window is over", () => {
+  test("keeps the unpaid time of its open case, even when the window is over", () => {
     const cases = [buildEndedCase("paid", { id: "case_0" }), buildCase({ unpaidAt: at(-WINDOW_MS) })];
     assert.deepEqual(owed({ cases }), [[4900, -WINDOW_MS]]);
   });
 
-  test("no case opens once the window is over, unless the invoice was attempted within it", () => {
+  test("opens no case when the window is over, unless an attempt was made within it", () => {
     assert.deepEqual(owed({}, WINDOW_MS - 1), [[4900, 0]]);
     assert.deepEqual(owed({}, WINDOW_MS), []);
     assert.deepEqual(owed({ invoice: { updatedAt: at(DAY), unpaidSince: START } }, WINDOW_MS), []);
@@ -121,7 +121,7 @@ suite("what is owed", () => {
     assert.deepEqual(owed({ attempts: late }, WINDOW_MS), [], "it counts from when it was made");
   });
 
-  test("after a payment a newer version begins a window of its own, from its date", () => {
+  test("has a new window from the date of a newer version after a payment", () => {
     for (const reason of ["paid", "settled"] as const) {
       const again = { invoice: { updatedAt: at(3 * DAY), unpaidSince: START }, cases: [buildEndedCase(reason)] };
       assert.deepEqual(owed(again, 4 * DAY), [[4900, 3 * DAY]], reason);
@@ -130,7 +130,7 @@ suite("what is owed", () => {
     }
   });
 
-  test("after any other end, and once the invoice was out of recovery, it is unpaid since its first version", () => {
+  test("is unpaid since its first version after any other end, and after it left recovery", () => {
     const invoice = { updatedAt: at(3 * DAY), unpaidSince: START };
     assert.deepEqual(owed({ invoice, cases: [buildEndedCase("subscription_canceled")] }, 4 * DAY), [[4900, 0]]);
     assert.deepEqual(owed({ invoice, cases: [buildEndedCase("paid", { unpaidAt: at(-1) })] }, 4 * DAY), [[4900, 0]]);
@@ -141,7 +141,7 @@ suite("what is owed", () => {
     );
   });
 
-  test("after a payment an attempt opens a case only if it failed, was voided or disputed, and from the time it did", () => {
+  test("opens a case by an attempt after a payment only if it failed, was voided or disputed, from that time on", () => {
     const invoice = { updatedAt: at(2 * DAY) };
     const cases = [buildEndedCase("paid", { unpaidAt: at(3 * DAY) })];
     const by = (attempts: InvoiceAttempt[], ids = ["txn_1"], nowMs = 9 * DAY) =>

@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 const MATURITY_DAYS = 30;
 
-/** Starts an experiment, and a second one ten days later; `during` runs while the first does. */
+/** Runs an experiment, and a second one ten days later; `during` runs while the first is active. */
 async function runTwoExperiments(during: (first: Experiment) => Promise<void>) {
   const first = (await stage.start({ maturityDays: MATURITY_DAYS }))!;
   await during(first);
@@ -28,7 +28,7 @@ async function runTwoExperiments(during: (first: Experiment) => Promise<void>) {
   return { first, second };
 }
 
-test("a second experiment draws its own arms, also for customers of the first", async () => {
+test("a second experiment assigns its own arms, also to customers of the first", async () => {
   const customers = Array.from({ length: 20 }, (_, n) => `cus_${n}`);
   const { first, second } = await runTwoExperiments(async () => {
     for (const customerId of customers) await stage.invoice({ id: `first of ${customerId}`, customerId });
@@ -40,14 +40,14 @@ test("a second experiment draws its own arms, also for customers of the first", 
 });
 
 for (const lookDays of [[45], [35, 45]])
-  test(`each experiment counts its own invoices, looked at after ${lookDays.join(" and ")} days`, async () => {
+  test(`each experiment counts its own invoices, analyzed after ${lookDays.join(" and ")} days`, async () => {
     const { first, second } = await runTwoExperiments(async () => {
       await stage.invoice({ amount: 300 });
       stage.wait(DAY);
       await stage.invoice({ amount: 300, state: "PAID" });
     });
     await stage.invoice({ id: "inv_2", amount: 500 });
-    // It was in the first experiment, and is in the second as well.
+    // This customer was in the first experiment and is also in the second.
     await stage.invoice({ amount: 300 });
     for (const days of lookDays) {
       stage.at(+START + days * DAY);
@@ -61,7 +61,7 @@ for (const lookDays of [[45], [35, 45]])
     assert.deepEqual(await sums(second), [{ customers: 1, due: 800, got: 0, dueDue: 800 * 800 }]);
   });
 
-test("pages about an experiment count its own invoices", async () => {
+test("an experiment's pages count its own invoices", async () => {
   const { first, second } = await runTwoExperiments(async () => {
     await stage.invoice();
   });

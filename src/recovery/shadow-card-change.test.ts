@@ -9,7 +9,7 @@ import { DAY, openStage } from "./stage.fixture.ts";
 const stage = await openStage();
 after(() => stage.drop());
 
-test("another card that would be asked for beside a retry of the present one is logged once, and counted", async () => {
+test("a card change that would accompany a retry of the current card is logged once, and counted", async () => {
   const { id: merchantId } = await stage.enter(true, { shadow: true });
   const decisions = async () => decisionsOfCase(stage.db, merchantId, (await stage.caseIds())[0]!);
   await stage.invoice();

@@ -108,14 +108,14 @@ const SELECT_OUT_OF_ORDER = prepared(
   "select id from recovery_actions where executed_at < created_at or updated_at < executed_at or updated_at < created_at",
 );
 
-/** An unpaid invoice from `START`. */
+/** An invoice that is unpaid since `START`. */
 export const buildInvoice = (over: Partial<Invoice> = {}): Invoice => ({
   ...{ id: "inv_1", state: "UNPAID", customerId: "cus_1", amount: 4900, currency: "EUR" },
   ...{ createdAt: START, updatedAt: START },
   ...over,
 });
 
-/** A merchant with an endpoint, a database of its own, and a clock that moves only when told to. */
+/** A merchant with an endpoint, a separate database, and a clock that tests move. */
 export async function openStage() {
   const database: TestDatabase = await createTestDatabase();
   const { db } = database;
@@ -135,7 +135,10 @@ export async function openStage() {
 
   const stage = {
     ...database,
-    /** Whatever a test did: lists by a range of time rest on an action being planned before it is executed, and changed last then or after it. */
+    /**
+     * Checks an invariant after every test: lists by time require that an action is planned before it is executed, and last
+     * changed at or after that.
+     */
     async drop() {
       const { rows } = await db.run(SELECT_OUT_OF_ORDER);
       await database.drop();
@@ -143,7 +146,7 @@ export async function openStage() {
     },
     ports,
     now: () => now,
-    /** Begin anew at START, with another merchant. */
+    /** Starts over at START with another merchant. */
     async enter(withEndpoint = true, settings: MerchantSettings = {}) {
       now = START;
       const endpoint = {
@@ -154,10 +157,9 @@ export async function openStage() {
       merchant = await createMerchant(db, "Shop", given, SECRET_KEYS, ports);
       return merchant;
     },
-    /** What is the merchant's own in a model, as if it had been learned. */
+    /** Stores a model's merchant-specific parameters as if they had been learned. */
     taught: (model: LearnedModel, lessons = 80) =>
       db.run(INSERT_LEARNED, [merchant.id, toBytes(copyMerchantParameters(model)), lessons]),
-    /** A process that learns. */
     learner: (owner: string, on = db, logTo = log) =>
       createLearner({ db: on, ports, log: logTo, prior: readPretrainedModel(), owner }),
     at(moment: Date | number) {
@@ -166,15 +168,15 @@ export async function openStage() {
     wait(ms: number) {
       now = new Date(now.getTime() + ms);
     },
-    /** Step until nothing is due. */
+    /** Steps cases until none is due. */
     async decide(on = db) {
       const deciding = { db: on, ports, log, onEvents() {}, onWithdrawn() {}, models };
       while ((await processDueCases(deciding)).stepped > 0) stage.wait(1);
     },
-    /** Push a copy of the invoice that is dated now; returns its id when it was known already. */
+    /** Pushes a version of the invoice dated now; returns its id if the version was known. */
     invoice: (over: Partial<Invoice> = {}, on = db) =>
       ingestInvoices(on, merchant, [[buildInvoice({ updatedAt: now, ...over })]], ports, () => {}),
-    /** Push an attempt made now: declined for lack of money, unless said otherwise. */
+    /** Pushes an attempt made now, by default declined for lack of money. */
     transaction: (over: Partial<Transaction> = {}) =>
       ingestTransactions(
         db,
@@ -230,31 +232,30 @@ export async function openStage() {
       (await db.run<{ outcome: string; amount: number; currency: string }>(OUTCOMES, [merchant.id])).rows,
     arms: async () => (await db.run<{ arm: CaseArm }>(ARMS, [merchant.id])).rows.map(({ arm }) => arm),
     caseIds: async () => (await db.run<{ id: string }>(ARMS, [merchant.id])).rows.map(({ id }) => id),
-    /** Change settings of the merchant. */
     async set(settings: MerchantSettings) {
       merchant = (await changeMerchant(db, merchant.id, settings, SECRET_KEYS, ports))!;
     },
-    /** Every waiting event is delivered now. */
+    /** Marks every waiting event as delivered. */
     deliver: () => db.run(DELETE_DELIVERIES, [merchant.id, now, 1, ports.newId()]),
-    /** Send what is due now, to a receiver that does this. */
+    /** Sends due events with this function. */
     async send(send: Send) {
       const deliverer = createDeliverer({ db, ports, log, secretKeys: SECRET_KEYS, owner: randomUUID(), send });
       await deliverer.deliverDue();
       await deliverer.stop(0);
     },
-    /** Every waiting event has used up its attempts. */
+    /** Marks every waiting event as exhausted. */
     exhaust: () => db.run(DELETE_DELIVERIES, [merchant.id, now, 6, ports.newId()]),
-    /** Replay one event, if it may be. */
+    /** Replays one event, if allowed. */
     async replay(eventId: string): Promise<ReplayVerdict> {
       const { replayed, skipped } = await replayExhausted(db, merchant.id, { eventIds: [eventId] }, ports);
       return skipped[0] ?? { eventId: replayed[0]!, skip: null };
     },
-    /** A person stops the recovery of the invoice. */
+    /** Stops the recovery of the invoice as a person would. */
     stopRecovery(onWithdrawn: OnWithdrawn = () => {}, on = db, invoiceId = "inv_1") {
       const wish = { invoiceId, actor: COMMAND_LINE_ACTOR, reason: "they complained" };
       return stopRecovery({ db: on, ports, log, onEvents() {}, onWithdrawn }, merchant.id, wish);
     },
-    /** Start an experiment on the merchant's customers. */
+    /** Starts an experiment on the merchant's customers. */
     async start(plan: Partial<ExperimentPlan> = {}) {
       const named = { name: "test", ...plan };
       const started = await db.transaction((tx) => startExperiment(tx, merchant.id, named, COMMAND_LINE_ACTOR, ports));
@@ -262,26 +263,26 @@ export async function openStage() {
       return started as Experiment | null;
     },
     stop: () => db.transaction((tx) => stopRunningExperiment(tx, merchant.id, COMMAND_LINE_ACTOR, ports)),
-    /** Count what is old enough; returns the latest look at an experiment. */
+    /** Counts mature invoices; returns the experiment's latest interim analysis. */
     async count(experimentId: string): Promise<InterimAnalysis | null> {
       await countMatureInvoices({ db, ports, log });
       return (await listInterimAnalyses<InterimAnalysis>(db, merchant.id, experimentId, 1))[0] ?? null;
     },
     tallies: (experimentId: string) => talliesOf(db, merchant.id, experimentId),
-    /** Wait until the planned action's decision is due, and decide it. */
+    /** Waits until the planned action is due for its decision, and decides it. */
     async untilDecided() {
       const planned = (await stage.actions()).at(-1)!;
       stage.at(planned.ideal.getTime() - 49 * MINUTE);
       await stage.decide();
     },
-    /** As `untilDecided`, and its webhook uses up its attempts. */
+    /** Like `untilDecided`, then exhausts its webhook. */
     async untilExhausted() {
       await stage.untilDecided();
       stage.wait(46 * MINUTE);
       await stage.exhaust();
       await stage.decide();
     },
-    /** As `untilDecided`, and it is delivered. */
+    /** Like `untilDecided`, then delivers it. */
     async untilSent(): Promise<ActionRow> {
       await stage.untilDecided();
       stage.wait(1000);

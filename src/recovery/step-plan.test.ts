@@ -15,16 +15,16 @@ import {
   WINDOW_MS,
 } from "./step.fixture.ts";
 
-/** The plan of a case of which nothing is known, as it is listed. */
+/** The listed plan of a case without any reports. */
 const buildListedAction = (given: ViewOverrides = {}) => ({
   ...stepAt(0, given).inserted[0]!,
   ...({ id: "action_1", delivery: "none", firstAttemptAt: null } as const),
 });
-/** Its time. Not a constant: a step at the import of this file would be of no test. */
+/** Returns the plan's time. Not a constant, because a step during import would belong to no test. */
 const idealMs = () => buildListedAction().idealRetryTime.getTime() - START.getTime();
 
 suite("a plan", () => {
-  test("is listed with what is owed, noted in a decision, and looked at again when it is to be decided", () => {
+  test("is listed with the amount due, recorded in a decision, and stepped again when it is to be decided", () => {
     const { inserted, updated, decision, events, state } = stepAt(0, {
       invoice: { subscriptionId: "sub_1" },
       transactions: [buildAttempt({ createdAt: START, updatedAt: START })],
@@ -43,7 +43,7 @@ suite("a plan", () => {
     assert.deepEqual([decision!.actionId, decision!.idealTime, decision!.kind], ["new_1", idealRetryTime, "retry"]);
   });
 
-  test("stays as it is while nothing changes, and is written again when something does", () => {
+  test("stays while nothing changes, and is written again when something does", () => {
     const plan = buildListedAction();
     const same = stepAt(HOUR, { actions: [plan] });
     assert.deepEqual([same.inserted, same.updated, same.state.dueAt], [[], [], at(idealMs())]);
@@ -55,11 +55,11 @@ suite("a plan", () => {
     );
   });
 
-  test("of the learned engine stays while the facts do, whatever is learned", () => {
+  test("of the learned engine stays while the facts do, whatever the model learns", () => {
     const model = { learned: fromPretrained(readPretrainedModel()), version: 1, isTrained: false };
     const learned = { merchant: { engine: "learned" } } as const;
     const { inserted, decision } = stepAt(0, learned, model);
-    // As if less had been known then.
+    // As if less had been reported then.
     const plan = { ...buildListedAction(), ...inserted[0]!, id: "action_1", idealRetryTime: at(10 * DAY) };
     const { account, ...last } = decision!;
     const lastDecision = { ...last, ...account, actionId: "action_1", lastReason: account.reasons.at(-1)! };
@@ -69,7 +69,7 @@ suite("a plan", () => {
     assert.notDeepEqual(replanned.updated[0]!.idealRetryTime, at(10 * DAY));
   });
 
-  test("says what is left where that is a part, and says it once", () => {
+  test("states the remaining amount once, when a part is paid", () => {
     const part = "EUR 39.00 of EUR 49.00 is left to pay.";
     const given = { transactions: [buildAttempt({ state: "PAID", amount: 1000 })] };
     const [plan] = stepAt(DAY, given).inserted;
@@ -79,7 +79,7 @@ suite("a plan", () => {
     assert.deepEqual(stepAt(DAY, { ...given, actions: [known] }).updated, []);
   });
 
-  test("is decided when its time has come, by an event of the same id", () => {
+  test("is decided at its time, by an event with the same id", () => {
     const { inserted, updated, events, state, decision } = stepAt(idealMs(), { actions: [buildListedAction()] });
     assert.deepEqual(inserted, []);
     assert.deepEqual(
@@ -108,7 +108,7 @@ suite("a plan", () => {
     assert.deepEqual(JSON.parse(flat.body), { requestId: "action_1", ...data });
   });
 
-  test("that is decided late asks for a retry now", () => {
+  test("requests a retry now when it is decided late", () => {
     const { updated } = stepAt(idealMs() + HOUR, { actions: [buildListedAction()] });
     assert.deepEqual(updated[0]!.idealRetryTime, at(idealMs() + HOUR));
     const early = stepAt(idealMs() - HOUR, { actions: [buildListedAction()], merchant: { leadMs: HOUR } }).updated[0]!;
@@ -119,7 +119,7 @@ suite("a plan", () => {
     );
   });
 
-  test("waits for an endpoint, and is looked at each hour", () => {
+  test("waits for an endpoint, and is stepped every hour", () => {
     const without = { actions: [buildListedAction()], merchant: { webhookUrl: null } };
     const { updated, events, state } = stepAt(idealMs(), without);
     assert.deepEqual([updated, events, state.dueAt], [[], [], at(idealMs() + HOUR)]);
@@ -149,7 +149,7 @@ suite("while a retry is awaited", () => {
 suite("a card change", () => {
   const lost = [buildAttempt({ createdAt: START, updatedAt: START, networkDeclineCode: "41" })];
 
-  test("is asked for at once, and listed as decided", () => {
+  test("is requested at once, and listed as decided", () => {
     const { inserted, updated, events, state } = stepAt(0, { transactions: lost });
     assert.deepEqual(
       inserted.map(({ id, type, actionSuggestion, decidedAt }) => [id, type, actionSuggestion, decidedAt]),
@@ -163,7 +163,7 @@ suite("a card change", () => {
     assert.deepEqual(state.dueAt, at(7 * DAY));
   });
 
-  test("that could not be delivered is asked for again a day after it was due", () => {
+  test("is requested again a day after it was due when it could not be delivered", () => {
     const failed = { status: "DELIVERY_FAILED", delivery: "exhausted" } as const;
     const again = (...actions: Parameters<typeof buildAction>[0][]) =>
       stepAt(2 * HOUR, {
@@ -177,8 +177,8 @@ suite("a card change", () => {
   });
 });
 
-suite("nothing is asked for", () => {
-  test("while the merchant's own system looks after the invoice", () => {
+suite("nothing is requested", () => {
+  test("while the merchant's own system handles the invoice", () => {
     const given = {
       told: { pauseCollection: false },
       transactions: [buildAttempt({ state: "PAID", amount: 490_000 })],
@@ -192,20 +192,20 @@ suite("nothing is asked for", () => {
     assert.deepEqual([shadow.decision!.kind, shadow.decision!.idealTime], ["retry", at(idealMs())]);
   });
 
-  test("when less is left than the merchant wants retries for", () => {
+  test("when less is left than the merchant's smallest amount", () => {
     const { inserted, updated, decision, state } = stepAt(0, { merchant: { smallestAmount: 4901 }, actions: [PLAN] });
     assert.deepEqual([inserted, updated[0]!.status, decision, state.dueAt], [[], "CANCELED", null, at(WINDOW_MS)]);
     assert.equal(stepAt(0, { merchant: { smallestAmount: 4900 } }).inserted.length, 1);
   });
 
-  test("when the customer revoked the payments: the case ends, and what is not delivered is withdrawn", () => {
+  test("when the customer revoked the payments: the case ends, and undelivered events are withdrawn", () => {
     const change = { ...UNDELIVERED, type: "CARD_CHANGE" } as const;
     const revoked = [buildAttempt({ networkDeclineCode: "R1" })];
     const { state, withdrawn } = stepAt(DAY, { actions: [change], transactions: revoked });
     assert.deepEqual([state.endReason, withdrawn], ["hopeless", ["action_1"]]);
   });
 
-  test("when the budget is used: the case ends", () => {
+  test("when the budget is used up: the case ends", () => {
     const { inserted, updated, state, endsNow, decision } = stepAt(HOUR, { case: { budget: 0 }, actions: [PLAN] });
     assert.deepEqual(
       [state.endReason, state.endedAt, state.paidAt, state.dueAt],
@@ -215,7 +215,7 @@ suite("nothing is asked for", () => {
     assert.deepEqual([decision!.kind, decision!.actionId, decision!.idealTime], ["stop", null, null]);
   });
 
-  test("while a new card is waited for", () => {
+  test("while a new card is awaited", () => {
     const lost = [buildAttempt({ createdAt: START, updatedAt: START, networkDeclineCode: "41" })];
     const asked = buildAction({ id: "action_0", type: "CARD_CHANGE", idealRetryTime: START, firstAttemptAt: START });
     const { inserted, updated, state, decision } = stepAt(HOUR, { transactions: lost, actions: [asked, PLAN] });
@@ -229,14 +229,14 @@ suite("nothing is asked for", () => {
   });
 });
 
-test("collection is paused once, if there is an endpoint", () => {
+test("collection is paused once when there is an endpoint", () => {
   const types = (given: ViewOverrides) => stepAt(0, given).events.map(({ type }) => type);
   assert.deepEqual(types({ told: { pauseCollection: false } }), ["pause_collection"]);
   assert.deepEqual(types({}), []);
   assert.deepEqual(types({ told: { pauseCollection: false }, merchant: { webhookUrl: null } }), []);
 });
 
-test("a person ends a case in which something is owed", () => {
+test("a person can end a case with an amount due", () => {
   assert.equal(buildView().isStopped, undefined);
   const { state, events } = stepAt(HOUR, { isStopped: true, actions: [PLAN] });
   assert.deepEqual([state.endReason, state.endedAt], ["stopped_by_hand", at(HOUR)]);

@@ -1,4 +1,4 @@
-// What pure tests of a step begin with: a case of an unpaid invoice that fixed rules decide.
+// Setup for pure tests of a step: a case of an unpaid invoice that fixed rules decide.
 import type { Case } from "../domain/case.ts";
 import type { Invoice } from "../domain/invoice.ts";
 import type { Merchant } from "../domain/merchant.ts";
@@ -19,7 +19,7 @@ export interface ViewOverrides extends Partial<Omit<LoadedCase, "case" | "mercha
   told?: Partial<LoadedCase["told"]>;
 }
 
-/** A case that has paused collection. */
+/** A case with paused collection. */
 export const buildView = ({ case: kase, merchant, invoice, told, ...over }: ViewOverrides = {}) =>
   ({
     case: {
@@ -42,7 +42,7 @@ export function stepAt(nowMs: number, given: ViewOverrides = {}, model: Availabl
   return step(buildView(given), at(nowMs), () => `new_${++ids}`, { model, trouble: null });
 }
 
-/** A retry that was delivered a day after START, and is awaited. */
+/** A retry that was delivered a day after START and is awaited. */
 export const buildAction = (over: Partial<DeliveredAction> = {}): DeliveredAction => ({
   ...{ id: "action_1", caseId: "case_1", invoiceId: "inv_1", subscriptionId: null, customerId: "cus_1" },
   ...{ transactionId: null, paymentMethodType: null, cardCountry: null, currency: "EUR", amountDue: 4900 },
@@ -52,7 +52,7 @@ export const buildAction = (over: Partial<DeliveredAction> = {}): DeliveredActio
   ...over,
 });
 const NOT_SENT = { firstAttemptAt: null, status: "SCHEDULED" } as const;
-/** A retry that is planned for three days after START. */
+/** A retry planned for three days after START. */
 export const PLAN = buildAction({ ...NOT_SENT, decidedAt: null, delivery: "none", idealRetryTime: at(3 * DAY) });
 /** Its webhook waits for delivery. */
 export const UNDELIVERED = buildAction({ ...NOT_SENT, delivery: "waiting" });

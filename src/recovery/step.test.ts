@@ -18,7 +18,7 @@ const CANCELED = { subscription: { state: "CANCELED" } as SubscriptionFacts };
 const EXPIRES = at(DAY + 48 * HOUR);
 
 suite("the end of a case", () => {
-  test("its plan is canceled, and what is not delivered is withdrawn", () => {
+  test("cancels its plan, and withdraws undelivered events", () => {
     const undelivered = { ...UNDELIVERED, id: "action_2", type: "CARD_CHANGE" } as const;
     const { state, updated, withdrawn, endsNow, decision } = stepAt(WINDOW_MS, { actions: [PLAN, undelivered] });
     assert.deepEqual([state.endReason, state.endedAt, state.dueAt], ["window_over", at(WINDOW_MS), null]);
@@ -32,13 +32,13 @@ suite("the end of a case", () => {
     assert.deepEqual([withdrawn, endsNow, decision], [["action_2"], true, null]);
   });
 
-  test("what was delivered is awaited all the same", () => {
+  test("leaves delivered actions awaited", () => {
     const early = buildAction({ id: "action_0", type: "CARD_CHANGE" });
     const { state, updated, withdrawn } = stepAt(DAY, { ...CANCELED, actions: [early, buildAction()] });
     assert.deepEqual([state.dueAt, updated, withdrawn], [EXPIRES, [], []]);
   });
 
-  test("the merchant is told once when Dunlin ends it, and not when it ends by itself", () => {
+  test("is sent to the merchant once when Dunlin decides it, and not when the case ends by itself", () => {
     const types = (given: ViewOverrides, nowMs = DAY) => stepAt(nowMs, given).events.map(({ type }) => type);
     assert.deepEqual(types(CANCELED), ["complete_dunning"]);
     assert.deepEqual(types({ ...CANCELED, told: { completeDunning: true } }), []);
@@ -50,14 +50,14 @@ suite("the end of a case", () => {
     assert.deepEqual(types({ case: { budget: 0 } }), ["complete_dunning"]);
   });
 
-  test("a case that has ended ends no second time, and is looked at again for what is awaited", () => {
+  test("happens once, and the case is stepped again for awaited outcomes", () => {
     const ended = { case: { endedAt: START, endReason: "voided" } } as const;
     const { state, endsNow, conflict } = stepAt(DAY, { ...ended, actions: [buildAction()] });
     assert.deepEqual([state.endedAt, state.endReason, state.dueAt, endsNow], [START, "voided", EXPIRES, false]);
     assert.equal(conflict, undefined);
   });
 
-  test("the event names the case, its invoice and the time", () => {
+  test("sends the case, its invoice and the time", () => {
     const [event] = stepAt(DAY, CANCELED).events;
     assert.deepEqual(
       { ...event, body: JSON.parse(event!.body) },
@@ -69,11 +69,11 @@ suite("the end of a case", () => {
   });
 });
 
-suite("what became of an action", () => {
+suite("an action", () => {
   const settled = (given: ViewOverrides, nowMs = 2 * DAY) =>
     stepAt(nowMs, given).updated.find(({ id }) => id === "action_1");
 
-  test("an attempt settles it, with its card and its time", () => {
+  test("is settled by an attempt, with its card and its time", () => {
     const { status, transactionId, attemptedAt, executedAt, updatedAt, cardCountry, paymentMethodType } = settled({
       actions: [buildAction()],
       transactions: [
@@ -86,19 +86,19 @@ suite("what became of an action", () => {
     assert.deepEqual([cardCountry, paymentMethodType], ["DE", "card"]);
   });
 
-  test("it is left alone while nothing about it changes", () => {
+  test("is not written while nothing about it changes", () => {
     const failed = buildAction({ status: "FAILED", transactionId: "txn_1", executedAt: at(DAY), attemptedAt: at(DAY) });
     assert.equal(settled({ actions: [failed], transactions: [buildAttempt()] }), undefined);
     assert.equal(settled({ actions: [buildAction()] }), undefined);
   });
 
-  test("when another attempt proves to be its own, it keeps when it was executed", () => {
+  test("keeps its execution time when another attempt proves to be its own", () => {
     const failed = buildAction({ status: "FAILED", transactionId: "txn_0", executedAt: at(DAY), attemptedAt: START });
     const { transactionId, executedAt, attemptedAt } = settled({ actions: [failed], transactions: [buildAttempt()] })!;
     assert.deepEqual([transactionId, executedAt, attemptedAt], ["txn_1", at(DAY), at(DAY)]);
   });
 
-  test("when it proves to be canceled, it was not executed", () => {
+  test("has no execution time when it proves to be canceled", () => {
     const succeeded = buildAction({ status: "SUCCEEDED", executedAt: at(DAY), attemptedAt: at(DAY) });
     const { status, executedAt, attemptedAt } = settled({
       actions: [succeeded],
@@ -107,7 +107,7 @@ suite("what became of an action", () => {
     assert.deepEqual([status, executedAt, attemptedAt], ["CANCELED", null, null]);
   });
 
-  test("a plan that an attempt names was decided and carried out, and no other attempt settles one", () => {
+  test("is decided and executed when an attempt names its plan, and no other attempt settles a plan", () => {
     const { status, decidedAt } = settled({ actions: [PLAN], transactions: [buildAttempt(BY_ACTION)] })!;
     assert.deepEqual([status, decidedAt], ["FAILED", at(2 * DAY)]);
     const planned = (given: ViewOverrides) => stepAt(2 * DAY, { actions: [PLAN], ...given }).updated[0]?.status;
@@ -119,7 +119,7 @@ suite("what became of an action", () => {
     assert.deepEqual(decided.decidedAt, at(DAY));
   });
 
-  test("an attempt belongs to the next retry from its first delivery on, and a card change in between bounds nothing", () => {
+  test("receives an attempt from the next retry's first delivery on, and a card change in between sets no bound", () => {
     const expired = (next: object) =>
       stepAt(4 * DAY, {
         actions: [
@@ -136,12 +136,12 @@ suite("what became of an action", () => {
     assert.deepEqual(expired({ firstAttemptAt: null, delivery: "exhausted" })[0], ["action_1", "FAILED"]);
   });
 
-  test("what was carried out although its webhook is on its way is withdrawn", () => {
+  test("is withdrawn when it was executed while its webhook is on its way", () => {
     const { withdrawn } = stepAt(DAY, { actions: [UNDELIVERED], transactions: [buildAttempt(BY_ACTION)] });
     assert.deepEqual(withdrawn, ["action_1"]);
   });
 
-  test("a case is recovered when one of its actions brought the payment", () => {
+  test("recovers the case when it brought the payment", () => {
     const succeeded = buildAction({ id: "action_0" });
     const paid = buildAttempt({ state: "PAID", recoveryActionId: "action_0" });
     const isRecovered = (given: ViewOverrides) => stepAt(2 * DAY, given).state.recovered;
@@ -151,13 +151,13 @@ suite("what became of an action", () => {
   });
 });
 
-suite("facts that contradict each other", () => {
+suite("contradictory facts", () => {
   const tooMuch = [buildAttempt({ state: "PAID", amount: 490_000 })];
   const stored = { invoiceId: "inv_1", kind: "paid_too_much", foundAt: START } as const;
   const facts = { amount: 4900, paid: 490_000, currency: "EUR" };
   const conflictOf = (given: ViewOverrides) => stepAt(2 * DAY, given).conflict;
 
-  test("they are said when they change", () => {
+  test("are reported when they change", () => {
     const conflict = { kind: "paid_too_much", ...facts };
     assert.deepEqual(conflictOf({ transactions: tooMuch }), conflict);
     assert.equal(conflictOf({ transactions: tooMuch, storedConflict: { ...stored, facts } }), undefined);
@@ -168,7 +168,7 @@ suite("facts that contradict each other", () => {
     assert.equal(conflictOf({}), undefined);
   });
 
-  test("meanwhile nothing is planned, and retries that are not delivered are withdrawn", () => {
+  test("stop all planning, and withdraw undelivered retries", () => {
     const change = { ...UNDELIVERED, id: "action_2", type: "CARD_CHANGE" } as const;
     const plan = { ...PLAN, id: "action_3" };
     const { updated, inserted, withdrawn, decision } = stepAt(2 * DAY, {

@@ -47,7 +47,7 @@ function buildPosterior(learned: LearnedModel, rows: Int32Array, reason: Reason 
   });
 }
 
-/** The kinds of weights, in their order. */
+/** Kinds of weights, in layout order. */
 const KINDS = Object.keys(WEIGHT_STARTS) as (keyof typeof WEIGHT_STARTS)[];
 const kindOf = (weight: number) => KINDS.findLast((kind) => WEIGHT_STARTS[kind] <= weight)!;
 
@@ -56,7 +56,7 @@ function weightsAt(belief: CasePosterior, moment: string) {
   return new Set(weights.subarray(0, writeRetryWeights(belief, at(moment), weights)));
 }
 
-test("a try has a weight for each thing that is known of it: its moment, what went before, and what the case is", () => {
+test("a retry has a weight for each known aspect: its time, the earlier attempts, and the case", () => {
   const base: CasePosterior = {
     ...buildPosterior(newLearnedModel(), new Int32Array(0), "FUNDS"),
     firstFailedAt: at("2026-03-12T12:00"),
@@ -83,7 +83,7 @@ test("a try has a weight for each thing that is known of it: its moment, what we
   assert.equal(changed({ reason: "LIMIT" }), "reason hour weekday elapsed tries gap dateCell");
 });
 
-test("what is true of a date is learned from retries, however many bills are first charged on it", () => {
+test("the effect of a date is learned from retries, however many first charges fall on it", () => {
   const learned = newLearnedModel();
   const weightOf = (date: number) => learned.mean[dateWeight(classOf("FUNDS"), date)]!;
   for (let n = 0; n < 400; n++) {
@@ -98,7 +98,7 @@ test("what is true of a date is learned from retries, however many bills are fir
   assert.ok(weightOf(18) < -0.3, `${weightOf(18)}`);
 });
 
-test("what is known of a case has moments of its own: they are learned apart from those of others, and nothing of other moments", () => {
+test("a case's attributes have their own times, learned apart from other attributes and without effect on other times", () => {
   const learned = newLearnedModel();
   const rowsOf = (country: string, code: string, issuer: string) =>
     Int32Array.of(rowStart("country", country), rowStart("code", code), rowStart("issuer", issuer));
@@ -122,7 +122,7 @@ test("what is known of a case has moments of its own: they are learned apart fro
   assert.ok(Math.abs(later[0]! - later[1]!) < 1e-9, `another hour, weekday, date and time: ${later}`);
 });
 
-test("what the code of a try's decline says of the next one is learned apart from the code that the case began with", () => {
+test("the effect of a retry's decline code is learned apart from the case's first code", () => {
   const learned = newLearnedModel();
   const declined = (code: string) => ({ name: featureIndex(`rthen:05:${code}`), row: rowStart("code", code) });
   const after = (code: string) => {
@@ -133,7 +133,7 @@ test("what the code of a try's decline says of the next one is learned apart fro
   };
   const chance = (code: string, days: number) => chanceOf(learned, after(code), FAILED_AT + days * DAY);
   for (let n = 0; n < 60; n++) {
-    // One limit is lifted by the next day, the other one after a week.
+    // One limit is lifted by the next day, the other after a week.
     learnRetry(learned, newSwedishCustomer(learned), after("61"), FAILED_AT + 2 * DAY, null);
     learnRetry(learned, newSwedishCustomer(learned), after("65"), FAILED_AT + 2 * DAY, "LIMIT");
     learnRetry(learned, newSwedishCustomer(learned), after("65"), FAILED_AT + 8 * DAY, null);
@@ -142,7 +142,7 @@ test("what the code of a try's decline says of the next one is learned apart fro
   assert.ok(soon > tooSoon + 0.3 && late > tooSoon + 0.3, `${soon}, ${tooSoon}, ${late}`);
 });
 
-test("the row of the latest code stands in place of the one before, also where none was known, and no other row is touched", () => {
+test("the row of the latest code replaces the previous one, also when there was none, and no other row changes", () => {
   const [country, first, latest] = [rowStart("country", "SE"), rowStart("code", "05"), rowStart("code", "61")];
   assert.deepEqual(withCodeRow(Int32Array.of(country, first), latest), Int32Array.of(country, latest));
   assert.deepEqual(withCodeRow(Int32Array.of(country), latest), Int32Array.of(country, latest));
@@ -153,7 +153,7 @@ test("the row of the latest code stands in place of the one before, also where n
   assert.deepEqual(withCodeRow(edges, latest), Int32Array.of(...edges, latest));
 });
 
-test("the chance that is said of a try is the one that its outcome is weighed by, however little is known of the weights", () => {
+test("the predicted probability of a retry equals the one that weighs its outcome, however uncertain the weights are", () => {
   const learned = newLearnedModel();
   const belief = buildPosterior(learned, new Int32Array(0), "FUNDS");
   const person = newSwedishCustomer(learned);
@@ -170,7 +170,7 @@ test("the chance that is said of a try is the one that its outcome is weighed by
   }
 });
 
-test("a debit is looked at as a card is that is charged on the morning of the day on which it is booked", () => {
+test("a debit is treated like a card charged on the morning of the booking day", () => {
   const learned = newLearnedModel();
   const booking = SETTLEMENT_PATTERNS.findIndex((one) => one?.cutoff === 14 && one.businessDays === 2);
   const [failedAt, askedAt] = [at("2026-03-12T15:00"), at("2026-03-20T15:00")];
@@ -193,7 +193,7 @@ test("a debit is looked at as a card is that is charged on the morning of the da
     });
   const debit = caseOf({ offsetMs: 0, booking }, failedAt);
   const card = caseOf(UTC, morning(failedAt));
-  // Only pay is looked at: holds go by the moment of asking.
+  // Compares pay cycles only, because holds depend on the time of the request.
   for (const belief of [debit, card]) belief.shares.fill(0, CYCLE_COUNT);
   const chance = (belief: CasePosterior, moment: number) => buildForecast(learned, belief, [moment]).chances[0]!;
   assert.equal(chance(debit, askedAt), chance(card, morning(askedAt)));

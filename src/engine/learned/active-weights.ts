@@ -19,7 +19,7 @@ import {
 } from "./model-layout.ts";
 import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
 
-/** Weights that a moment adds whatever explains the failure: hour, weekday and date where the customer lives. */
+/** Writes the weights that a time adds under every hypothesis: hour, weekday and date in the customer's time zone. */
 export function writeCalendarWeights(of: number, clock: BankClock, at: number, into: Int32Array, from: number): number {
   const day = settlementDay(clock, at);
   into[from] = hourWeight(of, settlementHour(clock, at));
@@ -28,7 +28,7 @@ export function writeCalendarWeights(of: number, clock: BankClock, at: number, i
   return from + 3;
 }
 
-/** Weights that depend on why the case failed, and on what it and its customer went through: the tries before, and how charges went around such a date. */
+/** Writes the weights for the case's reason and history: earlier attempts, and the customer's charges around the same date. */
 export function writeHistoryWeights(belief: CasePosterior, at: number, into: Int32Array, from: number): number {
   const of = classOf(belief.reason);
   into[from] = elapsedWeight(of, at - belief.firstFailedAt);
@@ -45,7 +45,7 @@ export function writeHistoryWeights(belief: CasePosterior, at: number, into: Int
   return from + 6;
 }
 
-/** Returns the columns of a retry at that time, in each of its rows. */
+/** Returns the columns of a retry at this time, the same in each of its rows. */
 export function fillColumnsAt(belief: CasePosterior, at: number): Int32Array {
   const day = settlementDay(belief.clock, at);
   const columns = new Int32Array(COLUMN_GROUPS);
@@ -62,7 +62,11 @@ export function fillColumnsAt(belief: CasePosterior, at: number): Int32Array {
   return columns;
 }
 
-/** Of what a try's score is made the part that is the same at every moment. @returns how many were written */
+/**
+ * Writes the weights of a retry that are the same at every time.
+ *
+ * @returns how many were written
+ */
 export function writeCaseWeights({ reason, names, thenName }: CasePosterior, into: Int32Array): number {
   into[0] = WEIGHT_STARTS.reason + REASONS.indexOf(reason);
   into.set(names, 1);
@@ -71,7 +75,11 @@ export function writeCaseWeights({ reason, names, thenName }: CasePosterior, int
   return 2 + names.length;
 }
 
-/** The part that depends on the moment, from a place on. @returns where it ends */
+/**
+ * Writes the weights of a retry that depend on the time, beginning at index `from`.
+ *
+ * @returns the index after the last one
+ */
 export function writeTimeWeights(belief: CasePosterior, at: number, into: Int32Array, from: number): number {
   const next = writeCalendarWeights(classOf(belief.reason), belief.clock, at, into, from);
   let count = writeHistoryWeights(belief, at, into, next);
@@ -82,6 +90,10 @@ export function writeTimeWeights(belief: CasePosterior, at: number, into: Int32A
   return count;
 }
 
-/** Everything a try's score is made of, but for what explains the failure. @returns how many were written */
+/**
+ * Writes all weights of a retry's score except that of the hypothesis.
+ *
+ * @returns how many were written
+ */
 export const writeRetryWeights = (belief: CasePosterior, at: number, into: Int32Array): number =>
   writeTimeWeights(belief, at, into, writeCaseWeights(belief, into));

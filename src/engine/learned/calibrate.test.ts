@@ -7,7 +7,7 @@ import { classOf, REASONS } from "./model-layout.ts";
 
 type TrueRates = Readonly<Record<string, number>>;
 
-/** Tries of each of these chances, in turn, that come true as often as is said. */
+/** Trains with retries of each of these probabilities in turn, approved at the true rates. */
 function trainCalibration(learned: LearnedModel, truth: TrueRates, rounds: number, from = 0) {
   for (let n = from; n < from + rounds; n++)
     for (const [chance, share] of Object.entries(truth))
@@ -19,30 +19,30 @@ function assertNear(actual: number, wanted: number, within: number) {
   assert.ok(Math.abs(actual - wanted) < within, `${actual} is not ${wanted}`);
 }
 
-/** As a limit makes them: it is there, and then it is gone. */
+/** Typical of a limit, which ends abruptly. */
 const LIMIT_RATES: TrueRates = { 0.06: 0.004, 0.15: 0.03, 0.25: 0.12, 0.45: 0.63, 0.65: 0.7, 0.85: 0.75, 0.95: 0.86 };
 
-test("chances that come out too high above one half are corrected there, and elsewhere stay as they are", () => {
+test("probabilities that are too high above one half are corrected there, and stay the same elsewhere", () => {
   const learned = trainCalibration(newLearnedModel(), { 0.3: 0.3, 0.8: 0.6 }, 4000);
   assertNear(calibrate(learned, 1, 0.3), 0.3, 0.03);
   assertNear(calibrate(learned, 1, 0.8), 0.6, 0.03);
   assertNear(calibrate(learned, 2, 0.8), 0.8, 1e-4);
 });
 
-test("chances that are too high when low, too low in the middle and too high when high are each corrected", () => {
+test("probabilities too high at both ends and too low in the middle are each corrected", () => {
   const learned = trainCalibration(newLearnedModel(), LIMIT_RATES, 4000);
   for (const [chance, share] of Object.entries(LIMIT_RATES))
     assertNear(calibrate(learned, 1, Number(chance)), share, share < 0.02 ? 0.02 : 0.06);
 });
 
-test("what is true no more is corrected anew", () => {
+test("a correction follows when the true rate changes", () => {
   const learned = trainCalibration(newLearnedModel(), { 0.5: 0.2 }, 4000);
   assertNear(calibrate(learned, 1, 0.5), 0.2, 0.04);
   trainCalibration(learned, { 0.5: 0.7 }, 6000, 4000);
   assertNear(calibrate(learned, 1, 0.5), 0.7, 0.05);
 });
 
-test("a higher chance is never said to be a lower one, however few tries there were", () => {
+test("a correction never reverses the order of two probabilities, however few retries there were", () => {
   for (const tries of [1, 5, 20, 100]) {
     for (let run = 0; run < 40; run++) {
       const learned = trainCalibration(newLearnedModel(), LIMIT_RATES, tries, run * 1000);
@@ -56,7 +56,7 @@ test("a higher chance is never said to be a lower one, however few tries there w
   }
 });
 
-test("what comes of chances far out moves those beyond the last knots, and one surprise moves none of them far", () => {
+test("extreme outcomes move the probabilities beyond the last knots, and a single surprise moves none far", () => {
   const learned = newLearnedModel();
   assertNear(calibrate(learned, 1, 0.001), 0.001, 1e-4);
   learnCalibration(learned, 1, 0.00001, true);
@@ -68,7 +68,7 @@ test("what comes of chances far out moves those beyond the last knots, and one s
   assertNear(calibrate(learned, 1, 0.5), 0.5, 1e-3);
 });
 
-test("where chances are true already, a hundred tries change them little", () => {
+test("a hundred retries change probabilities little when these are right already", () => {
   let error = 0;
   const chances = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7];
   for (let run = 0; run < 50; run++) {
@@ -78,7 +78,7 @@ test("where chances are true already, a hundred tries change them little", () =>
   assert.ok(error < 0.032, `${error}`);
 });
 
-test("each class of reasons has a curve for first tries and one for later ones, and shares none", () => {
+test("each class of reasons has its own curves for first retries and for later ones", () => {
   const numbers = REASONS.flatMap((reason) =>
     [0, 1, 2].map((tries) => [classOf(reason), Math.min(1, tries), calibrationIndex({ reason, tries })]),
   );

@@ -3,38 +3,38 @@ import type { LearnedModel } from "./learned-model.ts";
 import { CLASS_COUNT, classOf } from "./model-layout.ts";
 import { logCdfSlope, normalCdf, probit } from "./normal-distribution.ts";
 
-/** Scores Φ⁻¹(p) at which the correction is learned: chances of 5, 21, 50, 79 and 95 %. Between two of them it is a line. */
+/** Scores Φ⁻¹(p) with a learned correction, for the probabilities 5, 21, 50, 79 and 95%. Linear in between. */
 const KNOTS = [-1.6, -0.8, 0, 0.8, 1.6];
 const LAST_KNOT = KNOTS.length - 1;
-/** A first try is corrected by what came of first tries, a later one by what came of later ones. */
+/** First retries and later ones have separate corrections. */
 const STAGE_COUNT = 2;
-/** Of each class and stage: its shifts, one for each knot, then their variances. */
+/** By class and stage: one shift per knot, then their variances. */
 const CALIBRATION_WIDTH = 2 * KNOTS.length;
 const INITIAL_VARIANCE = 0.1;
-/** Never surer than this: what choosing puts on a chance changes with what was learned. */
+/** Lower bound, because the selection bias changes as the model learns. */
 const MIN_VARIANCE = 0.001;
-/** One outcome that was held to be next to impossible says no more than one beyond this score. */
+/** Scores beyond this count as this, which limits the effect of an outcome that was nearly impossible. */
 const MAX_SCORE = 2.5;
 
-/** Corrects nothing yet. */
+/** Returns a calibration without corrections. */
 export const newCalibration = () =>
   Float64Array.from({ length: CALIBRATION_WIDTH * STAGE_COUNT * CLASS_COUNT }, (_, n) =>
     n % CALIBRATION_WIDTH < KNOTS.length ? 0 : INITIAL_VARIANCE,
   );
 
-/** By what the next try of a case is corrected: the number of its class and stage. */
+/** Returns the index of the correction for a case's next retry, by class and stage. */
 export const calibrationIndex = ({ reason, tries }: Pick<CasePosterior, "reason" | "tries">) =>
   STAGE_COUNT * classOf(reason) + Math.min(tries, STAGE_COUNT - 1);
 
 /**
- * A chance as experience with chosen tries corrects it: its score is shifted by what the two knots around it say, by class of reason, and apart
- * for first tries and later ones.
+ * Corrects a probability by the outcomes of earlier chosen retries: shifts its score by the two nearest knots, by class of
+ * reasons, with separate curves for first retries and later ones.
  *
- * Whoever picks the best of many uncertain numbers picks those that came out too high; and where a limit is lifted all at once, low chances
- * and high ones come out too high, and those around one half too low. The shifts are learned from the tries that were made, so they take off
- * both. A higher chance is never corrected to a lower one.
+ * The best of many uncertain estimates tends to be too high. And if a limit is lifted at once, low and high probabilities come
+ * out too high, medium ones too low. The shifts are learned from actual retries and remove both errors. They never reverse the
+ * order of two probabilities.
  *
- * @param of  as `calibrationIndex` says
+ * @param of  from `calibrationIndex`
  */
 export function calibrate({ trim }: LearnedModel, of: number, chance: number): number {
   const x = probit(chance);
@@ -47,7 +47,11 @@ export function calibrate({ trim }: LearnedModel, of: number, chance: number): n
   return normalCdf((1 - share) * from + share * to + beyond);
 }
 
-/** Learn the correction from one try; `chance` as it was before correction. Assumed-density filtering of a probit. */
+/**
+ * Learns the correction from one retry, by assumed-density filtering of a probit.
+ *
+ * @param chance  before correction
+ */
 export function learnCalibration({ trim }: LearnedModel, of: number, chance: number, approved: boolean) {
   const x = Math.max(-MAX_SCORE, Math.min(MAX_SCORE, probit(chance)));
   const { low, high, share } = findKnots(x);
@@ -69,7 +73,7 @@ export function learnCalibration({ trim }: LearnedModel, of: number, chance: num
   move(high, right);
 }
 
-/** The knots around a score, and how far it lies on the way to the higher one; beyond the last knots their own shift holds. */
+/** Returns the knots around a score, and its relative position between them; beyond the outer knots, their own shift applies. */
 function findKnots(x: number): { low: number; high: number; share: number } {
   let high = 1;
   while (high < LAST_KNOT && x > KNOTS[high]!) high++;

@@ -30,62 +30,68 @@ import { normalCdf } from "./normal-distribution.ts";
 import { CYCLE_COUNT, CYCLE_KINDS, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
 import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
 
-/** Where a first charge has that money is never short: after the cycles. */
+/** Index of "never short of money" among a first charge's hypotheses: after the cycles. */
 export const AMPLE_FUNDS = CYCLE_COUNT;
 
-/** What is believed of a customer. */
+/** The posterior of a customer. */
 export interface CustomerPosterior {
   country: string;
-  /** How likely each pay cycle is in their country. */
+  /** Probability of each pay cycle in the customer's country. */
   usual: Float64Array;
-  /** How likely each pay cycle is theirs. */
+  /** Probability of each pay cycle for this customer. */
   cycles: Float64Array;
-  /** How likely money is never short. As far as it is, first charges teach nothing of how money runs out after pay; `cycles` is what holds if it is not. */
+  /**
+   * Probability that the customer is never short of money. To that degree, first charges say nothing about how money runs out
+   * after pay; `cycles` assumes that the customer may run short.
+   */
   ample: number;
-  /** Their charges, as far as they say something of their dates; changed by `recordCharge`. */
+  /** Charges that say something about their dates; changed by `recordCharge`. */
   charges: DatedCharge[];
 }
 
-/** What is believed of a case. Changed by `observeRetry`, and by `observeOtherInvoice` as other bills are charged. */
+/** The posterior of a case. `observeRetry` changes it, as does `observeOtherInvoice` when other invoices are charged. */
 export interface CasePosterior {
-  /** Why the last try failed. */
+  /** Cause of the last failed attempt. */
   reason: Reason;
-  /** Why the first charge failed. */
+  /** Cause of the failed first charge. */
   firstReason: Reason;
-  /** Where the first failure's code has its counts; null when it had none. */
+  /** Start of the counts for the first failure's code; null if it had none. */
   codeRow: number | null;
-  /** One of STANDINGS, as the case began. */
+  /** One of STANDINGS, when the case began. */
   standing: number;
-  /** Weights of the names that describe the case. */
+  /** Weights of the case's features. */
   names: Int32Array;
-  /** The one among them of the first failure's code and advice. */
+  /** The one for the first failure's code and advice. */
   codeName: number;
-  /** The weight of the last decline's code beside that one; null: it is the same. */
+  /** The weight of the last decline's code, added to that one; null if it is the same. */
   thenName: number | null;
-  /** Where its rows of weights begin. */
+  /** Where its rows begin. */
   rows: Int32Array;
-  /** For each date of the month, the cell of what the customer's charges showed of it until the case began, its own first one among them. */
+  /** One cell per date, from the customer's charges up to and including this case's first charge. */
   dateCells: Uint8Array;
   clock: BankClock;
   firstFailedAt: number;
   lastTriedAt: number;
-  /** Tries since the first failure. */
+  /** Retries since the first failure. */
   tries: number;
-  /** The latest tries on the card, oldest first: as many as tell cases apart. */
+  /** Latest attempts on the card, oldest first, limited to the number that affects the model. */
   recent: number[];
-  /** The latest charge of another bill of the customer since the last try, of the first BESIDE_MAX; null: there was none. `count`: how many they are. */
+  /**
+   * The latest charge of another invoice since the last retry, among the first MAX_OTHER_INVOICE_CHARGES, and their `count`; null
+   * if none.
+   */
   beside: { at: number; approved: boolean; count: number } | null;
-  /** Chance of each explanation. */
+  /** Probability of each hypothesis. */
   shares: Float64Array;
-  /** The person's cycles when the case began: they hold where pay is not what is missing. */
+  /** The customer's cycles when the case began, which apply if the cause is not missing pay. */
   cyclesBefore: Float64Array;
   holdsEnd: Float64Array;
 }
 
-/** What tells a case apart when it begins. */
+/** Attributes of a new case. */
 export interface CaseFacts {
   reason: Reason;
-  /** The decline's code as it came. */
+  /** The decline's code as reported. */
   code: string | null;
   /** One of STANDINGS. */
   standing: number;
@@ -94,25 +100,25 @@ export interface CaseFacts {
   rows: Int32Array;
   clock: BankClock;
   failedAt: number;
-  /** Tries on the card in the week before, the failed one included. */
+  /** Attempts on the card in the week before, including the failed one. */
   recent: number[];
 }
 
-/** Most people's money covers every bill. */
+/** Most customers can pay every invoice. */
 const USUAL_AMPLE_SHARE = 0.7;
 
-/** Somebody new: paid as others of the country are. */
+/** Returns a new customer's prior, with the country's pay cycles. */
 export function newCustomerPosterior(learned: LearnedModel, country: string): CustomerPosterior {
   const usual = cycleChances(learned, country);
   return { country, usual, cycles: usual.slice(), ample: USUAL_AMPLE_SHARE, charges: [] };
 }
 
-/** A code's own counts are filled up with so many cases of its reason. */
+/** Prior strength in a code's counts: cases with the same reason. */
 const CODE_STRENGTH = 30;
-/** All names of a case together make a family likelier or less by no more than e to the power of this. */
+/** A case's features together change a family's odds by at most e to the power of this. */
 const MAX_FEATURE_SHIFT = 3;
 
-/** The chances of the kinds of explanation for a reason and a code, shifted by what the names tell. */
+/** Returns the probability of each kind for a reason and a code, shifted by the features. */
 function kindChancesOf(learned: LearnedModel, reason: Reason, code: number | null, names: Int32Array): Float64Array {
   const row = reasonRow(reason);
   let all = 0;
@@ -135,10 +141,13 @@ function kindChancesOf(learned: LearnedModel, reason: Reason, code: number | nul
   return chances;
 }
 
-/** Of tries on the card, oldest first, as many as tell cases apart: each try of a storm is noted in every open case of the customer. */
+/**
+ * Returns the latest attempts on the card that affect the model, oldest first. A limit is needed because every attempt in a burst
+ * is recorded in each open case of the customer.
+ */
 export const latestAttempts = (tries: readonly number[]) => tries.slice(-MAX_WEEK_ATTEMPTS);
 
-/** What to believe of a case that has just begun. */
+/** Returns the prior of a new case. */
 export function newCasePosterior(learned: LearnedModel, person: CustomerPosterior, facts: CaseFacts): CasePosterior {
   const row = facts.code === null ? null : codeRow(facts.code);
   const kinds = kindChancesOf(learned, facts.reason, row, facts.names);
@@ -167,14 +176,17 @@ export function newCasePosterior(learned: LearnedModel, person: CustomerPosterio
   };
 }
 
-/** The share of each kind in a belief, written into `kinds`. */
+/** Writes the share of each kind into `kinds`. */
 export function kindShares(belief: CasePosterior, kinds = new Float64Array(KIND_COUNT)): Float64Array {
   kinds.fill(0);
   for (let e = 0; e < HYPOTHESIS_COUNT; e++) kinds[kindOf(e)]! += belief.shares[e]!;
   return kinds;
 }
 
-/** The chance of each pay cycle by what a case has shown, written into `cycles`; where pay is not what is missing, it has shown nothing. */
+/**
+ * Writes the pay cycle probabilities that follow from a case into `cycles`. If the cause is not missing pay, the case has shown
+ * nothing about them.
+ */
 export function cycleShares({ shares, cyclesBefore }: CasePosterior, cycles: Float64Array): Float64Array {
   let paid = 0;
   for (let c = 0; c < CYCLE_COUNT; c++) paid += shares[c]!;
@@ -182,14 +194,14 @@ export function cycleShares({ shares, cyclesBefore }: CasePosterior, cycles: Flo
   return cycles;
 }
 
-/** The first cell of each kind of cycle. */
+/** Returns the first cell for each kind of cycle. */
 const firstCells = (standing: number, between: number) =>
   CYCLE_KINDS.map((_, kind) => sincePayCell(standing, between, kind, 0));
 
 /**
- * Which weight each explanation adds to a try at that moment.
+ * Fills in the weight that each hypothesis adds to a retry at this time.
  *
- * @param cells  EXPLANATIONS numbers, filled in
+ * @param cells  HYPOTHESIS_COUNT numbers, filled in
  */
 export function fillRetryCells(belief: CasePosterior, at: number, cells: Int32Array) {
   const day = settlementDay(belief.clock, at);
@@ -207,10 +219,10 @@ export function fillRetryCells(belief: CasePosterior, at: number, cells: Int32Ar
   for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) cells[e] = others[otherEffectOf(belief, e, at)]!;
 }
 
-/** What explanations other than a pay cycle may add to a try. */
+/** Effects on a retry of hypotheses other than a pay cycle. */
 const OTHER_EFFECT = { before: 0, after: 1, anyDay: 2, never: 3 } as const;
 
-/** Which of the OTHERS an explanation other than a pay cycle adds to a try at that moment. */
+/** Returns the OTHER_EFFECT of a hypothesis other than a pay cycle on a retry at this time. */
 export const otherEffectOf = ({ holdsEnd }: CasePosterior, explanation: number, at: number): number =>
   explanation === NEVER_HYPOTHESIS
     ? OTHER_EFFECT.never
@@ -220,7 +232,7 @@ export const otherEffectOf = ({ holdsEnd }: CasePosterior, explanation: number, 
         ? OTHER_EFFECT.after
         : OTHER_EFFECT.before;
 
-/** The weights of the other effects at a time, in the order of `OTHER_EFFECT`. */
+/** Returns the weight that each other effect has at a time, in `OTHER_EFFECT` order. */
 function computeOtherEffectCells(
   { reason, lastTriedAt }: CasePosterior,
   at: number,
@@ -229,7 +241,7 @@ function computeOtherEffectCells(
   return [WEIGHT_STARTS.before + of, WEIGHT_STARTS.after + of, anyDayWeight(of, at - lastTriedAt), WEIGHT_STARTS.never];
 }
 
-/** The chance of a retry under each of the other effects, in the order of `OTHER_EFFECT`. */
+/** Returns a retry's probability under each other effect, in `OTHER_EFFECT` order. */
 export function computeOtherEffectChances(
   { mean }: LearnedModel,
   belief: CasePosterior,
@@ -246,7 +258,7 @@ export function computeOtherEffectChances(
   ];
 }
 
-/** The weights of a bill's first charge: for each cycle, and for money that is never short. */
+/** Fills in the weights of an invoice's first charge, for each cycle and for "never short of money". */
 export function fillFirstChargeCells(clock: BankClock, at: number, cells: Int32Array) {
   const day = settlementDay(clock, at);
   const { row, from } = daysSincePay(day);

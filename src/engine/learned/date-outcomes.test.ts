@@ -13,17 +13,17 @@ const DAY = 86_400_000;
 const at = (date: string) => Date.parse(`${date}T12:00:00Z`);
 const recordAt = (dates: DatedCharge[], date: string, reason: Parameters<typeof recordCharge>[3]) =>
   recordCharge(dates, at(date) / DAY - 0.5, at(date), reason);
-/** How much was approved around a date, and how much failed, in steps. */
+/** Returns how much was approved and how much failed around each date, in steps. */
 const stepsOf = (dates: DatedCharge[], now: string) =>
   Array.from(computeDateCells(dates, at(now)), (cell) => [Math.floor(cell / 5), cell % 5] as const);
 
-test("nobody who was never charged is told apart by dates", () => {
+test("dates make no difference for a customer who was never charged", () => {
   const cells = computeDateCells([], at("2026-03-01"));
   assert.deepEqual(new Set(cells), new Set([0]));
   assert.equal(cells.length, 31);
 });
 
-test("approvals and failures are seen on the dates around theirs, over the end of a month too, and on no others", () => {
+test("approvals and failures count for neighboring dates, also across the end of a month, and for no others", () => {
   const dates: DatedCharge[] = [];
   for (const month of ["01", "02", "03"]) {
     recordAt(dates, `2026-${month}-01`, null);
@@ -37,7 +37,7 @@ test("approvals and failures are seen on the dates around theirs, over the end o
   assert.ok(computeDateCells(dates, at("2026-03-20")).every((cell) => cell < DATE_CELL_COUNT));
 });
 
-test("what was long ago counts for little", () => {
+test("an old charge counts for little", () => {
   const dates: DatedCharge[] = [];
   recordAt(dates, "2024-03-10", null);
   assert.equal(stepsOf(dates, "2024-03-11")[9]![0], 2);
@@ -46,7 +46,7 @@ test("what was long ago counts for little", () => {
   assert.deepEqual(stepsOf(dates, "2026-03-11")[9], [0, 2]);
 });
 
-test("what came after the moment asked about, and all but the latest two dozen, is no part of it", () => {
+test("charges after the time in question, and all but the latest two dozen, do not count", () => {
   const dates: DatedCharge[] = [];
   recordAt(dates, "2026-03-10", null);
   recordAt(dates, "2199-03-20", null);
@@ -71,11 +71,11 @@ test("a lost card, or a bank that is down, says nothing about a date", () => {
   assert.deepEqual(dates, []);
 });
 
-test("where approvals came on the customer's good dates and on no others, the next good date is the likelier one", () => {
+test("the next good date is likelier when approvals came only on the customer's good dates", () => {
   const learned = newLearnedModel();
   const facts = { reason: "UNKNOWN" as const, code: null, standing: STANDINGS.between, clock: UTC, recent: [] };
   const names = new Int32Array(0);
-  /** Somebody whose charges were approved around one date of January and February, and failed around another. */
+  /** Opens a case of a customer whose January and February charges were approved around one date and failed around another. */
   const open = (good: number, bad: number) => {
     const person = newCustomerPosterior(learned, "DE");
     for (const month of [0, 1]) {

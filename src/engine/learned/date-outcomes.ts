@@ -2,9 +2,9 @@ import { DAY_MS } from "../../domain/durations.ts";
 import { dayOfMonth } from "./local-days.ts";
 import type { Reason } from "./model-layout.ts";
 
-/** A charge of a customer's that says something of its date. */
+/** A charge that says something about its date. */
 export interface DatedCharge {
-  /** Day of the month where the customer lives, 1 to 31. */
+  /** Local day of the month, 1 to 31. */
   date: number;
   at: number;
   approved: boolean;
@@ -12,11 +12,11 @@ export interface DatedCharge {
 
 const DATE_COUNT = 31;
 const DAYS_PER_MONTH = 30.4;
-/** A charge counts less by a factor of e after so many days: people change jobs and cards. */
+/** A charge's weight falls by a factor of e over this time: people change jobs and cards. */
 const FADE_MS = 120 * DAY_MS;
-/** What happened on a date tells of the dates around it, by a factor of e less for each so many days. */
+/** A charge also counts for neighboring dates, with a weight that falls by a factor of e over this many days. */
 const REACH_DAYS = 2;
-/** So many of the latest are kept: about what is read of a customer's history. */
+/** Number of latest charges kept, about as many as are loaded from a customer's history. */
 const MAX_CHARGES = 24;
 
 const NEARNESS_BY_DATE = Array.from({ length: DATE_COUNT }, (_, one) =>
@@ -26,15 +26,17 @@ const NEARNESS_BY_DATE = Array.from({ length: DATE_COUNT }, (_, one) =>
   }),
 );
 
-/** Whether an outcome says something of the account; null: it was approved. A lost card or a bank that was down says nothing of it. */
+/**
+ * Whether an outcome says something about the account, unlike a lost card or a bank that was down; a null reason means approved.
+ */
 export const isAboutAccount = (reason: Reason | null): boolean =>
   reason === null || reason === "FUNDS" || reason === "GENERIC" || reason === "UNKNOWN" || reason === "LIMIT";
 
 /**
- * Note a charge among those of its customer.
+ * Records a customer's charge, unless it says nothing about the account.
  *
  * @param day  local, since 1970
- * @param reason  why it failed; null: it was approved. What says nothing of the account is not noted
+ * @param reason  why it was declined; null if approved
  */
 export function recordCharge(charges: DatedCharge[], day: number, at: number, reason: Reason | null) {
   if (!isAboutAccount(reason)) return;
@@ -43,14 +45,14 @@ export function recordCharge(charges: DatedCharge[], day: number, at: number, re
 }
 
 const STEP_EDGES = [0.15, 0.6, 1.2, 2.5];
-/** How much was approved around a date by how much failed there, each in so many steps. */
+/** A cell combines the approvals around a date with the failures there, each in steps. */
 const STEP_COUNT = STEP_EDGES.length + 1;
 export const DATE_CELL_COUNT = STEP_COUNT * STEP_COUNT;
 
-/** What a cell says: in steps from 0 to 4, how much was approved and how much failed. */
+/** Returns the steps of a cell, each from 0 to 4. */
 export const cellSteps = (cell: number) => ({ approved: Math.floor(cell / STEP_COUNT), failed: cell % STEP_COUNT });
 
-/** For each date of the month, the 1st first, which of DATE_CELLS it is in by the charges made until then. */
+/** Returns the cell for each date, from the charges made until then. The 1st comes first. */
 export function computeDateCells(charges: readonly DatedCharge[], until: number): Uint8Array {
   const approvedByDate = new Float64Array(DATE_COUNT);
   const failedByDate = new Float64Array(DATE_COUNT);
@@ -58,7 +60,7 @@ export function computeDateCells(charges: readonly DatedCharge[], until: number)
   for (const charge of charges)
     if (charge.at <= until)
       (charge.approved ? approvedByDate : failedByDate)[charge.date - 1]! += Math.exp((charge.at - until) / FADE_MS);
-  // Most people are charged on a few dates.
+  // Most customers are charged on few dates.
   let count = 0;
   for (let n = 0; n < DATE_COUNT; n++) if (approvedByDate[n]! + failedByDate[n]! > 0) chargedByDate[count++] = n;
   const cells = new Uint8Array(DATE_COUNT);

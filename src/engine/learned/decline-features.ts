@@ -1,15 +1,15 @@
 import type { CasePosterior } from "./case-posterior.ts";
 import { withCodeRow } from "./model-layout.ts";
 
-/** The code of a try's decline, as far as the next try hangs on it. */
+/** Features of a decline's code that affect the next retry. */
 export interface DeclineFeatures {
-  /** The weight of another code than the case began with, beside that one; null: it is the same. */
+  /** The weight of a code other than the case's first, added to that one's; null if it is the same. */
   name: number | null;
-  /** Where the row of the code begins; null: nobody said one. */
+  /** Start of the code's row; null if none was reported. */
   row: number | null;
 }
 
-/** After a try that was declined: what is known of its code. The same reason may come with several codes, and each has its own time to wait. */
+/** Applies the code of a declined retry. One reason may come with several codes, each with its own best wait. */
 export function applyDecline(belief: CasePosterior, { name, row }: DeclineFeatures) {
   belief.thenName = name;
   if (row !== null) belief.rows = withCodeRow(belief.rows, row);

@@ -21,7 +21,7 @@ import { IMMEDIATE, settlementDay, settlementDayEnd, settlementHour } from "./se
 import { MAX_ACTIVE_WEIGHTS } from "./workspace.ts";
 
 /**
- * What future retries of a case would meet at some slots, under each hypothesis that is likely enough to matter. Tables are indexed by
+ * Probabilities of a case's future retries by slot, under each hypothesis that is likely enough to matter. Tables are indexed by
  * `slot * shares.length + hypothesis`.
  */
 export interface Forecast {
@@ -37,38 +37,48 @@ export interface Forecast {
   next: Float64Array;
   /** Probability of a later retry, twice per index: without new pay since the retry before, and with it. Valid after `foresee`. */
   later: Float64Array;
-  /** Day of the last pay; 0 if pay is not what is missing. */
+  /** Day of the last pay; 0 if the hypothesis is not about pay. */
   paidOn: Int32Array;
   /** Fills `later` for these slots. */
   foresee(slots: readonly number[]): void;
 }
 
 const MAX_DAYS = 370;
-/** Every fourth hour of the first day, two slots of each later one, and the last. */
+/** Every fourth hour of the first day, two slots on each later one, and the last. */
 const MAX_SLOTS = 2 * MAX_DAYS + 8;
 
-/** A cycle with less than this share of all cycles' chance is left out, and so is what passes with less than this share of all that may be. */
+/**
+ * Leaves out a cycle with less than this share among all cycles, and any other passing cause with less than this share among all
+ * but "never".
+ */
 const MIN_SHARE = 0.006;
-/** Tries that are planned after the next one are, as a rule, this far apart. */
+/** Typical distance between later retries. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
 
-/** What a forecast is computed from, and what `foresee` needs of it. */
+/** Inputs of a forecast that `foresee` needs later. */
 interface ForecastInput {
   learned: LearnedModel;
   belief: CasePosterior;
   slots: readonly number[];
-  /** The hypotheses, cycles first, and how many cycles there are. */
+  /** The hypotheses in the forecast, cycles first, and the number of cycles. */
   kept: readonly number[];
   cycles: number;
-  /** By slot: the score of the very next retry and of a later one under no hypothesis, and their scale: see `uncertaintyScale`. */
+  /**
+   * By slot, without the hypothesis's weight: the score as the very next retry, the score as a later one, and their scale (see
+   * `uncertaintyScale`).
+   */
   scores: Float64Array;
   laterScores: Float64Array;
   scales: Float64Array;
-  /** The weight that a cycle adds at a slot when it finds new pay, indexed as the tables. */
+  /** The weight that a cycle adds at a slot with new pay, indexed as the tables. */
   cells: Int32Array;
 }
 
-/** @param slots  moments of possible tries, earliest first; two a day of a year at most */
+/**
+ * Computes a case's forecast.
+ *
+ * @param slots  possible retry times, earliest first; at most two a day over a year
+ */
 export function buildForecast(learned: LearnedModel, belief: CasePosterior, slots: readonly number[]): Forecast {
   const { mean } = learned;
   const lastDay = settlementDay(belief.clock, belief.lastTriedAt);
@@ -142,7 +152,8 @@ function answerTimes({ clock }: CasePosterior, slots: readonly number[]) {
   return Float64Array.from(slots, (at) => settlementDayEnd(clock, at));
 }
 
-// A function of its own, as all long ones: V8 forgets the optimized code of a closure that each forecast makes anew.
+// A function rather than a closure, like all long ones here: V8 discards the optimized code of a closure that each forecast
+// creates again.
 function fillLaterChances(
   { learned, belief, slots, kept, cycles, laterScores, scales, cells }: ForecastInput,
   slot: number,
@@ -164,7 +175,7 @@ function fillLaterChances(
     later[2 * place] = later[2 * place + 1] = others[otherEffectOf(belief, kept[k]!, at)]!;
 }
 
-/** Returns the score of each slot as the very next retry and as a later one, and the scale of both. */
+/** Returns each slot's score as the very next retry and as a later one, and the scale for both. */
 function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slots: readonly number[]) {
   const slotScores = new Float64Array(slots.length);
   const laterSlotScores = new Float64Array(slots.length);
@@ -203,15 +214,16 @@ function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slo
     }
     slotScores[s] = score;
     slotScales[s] = uncertaintyScale(spread);
-    // Rows count as for the very next try: in what they learned from, a longer wait was a later moment too, and they are not told apart.
+    // Rows count as for the very next retry: in their training data a longer wait was also a later time, so they cannot separate
+    // the two.
     laterSlotScores[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
-    // The next try tells more than another bill's charge before it.
+    // The next retry says more than the other invoice's charge before it.
     if (belief.beside) laterSlotScores[s]! -= mean[otherInvoiceWeight(belief.beside.approved, at - belief.beside.at)]!;
   }
   return { scores: slotScores, laterScores: laterSlotScores, scales: slotScales };
 }
 
-/** The numbers of a case's rows added up, column by column. */
+/** Returns the sums of a case's rows, column by column. */
 function sumRows(numbers: Float64Array, rows: Int32Array): Float64Array {
   const sums = new Float64Array(ROW_WIDTH);
   for (let n = 0; n < rows.length; n++) {
@@ -222,8 +234,9 @@ function sumRows(numbers: Float64Array, rows: Int32Array): Float64Array {
 }
 
 /**
- * The explanations worth a look, cycles first. Cycles that pay on the same days as far as the slots reach are one here. What is unlikely leaves its chance to
- * what is kept of its family: where little is hoped for, what is unlikely by itself is most of the hope together.
+ * Selects the hypotheses likely enough to matter, cycles first. Cycles with the same pay days within the slots count as one.
+ * Unlikely hypotheses leave their shares to the rest of their family: if the outlook is poor, these shares are most of the
+ * remaining chance.
  */
 function selectLikely({ shares }: CasePosterior, from: number, to: number) {
   const twins = findEqualCycles(from, to);
@@ -262,7 +275,7 @@ function selectLikely({ shares }: CasePosterior, from: number, to: number) {
   return { kept, shares: Float64Array.from(keptShares), cycles };
 }
 
-/** Multiplies the numbers from a place on so that they sum to that; where they are zero, so is `sum`. */
+/** Scales the numbers from an index on to the given sum; if all are zero, the sum is zero too. */
 function scaleToSum(numbers: number[], from: number, sum: number) {
   let before = 0;
   for (let n = from; n < numbers.length; n++) before += numbers[n]!;
@@ -271,10 +284,10 @@ function scaleToSum(numbers: number[], from: number, sum: number) {
 }
 
 const equalCyclesByDays = new Map<string, Uint8Array>();
-/** Cases of a day share their days, so a few hundred pairs are all that is asked for. */
+/** Cases of the same day share their day ranges, so a few hundred entries suffice. */
 const MAX_EQUAL_CYCLES = 1000;
 
-/** For each cycle the first one that, looked at on five days of that stretch, was paid on the same days. */
+/** Returns for each cycle the first one with the same pay days, compared on five days of the range. */
 function findEqualCycles(from: number, to: number): Uint8Array {
   const key = `${from}:${to}`;
   let twins = equalCyclesByDays.get(key);

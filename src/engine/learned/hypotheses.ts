@@ -4,13 +4,13 @@ import { bucketOf, REASONS, type Reason } from "./model-layout.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 
 /**
- * Why a charge failed and when that ends, as the model tells it: the money comes with pay of one of the cycles; or on
- * any day; or something holds the card until a moment not known; or it will never work.
+ * Causes of a failed charge, by how they end: the money comes on a pay day; the money may come on any day; something blocks the
+ * card for an unknown time; or the card will never work.
  */
 export const FAMILIES = ["cycle", "any_day", "hold", "never"] as const;
 
 const HOUR_IN_DAYS = 1 / 24;
-/** Holds end this many days after the first failure; the last three at a turn of the calendar. */
+/** Holds end this many days after the first failure; the last three at a calendar boundary. */
 const HOLD_DAYS = [
   2 * HOUR_IN_DAYS,
   6 * HOUR_IN_DAYS,
@@ -28,13 +28,13 @@ const HOLD_DAYS = [
 const CALENDAR_TURNS = ["midnight", "week", "month"] as const;
 const HOLD_COUNT = HOLD_DAYS.length + CALENDAR_TURNS.length;
 
-/** A case's explanations in one array: the cycles, any day, the holds, never. */
+/** Indices of a case's hypotheses: the cycles, any day, the holds, never. */
 export const ANY_DAY_HYPOTHESIS = CYCLE_COUNT;
 export const FIRST_HOLD = CYCLE_COUNT + 1;
 export const NEVER_HYPOTHESIS = FIRST_HOLD + HOLD_COUNT;
 export const HYPOTHESIS_COUNT = NEVER_HYPOTHESIS + 1;
 
-/** The same with all cycles as one: how many cases had which is counted by these. */
+/** Kinds of hypothesis, with all cycles as one. Cases are counted by kind. */
 export const KIND_COUNT = 3 + HOLD_COUNT;
 export const KIND_CYCLE = 0;
 const KIND_ANY_DAY = 1;
@@ -43,10 +43,13 @@ export const KIND_NEVER = KIND_COUNT - 1;
 export const familyOfKind = (kind: number) =>
   kind === KIND_CYCLE ? 0 : kind === KIND_ANY_DAY ? 1 : kind === KIND_NEVER ? 3 : 2;
 
-/** Which kind an explanation is of. */
 export const kindOf = (explanation: number) => Math.max(KIND_CYCLE, explanation - CYCLE_COUNT + KIND_ANY_DAY);
 
-/** When each hold would end. `offsetMs`: local time less UTC at the first failure. */
+/**
+ * Returns when each hold would end.
+ *
+ * @param offsetMs  local time minus UTC at the first failure
+ */
 export function holdEnds(firstFailedAt: number, offsetMs: number): Float64Array {
   const ends = new Float64Array(HOLD_COUNT);
   HOLD_DAYS.forEach((days, n) => {
@@ -60,7 +63,7 @@ export function holdEnds(firstFailedAt: number, offsetMs: number): Float64Array 
   return ends;
 }
 
-/** How common a hold of so many days is beside the others; null: one that ends at a turn of the calendar. */
+/** Relative frequency of a hold by its length in days; null: a hold that ends at a calendar boundary. */
 const HOLD_SHAPES = {
   even: (days: number | null) => (days === null ? 0.3 : 1),
   short: (days: number | null) => (days === null ? 0.3 : 1 / (1 + days * days)),
@@ -68,7 +71,7 @@ const HOLD_SHAPES = {
   days: (days: number | null) => (days === null || days < 1 ? 0.3 : 1),
 } as const;
 
-/** What a card that failed for that reason suffers from, before anything was learned: cycle, any day, never; holds share the rest. */
+/** Initial shares of the causes by reason: cycle, any day, never; holds share the rest. */
 const USUAL_SHARES: Readonly<Record<Reason, readonly [number, number, number, holds: keyof typeof HOLD_SHAPES]>> = {
   FIRST: [0.4, 0.2, 0.2, "even"],
   FUNDS: [0.6, 0.15, 0.15, "even"],
@@ -84,7 +87,7 @@ const USUAL_SHARES: Readonly<Record<Reason, readonly [number, number, number, ho
   REVOKED: [0.01, 0.01, 0.97, "days"],
 };
 
-/** Chances of the kinds for each reason, KINDS of them. */
+/** Returns the KIND_COUNT initial probabilities for a reason. */
 export function usualKindChances(reason: Reason): Float64Array {
   const [cycle, anyDay, never, holds] = USUAL_SHARES[reason];
   const kinds = new Float64Array(KIND_COUNT);
@@ -98,12 +101,12 @@ export function usualKindChances(reason: Reason): Float64Array {
   return kinds;
 }
 
-/** Codes are finer than reasons; they share so many rows by hash. */
+/** Rows for decline codes, which are finer than reasons, shared by hash. */
 const CODE_BUCKETS = 64;
-/** Rows of counts of kinds: one for each reason, then those of codes. */
+/** Rows with counts by kind: one for each reason, then those for codes. */
 export const KIND_ROW_COUNT = REASONS.length + CODE_BUCKETS;
 
 export const reasonRow = (reason: Reason) => REASONS.indexOf(reason) * KIND_COUNT;
 
-/** The row of a decline code as it came, whatever its reason was read as. */
+/** Returns the row for a decline code as reported, whichever reason it was read as. */
 export const codeRow = (code: string) => (REASONS.length + bucketOf(code, CODE_BUCKETS)) * KIND_COUNT;

@@ -20,57 +20,62 @@ import { newSettlementScores } from "./settlement.ts";
 import { newShortfalls } from "./shortfall.ts";
 import { newWorkspace, type Workspace } from "./workspace.ts";
 
-/** Everything that was learned. Changed in place by functions named `learn…`, `note…`, `count…`, `loosen…` and `put…`; all others only read it. */
+/**
+ * The complete learned state. Functions named `learn…`, `record…`, `count…`, `loosen…` and `set…` change it in place; all others
+ * only read it.
+ */
 export interface LearnedModel {
   /** Mean and variance of each weight. */
   mean: Float64Array;
   variance: Float64Array;
-  /** How likely each pay cycle is, as counts of people: everywhere, and by country. */
+  /** Pay cycles as customer counts, in total and by country. */
   cycles: Float64Array;
   countryCycles: Map<string, Float64Array>;
-  /** How many cases had each kind of explanation: rows of KINDS, by reason and by code. */
+  /** Cases by kind: rows with KIND_COUNT numbers, by reason and by code. */
   kinds: Float64Array;
-  /** How likely each way of booking is, by scheme, as logarithms: see booking.ts. */
+  /** Log scores of the settlement patterns, by scheme: see settlement.ts. */
   bookings: Float64Array;
-  /** How names shift the families, one number for each: see `shiftIndex`. */
+  /** Shifts of the families by feature, one number for each family: see `shiftIndex`. */
   shifts: Float64Array;
-  /** How often each name was seen, for the step of its shift. */
+  /** How often each feature was seen; determines the step of its shift. */
   seen: Float64Array;
-  /** Calibration of what was chosen, by class of reason, first tries apart: see trim.ts. */
+  /** Calibration for chosen retries, by class of reasons, separate for first retries: see calibrate.ts. */
   trim: Float64Array;
-  /** First tries, by class of reason and time since the failure: see firsts.ts. */
+  /** First retries by class of reasons and time since the failure: see first-retry-counts.ts. */
   firsts: Float64Array;
-  /** The means before any lesson. Not stored: a model is made from its prior, and what is stored is put in its place. */
+  /**
+   * The initial means. Not stored: a model is created from its pretrained state, and the stored numbers then replace the others.
+   */
   start: Float64Array;
-  /** How much groups of weights were held back: see loosen.ts. */
+  /** How much the variances of weight groups hold learning back: see loosen-weights.ts. */
   strain: Float64Array;
-  /** Share of the latest tries that were approved, and of how many. A merchant's own: see own.ts. */
+  /** Approval rate of the latest retries, and their number. Merchant-specific: see merchant-parameters.ts. */
   tries: Float64Array;
-  /** How far what was said of the latest tries did not come true, by class of reason: see shortfall.ts. A merchant's own. */
+  /** How far the latest outcomes fell short of predictions, by class: see shortfall.ts. Merchant-specific. */
   shortfalls: Float64Array;
-  /** Scratch memory of the functions that take this model. Not part of the model, and not stored. */
+  /** Scratch memory for functions that take this model. Not part of the model, and not stored. */
   workspace: Workspace;
 }
 
-/** Where the shifts of a name begin, by where its weight is. */
+/** Returns the start of a feature's shifts, from its weight. */
 export const shiftIndex = (name: number) => FAMILIES.length * (name - WEIGHT_STARTS.name);
 
-/** Prior strength, in cases: of the kinds of one reason, and of the pay cycles, in customers. */
+/** Prior strength: in cases for a reason's kinds, in customers for pay cycles. */
 const KINDS_STRENGTH = 40;
 const CYCLES_STRENGTH = 60;
-/** The counts of a country begin as those of so many people, paid as people everywhere are. */
+/** A country starts with this many customers, with the pay cycles of all customers. */
 export const COUNTRY_START_COUNT = 20;
-/** And beside them, however many they become, everybody counts as so many people. */
+/** All customers together weigh this many, however large the country's own count becomes. */
 const EVERYWHERE_COUNT = 25;
-/** Before any try was seen: as if one in five of so many had been approved. */
+/** Approval rate and number of retries that a new model assumes. */
 const INITIAL_APPROVAL_RATE = [0.2, 20];
 
-/** Variance of a weight before anything was learned, by block: how much one may differ from its neighbours. */
+/** Initial variance of a weight, by block: how much one may differ from its neighbors. */
 const INITIAL_VARIANCES: Readonly<Record<keyof typeof WEIGHT_STARTS, number>> = {
   reason: 0.15,
   hour: 0.01,
   weekday: 0.01,
-  date: 0.03, // else what is true of a date is put down to the customers who were charged on it
+  date: 0.03, // Low: otherwise the model would attribute an effect of the date to the customers charged on it.
   elapsed: 0.02,
   tries: 0.02,
   gap: 0.02,
@@ -83,19 +88,21 @@ const INITIAL_VARIANCES: Readonly<Record<keyof typeof WEIGHT_STARTS, number>> = 
   never: 0.1,
   ample: 0.1,
   firstDate: 0.03,
-  beside: 0.5, // seldom met, and much may hang on it
+  beside: 0.5, // High: rare, but may matter much.
   name: 0.015,
-  row: 0.0015, // most say nothing; those that do are loosened
+  row: 0.0015, // Low: most say nothing; the others are loosened.
 };
 
-/** How long to wait is what a code tells most of: one limit is lifted at midnight, another one only days later. */
+/** A code mostly affects the best wait: one limit is lifted at midnight, another only days later. */
 const CODE_GAP_VARIANCE = 0.02;
 
-/** A model that knows only the shape of things: money is likelier soon after pay, a hold keeps everything off until it ends. */
+/**
+ * Returns a model with basic assumptions only: money is likelier soon after pay, and a hold blocks every charge until it ends.
+ */
 export function newLearnedModel(): LearnedModel {
   const mean = new Float64Array(WEIGHT_COUNT);
   const variance = new Float64Array(WEIGHT_COUNT);
-  // Each block is written over from where the next one begins.
+  // Each block overwrites the rest from its start.
   for (const [block, from] of Object.entries(WEIGHT_STARTS))
     variance.fill(INITIAL_VARIANCES[block as keyof typeof WEIGHT_STARTS], from);
   for (let row = 0; row < ROWS_BY_KIND.code.rows; row++) {
@@ -143,13 +150,13 @@ export function newLearnedModel(): LearnedModel {
   };
 }
 
-/** So many people, paid as is usual. */
+/** Returns this many customers, with the usual pay cycles. */
 function usualCycleCounts(people: number): Float64Array {
   const total = PAY_CYCLES.reduce((sum, { usual }) => sum + usual, 0);
   return Float64Array.from(PAY_CYCLES, ({ usual }) => (people * usual) / total);
 }
 
-/** Chances of the cycles in a country: by its own counts and everybody's. */
+/** Returns a country's pay cycle probabilities, from its own counts and all customers'. */
 export function cycleChances(learned: LearnedModel, country: string): Float64Array {
   const everywhere = learned.cycles;
   const own = learned.countryCycles.get(country);

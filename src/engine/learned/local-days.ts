@@ -1,14 +1,14 @@
 import { DAY_MS } from "../../domain/durations.ts";
 
-// Calendar days are counted since 1 January 1970, which was a Thursday.
+// Calendar days are counted since January 1, 1970, a Thursday.
 
 /** 0 for Sunday. */
 export const weekdayOf = (day: number) => (((day + 4) % 7) + 7) % 7;
 
-/** Day of the month and length of the month of each day of a block, two bytes a day. */
+/** By block: each day's date and the length of its month, two bytes a day. */
 const blockByNumber = new Map<number, Uint8Array>();
 const DAYS_PER_BLOCK = 1024;
-/** Blocks kept: about 90 years, far more than one installation meets. */
+/** About 90 years, far more than one installation needs. */
 const MAX_BLOCKS = 32;
 
 function getBlock(day: number): Uint8Array {

@@ -21,7 +21,7 @@ import { GROUP_BY_WEIGHT, NO_GROUP, WEIGHT_GROUPS } from "./weight-groups.ts";
 const HOUR = 3_600_000;
 const FAILED_AT = Date.parse("2026-03-12T00:00:00Z");
 
-/** Tries of two networks' cards by day and by night, of which those are approved that `isUsable` says. */
+/** Trains on retries of two networks' cards by day and by night, approved as `isGood` returns. */
 function trainModel(isGood: (network: string, byDay: boolean, n: number) => boolean, tries: number): LearnedModel {
   const learned = newLearnedModel();
   for (let n = 0; n < tries; n++) {
@@ -48,7 +48,7 @@ const variancesOf = ({ variance }: LearnedModel, columns: number) => {
   return [...variance.subarray(first + COLUMN_EDGES[columns]!, first + COLUMN_EDGES[columns + 1]!)];
 };
 
-test("where one network's cards go well by day and another's by night, the hours of all networks are loosened, and their weekdays are not", () => {
+test("the hours of all networks are loosened, and their weekdays are not, when two networks differ by day and night", () => {
   const learned = trainModel((network, byDay) => (network === "visa") === byDay, 600);
   const [before] = variancesOf(INITIAL_MODEL, 0);
   const unmet = rowStart("network", "elo");
@@ -61,7 +61,7 @@ test("where one network's cards go well by day and another's by night, the hours
   assert.ok(gain("visa") > 0.5 && gain("amex") < -0.5, `${gain("visa")} and ${gain("amex")}`);
 });
 
-test("where outcomes have nothing to do with what is known, next to nothing is loosened", () => {
+test("almost nothing is loosened when outcomes do not depend on the attributes", () => {
   const draw = createPseudoRandom(7);
   const learned = newLearnedModel();
   for (let n = 0; n < 5000; n++) {
@@ -104,7 +104,7 @@ test("where outcomes have nothing to do with what is known, next to nothing is l
   assert.ok(loosened.length <= 3, `${loosened.length} of ${WEIGHT_GROUPS.length}`);
 });
 
-/** So many lessons that pull a weight by as much as it lacks of the truth. */
+/** Runs `count` updates that each pull a weight by its distance from the truth. */
 function trainWeight(learned: LearnedModel, weight: number, truth: number, count: number) {
   for (let n = 0; n < count; n++) {
     const pull = truth - learned.mean[weight]! + (n % 2 === 0 ? 0.5 : -0.5);
@@ -114,7 +114,7 @@ function trainWeight(learned: LearnedModel, weight: number, truth: number, count
   }
 }
 
-test("a group is loosened where its prior was wrong, whichever way, up to a limit; what is of no group never is", () => {
+test("a group is loosened up to a limit when its prior was wrong in any direction, and a weight without a group never is", () => {
   const weight = rowStart("network", "visa");
   const { varianceMax } = WEIGHT_GROUPS[GROUP_BY_WEIGHT[weight]!]!;
   for (const [prior, truth] of [
@@ -138,7 +138,7 @@ test("a group is loosened where its prior was wrong, whichever way, up to a limi
   assert.equal(right.variance[weight], INITIAL_MODEL.variance[weight]);
 });
 
-test("where what was learned is true no more, the group is loosened again", () => {
+test("a group is loosened again when its learned weights no longer hold", () => {
   const learned = newLearnedModel();
   const weight = rowStart("network", "visa");
   const usual = INITIAL_MODEL.variance[weight]!;
@@ -151,7 +151,7 @@ test("where what was learned is true no more, the group is loosened again", () =
   assert.ok(learned.variance[weight]! > usual, `${learned.variance[weight]}`);
 });
 
-test("the more often a group was held back, the more it takes to loosen it; that what it had learned became wrong does not count", () => {
+test("loosening takes more each time a group was too stiff, but not because its learned weights became wrong", () => {
   const weight = rowStart("network", "visa");
   const made = () => {
     const learned = newLearnedModel();

@@ -2,18 +2,18 @@ import type { LearnedModel } from "./learned-model.ts";
 import { ROW_WIDTH } from "./model-layout.ts";
 import { GROUP_BY_WEIGHT, NO_GROUP, WEIGHT_GROUPS } from "./weight-groups.ts";
 
-/** What was seen of a group counts by so much less at each lesson that meets it. */
+/** Each update to a group reduces the weight of earlier ones by this factor. */
 const FADE_FACTOR = 0.9995;
-/** So many standard deviations of strain are no chance; the more often a group was loosened, the more it takes. */
+/** A strain of this many standard deviations is not chance. Each earlier loosening raises the threshold. */
 const MIN_STRAIN_DEVIATIONS = 3;
 const STRAIN_DEVIATIONS_PER_LOOSENING = 0.5;
-/** So many below zero are more than noise: what had been learned is not true any more. */
+/** This many standard deviations below zero are more than noise: the learned weights no longer hold. */
 const OUTDATED_DEVIATIONS = 4;
-/** Before so much was seen, in squares of gains, one lesson may be most of it. */
+/** Minimum sum of squared gains; below it, a single update may dominate. */
 const MIN_OBSERVED_GAIN = 0.002;
 const VARIANCE_FACTOR = 3;
 
-/** Of each group: the sum of gains, the sum of their squares, and how often it was loosened because it was held back. */
+/** By group: the sum of gains, the sum of squared gains, and how often it was loosened for being too stiff. */
 const SUM_INDEX = 0;
 const SQUARES_INDEX = 1;
 const LOOSENED_INDEX = 2;
@@ -21,14 +21,15 @@ const STRAIN_WIDTH = 3;
 export const newStrain = () => new Float64Array(STRAIN_WIDTH * WEIGHT_GROUPS.length);
 
 /**
- * Note how a lesson pulls a weight, before any weight is moved.
+ * Records how an update pulls a weight, before any weight moves.
  *
- * A group of weights is as stiff as its variance is small. The pull times how far the weight has come from its start is what would have been gained had
- * it come further: zero in the mean where it is right, less where it is noise. Where the sum is clearly more, for most of what the lessons say of late, the group has been too
- * stiff: what nobody expected to matter does. Where it is far less, the world has changed. (As rates of learning adapt in Sutton, "Adapting bias by gradient descent", 1992; there a trace of
- * late steps stands where the whole way stands here.)
+ * A low variance makes a weight group stiff. The pull times the weight's distance from its start is the gain from a longer move.
+ * On average it is zero if the weight is right, and negative if it is noise. A clearly positive recent sum means that the group
+ * was too stiff: an effect that the prior ruled out exists. A clearly negative one means that the world has changed. (Compare the
+ * adaptive learning rates in Sutton, "Adapting bias by gradient descent", 1992, which use a trace of recent steps instead of the
+ * whole distance.)
  *
- * @param pull  derivative of the log-likelihood of the outcome by the weight
+ * @param pull  derivative of the outcome's log-likelihood by the weight
  */
 export function recordStrain(learned: LearnedModel, weight: number, pull: number) {
   const group = GROUP_BY_WEIGHT[weight]!;
@@ -50,7 +51,9 @@ export function recordStrain(learned: LearnedModel, weight: number, pull: number
     stiffGroups.push(group);
 }
 
-/** Once the lesson's weights have moved, loosen the groups that were found too stiff: all of their weights, those that were never met among them. */
+/**
+ * Loosens the groups found too stiff, after the update's weights have moved: all of their weights, including those never seen.
+ */
 export function loosenStiffGroups({ variance, strain, workspace }: LearnedModel) {
   const { stiffGroups } = workspace;
   for (const group of stiffGroups) {

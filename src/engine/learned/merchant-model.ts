@@ -1,22 +1,22 @@
 import type { LearnedModel } from "./learned-model.ts";
 
-/** The learned model for a merchant, or why there is none. */
+/** The learned model for a merchant, or the reason why there is none. */
 export type MerchantModel =
   | {
       version: number;
-      /** It has trained on `EXPLORATION_MIN_OUTCOMES` outcomes of this installation. */
+      /** Whether it was trained on `EXPLORATION_MIN_OUTCOMES` outcomes of this installation. */
       isTrained: boolean;
       learned(): LearnedModel;
     }
   | { trouble: string };
 
-/** The learned models, for decisions. */
+/** The learned models that decisions use. */
 export interface ModelCache {
   /**
-   * The merchant's model, at most some seconds old. Never throws: without a model the static policy decides. `learned()` has
-   * the merchant's own numbers in place until somebody asks for another merchant's.
+   * Returns the merchant's model, at most a few seconds old. Never throws: without a model, the static policy decides.
+   * `learned()` holds this merchant's parameters until another merchant's model is requested.
    */
   of(merchantId: string): Promise<MerchantModel>;
-  /** Somebody learned something: look at the next occasion. */
+  /** Signals that a model has learned, so the next request checks for a newer one. */
   hint(): void;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { newLearnedModel } from "./learned-model.ts";
 import { copyMerchantParameters, MERCHANT_PARAMETER_COUNT, setMerchantParameters } from "./merchant-parameters.ts";
 
-test("each number that is a merchant's own comes back where it was, and another merchant's takes its place", () => {
+test("each merchant-specific parameter returns to its place, and another merchant's replaces it", () => {
   const learned = newLearnedModel();
   const anne = Float64Array.from({ length: MERCHANT_PARAMETER_COUNT }, (_, n) => n + 1);
   const ben = anne.map((number) => -number);

@@ -3,21 +3,21 @@ import { type LearnedModel, newLearnedModel, shiftIndex } from "./learned-model.
 import { featureIndex, WEIGHT_STARTS } from "./model-layout.ts";
 
 /**
- * In what a merchant differs from the others that share a model: how its first charges and its retries go beside theirs, what
- * its cases suffer from, how many of its tries are approved, and how far what is said of them comes true. These few numbers have places of their own in the model, and whoever works for a merchant puts
- * that merchant's there first.
+ * Stands for the merchant in feature names. A shared model has a few merchant-specific parameters: the levels for first charges
+ * and for retries, how often each cause occurs, the retries' approval rate, and how far predictions fell short. They have
+ * reserved places in the model. Code that works for a merchant puts that merchant's parameters there first.
  */
 export const MERCHANT_PLACEHOLDER = "own";
 
-/** "f…" and "r…" as `caseFeatures` makes them. */
+/** "f…" and "r…" as in case-features.ts. */
 const MERCHANT_FEATURE_INDICES = ["f", "r"].map((stage) => featureIndex(`${stage}merchant:${MERCHANT_PLACEHOLDER}`));
-/** Mean, variance, the shifts, and how often it was seen. */
+/** Mean, variance, the shifts, and the number of observations. */
 const PARAMETERS_PER_FEATURE = 3 + FAMILIES.length;
 const RETRY_COUNTS_START = PARAMETERS_PER_FEATURE * MERCHANT_FEATURE_INDICES.length;
 const SHORTFALLS_START = RETRY_COUNTS_START + newLearnedModel().tries.length;
 export const MERCHANT_PARAMETER_COUNT = SHORTFALLS_START + newLearnedModel().shortfalls.length;
 
-/** The numbers that are in a merchant's places now, copied. */
+/** Returns a copy of the merchant-specific parameters that the model currently holds. */
 export function copyMerchantParameters(learned: LearnedModel): Float64Array {
   const named = MERCHANT_FEATURE_INDICES.flatMap((index) => {
     const shifts = learned.shifts.subarray(shiftIndex(index)).subarray(0, FAMILIES.length);
@@ -26,7 +26,7 @@ export function copyMerchantParameters(learned: LearnedModel): Float64Array {
   return Float64Array.from([...named, ...learned.tries, ...learned.shortfalls]);
 }
 
-/** Put a merchant's numbers in their places. */
+/** Puts a merchant's parameters in their places. */
 export function setMerchantParameters(learned: LearnedModel, own: Float64Array) {
   MERCHANT_FEATURE_INDICES.forEach((index, n) => {
     const [mean, variance, ...rest] = own.subarray(n * PARAMETERS_PER_FEATURE, (n + 1) * PARAMETERS_PER_FEATURE);

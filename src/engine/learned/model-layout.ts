@@ -3,7 +3,9 @@ import { hashText } from "../../domain/hash-text.ts";
 import { DATE_CELL_COUNT } from "./date-outcomes.ts";
 import { CYCLE_KINDS, MAX_CYCLE_DAYS } from "./pay-cycles.ts";
 
-/** Why the charge before failed, as the model tells reasons apart; FIRST: a bill's first charge, nothing failed yet. */
+/**
+ * Reasons for the previous decline, as the model distinguishes them. FIRST: an invoice's first charge, so nothing has failed yet.
+ */
 export const REASONS = [
   "FIRST",
   "FUNDS",
@@ -20,7 +22,7 @@ export const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-/** Reasons that behave alike through the day and the week. */
+/** Groups reasons that behave alike over the day and the week. */
 const CLASS_BY_REASON: Readonly<Record<Reason, number>> = {
   FIRST: 0,
   FUNDS: 1,
@@ -38,10 +40,13 @@ const CLASS_BY_REASON: Readonly<Record<Reason, number>> = {
 export const CLASS_COUNT = 8;
 export const classOf = (reason: Reason) => CLASS_BY_REASON[reason];
 
-/** The hour of the day of what a bank books with all that it has of a day: after the hours of the clock. */
+/** The hour for settled charges, which have no time of day; it follows the clock's 24 hours. */
 export const SETTLED_HOUR = 24;
 
-/** Days since pay, in bins that widen: pay day itself in four parts of the day, then 1, 2, 3, 4-5, 6-7, 8-10, 11-14, 15-20, 21 on. What is booked comes in the morning. */
+/**
+ * Days since pay, in widening bins: the pay day in four parts, then 1, 2, 3, 4-5, 6-7, 8-10, 11-14, 15-20, 21 and more. Settled
+ * charges fall in the morning.
+ */
 export const SINCE_PAY_BINS = 13;
 const BIN_BY_DAYS_SINCE_PAY = Uint8Array.from({ length: 64 }, (_, days) =>
   days <= 3 ? days + 3 : days <= 5 ? 7 : days <= 7 ? 8 : days <= 10 ? 9 : days <= 14 ? 10 : days <= 20 ? 11 : 12,
@@ -58,35 +63,41 @@ const sincePayBin = (days: number, hour: number) =>
           : 3;
 
 const sincePayBinBuffer = Int32Array.from({ length: MAX_CYCLE_DAYS + 1 }, (_, days) => sincePayBin(days, 0));
-/** For an hour of the day, the bin of each number of days since pay, up to LONGEST. Written over by the next call. */
+/**
+ * Returns the bin for each number of days since pay, up to MAX_CYCLE_DAYS, at an hour of the day. The next call overwrites it.
+ */
 export function sincePayBins(hour: number): Int32Array {
   sincePayBinBuffer[0] = sincePayBin(0, hour);
   return sincePayBinBuffer;
 }
 
-/** How a customer's first charges went: most were approved, neither or too few to say, most were declined. Who is often short has less left soon after pay. */
+/**
+ * A customer's first charges so far: mostly approved; mixed or too few; mostly declined. A customer who often runs short has less
+ * left soon after pay.
+ */
 export const STANDINGS = { good: 0, between: 1, bad: 2 } as const;
 const STANDING_COUNT = 3;
 
-/** What lies between the last try and this one, if that is how somebody is paid. */
+/** Whether pay came between the last attempt and this one, under a pay cycle. */
 export const PAID_BETWEEN = { fresh: 0, same: 1, first: 2 } as const;
 
-/** Cells of pay cycles for one standing. */
+/** Pay cycle cells for one standing. */
 const SINCE_PAY_CELLS = 3 * CYCLE_KINDS.length * SINCE_PAY_BINS;
 
-/** Buckets for names by hash: countries, issuers, merchants, codes. */
+/** Hash buckets for features: countries, issuers, merchants, codes. */
 export const FEATURE_BUCKETS = 16384;
 
-/** Stretches of time since the failure. */
+/** Time buckets since the failure. */
 export const ELAPSED_BINS = 10;
 const GAP_BINS = 8;
 const ATTEMPT_BINS = 6;
-/** Steps of the time since another bill of the customer was charged. */
+/** Time buckets since the customer's other invoice was charged. */
 const OTHER_INVOICE_BINS = 5;
 
 /**
- * What may make some moments better for one case than for another. Each value has a row of weights for moments, which start at zero: no
- * prior has any. Steps of amount and tenure have a row each; texts share so many by hash, enough that common ones share none, and that few issuers do.
+ * Attributes that may make some times better for one case than for another. Each value has a row with weights for times. They
+ * start at zero, also in a pretrained model. Amount and tenure have a row for each step. Texts share rows by hash; there are
+ * enough rows that common texts, and most issuers, do not collide.
  */
 const ROW_COUNT_BY_KIND = {
   country: 256,
@@ -101,9 +112,9 @@ const ROW_COUNT_BY_KIND = {
 } as const;
 type RowKind = keyof typeof ROW_COUNT_BY_KIND;
 const ROW_COUNT = Object.values(ROW_COUNT_BY_KIND).reduce((sum, rows) => sum + rows, 0);
-/** Parts of a day, of four hours each, and one of what is booked. */
+/** Six parts of four hours, and one for settled charges. */
 const DAY_PARTS = 7;
-/** Where in a row the weights of a moment begin: each moment has one of each group. */
+/** Offsets of the column groups in a row; a time has one weight in each group. */
 export const COLUMN_STARTS = runningSums({
   dayPart: DAY_PARTS,
   weekday: 7,
@@ -111,12 +122,12 @@ export const COLUMN_STARTS = runningSums({
   elapsed: ELAPSED_BINS,
   gap: GAP_BINS,
 });
-/** Where the groups of columns begin, and where the last one ends. */
+/** Where each column group starts, and where the last one ends. */
 export const COLUMN_EDGES: readonly number[] = [...Object.values(COLUMN_STARTS), COLUMN_STARTS.gap + GAP_BINS];
 export const COLUMN_GROUPS = COLUMN_EDGES.length - 1;
 export const ROW_WIDTH = COLUMN_EDGES[COLUMN_GROUPS]!;
 
-/** Where each begins when they follow one another. */
+/** Returns the start of each block when the blocks follow one another. */
 function runningSums<K extends string>(sizes: Readonly<Record<K, number>>): Readonly<Record<K, number>> {
   let sum = 0;
   const starts = Object.entries<number>(sizes).map(([name, count]) => {
@@ -126,7 +137,7 @@ function runningSums<K extends string>(sizes: Readonly<Record<K, number>>): Read
   return Object.fromEntries(starts) as Record<K, number>;
 }
 
-/** Two hours of the day each, and one of what is booked. */
+/** Twelve bins of two hours, and one for settled charges. */
 const HOUR_BINS = 13;
 
 let allocatedCount = 0;
@@ -136,7 +147,7 @@ const allocateWeights = (count: number) => {
   return from;
 };
 
-/** Where each kind of input has its weights. */
+/** The first weight for each kind of input. */
 export const WEIGHT_STARTS = {
   reason: allocateWeights(REASONS.length),
   hour: allocateWeights(CLASS_COUNT * HOUR_BINS),
@@ -160,24 +171,24 @@ export const WEIGHT_STARTS = {
 } as const;
 export const WEIGHT_COUNT = allocatedCount;
 
-/** @param standing  for a first charge there is one set of cells: `between` */
+/** @param standing  first charges have one set of cells, chosen by `between` */
 export const sincePayCell = (standing: number, between: number, kind: number, bin: number) =>
   WEIGHT_STARTS.since + standing * SINCE_PAY_CELLS + (between * CYCLE_KINDS.length + kind) * SINCE_PAY_BINS + bin;
-/** From the cell of a try that finds new pay to that of one that does not. */
+/** Distance from the cell of a retry with new pay to the cell without. */
 export const FRESH_TO_SAME_OFFSET =
   sincePayCell(0, PAID_BETWEEN.same, 0, 0) - sincePayCell(0, PAID_BETWEEN.fresh, 0, 0);
 
-/** Which of so many buckets a text falls into. */
+/** Returns the hash bucket of a text. */
 export function bucketOf(text: string, buckets: number): number {
   const hash = hashText(text);
   return ((hash ^ (hash >>> 15)) >>> 0) % buckets;
 }
 
-/** The weight of a name, such as "issuer:N26". */
+/** Returns the weight of a feature, such as "issuer:N26". */
 export const featureIndex = (name: string) => WEIGHT_STARTS.name + bucketOf(name, FEATURE_BUCKETS);
 
 const ROW_STARTS = runningSums(ROW_COUNT_BY_KIND);
-/** Where the rows of each kind begin, and how many they are. */
+/** The first row and the number of rows for each kind. */
 export const ROWS_BY_KIND = Object.fromEntries(
   Object.entries(ROW_COUNT_BY_KIND).map(([kind, rows]) => [
     kind,
@@ -185,7 +196,7 @@ export const ROWS_BY_KIND = Object.fromEntries(
   ]),
 ) as Readonly<Record<RowKind, { start: number; rows: number }>>;
 
-/** What is put in front of a text, such that common values share no row: a hash of short texts often does. */
+/** Prefixes chosen so that common values do not collide, as hashes of short texts often do. */
 const HASH_PREFIXES = {
   country: "country/",
   code: "code/r",
@@ -196,12 +207,15 @@ const HASH_PREFIXES = {
   period: "every/",
 } as const;
 
-/** Of what a case has a row each, where it is known: texts such as "SE", "51", "24", "debit:card", "visa", "1year"; steps of amount and tenure. */
+/**
+ * Values that select a case's rows, if known: texts such as "SE", "51", "24", "debit:card", "visa", "1year"; steps of amount and
+ * tenure.
+ */
 type RowValues = Readonly<
   Record<keyof typeof HASH_PREFIXES, string | null> & { amount: number; tenure: number | null }
 >;
 
-/** Where the row of a value begins. A step that is too large shares the last row. */
+/** Returns the start of a value's row. Steps beyond the last row share it. */
 export function rowStart(kind: RowKind, value: string | number): number {
   const { start, rows } = ROWS_BY_KIND[kind];
   const row =
@@ -211,16 +225,16 @@ export function rowStart(kind: RowKind, value: string | number): number {
   return start + row * ROW_WIDTH;
 }
 
-/** Where the rows of a case begin. What is not known (null) has none. */
+/** Returns the starts of a case's rows. Unknown values (null) have none. */
 export function rowsOf(values: RowValues): Int32Array {
   const known = Object.entries(values).filter((each): each is [RowKind, string | number] => each[1] !== null);
   return Int32Array.from(known, ([kind, value]) => rowStart(kind, value));
 }
 
 /**
- * The rows of a case whose latest decline has another code: that one's stands in place of the row of the code before.
+ * Returns a case's rows after a decline with another code: the new code's row replaces the previous one.
  *
- * @param row  where it begins
+ * @param row  where the new code's row begins
  */
 export function withCodeRow(rows: Int32Array, row: number): Int32Array {
   const { start, rows: count } = ROWS_BY_KIND.code;
@@ -228,10 +242,10 @@ export function withCodeRow(rows: Int32Array, row: number): Int32Array {
   return Int32Array.from([...rows.filter((each) => !isCode(each)), row]);
 }
 
-/** Where in a row a part of the day has its weight. */
+/** Returns where in a row a part of the day has its weight. */
 export const dayPartColumn = (hour: number) => COLUMN_STARTS.dayPart + (hour >> 2);
 
-/** A moment as rows tell it apart. `date`: 1 to 31. */
+/** A time in the units of a row. `date`: 1 to 31. */
 interface RowTime {
   hour: number;
   weekday: number;
@@ -240,7 +254,7 @@ interface RowTime {
   gapMs: number;
 }
 
-/** The columns of a moment: COLUMN_GROUPS numbers, written into `columns`. */
+/** Writes the columns of a time, COLUMN_GROUPS numbers, into `columns`. */
 export function fillColumns(of: RowTime, columns: Int32Array) {
   columns[0] = dayPartColumn(of.hour);
   columns[1] = COLUMN_STARTS.weekday + of.weekday;
@@ -265,17 +279,19 @@ export const gapWeight = (of: number, ms: number) => WEIGHT_STARTS.gap + of * GA
 
 export const attemptsWeight = (of: number, tries: number) =>
   WEIGHT_STARTS.tries + of * ATTEMPT_BINS + Math.min(ATTEMPT_BINS - 1, tries);
-/** More tries in a week than these are as these. */
+/** More attempts in a week count as this many. */
 export const MAX_WEEK_ATTEMPTS = 5;
 export const weekAttemptsWeight = (tries: number) => WEIGHT_STARTS.weekTries + Math.min(MAX_WEEK_ATTEMPTS, tries);
 export const hourWeight = (of: number, hour: number) => WEIGHT_STARTS.hour + of * HOUR_BINS + (hour >> 1);
 export const weekdayWeight = (of: number, weekday: number) => WEIGHT_STARTS.weekday + of * 7 + weekday;
-/** First charges have dates of their own: most are approved on any day, and they are so many that a retry's date would mean nothing. */
+/**
+ * First charges have separate date weights: most are approved on any day, and their number would hide how dates affect retries.
+ */
 export const dateWeight = (of: number, date: number) =>
   (of === 0 ? WEIGHT_STARTS.firstDate : WEIGHT_STARTS.date) + date - 1;
 export const dateCellWeight = (of: number, cell: number) => WEIGHT_STARTS.dateCell + of * DATE_CELL_COUNT + cell;
 const OTHER_INVOICE_EDGES = [0.25, 1, 3, 7].map((days) => days * DAY_MS);
-/** What came of the charge of another bill of the customer, and how long ago. The same for all reasons: such charges are few. */
+/** Returns the weight for the outcome and age of another invoice's charge. All reasons share it, since such charges are rare. */
 export const otherInvoiceWeight = (approved: boolean, ms: number) =>
   WEIGHT_STARTS.beside + Number(approved) * OTHER_INVOICE_BINS + findBin(ms, OTHER_INVOICE_EDGES);
 const ANY_DAY_EDGES = [1, 3, 7].map((days) => days * DAY_MS);

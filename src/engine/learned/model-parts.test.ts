@@ -19,7 +19,7 @@ function buildChangedModel() {
   return learned;
 }
 
-test("a model that is put together from its parts is the same to the last bit", () => {
+test("a model restored from its parts is identical to the last bit", () => {
   const learned = buildChangedModel();
   const copy = newLearnedModel();
   for (const [name, numbers] of splitIntoParts(learned)) setPart(copy, name, numbers.slice());
@@ -27,20 +27,20 @@ test("a model that is put together from its parts is the same to the last bit", 
   assert.equal(splitIntoParts(newLearnedModel()).size, PART_COUNT);
 });
 
-test("all that a model holds is stored, but for the means that it starts from", () => {
+test("every number of a model is stored, except its initial means", () => {
   const { start: _, countryCycles: __, workspace: ___, ...stored } = newLearnedModel();
   const places = splitIntoParts(newLearnedModel());
   for (const name of Object.keys(stored)) assert.ok(places.has(`${name}/0`), name);
 });
 
-test("a part that does not fit, or holds no numbers, is refused by name", () => {
+test("a part that does not fit, or contains no numbers, is refused by name", () => {
   const learned = newLearnedModel();
   assert.throws(() => setPart(learned, "mean/0", new Float64Array(3)), /mean\/0/);
   assert.throws(() => setPart(learned, "kindness/0", new Float64Array(256)), /kindness/);
   assert.throws(() => setPart(learned, "country/SE", new Float64Array(CYCLE_COUNT).fill(Number.NaN)), /country\/SE/);
 });
 
-test("what is a merchant's own is taken out and put back, and touches nothing else", () => {
+test("merchant-specific parameters can be taken out and put back without affecting the rest", () => {
   const learned = buildChangedModel();
   const before = structuredClone(learned);
   const own = copyMerchantParameters(learned);

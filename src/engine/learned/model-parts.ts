@@ -2,7 +2,7 @@ import { type LearnedModel, newLearnedModel } from "./learned-model.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 import { MODEL_LAYOUT } from "./pretrained-model.ts";
 
-/** Numbers in a part: few enough that one lesson leaves most parts as they are. */
+/** Numbers per part: few enough that one update leaves most parts unchanged. */
 const PART_SIZE = 256;
 const SPLIT_ARRAYS = [
   "mean",
@@ -20,7 +20,10 @@ const SPLIT_ARRAYS = [
 ] as const;
 const COUNTRY_PREFIX = "country/";
 
-/** What a model is stored as: names, and the numbers themselves, no copies. A country has a part as soon as it is known. */
+/**
+ * Returns the named parts in which a model is stored: views of the numbers, not copies. Each country that the model has seen is a
+ * part.
+ */
 export function splitIntoParts(learned: LearnedModel): Map<string, Float64Array> {
   const parts = new Map<string, Float64Array>();
   for (const name of SPLIT_ARRAYS) {
@@ -33,9 +36,10 @@ export function splitIntoParts(learned: LearnedModel): Map<string, Float64Array>
 }
 
 /**
- * Put stored numbers in place. Throws when there is no such part, or when its numbers are none.
+ * Puts stored numbers in place.
  *
- * @param places  the model's parts, for who puts many
+ * @param places  the model's parts, for callers that set many
+ * @throws if there is no such part, or if its numbers are invalid
  */
 export function setPart(learned: LearnedModel, name: string, numbers: Float64Array, places = splitIntoParts(learned)) {
   if (!numbers.every(Number.isFinite)) throw new RangeError(`part ${name} holds something that is no number`);
@@ -50,9 +54,9 @@ export function setPart(learned: LearnedModel, name: string, numbers: Float64Arr
   place.set(numbers);
 }
 
-/** How many parts a complete model has, countries aside. */
+/** Number of parts in a complete model, without countries. */
 export const PART_COUNT = splitIntoParts(newLearnedModel()).size;
 
-/** The edition of a layout: a process leaves alone what a newer one has written. */
+/** The edition of a layout: a process does not touch a model written by a newer one. */
 export const layoutEditionOf = (layout: string) => Number.parseInt(layout, 10);
 export const LAYOUT_EDITION = layoutEditionOf(MODEL_LAYOUT);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { normalCdf, probit } from "./normal-distribution.ts";
 
-test("the distribution function has the values of the tables, and its inverse undoes it", () => {
+test("the distribution function has the published values, and its inverse reverses it", () => {
   const known: [number, number][] = [
     [0, 0.5],
     [1, 0.8413],

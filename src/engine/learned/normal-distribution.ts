@@ -1,14 +1,16 @@
-/** Beyond this many standard deviations a chance is 0 or 1 for every purpose here. */
+/** Beyond this many standard deviations, a probability counts as 0 or 1. */
 const MAX_SCORE = 6;
 const STEPS_PER_UNIT = 64;
 const TABLE_STEPS = 2 * MAX_SCORE * STEPS_PER_UNIT;
 
-/** Φ at STEPS_PER_UNIT points a unit: a decision asks for tens of thousands of values, so they are looked up; 6 kB stay in the nearest cache. */
+/** Φ at STEPS_PER_UNIT points per unit. A decision needs tens of thousands of values, and this table fits into the L1 cache. */
 const CDF_TABLE = Float64Array.from({ length: TABLE_STEPS + 1 }, (_, n) =>
   exactNormalCdf(n / STEPS_PER_UNIT - MAX_SCORE),
 );
 
-/** The standard normal distribution function, to 8e-6: between the two nearest points of the table. */
+/**
+ * Returns the standard normal distribution function, accurate to 8e-6: interpolated between the two nearest points of the table.
+ */
 export function normalCdf(x: number): number {
   const place = (x + MAX_SCORE) * STEPS_PER_UNIT;
   if (!(place > 0)) return CDF_TABLE[0]!;
@@ -18,12 +20,11 @@ export function normalCdf(x: number): number {
   return low + (place - n) * (CDF_TABLE[n + 1]! - low);
 }
 
-/** Its density. */
 function normalDensity(x: number): number {
   return 0.3989422804014327 * Math.exp(-0.5 * x * x);
 }
 
-/** Its inverse, by bisection of the table; `p` is kept inside what the table reaches. */
+/** Returns the inverse of `normalCdf` by bisection of the table; `p` is limited to the table's range. */
 export function probit(p: number): number {
   let low = 0;
   let high = TABLE_STEPS;
@@ -37,7 +38,7 @@ export function probit(p: number): number {
   return (low + share) / STEPS_PER_UNIT - MAX_SCORE;
 }
 
-/** How strongly an outcome pulls the score `z` with which it was foreseen, its sign that of the outcome: the derivative of log Φ. */
+/** Returns how strongly an outcome pulls the predicted score `z`, whose sign is that of the outcome: the derivative of log Φ. */
 export const logCdfSlope = (z: number) => normalDensity(z) / Math.max(normalCdf(z), 1e-5);
 
 /** Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.17: absolute error below 7.5e-8. */

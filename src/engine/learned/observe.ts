@@ -27,14 +27,17 @@ import { CYCLE_COUNT, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
 import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
 import { type Observation, PAY_CELL_COUNT } from "./workspace.ts";
 
-/** Whatever a customer has shown so far, this much of it is forgotten at each outcome, back to what is usual: people change jobs. */
+/** Each outcome moves a customer's pay cycles back toward the country's by this share: people change jobs. */
 const FORGET_RATE = 0.004;
-/** Whose money covered every bill may be short one day: so much of that belief is forgotten at each bill, and so much is always left. */
+/**
+ * A customer who always had enough money may run short one day. So each invoice reduces `ample` by this share, and a minimum
+ * always remains.
+ */
 const AMPLE_FORGET_RATE = 0.02;
 const MIN_AMPLE_SHARE = 0.002;
-/** What is not known of the weight that an explanation adds, roughly. */
+/** Rough variance of the weight that a hypothesis adds. */
 export const CELL_VARIANCE = 0.02;
-/** No outcome is held to be less likely than this. */
+/** Lower bound on the likelihood of an outcome. */
 const MIN_CHANCE = 1e-5;
 
 /** A write beyond the end of `indices` is lost, and a read there is NaN, which one update would spread over the model. */
@@ -43,14 +46,14 @@ function assertWeightCount({ count, indices }: Observation) {
     throw new RangeError(`an outcome of ${count} weights; at most ${indices.length} are supported`);
 }
 
-/** Describes a retry in `observation`. */
+/** Fills `observation` for a retry. */
 function fillObservation(observation: Observation, belief: CasePosterior, at: number) {
   observation.count = writeRetryWeights(belief, at, observation.indices);
   assertWeightCount(observation);
   fillRetryCells(belief, at, observation.cells);
 }
 
-/** What the weights that count whatever the explanation add up to, and what is not known of them. */
+/** The summed weights that count under every hypothesis, and their summed variances. */
 interface SharedScore {
   score: number;
   spread: number;
@@ -72,18 +75,23 @@ function addWeights(
   return { score, spread };
 }
 
-/** What scores are multiplied by for what is not known of their weights, whose variances sum to `spread`. */
+/**
+ * Returns the factor that scales a score down for uncertain weights.
+ *
+ * @param spread  the sum of their variances
+ */
 export const uncertaintyScale = (spread: number) => 1 / Math.sqrt(1 + spread);
 
-/** For each cycle the first of its cells, counted from the first one of a standing. */
+/** Each cycle's first cell, relative to the standing's first cell. */
 const firstCellByCycle = Uint8Array.from(
   KIND_BY_CYCLE,
   (kind) => sincePayCell(0, 0, kind, 0) - sincePayCell(0, 0, 0, 0),
 );
 
 /**
- * Tells the chance that a try at a moment is approved, not calibrated: as `observeRetry` gives it back once it was made, which is what calibration is
- * learned from. A forecast leaves out what is unlikely, which serves to plan, but not to say a chance.
+ * Returns a function that computes the probability that a retry at a time is approved, before calibration. It equals the result
+ * of `observeRetry`, from which calibration learns. A forecast leaves out unlikely hypotheses, which is good enough for planning,
+ * but not for a prediction.
  */
 export function createChanceFunction(learned: LearnedModel, belief: CasePosterior): (at: number) => number {
   const { shares, clock, lastTriedAt } = belief;
@@ -97,7 +105,7 @@ export function createChanceFunction(learned: LearnedModel, belief: CasePosterio
   return (at) => weightedChance(learned, belief, ofCase, lastPaidOn, at) / sum;
 }
 
-/** The chance at a moment, times the sum of all shares. */
+/** The probability at a time, times the sum of all shares. */
 function weightedChance(
   learned: LearnedModel,
   belief: CasePosterior,
@@ -128,15 +136,15 @@ function weightedChance(
   return chance;
 }
 
-/** The chance at one moment: see `createChanceFunction`. */
+/** Returns the probability at one time; see `createChanceFunction`. */
 export const chanceOf = (learned: LearnedModel, belief: CasePosterior, at: number) =>
   createChanceFunction(learned, belief)(at);
 
 /**
- * Weigh the explanations by how well each foresaw the outcome that `look` describes.
+ * Weighs each hypothesis by the likelihood that it gave to the outcome in the model's observation.
  *
- * @param shares  the chance of each explanation before the outcome; those after it are written back
- * @returns the chance that had been given to an approval
+ * @param shares  probability of each hypothesis, replaced by the posterior
+ * @returns the probability that an approval had before
  */
 function updateShares(learned: LearnedModel, shares: Float64Array, explanations: number, approved: boolean): number {
   const { observation } = learned.workspace;
@@ -161,9 +169,10 @@ function updateShares(learned: LearnedModel, shares: Float64Array, explanations:
 }
 
 /**
- * What a bill's first charge shows of a person's pay. `reason`: why it was declined; null: it was approved.
+ * Updates a customer's pay cycles with an invoice's first charge.
  *
- * @returns false when it shows nothing: a card that was lost or a bank that was down says nothing about the account
+ * @param reason  cause of the decline; null if approved
+ * @returns false if it shows nothing about the account, as with a lost card or a bank that was down
  */
 export function observeFirstCharge(
   learned: LearnedModel,
@@ -185,7 +194,7 @@ export function observeFirstCharge(
   for (let c = 0; c < CYCLE_COUNT; c++) shares[c] = (1 - person.ample) * person.cycles[c]!;
   shares[AMPLE_FUNDS] = person.ample;
   updateShares(learned, shares, CYCLE_COUNT + 1, reason === null);
-  // Only some of the plain refusals are about money, so they count half.
+  // Only some declines without a specific reason are about money, so they count half.
   const isPlain = reason === "GENERIC" || reason === "UNKNOWN";
   const ample = isPlain ? (shares[AMPLE_FUNDS]! + person.ample) / 2 : shares[AMPLE_FUNDS]!;
   person.ample = MIN_AMPLE_SHARE + (1 - AMPLE_FORGET_RATE) * ample;
@@ -196,10 +205,10 @@ export function observeFirstCharge(
 }
 
 /**
- * What a try shows of its case and of the person's pay: both are changed.
+ * Updates the case and the customer's pay cycles with a retry's outcome.
  *
- * @param reason  why it failed; null: it was approved
- * @returns the chance that had been given to an approval
+ * @param reason  why it was declined; null if approved
+ * @returns the probability that an approval had before
  */
 export function observeRetry(
   learned: LearnedModel,
@@ -228,14 +237,19 @@ export function observeRetry(
   return chance;
 }
 
-/** More charges of other bills between two tries tell nothing new: else who is charged each hour would have the next try put off without end. */
+/**
+ * Further charges of other invoices between two retries are ignored. Otherwise a customer who is charged every hour would have
+ * the next retry postponed forever.
+ */
 export const MAX_OTHER_INVOICE_CHARGES = 8;
 
 /**
- * What a charge of another bill of the customer shows of an open case: whether there is money now, and how the person is paid.
+ * Updates an open case with a charge of the customer's other invoice: it shows whether there is money now, and when the customer
+ * is paid.
  *
- * @param reason  why it failed; null: it was approved
- * @param before  how likely each pay cycle was held to be the person's before that charge, and `after` it
+ * @param reason  why it was declined; null if approved
+ * @param before  the customer's pay cycle probabilities before that charge
+ * @param after  the same after it
  */
 export function observeOtherInvoice(
   belief: CasePosterior,
@@ -253,7 +267,7 @@ export function observeOtherInvoice(
   shiftCycles(belief.cyclesBefore, before, after);
 }
 
-/** As much likelier or less as the person's pay cycles became; together they are as likely as they were. */
+/** Scales each cycle as the customer's pay cycle changed, and keeps the sum. */
 function shiftCycles(cycles: Float64Array, before: Float64Array, after: Float64Array) {
   let whole = 0;
   let shifted = 0;
@@ -265,7 +279,7 @@ function shiftCycles(cycles: Float64Array, before: Float64Array, after: Float64A
   if (shifted > 0) for (let c = 0; c < CYCLE_COUNT; c++) cycles[c]! *= whole / shifted;
 }
 
-/** Another reason than before: explanations that such a reason often has become likelier. */
+/** After a decline for another reason, raises the hypotheses that are common with that reason. */
 function shiftToReason(learned: LearnedModel, belief: CasePosterior, reason: Reason) {
   const counts = learned.kinds;
   const row = reasonRow(reason);
@@ -284,7 +298,7 @@ function shiftToReason(learned: LearnedModel, belief: CasePosterior, reason: Rea
   belief.reason = reason;
 }
 
-/** The person's cycles become `next`, but for the little that is always forgotten. */
+/** Sets the customer's cycles to `next`, mixed with a small share of the country's. */
 function updateCycles(person: CustomerPosterior, next: Float64Array) {
   let total = 0;
   for (let c = 0; c < CYCLE_COUNT; c++) total += next[c]!;

@@ -13,15 +13,15 @@ const daysSincePayOf = (words: string, date: string) => {
   return row[from + cycleNumber(words)];
 };
 
-test("pay that falls on a weekend comes on the Friday before, but for cycles of bare dates", () => {
-  // 25 April 2026 is a Saturday.
+test("pay due on a weekend comes on the Friday before, except in cycles of unshifted dates", () => {
+  // April 25, 2026 is a Saturday.
   assert.equal(daysSincePayOf("around the 25th of the month", "2026-04-24"), 0);
   assert.equal(daysSincePayOf("around the 25th of the month", "2026-04-27"), 3);
   assert.equal(daysSincePayOf("on the 25th of the month", "2026-04-24"), 30);
   assert.equal(daysSincePayOf("on the 25th of the month", "2026-04-25"), 0);
 });
 
-test("the end of the month is its last day, in February too", () => {
+test("the end of the month is its last day, also in February", () => {
   assert.equal(daysSincePayOf("on the last day of the month", "2024-02-29"), 0);
   assert.equal(daysSincePayOf("at the end of the month", "2026-02-27"), 0);
 });
@@ -34,7 +34,7 @@ test("weekly, fortnightly and working-day cycles count from their own days", () 
   assert.deepEqual(fortnightly.map((c) => row[from + c]).sort(), [0, 7]);
 });
 
-test("what is remembered a block at a time is what each cycle says day by day, also before 1970", () => {
+test("the cached blocks equal each cycle's pay days, also before 1970", () => {
   for (const start of [dayOf("2026-03-01"), -400])
     for (let day = start; day < start + 300; day += 7) {
       const { row, from } = daysSincePay(day);
@@ -46,7 +46,7 @@ test("what is remembered a block at a time is what each cycle says day by day, a
     }
 });
 
-test("before anybody was seen, round dates are held to be common, and the 21st is no rounder than the 20th", () => {
+test("round dates start as common, and the 21st is no rounder than the 20th", () => {
   const usual = (words: string) => PAY_CYCLES[cycleNumber(words)]!.usual;
   assert.equal(usual("around the 21st of the month"), usual("around the 20th of the month"));
   assert.equal(usual("around the 1st of the month"), 5 * usual("around the 20th of the month"));

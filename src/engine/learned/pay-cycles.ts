@@ -1,12 +1,12 @@
 import { dayOfMonth, monthLength, weekdayOf } from "./local-days.ts";
 
-/** How often pay comes: decides how fast it is spent. */
+/** Frequency of pay; it determines how fast the money is spent. */
 export const CYCLE_KINDS = ["weekly", "twice", "monthly"] as const;
 
-/** One way in which somebody may be paid. */
+/** One possible pattern of a customer's pay days. */
 export interface PayCycle {
   kind: number;
-  /** How common it is beside the others, before anybody was seen. */
+  /** Relative frequency before any observation. */
   usual: number;
   /** Completes "pay comes …". */
   words: string;
@@ -18,11 +18,11 @@ const WEEKLY = 0;
 const TWICE = 1;
 const MONTHLY = 2;
 
-/** Dates of the month on which many are paid. */
+/** Dates on which many people are paid. */
 const ROUND_DATES = [1, 15, 25, 28, 31];
 const isThursdayOrFriday = (weekday: number) => weekday === 4 || weekday === 5;
 
-/** Everybody's pay is looked for among these: the hypotheses of the filter. Any may be; round dates, the month's end, Thursdays and Fridays are held to be common. */
+/** The pay hypotheses of the model. Round dates, the month's end, Thursdays and Fridays start as common; none is ruled out. */
 export const PAY_CYCLES: readonly PayCycle[] = [
   ...range(1, 31).map((date) => ({
     kind: MONTHLY,
@@ -38,7 +38,7 @@ export const PAY_CYCLES: readonly PayCycle[] = [
     words: `around the ${first}${ordinal(first)} and ${second === 31 ? "the end of the month" : `${second}${ordinal(second)}`}`,
     pays: isOnEither(isPostedOnDate(first), isPostedOnDate(second)),
   })),
-  // The same dates where nothing is moved for a weekend: cards that are paid off, benefits, other customs.
+  // The same dates without a shift for weekends: card balances paid off, benefits, other customs.
   ...range(1, 31).map((date) => ({
     kind: MONTHLY,
     usual: 0.8,
@@ -89,10 +89,10 @@ export const PAY_CYCLES: readonly PayCycle[] = [
 ];
 
 export const CYCLE_COUNT = PAY_CYCLES.length;
-/** The same as PAY_CYCLES[c].kind, where it is asked often. */
+/** PAY_CYCLES[c].kind as an array, for inner loops. */
 export const KIND_BY_CYCLE = Uint8Array.from(PAY_CYCLES, ({ kind }) => kind);
 
-/** On a weekend, pay is posted on the Friday before. Dates past the month's end mean its last day. */
+/** If the date is on a weekend, pay is posted on the Friday before. Dates past the month's end mean its last day. */
 function isPostedOnDate(date: number) {
   return (day: number) => {
     const weekday = weekdayOf(day);
@@ -119,16 +119,15 @@ function workingDayOfMonth(day: number) {
 }
 
 const DAYS_PER_BLOCK = 256;
-/** Rows are made a block at a time, and a year's blocks weigh 40 kB. */
+/** Rows are computed in blocks; a year takes about 40 kB. */
 const MAX_BLOCKS = 64;
-/** No cycle lasts longer than this many days. */
 export const MAX_CYCLE_DAYS = 36;
 const blockByNumber = new Map<number, Uint8Array>();
 
 /**
- * For each cycle, the days since pay last came, as of a local day.
+ * Returns the days since the last pay by cycle, as of a local day.
  *
- * @returns an array and where in it the day's CYCLES numbers begin
+ * @returns an array, and the index at which the day's CYCLE_COUNT numbers begin
  */
 export function daysSincePay(day: number): { row: Uint8Array; from: number } {
   const number = Math.floor(day / DAYS_PER_BLOCK);
@@ -154,7 +153,7 @@ function makeBlock(start: number) {
   return row;
 }
 
-/** Days before 1970 are negative. */
+/** Needed because days before 1970 are negative. */
 function modulo(day: number, length: number) {
   return ((day % length) + length) % length;
 }

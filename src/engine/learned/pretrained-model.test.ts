@@ -6,7 +6,7 @@ import { newLearnedModel } from "./learned-model.ts";
 import { featureIndex, rowStart, WEIGHT_STARTS } from "./model-layout.ts";
 import { fromPretrained, MODEL_LAYOUT, type PretrainedModel, poolPretrainedModel } from "./pretrained-model.ts";
 
-test("what worlds agree on starts firm, what they differ in starts open, and what none met stays as it was", () => {
+test("weights start firm when worlds agree, open when they differ, and unchanged when no world has seen them", () => {
   const fresh = newLearnedModel();
   const [a, b] = [newLearnedModel(), newLearnedModel()];
   for (const [learned, shift] of [
@@ -30,7 +30,7 @@ test("what worlds agree on starts firm, what they differ in starts open, and wha
   assert.equal(prior.mean[WEIGHT_STARTS.weekday], fresh.mean[WEIGHT_STARTS.weekday]);
 });
 
-test("a merchant's own weight never leaves its world, nor does any row", () => {
+test("merchant-specific weights and rows never leave their world", () => {
   const taught = newLearnedModel();
   const own = featureIndex("rmerchant:m1");
   const shared = featureIndex("rfunding:prepaid");
@@ -44,7 +44,7 @@ test("a merchant's own weight never leaves its world, nor does any row", () => {
   assert.ok(prior.mean[shared]! > 0.1);
 });
 
-test("what a world loosened and never met does not count, and what it met and loosened does", () => {
+test("a loosened weight counts only when the world has seen it", () => {
   const fresh = newLearnedModel();
   const taught = newLearnedModel();
   const [unmet, met] = [WEIGHT_STARTS.hour + 1, WEIGHT_STARTS.hour + 2];
@@ -56,14 +56,14 @@ test("what a world loosened and never met does not count, and what it met and lo
   assert.equal(prior.start[met], prior.mean[met]);
 });
 
-test("a prior of another layout is refused", () => {
+test("a pretrained model with another layout is refused", () => {
   assert.throws(
     () => fromPretrained({ ...poolPretrainedModel([newLearnedModel()], new Set()), layout: "0" }),
     /layout/,
   );
 });
 
-test("the shipped prior fits this layout and weighs less than 200 kB", () => {
+test("the shipped pretrained model has this layout and is smaller than 200 kB", () => {
   const text = readFileSync(join(import.meta.dirname, "prior.json"), "utf8");
   assert.ok(text.length < 200_000);
   const prior = JSON.parse(text) as PretrainedModel;

@@ -4,29 +4,35 @@ import { REASONS, WEIGHT_COUNT, WEIGHT_STARTS } from "./model-layout.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 import { WEIGHT_GROUPS } from "./weight-groups.ts";
 
-/** What a model knows before it meets its first merchant, as it is written to a file. Numbers are rounded. */
+/** A model's state before it has seen any merchant, as stored in a file. Numbers are rounded. */
 export interface PretrainedModel {
-  /** Changes when the layout does, so that a prior of another edition is refused. */
+  /** Changes with the layout, so that a file for another layout is refused. */
   layout: string;
-  /** [weight, mean, variance] of each weight that differs from a new model's. */
+  /** [weight, mean, variance] of each weight that differs from a new model. */
   weights: [number, number, number][];
-  /** Customers by pay cycle, everywhere and by country. */
+  /** Customers by pay cycle, in total and by country. */
   cycles: number[];
   countryCycles: Record<string, number[]>;
-  /** Cases by reason and kind of explanation. */
+  /** Cases by reason and kind of hypothesis. */
   kinds: number[];
-  /** [name weight, shift of each family]. */
+  /** [feature weight, shift of each family]. */
   shifts: [number, number, number, number, number][];
 }
 
 export const MODEL_LAYOUT = `19:${WEIGHT_COUNT}:${CYCLE_COUNT}:${KIND_COUNT}:${REASONS.length}:${WEIGHT_GROUPS.length}`;
 
-/** A prior's cases and customers count as so many: enough to start well, few enough to be outvoted soon. */
+/**
+ * Prior strength in cases and customers: enough for a good start, low enough that an installation's own data soon outweighs it.
+ */
 const KINDS_STRENGTH = 150;
 const CYCLES_STRENGTH = 150;
 const COUNTRY_STRENGTH = 60;
 
-/** A model that starts from a prior. Throws when the prior was made for another layout. */
+/**
+ * Returns a new model that starts from the pretrained one.
+ *
+ * @throws if it was made for another layout
+ */
 export function fromPretrained(prior: PretrainedModel): LearnedModel {
   if (prior.layout !== MODEL_LAYOUT)
     throw new RangeError(`the prior is of layout ${prior.layout}, this model of ${MODEL_LAYOUT}`);
@@ -60,18 +66,18 @@ function scaleCounts(counts: readonly number[], strength: number): number[] {
 }
 
 /**
- * Merchants differ from the worlds that taught more than those among themselves: the variance is so many times their spread, and at
- * least this part of a new model's.
+ * Merchants differ more than the simulated worlds that trained the model. So the variance is a multiple of the worlds' spread,
+ * and at least this share of a new model's.
  */
 const SPREAD_FACTOR = 3;
 const SPREAD_MIN = 0.3;
 
 /**
- * One prior from models that were taught in different worlds: of each weight the mean, and as its variance how much the
- * worlds differ. So what holds everywhere starts firm, and what differs starts open.
+ * Combines models that were trained in different worlds: each weight gets the mean of the models, and the spread between the
+ * worlds as its variance. Weights that agree everywhere start firm; weights that differ start open.
  *
- * @param models  taught from a new model each: a weight that is not what it was there has been met
- * @param portable  name weights that mean the same everywhere
+ * @param models  each trained from a new model: a weight counts as seen if it has changed
+ * @param portable  feature weights that mean the same everywhere
  */
 export function poolPretrainedModel(models: readonly LearnedModel[], portable: ReadonlySet<number>): PretrainedModel {
   const fresh = newLearnedModel();
@@ -107,14 +113,14 @@ export function poolPretrainedModel(models: readonly LearnedModel[], portable: R
   return prior;
 }
 
-/** Each model's mean counts by how sure it is; a weight that no model met stays as it is. */
+/** Each model's mean counts by its precision; a weight that no model has seen keeps its initial value. */
 function poolWeight(models: readonly LearnedModel[], index: number, fresh: LearnedModel): [number, number] {
   const before = fresh.variance[index]!;
   let precision = 0;
   let sum = 0;
   for (const { mean, variance } of models) {
     if (mean[index] === fresh.mean[index]) continue;
-    // A weight differs between worlds by about half of what it differs from nothing.
+    // Between worlds, a weight varies about half as much as its initial variance allows around zero.
     const weight = 1 / (variance[index]! + before / 4);
     precision += weight;
     sum += weight * (mean[index]! - fresh.mean[index]!);

@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that look drawn. */
+/** Returns a generator of reproducible pseudo-random numbers in [0, 1). */
 export function createPseudoRandom(seed: number) {
   let state = seed;
   return () => {

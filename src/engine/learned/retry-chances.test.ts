@@ -16,13 +16,13 @@ const HOUR = 3_600_000;
 const random = createRandom(5);
 const pickAny = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)]!;
 
-/** A model in which no two weights are alike. */
+/** All weights differ. */
 const learned = newLearnedModel();
 learned.mean.forEach((mean, n) => {
   learned.mean[n] = mean + 0.2 * (random() - 0.5);
 });
 
-/** Cases of all reasons, anywhere, some of them tried again. */
+/** Returns a case with any reason and country, possibly retried before. */
 function buildRandomPosterior(): CasePosterior {
   const person = newCustomerPosterior(learned, pickAny(["SE", "US", "BR"]));
   const failedAt = Date.UTC(2026, Math.floor(random() * 24), 1, Math.floor(random() * 800));
@@ -52,7 +52,7 @@ function buildRandomPosterior(): CasePosterior {
 const cells = new Int32Array(HYPOTHESIS_COUNT);
 const indices = new Int32Array(96);
 
-test("a chance is the sum over all explanations, each with the weight that it adds, to the last bit", () => {
+test("a probability is the sum over all hypotheses, each with the weight that it adds, to the last bit", () => {
   for (let n = 0; n < 200; n++) {
     const belief = buildRandomPosterior();
     const chanceAt = createChanceFunction(learned, belief);
@@ -77,7 +77,7 @@ test("a chance is the sum over all explanations, each with the weight that it ad
   }
 });
 
-test("a forecast gives moments the chances that are said of them, by and large, also where little is hoped for", () => {
+test("a forecast's probabilities are close to the predicted ones, also when success is unlikely", () => {
   let most = 0;
   for (let n = 0; n < 200; n++) {
     const belief = buildRandomPosterior();

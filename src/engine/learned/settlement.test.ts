@@ -19,14 +19,14 @@ const patternOf = (cutoff: number, businessDays: number) =>
 const settlementDayOf = (moment: string, booking: number, offsetMs = 0) =>
   new Date(settlementDay({ offsetMs, booking }, at(moment)) * DAY).toISOString().slice(0, 10);
 
-test("a card is judged at once, where its customer lives", () => {
+test("a card is answered at once, in the customer's time zone", () => {
   const clock = { offsetMs: 2 * HOUR, booking: IMMEDIATE };
   assert.equal(settlementDay(clock, at("2026-03-07T23:00")), at("2026-03-08T00:00") / DAY);
   assert.equal(settlementHour(clock, at("2026-03-07T23:59")), 1);
   assert.equal(settlementDay(clock, at("2026-03-07T23:00")) - settlementDay(clock, at("2026-03-07T21:00")), 1);
 });
 
-test("a debit counts as handed in on a business day, the next one after the cut-off, and is booked so many business days later", () => {
+test("a debit counts as submitted on a business day, the next one after the cut-off, and is booked the given business days later", () => {
   const [thursday, friday, saturday] = ["2026-03-05", "2026-03-06", "2026-03-07"];
   const sameDay = patternOf(14, 0);
   assert.equal(settlementDayOf(`${thursday}T13:59`, sameDay), "2026-03-05");
@@ -45,7 +45,7 @@ test("a debit counts as handed in on a business day, the next one after the cut-
   );
 });
 
-test("what is published of a scheme holds until tries speak against it; cards are booked by none", () => {
+test("a scheme's published pattern holds until retries contradict it, and cards have none", () => {
   const learned = { bookings: newSettlementScores() };
   const daysOf = (scheme: string) => SETTLEMENT_PATTERNS[likeliestSettlement(learned, scheme)]?.businessDays;
   assert.deepEqual(["sepa_debit", "ach_debit", "bacs_debit"].map(daysOf), [1, 1, 2]);
@@ -56,7 +56,7 @@ test("what is published of a scheme holds until tries speak against it; cards ar
   assert.equal(likeliestSettlement(learned, "becs_debit"), IMMEDIATE, "of others nothing is published here");
 });
 
-test("the booking that foresees best what comes of tries is taken, for its scheme alone", () => {
+test("the pattern that predicts outcomes best is chosen, for its scheme only", () => {
   const learned = { bookings: newSettlementScores() };
   const before = likeliestSettlement(learned, "ach_debit");
   const truth = patternOf(21, 0);
@@ -69,7 +69,7 @@ test("the booking that foresees best what comes of tries is taken, for its schem
   assert.ok(learned.bookings.every((value) => Number.isFinite(value) && value <= 1));
 });
 
-test("what became far less likely is not looked at any more, until old tries have faded; then a new cut-off is found", () => {
+test("an unlikely pattern is skipped until old retries have faded, and then a new cut-off is found", () => {
   const learned = { bookings: newSettlementScores() };
   const [early, late] = [patternOf(11, 1), patternOf(24, 1)];
   let looks = 0;
@@ -91,7 +91,7 @@ test("what became far less likely is not looked at any more, until old tries hav
   assert.equal(likeliestSettlement(learned, "sepa_debit"), late);
 });
 
-test("one try, however surely it was foreseen, counts as one of fifty by each model", () => {
+test("one retry never counts for more than odds of one in fifty per model, however certain its prediction was", () => {
   const learned = { bookings: newSettlementScores() };
   const before = learned.bookings.slice();
   learnSettlement(learned, "bacs_debit", false, (booking) => [booking === patternOf(14, 2) ? 0 : 1]);
@@ -105,7 +105,7 @@ test("one try, however surely it was foreseen, counts as one of fifty by each mo
   assert.ok(gained > 3.8 && gained < 4, `${gained} nats`);
 });
 
-test("a debit under its gateway's name is booked as its scheme is", () => {
+test("a debit under its gateway's name settles like its scheme", () => {
   const learned = { bookings: newSettlementScores() };
   assert.equal(likeliestSettlement(learned, "us_bank_account"), likeliestSettlement(learned, "ach_debit"));
   assert.equal(likeliestSettlement(learned, "sepadirectdebit"), likeliestSettlement(learned, "sepa_debit"));

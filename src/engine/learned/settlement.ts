@@ -4,28 +4,28 @@ import { weekdayOf } from "./local-days.ts";
 import { bucketOf, SETTLED_HOUR } from "./model-layout.ts";
 
 /**
- * How a scheme books: what was handed in before the cut-off of a business day is booked so many business days later;
- * and what came on no business day, or after the cut-off, counts as handed in on the next one.
+ * How a scheme settles: a charge submitted before the cut-off of a business day is booked this many business days later. A charge
+ * after the cut-off, or on another day, counts as submitted on the next business day.
  */
 interface SettlementPattern {
-  /** Local hour, 24: the whole day is before it. */
+  /** Local hour; 24: at the end of the day. */
   cutoff: number;
   businessDays: number;
 }
 
-/** A card is judged at once. */
+/** Cards are answered at once. */
 export const IMMEDIATE = 0;
-/** What is tried to be told apart. The first one is no booking at all: judged at once. */
+/** The patterns that the model can distinguish. The first has no settlement delay: the bank answers at once. */
 export const SETTLEMENT_PATTERNS: readonly (SettlementPattern | null)[] = [
   null,
   ...[0, 1, 2].flatMap((businessDays) => [11, 14, 17, 21, 24].map((cutoff) => ({ cutoff, businessDays }))),
 ];
 
-/** How a customer's moments become moments at their bank. */
+/** Converts times at the customer into times at their bank. */
 export interface BankClock {
-  /** Local time less UTC. */
+  /** Local time minus UTC. */
   offsetMs: number;
-  /** Which of BOOKINGS holds. */
+  /** Index in SETTLEMENT_PATTERNS. */
   booking: number;
 }
 
@@ -36,7 +36,7 @@ const nextBusinessDay = (day: number) => {
   return day;
 };
 
-/** The local day on which a charge that is asked for at a moment is judged, since 1970. */
+/** Returns the local day, counted since 1970, on which the bank decides a charge requested at this time. */
 export function settlementDay({ offsetMs, booking }: BankClock, at: number): number {
   const local = at + offsetMs;
   const booked = SETTLEMENT_PATTERNS[booking];
@@ -46,25 +46,25 @@ export function settlementDay({ offsetMs, booking }: BankClock, at: number): num
   return day;
 }
 
-/** When the day is over on which a charge that is asked for at a moment is judged. */
+/** Returns the end of the day on which the bank decides a charge requested at this time. */
 export const settlementDayEnd = (clock: BankClock, at: number) =>
   (settlementDay(clock, at) + 1) * DAY_MS - clock.offsetMs;
 
-/** The local hour at which it is judged, 0 to 23, or BOOKED_HOUR. */
+/** Returns the local hour at which the bank decides the charge, 0 to 23, or SETTLED_HOUR. */
 export function settlementHour({ offsetMs, booking }: BankClock, at: number): number {
   if (booking !== IMMEDIATE) return SETTLED_HOUR;
   const local = at + offsetMs;
   return Math.floor((local - Math.floor(local / DAY_MS) * DAY_MS) / HOUR_MS);
 }
 
-/** Schemes share so many rows by hash: enough that SEPA, ACH and Bacs have one each. */
+/** Rows shared by all schemes through a hash: enough for SEPA, ACH and Bacs to have one each. */
 const SCHEME_BUCKETS = 64;
 
-/** The networks of debit cards, which answer at once. */
+/** Debit card networks, which answer at once. */
 const CARD_DEBIT_PATTERN =
   /^(card|visa|mastercard|maestro|discover|interac|eftpos|elo|hipercard|rupay|troy|bancontact|girocard|dankort|prepaid)_/;
 
-/** Whether a way of paying is booked as its scheme has it: a bank debit, such as "sepa_debit". */
+/** Whether a payment method settles by its scheme's pattern: a bank debit, such as "sepa_debit". */
 export const hasSettlementPattern = (paymentMethodType: string | null): paymentMethodType is string =>
   paymentMethodType !== null &&
   paymentSchemeOf(paymentMethodType).endsWith("_debit") &&
@@ -72,10 +72,10 @@ export const hasSettlementPattern = (paymentMethodType: string | null): paymentM
 
 const schemeRow = (scheme: string) => bucketOf(paymentSchemeOf(scheme), SCHEME_BUCKETS) * SETTLEMENT_PATTERNS.length;
 
-/** Business days as the schemes publish them (docs/sources.md); a merchant's bank or gateway may have others. */
+/** Business days as published by the schemes (docs/sources.md); a merchant's bank or gateway may have others. */
 const PUBLISHED_BUSINESS_DAYS = { sepa_debit: 1, ach_debit: 1, bacs_debit: 2 } as const;
 
-/** How likely each of BOOKINGS is for each scheme before anything was seen, as logarithms: little speaks for what is published. */
+/** Returns the initial log scores of SETTLEMENT_PATTERNS by scheme: the published business days start with a small advantage. */
 export function newSettlementScores(): Float64Array {
   const all = new Float64Array(SCHEME_BUCKETS * SETTLEMENT_PATTERNS.length);
   for (const [scheme, days] of Object.entries(PUBLISHED_BUSINESS_DAYS))
@@ -86,28 +86,29 @@ export function newSettlementScores(): Float64Array {
 }
 
 interface SettlementScores {
-  /** For each scheme a row of BOOKINGS, as `newSettlementScores`. */
+  /** A row of SETTLEMENT_PATTERNS for each scheme, as in `newSettlementScores`. */
   bookings: Float64Array;
 }
 
-/** Which of BOOKINGS is the likeliest for a way of paying. */
+/** Returns the index in SETTLEMENT_PATTERNS that is likeliest for a payment method. */
 export function likeliestSettlement({ bookings }: SettlementScores, paymentMethodType: string | null): number {
   if (!hasSettlementPattern(paymentMethodType)) return IMMEDIATE;
   const row = bookings.subarray(schemeRow(paymentMethodType)).subarray(0, SETTLEMENT_PATTERNS.length);
   return row.indexOf(Math.max(...row));
 }
 
-/** Old tries count less by so much with each new one: a gateway may change its cut-off. */
+/** Each new retry reduces the weight of earlier ones by this factor: a gateway may change its cut-off. */
 const FADE_FACTOR = 0.999;
-/** By no model does a try speak for one booking, or against it, as if its outcome had been surer than this. */
+/** Limits how strongly one outcome speaks for or against a pattern, per model. */
 const MIN_CHANCE = 0.02;
-/** What is less likely than the likeliest by this much is not looked at, until fading has brought it nearer. */
+/** A pattern whose score is lower than the best by more than this is skipped until fading brings it closer. */
 const MAX_SCORE_GAP = 8;
 
 /**
- * Learn how a scheme books from the outcome of a try.
+ * Learns a scheme's settlement pattern from a retry's outcome.
  *
- * @param chancesBy  of approval, by what one of BOOKINGS makes of the customer's history and of the try: one for each model that was asked
+ * @param chancesBy  returns the probabilities of approval, one per model, if the customer's history and the retry settled by this
+ * pattern
  */
 export function learnSettlement(
   { bookings }: SettlementScores,

@@ -9,12 +9,12 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const FUNDS = { firstReason: "FUNDS" } as const;
 
-/** Tries of cases that began with missing money, one each hour. */
+/** Records one retry per hour, for cases that began with missing money. */
 function createRecorder() {
   const learned = newLearnedModel();
   let now = Date.UTC(2026, 3, 6);
   let most = 0;
-  /** So many tries of whom so much was said, and of whom so many were approved. */
+  /** Records `tries` retries with the predicted probability `said` and the actual rate `approved`. */
   function note(tries: number, said: number, approved: number, seed = 0, everyMs = HOUR) {
     const draw = createPseudoRandom(seed);
     for (let n = 0; n < tries; n++) {
@@ -27,7 +27,7 @@ function createRecorder() {
   return { learned, note, short, most: () => most, now: () => now };
 }
 
-test("where what is said is true, or half of it comes, it hardly ever falls short by three standard deviations", () => {
+test("approvals rarely fall three standard deviations short when predictions are right, or half of them come true", () => {
   const most = (part: number) =>
     Array.from({ length: 50 }, (_, seed) => {
       const said = 0.1 + (seed % 9) / 10;
@@ -40,7 +40,7 @@ test("where what is said is true, or half of it comes, it hardly ever falls shor
   assert.ok(most(0.25).filter((each) => each > 3.5).length >= 40, `${most(0.25)}`);
 });
 
-test("what does not come true any more falls short after some fifty tries, whatever came before, and no more once what is said is true again", () => {
+test("predictions that stop coming true show a shortfall after some fifty retries, and none when they are right again", () => {
   const { learned, note, short, now } = createRecorder();
   note(1000, 0.5, 0.6);
   assert.equal(short(), 0);
@@ -51,7 +51,7 @@ test("what does not come true any more falls short after some fifty tries, whate
   assert.ok(short() < 1, `${short()}`);
 });
 
-test("what falls short for less than a day, or fell short a month ago, is no change of the world", () => {
+test("a shortfall of less than a day, or of a month ago, does not count", () => {
   const { note, short, now } = createRecorder();
   note(60, 0.5, 0, 0, 60_000);
   assert.equal(short(), 0);
@@ -64,7 +64,7 @@ test("what falls short for less than a day, or fell short a month ago, is no cha
   assert.equal(short(), 0, "what fell short before a month without tries does not come back");
 });
 
-test("of a few tries, and of banks that were down, nothing is told", () => {
+test("a few retries, or banks that were down, prove nothing", () => {
   const { learned, note, short, now } = createRecorder();
   note(4, 0.5, 0, 0, DAY);
   assert.equal(short(), 0);
@@ -74,7 +74,7 @@ test("of a few tries, and of banks that were down, nothing is told", () => {
   assert.ok(short() > 1, "two more tell something");
 });
 
-test("a try counts for the class of the reason that its case began with, whatever came since", () => {
+test("a retry counts for the class of its case's first reason, whatever followed", () => {
   const learned = newLearnedModel();
   const late: { firstReason: Reason; reason: Reason } = { firstReason: "GENERIC", reason: "FUNDS" };
   for (let n = 0; n < 40; n++) recordPrediction(learned, late, 0.5, n * HOUR, "FUNDS");

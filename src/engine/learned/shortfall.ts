@@ -3,20 +3,23 @@ import type { CasePosterior } from "./case-posterior.ts";
 import type { LearnedModel } from "./learned-model.ts";
 import { CLASS_COUNT, classOf, type Reason } from "./model-layout.ts";
 
-/** As long as this share of what was said comes, a model is a little wrong, as all are, and learns: of a pay day that a weekend moved, three in five may come. */
+/**
+ * A model that reaches this share of its predictions is within normal error and corrects itself. For a pay day moved by a
+ * weekend, for example, three in five predicted approvals may come.
+ */
 const ACCEPTED_RATE = 0.5;
-/** A try counts by so much less with each one more: it is the latest two hundred or so that tell. */
+/** Each retry reduces the weight of earlier ones by this factor, so about the last two hundred count. */
 const FADE_FACTOR = 0.995;
-/** Tries of one hour share their luck: what falls short for less than this is no change of the world. */
+/** Retries in the same hour share their luck, so a shorter shortfall is no change of the world. */
 const MIN_DURATION_MS = DAY_MS;
-/** After so long without a try what came of the last ones says little of the next. */
+/** After this long without a retry, the last outcomes say little about the next one. */
 const STALE_AFTER_MS = 30 * DAY_MS;
-/** Of few tries, or of such as were nearly sure to fail, nothing can be told: so much must have been open, as a sum of p (1 − p). */
+/** Minimum sum of p (1 − p): a few retries, or retries nearly sure to fail, prove nothing. */
 const MIN_UNCERTAINTY = 1;
 
 /**
- * Of each class of reasons: approvals of late that were said and did not come, beyond what is true enough, and the variance of that; when it began to fall
- * short, and when the last attempt was. All zero while enough comes.
+ * By class of reasons: how many recent approvals are missing compared with the accepted rate, and the variance; when the
+ * shortfall began, and when the last retry was. All zero while approvals keep up.
  */
 const SHORTFALL_INDEX = 0;
 const VARIANCE_INDEX = 1;
@@ -26,15 +29,15 @@ const SHORTFALL_WIDTH = 4;
 export const newShortfalls = () => new Float64Array(SHORTFALL_WIDTH * CLASS_COUNT);
 
 /**
- * Hold what came of a try beside what was said of it when it was decided.
+ * Compares a retry's outcome with the prediction made when the retry was decided.
  *
- * What is said later, knowing what came of others, would not do: many weights learn from each failure, so a model that is wrong believes in no
- * moment at all after some twenty of them, and is surprised no more. What went well before counts for nothing, as in a cumulative sum of Page (1954): else months of it would hide a change
- * for as long.
+ * A later prediction would not do: each failure trains many weights, so after some twenty failures a wrong model expects no
+ * approval at any time, and nothing surprises it. Earlier successes do not offset failures, as in Page's cumulative sum (1954);
+ * otherwise months of them would hide a change for just as long.
  *
- * @param said  the chance of approval, calibrated
- * @param at  when it was made
- * @param reason  why it failed; null: it was approved. A bank that was down says nothing of what was believed
+ * @param said  the calibrated probability of approval
+ * @param at  time of the retry
+ * @param reason  cause of the decline; null if approved. A bank that was down says nothing about the prediction
  */
 export function recordPrediction(
   { shortfalls }: LearnedModel,
@@ -59,8 +62,8 @@ export function recordPrediction(
 }
 
 /**
- * By how many standard deviations fewer tries were approved of late than half of what was said, after declines of the class that the case began with; 0
- * while enough come, and where nothing can be told.
+ * Returns by how many standard deviations recent approvals fall below half the predictions, in the class of the case's first
+ * decline. Returns 0 while approvals keep up, or if the data prove nothing.
  */
 export function shortfallDeviations(
   { shortfalls }: LearnedModel,

@@ -44,7 +44,7 @@ function learnFailedRetry(
 }
 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
 
-test("chances of explanations and cycles stay chances whatever happens", () => {
+test("probabilities of hypotheses and cycles stay valid whatever happens", () => {
   const learned = newLearnedModel();
   const person = newCustomerPosterior(learned, "DE");
   countCustomer(learned, person);
@@ -64,7 +64,7 @@ test("chances of explanations and cycles stay chances whatever happens", () => {
   assert.ok(learned.kinds.every((count) => count >= 0) && learned.cycles.every((count) => count > 0));
 });
 
-test("somebody who can pay only from the 25th on is found out, and expected to pay then", () => {
+test("a customer who can pay only from the 25th on is recognized, and expected to pay then", () => {
   const learned = newLearnedModel();
   const person = newCustomerPosterior(learned, "SE");
   for (let month = 1; month <= 5; month++) {
@@ -82,7 +82,7 @@ test("somebody who can pay only from the 25th on is found out, and expected to p
   assert.match(PAY_CYCLES[likeliest]!.words, /2[2-6]/);
 });
 
-test("a card that fails again and again is believed dead, and one failure after an outage is not", () => {
+test("a card that fails repeatedly is expected never to work, and one failure after an outage does not imply that", () => {
   const learned = newLearnedModel();
   const person = newCustomerPosterior(learned, "US");
   const belief = learnFailedRetry(learned, person, "2026-03-02T09:00", "GENERIC");
@@ -94,7 +94,7 @@ test("a card that fails again and again is believed dead, and one failure after 
   assert.ok(kindShares(outage)[KIND_NEVER]! < 0.2);
 });
 
-test("a decline that names missing money speaks for pay after a bare refusal", () => {
+test("a decline for missing money points to pay after an unspecific refusal", () => {
   const learned = newLearnedModel();
   const person = newCustomerPosterior(learned, "US");
   const belief = learnFailedRetry(learned, person, "2026-03-02T09:00", "GENERIC");
@@ -104,7 +104,7 @@ test("a decline that names missing money speaks for pay after a bare refusal", (
   assert.equal(belief.reason, "FUNDS");
 });
 
-test("what one country's customers show is expected of the next customer there, and less elsewhere", () => {
+test("one country's customers affect the expectation for the next customer there, and less elsewhere", () => {
   const learned = newLearnedModel();
   const fifth = PAY_CYCLES.findIndex(({ words }) => words === "on the fifth working day of the month");
   const before = newCustomerPosterior(learned, "BR").cycles[fifth]!;
@@ -126,7 +126,7 @@ test("what one country's customers show is expected of the next customer there, 
   assert.ok(there > newCustomerPosterior(learned, "JP").cycles[fifth]!);
 });
 
-test("where all are paid at the end of the month that is learned, and approvals on any day make nobody paid by the week", () => {
+test("pay at the end of the month is learned when all customers have it, and approvals on any day imply no weekly pay", () => {
   const learned = newLearnedModel();
   const chanceOf = (pattern: RegExp) => {
     const { cycles } = newCustomerPosterior(learned, "DE");
@@ -157,7 +157,7 @@ test("where all are paid at the end of the month that is learned, and approvals 
   assert.ok(chanceOf(weekly) < before[0] / 3, `${chanceOf(weekly)} against ${before[0]}`);
 });
 
-test("how money runs out after pay is learned from first charges of those who may be short, and hardly from the others", () => {
+test("the effect of time since pay is learned from first charges of customers who may run short, and hardly from others", () => {
   const taught = (ample: number) => {
     const learned = newLearnedModel();
     const before = learned.mean.slice(WEIGHT_STARTS.since, WEIGHT_STARTS.anyDay);
@@ -173,7 +173,7 @@ test("how money runs out after pay is learned from first charges of those who ma
   assert.ok(taught(0.1) > 1.1 * taught(0.999), `${taught(0.1)} against ${taught(0.999)}`);
 });
 
-test("who pays every bill at once is believed to be never short, until a decline names missing money", () => {
+test("a customer who pays every invoice at once is expected never to run short, until a decline for missing money", () => {
   const learned = newLearnedModel();
   const person = newCustomerPosterior(learned, "SE");
   const first = (month: number, reason: Reason | null) =>
@@ -188,7 +188,7 @@ test("who pays every bill at once is believed to be never short, until a decline
   assert.ok(person.ample >= 0.002, "however often it was short, it may be never short from now on");
 });
 
-test("how soon money is spent is learned apart for those who are mostly short", () => {
+test("the time until money is spent is learned separately for customers who often run short", () => {
   const learned = newLearnedModel();
   const chanceFor = (standing: number) => {
     const facts = {
@@ -227,7 +227,7 @@ test("how soon money is spent is learned apart for those who are mostly short", 
   assert.ok(bad < 0.95 * good, `${bad} against ${good}`);
 });
 
-test("cases that come in do not make their own kind the usual one: what a name says is counted with the name", () => {
+test("new cases do not change the usual shares of kinds, since features carry their own effect", () => {
   const learned = newLearnedModel();
   const names = Int32Array.from({ length: 30 }, (_, n) => WEIGHT_STARTS.name + n);
   for (let n = 0; n < names.length; n++) learned.shifts[4 * n] = 0.1;
@@ -254,7 +254,7 @@ test("cases that come in do not make their own kind the usual one: what a name s
   assert.ok(Math.abs(kindShares(begun())[KIND_CYCLE]! - believed) < 0.01);
 });
 
-test("the usual share of tries that succeed is that of the latest thousand or so", () => {
+test("the approval rate is that of about the latest thousand retries", () => {
   const learned = newLearnedModel();
   const tries = (count: number, approvedOf: (n: number) => boolean) => {
     for (let n = 0; n < count; n++) {
@@ -270,7 +270,7 @@ test("the usual share of tries that succeed is that of the latest thousand or so
   assert.ok(tries(3000, () => false) < 0.02);
 });
 
-test("what came of later tries corrects the chances of later ones, and of first ones nothing", () => {
+test("later retries correct only the probabilities of later ones", () => {
   const learned = newLearnedModel();
   const belief = learnFailedRetry(learned, newCustomerPosterior(learned, "DE"), "2026-06-12T09:00", "LIMIT");
   const first = calibrationIndex(belief);

@@ -10,27 +10,29 @@ import { observeFirstCharge, observeRetry } from "./observe.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 import type { BankClock } from "./settlement.ts";
 
-/** No weight becomes surer than this: old lessons fade as new ones come, so that a world that changes is followed. */
+/** Lower bound, so that old data fades and the model follows changes. */
 const MIN_VARIANCE = 0.0001;
-/** A case counts as one of at most so many of its reason. */
+/** Upper limit of the case count per reason. */
 const MAX_KIND_COUNT = 1500;
 const MAX_CYCLE_COUNT = 6000;
-/** A person counts as so much: of what is believed of most of them, only so much was seen. */
+/** A customer counts for this much, since only about this share of a typical posterior comes from observations. */
 const CUSTOMER_WEIGHT = 0.2;
-/** A name's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has some twenty names, and all move together. */
+/**
+ * A feature's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has about twenty features, which all move together.
+ */
 const SHIFT_RATE = 0.15;
 const SHIFT_DELAY = 25;
-/** No name alone makes a family likelier or less by more than e to the power of this. */
+/** One feature changes a family's odds by at most e to the power of this. */
 const MAX_SHIFT = 1.5;
-/** The share of tries that are approved is a mean over about so many of the latest. */
+/** The approval rate is a mean over about this many of the latest retries. */
 const MAX_AVERAGED_RETRIES = 1000;
-/** An explanation less likely than this has no part in what the weights learn. */
+/** Hypotheses with a smaller share do not affect the weights. */
 const MIN_SHARE = 1e-4;
 
 /**
- * One step of assumed-density filtering of a probit whose last input is a mixture: each explanation is held responsible
- * for the outcome by how well it foresaw it, and the weights move by the mean over explanations. The outcome is the one
- * observed last.
+ * Performs one step of assumed-density filtering on the latest observation: a probit whose last input is a mixture. Each
+ * hypothesis is responsible for the outcome in proportion to the likelihood that it gave, and the weights move by the mean over
+ * hypotheses.
  */
 function moveWeights(learned: LearnedModel) {
   const { observation, firstDerivatives, secondDerivatives } = learned.workspace;
@@ -70,8 +72,8 @@ function moveWeight({ mean, variance }: LearnedModel, index: number, g: number, 
 }
 
 /**
- * What is learned from a bill's first charge: of the person's pay, and of first charges. How people of the country are paid is learned from
- * tries alone: most first charges are approved on any day, whoever is paid when.
+ * Learns from an invoice's first charge: the customer's pay cycles and the weights for first charges. The country's pay cycles
+ * learn from retries only, because most first charges are approved on any day, regardless of pay.
  */
 export function learnFirstCharge(
   learned: LearnedModel,
@@ -85,28 +87,27 @@ export function learnFirstCharge(
 }
 
 /**
- * One case more of its reason and code, of whatever kind such cases have been: what it suffers from is counted as outcomes tell. Were it
- * counted as it is believed to be, with all that its names say, then the counts would hold what the names hold already, and both
- * would drive each other until one kind is left.
+ * Counts a new case for its reason and code, with the usual shares; outcomes then move the counts. Counting the case's own
+ * posterior would add its features' effect to the counts, and both would reinforce each other until one kind is left.
  */
 export function learnCase(learned: LearnedModel, belief: CasePosterior) {
   const counts = kindCountsOf(learned, belief);
   for (const each of counts) addCase(each, counts[0]!);
 }
 
-/** The counts of kinds of a case's reason, and those of its code where it had one: the numbers themselves, no copies. */
+/** The counts of kinds for the case's reason, and for its code if it has one: views, not copies. */
 const kindCountsOf = ({ kinds }: LearnedModel, { firstReason, codeRow }: CasePosterior) =>
   (codeRow === null ? [reasonRow(firstReason)] : [reasonRow(firstReason), codeRow]).map((row) =>
     kinds.subarray(row, row + KIND_COUNT),
   );
 
-/** @param usual  the shares that the first case has */
+/** @param usual  the shares for the first case */
 function addCase(counts: Float64Array, usual: Float64Array) {
   if (sumCounts(counts) === 0) counts.set(usual.map((count) => count / sumCounts(usual)));
   else addCounts(counts, 1, MAX_KIND_COUNT);
 }
 
-/** So many more in the same shares, until there are `most`. */
+/** Scales the counts so that their sum grows by `by`, up to `most`. */
 function addCounts(counts: Float64Array, by: number, most: number) {
   const total = sumCounts(counts);
   const growth = Math.min(most, total + by) / total;
@@ -116,10 +117,10 @@ function addCounts(counts: Float64Array, by: number, most: number) {
 const sumCounts = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
 
 /**
- * What is learned from a try: of the weights, the case, the person's pay, and what such cases suffer from.
+ * Learns from a retry: the weights, the case, the customer's pay cycles, and how often each cause occurs.
  *
- * @param reason  why it failed; null: it was approved
- * @returns the chance that had been given to an approval
+ * @param reason  why it was declined; null if approved
+ * @returns the probability that an approval had before
  */
 export function learnRetry(
   learned: LearnedModel,
@@ -169,7 +170,7 @@ function learnKinds(learned: LearnedModel, belief: CasePosterior, before: Float6
   }
 }
 
-/** The counts of the country and of everywhere follow what is now believed of the person. */
+/** Moves the country's and all customers' counts with the customer's posterior. */
 function countCycles(learned: LearnedModel, person: CustomerPosterior, before: Float64Array) {
   const own = countryCycles(learned, person);
   for (let c = 0; c < CYCLE_COUNT; c++) {
@@ -186,8 +187,8 @@ function countryCycles(learned: LearnedModel, { country, usual }: CustomerPoster
 }
 
 /**
- * Somebody's first failure: their country counts for a little more, its people paid as they were. What outcomes tell of it is counted as they come. Were
- * the person counted as is believed of them, most of which is what was believed before, what was learned could hardly move it.
+ * Counts a customer at the first failure, with the pay cycles of the country; outcomes then move the counts. Counting the
+ * customer's own posterior, which is mostly the prior, would keep the counts from changing.
  */
 export function countCustomer(learned: LearnedModel, person: CustomerPosterior) {
   for (const counts of [countryCycles(learned, person), learned.cycles])

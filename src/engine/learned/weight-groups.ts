@@ -8,19 +8,19 @@ import {
   WEIGHT_STARTS,
 } from "./model-layout.ts";
 
-/** Weights that say the same kind of thing, of times for the most part: so many in a row from `from` on, and the same ones in each of the next rows. */
+/** Weights with similar meanings, mostly about times: `width` weights from `from` on, and the same columns in the next rows. */
 interface WeightGroup {
   from: number;
   width: number;
   rows: number;
-  /** None of them is held to vary by more than this. */
+  /** Upper limit of their variances. */
   varianceMax: number;
 }
 
 const ROW_VARIANCE_MAX = 0.03;
 const CLASS_VARIANCE_MAX = 0.06;
 
-/** What holds for a class of reasons, one group for each. */
+/** Returns one group per class of reasons. */
 function groupsByClass(from: number, to: number): WeightGroup[] {
   const width = (to - from) / CLASS_COUNT;
   return Array.from({ length: CLASS_COUNT }, (_, of) => ({
@@ -38,7 +38,7 @@ const singleGroup = (from: number, to: number): WeightGroup => ({
   varianceMax: CLASS_VARIANCE_MAX,
 });
 
-/** The rows of one kind, one group for each of what a moment is. */
+/** Returns one group per column group, over all rows of a kind. */
 const groupsByColumn = ({ start, rows }: { start: number; rows: number }): WeightGroup[] =>
   Array.from({ length: COLUMN_GROUPS }, (_, n) => ({
     from: start + COLUMN_EDGES[n]!,
@@ -47,7 +47,7 @@ const groupsByColumn = ({ start, rows }: { start: number; rows: number }): Weigh
     varianceMax: ROW_VARIANCE_MAX,
   }));
 
-/** The groups of weights that may be loosened. */
+/** The groups of weights that can be loosened. */
 export const WEIGHT_GROUPS: readonly WeightGroup[] = [
   ...groupsByClass(WEIGHT_STARTS.hour, WEIGHT_STARTS.weekday),
   ...groupsByClass(WEIGHT_STARTS.weekday, WEIGHT_STARTS.date),
@@ -61,7 +61,6 @@ export const WEIGHT_GROUPS: readonly WeightGroup[] = [
 ];
 
 export const NO_GROUP = 255;
-/** The group of each weight. */
 export const GROUP_BY_WEIGHT = new Uint8Array(WEIGHT_COUNT).fill(NO_GROUP);
 WEIGHT_GROUPS.forEach(({ from, width, rows }, group) => {
   for (let row = 0; row < rows; row++) {

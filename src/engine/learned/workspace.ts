@@ -4,10 +4,10 @@ import { CYCLE_COUNT } from "./pay-cycles.ts";
 
 /** No outcome has more active weights than this. */
 export const MAX_ACTIVE_WEIGHTS = 112;
-/** Hypotheses share the cells of pay cycles, so the chance of each cell is computed once. */
+/** Hypotheses share pay cycle cells, so each cell's probability is computed once. */
 export const PAY_CELL_COUNT = 2 * FRESH_TO_SAME_OFFSET;
 
-/** An outcome as the model sees it. Each observation fills it; training reads it right after. */
+/** An outcome in the model's terms. Each observation fills it; training reads it right after. */
 export interface Observation {
   /** The weights that are active under every hypothesis. */
   indices: Int32Array;

@@ -3,16 +3,16 @@ import type { DeclineGroup } from "./decline-groups.ts";
 import { normalizeCardCode } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
-/** A Mastercard merchant advice code (DE48 SE84), sent beside the response code by some issuers. */
+/** A Mastercard merchant advice code (DE48 SE84), which some issuers send with the response code. */
 export interface AdviceCode {
   code: string;
-  /** null: says how often, not why. */
+  /** null if the advice concerns the number of retries, not the cause. */
   group: DeclineGroup | null;
-  /** The card may not be tried before this long after the decline. */
+  /** Minimum wait after the decline. */
   waitMs: number;
-  /** The card may never be tried again. */
+  /** Whether the card may never be charged again. */
   bars: boolean;
-  /** Tries after which the card is given up; Infinity but for cards that can hardly ever pay later. */
+  /** Attempts after which Dunlin gives up the card; Infinity except for cards that can hardly ever pay later. */
   triesMax: number;
   words: string;
   source: Source;
@@ -31,7 +31,7 @@ const defineAdvice = (code: string, words: string, rest: Partial<AdviceCode>): A
 const defineWait = (code: string, waitMs: number, words: string) =>
   defineAdvice(code, `the bank advises to try again after ${words}`, { group: "FUNDS", waitMs });
 
-/** A code of no table, which says nothing yet. */
+/** A code that no table lists. */
 export const unknownAdvice = (code: string): AdviceCode =>
   defineAdvice(normalizeAdviceCode(code), `the bank sent advice ${normalizeAdviceCode(code)}`, {});
 
@@ -51,7 +51,7 @@ export const ADVICE_CODES: readonly AdviceCode[] = [
   defineWait("28", 6 * DAY_MS, "6 days"),
   defineWait("29", 8 * DAY_MS, "8 days"),
   defineWait("30", 10 * DAY_MS, "10 days"),
-  // "Few retries" carries no number; three declines in all is our own reading of it.
+  // "Few retries" names no number; three declines in total is Dunlin's interpretation.
   defineAdvice("40", "the card is prepaid and cannot be topped up", { triesMax: 3 }),
   defineAdvice("41", "the card is virtual and for a single use", { group: "HARD_CARD", bars: true }),
   defineAdvice("42", "a sanctions check stopped the payment", { group: "FRAUD", bars: true }),
@@ -62,13 +62,17 @@ const normalizeAdviceCode = (code: string) => normalizeCardCode(code).padStart(2
 
 const adviceByCode = new Map(ADVICE_CODES.map((each) => [each.code, each]));
 
-/** From now on an advice code means this, in the whole process. @see override.ts */
+/**
+ * Replaces the meaning of an advice code for the whole process.
+ *
+ * @see rule-overrides.ts
+ */
 export const setAdviceCode = (advice: AdviceCode) => adviceByCode.set(advice.code, advice);
 
-/** Honoured on every network: a wrong reading costs one retry, a missed one is charged. */
+/** Honored on every network: misreading one costs a retry, but missing one costs a fee. */
 const CODES_READ_ON_EVERY_NETWORK = new Set(["03", "21"]);
 
-/** The row of an advice code; null when there is none, or when this network's advice means something else. */
+/** Returns the row of an advice code; null if there is none, or if this network's advice codes mean something else. */
 export function findAdviceCode(code: string | null, readsAdvice: boolean): AdviceCode | null {
   const found = code === null ? undefined : adviceByCode.get(normalizeAdviceCode(code));
   return found && (readsAdvice || CODES_READ_ON_EVERY_NETWORK.has(found.code)) ? found : null;

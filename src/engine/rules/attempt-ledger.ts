@@ -2,38 +2,43 @@ import type { Instrument } from "./instrument.ts";
 import type { DeclineCodes, InterpretedDecline } from "./interpret-decline.ts";
 import type { Source } from "./sources.ts";
 
-/** One attempt, whoever made it, or a retry asked for that no transaction answers yet. */
+/** An attempt by any system, or a requested retry that no transaction answers yet. */
 export interface LedgerEntry {
-  /** When it was made; of a retry asked for, its ideal time, which may lie ahead. */
+  /** Time of the attempt; for a requested retry its ideal time, which may be in the future. */
   at: Date;
   /** Minor units. */
   amount: number;
-  /** null: pending, or not answered yet. It counts like a decline until it is known. */
+  /** null: pending or unanswered. Counts like a decline until then. */
   approved: boolean | null;
   onThisInvoice: boolean;
-  /** On the card or account that is to be charged next, or that may be; true when the card is not known. */
+  /** Whether it was made on the card or account to be charged next, or may have been; true if the card is not reported. */
   onPresentCard: boolean;
-  /** null when nothing was said, as of a retry that is not answered. */
+  /** null if nothing was reported, as for an unanswered retry. */
   codes: DeclineCodes | null;
-  /** A retry of another invoice that was asked for a while ago or is to come, and that may still be answered. */
+  /** A retry of another invoice that was requested earlier, or is to come, and may still be answered. */
   mayBeAnswered?: boolean;
-  /** A charge of the present card, beyond doubt, that went through and still stands: it shows that the card is alive. */
+  /**
+   * A successful charge of the current card that still stands, so the card is known to work. Never set if the card is in doubt.
+   */
   clears?: boolean;
-  /** No attempt, but a dispute of a payment made with the present card or account. Nothing was paid with it since. */
+  /** A dispute of a payment on the current card or account, not an attempt. Nothing has been paid with it since. */
   isDispute?: boolean;
-  /** Its gateway blocked it: no bank saw it, so that it counts against no limit. */
+  /** The gateway blocked it before any bank saw it, so it counts against no limit. */
   isUnsent?: true;
-  /** The card that it was made with, where that only stands in for what is to be charged next: its codes are read by the rules of its own network. */
+  /**
+   * The card of the attempt, if it is a substitute for the card to be charged next. Its codes are read by the rules of its own
+   * network.
+   */
   standIn?: Instrument;
 }
 
-/** A rule that forbids, as a sentence for people, and where it comes from. */
+/** A rule that forbids an attempt, as a sentence for people, with its source. */
 export interface Ruling {
   sentence: string;
   source: Source;
 }
 
-/** By which decline a card is barred. */
+/** A block of a card, with the decline that caused it. */
 export type CardBlock = Ruling & { decline: InterpretedDecline; onThisInvoice: boolean; isDispute?: true };
 
 export const citeSource = (source: Source) => `(${source.document}, ${source.date})`;

@@ -3,18 +3,19 @@ import { paymentSchemeOf } from "../../domain/payment-schemes.ts";
 import type { DeclineGroup } from "./decline-groups.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
-/** How a returned bank debit may be presented again. */
+/** Rules for presenting a returned bank debit again. */
 export interface BankDebit {
   name: string;
-  /** Return codes after which the same debit may be presented again. */
   representable: ReadonlySet<string>;
-  /** Codes after which nothing is debited or asked for any more, and why; any other code means that the account may not be debited as it is. */
+  /**
+   * Codes after which Dunlin neither debits nor asks the customer again, and why. Any other code means that the account may not
+   * be debited as it is.
+   */
   ended: ReadonlyMap<string, string>;
-  /** The shape of the scheme's codes, to recognise one in a gateway's error field. */
+  /** The pattern of the scheme's codes, to recognize one in a gateway's error field. */
   shape: RegExp;
-  /** Presentations in all, the first one included. */
+  /** Total number of presentations, including the first. */
   presentationsMax: number;
-  /** Counted from the first presentation. */
   withinMs: number;
   words: string;
   source: Source;
@@ -23,7 +24,7 @@ export interface BankDebit {
 const DIED_WORDING = "the account's holder has died";
 const DENIED_WORDING = "the customer told the bank that the debit was not authorized";
 
-/** @see docs/sources.md#sepa-returns, #ach-returns, #bacs-returns, and of the codes that end all #debits-without-consent */
+/** @see docs/sources.md#sepa-returns, #ach-returns, #bacs-returns, and for `ended` #debits-without-consent */
 const debitByScheme = new Map<string, BankDebit>([
   [
     "sepa_debit",
@@ -73,7 +74,7 @@ const debitByScheme = new Map<string, BankDebit>([
       ]),
       shape: /^[0-9A-Z]$/,
       presentationsMax: Number.POSITIVE_INFINITY,
-      // "Within one month of the original day": no month is shorter than this.
+      // "Within one month of the original day": no month is shorter than 28 days.
       withinMs: 28 * DAY_MS,
       words: "attempts within one month, and only after reason 0",
       source: SOURCES.bacs,
@@ -82,17 +83,27 @@ const debitByScheme = new Map<string, BankDebit>([
 ]);
 export const BANK_DEBITS: ReadonlyMap<string, BankDebit> = debitByScheme;
 
-/** The rules of a way of paying, under whatever name its gateway has for it; undefined: it is no bank debit, or of a scheme whose rules are not known. */
+/**
+ * Returns the rules of a payment method in any gateway's spelling; undefined if it is no bank debit, or Dunlin has no rules for
+ * its scheme.
+ */
 export const findBankDebit = (paymentMethodType: string | null | undefined): BankDebit | undefined =>
   paymentMethodType ? debitByScheme.get(paymentSchemeOf(paymentMethodType)) : undefined;
 
-/** From now on a kind of debit has these rules, in the whole process. @see override.ts */
+/**
+ * Replaces the rules of a debit scheme for the whole process.
+ *
+ * @see rule-overrides.ts
+ */
 export const setBankDebit = (type: string, debit: BankDebit) => debitByScheme.set(type, debit);
 
-/** A code that words follow: "AM04 Insufficient funds"; one of Bacs only where a sign parts them, as a letter alone may be a word: "0 : Refer to payer". */
+/**
+ * A code followed by words: "AM04 Insufficient funds". A Bacs code requires a separator, as a single letter may be a word: "0 :
+ * Refer to payer".
+ */
 const CODE_WITH_WORDS = /^(?:([A-Z]{1,2}\d\d)\b|([0-9A-Z])(?:\s*:|\s+-\s)).*/s;
 
-/** Of a code as gateways write it, GoCardless "ARUDD-0" and Adyen "MD01 : No mandate", what the scheme writes. */
+/** Returns the scheme's spelling of a gateway's code, such as "ARUDD-0" (GoCardless) or "MD01 : No mandate" (Adyen). */
 export const normalizeSchemeCode = (code: string) =>
   code
     .trim()
@@ -100,6 +111,5 @@ export const normalizeSchemeCode = (code: string) =>
     .replace(/^ARUDD-/, "")
     .replace(CODE_WITH_WORDS, "$1$2");
 
-/** The group of a bank's return code. */
 export const returnCodeGroup = (debit: BankDebit, code: string): DeclineGroup =>
   debit.representable.has(code) ? "FUNDS" : debit.ended.has(code) ? "REVOKED" : "HARD_CARD";

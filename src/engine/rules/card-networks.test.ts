@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { DAY_MS } from "../../domain/durations.ts";
 import { findBrand, findCardNetwork } from "./card-networks.ts";
 
-/** What is known of a network: its limits as tries in days, whether Visa's category 1 bars, and whether all advice is read. */
+/** Returns a network's limits as [attempts, days], whether Visa's category 1 blocks a card, and whether all advice is read. */
 function networkRulesOf(brand: string | null) {
   const { name, limits, barsCategory1, readsAdvice } = findCardNetwork(brand);
   return [name, limits.map((each) => `${each.attemptsMax} in ${each.windowMs / DAY_MS}`), barsCategory1, readsAdvice];
 }
 
-test("a brand has the rules of the network that clears it, however gateways write it", () => {
+test("a brand has the rules of the network that clears it, in any gateway's spelling", () => {
   for (const [name, ...brands] of [
     ["Visa", "visa", "VISA"],
     ["American Express", "amex", "American Express", "american_express"],
@@ -20,7 +20,7 @@ test("a brand has the rules of the network that clears it, however gateways writ
     assert.deepEqual(networkRulesOf(brand), ["Mastercard", ["10 in 1", "35 in 30"], false, true], brand);
 });
 
-test("a network whose programme was not seen has the strictest rule of each kind, under its own name", () => {
+test("a network whose own rules were not available has the strictest rule of each kind, under its own name", () => {
   for (const [brand, name] of [
     ["elo", "Elo"],
     ["cup", "UnionPay"],
@@ -33,7 +33,7 @@ test("a network whose programme was not seen has the strictest rule of each kind
     assert.deepEqual(networkRulesOf(brand), [name, ["10 in 1", "20 in 30"], true, true]);
 });
 
-test("where no brand is said and the type of payment is one, as Adyen writes it, the card is of that", () => {
+test("the payment type gives the card's brand when none is reported, as with Adyen", () => {
   for (const [type, brand] of [
     ["mc", "mastercard"],
     ["visa", "visa"],

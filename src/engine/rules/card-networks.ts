@@ -3,27 +3,27 @@ import { cardBrandName, normalizeBrand } from "../../domain/payment-method-names
 import type { CodeDialect } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
-/** At most so many declined or unanswered tries in any stretch of that length. */
+/** The most declined or unanswered attempts in any window of this length. */
 export interface AttemptLimit {
   attemptsMax: number;
-  /** Infinity: as long as the invoice is open. */
+  /** Infinity: while the invoice is open. */
   windowMs: number;
-  /** All tries on the card or account, those of the same amount, or those of the one invoice. */
+  /** The attempts that count: all on the card or account, those with the same amount, or those for the same invoice. */
   counts: "card" | "card_and_amount" | "invoice";
-  /** Words that complete "allows at most …". */
+  /** Completes "allows at most …". */
   words: string;
   source: Source;
 }
 
 export interface CardNetwork {
-  /** As people read it; a file of rules may change it. */
+  /** The name shown to people; a file of rules may change it. */
   name: string;
-  /** How its response codes are read, whatever it is called. */
+  /** How its response codes are read, independent of the name. */
   dialect: CodeDialect;
   limits: readonly AttemptLimit[];
-  /** Whether a Visa category 1 code bars the card for good. */
+  /** Whether a Visa category 1 code blocks the card permanently. */
   barsCategory1: boolean;
-  /** Whether all Mastercard advice codes are read; 03 and 21 are honoured whatever the network. */
+  /** Whether all Mastercard advice codes are read; 03 and 21 are honored on every network. */
   readsAdvice: boolean;
   source: Source;
 }
@@ -78,7 +78,7 @@ const MASTERCARD: CardNetwork = {
 const AMEX = defineLikeVisa("amex", "amex");
 const DISCOVER = defineLikeVisa("discover", "common");
 
-/** Not known, or one whose limits were not seen: the strictest rule of each kind. */
+/** For a network that is unknown, or whose limits are not available: the strictest rule of each kind. */
 export const UNKNOWN_NETWORK: CardNetwork = {
   name: "the card network",
   dialect: "common",
@@ -91,7 +91,7 @@ export const UNKNOWN_NETWORK: CardNetwork = {
   source: SOURCES.unknownCards,
 };
 
-/** A network with a programme of its own that was not seen, under its own name. */
+/** A network whose own rules were not available; only its name is known. */
 const defineUnreadNetwork = (brand: string): CardNetwork => ({ ...UNKNOWN_NETWORK, name: cardBrandName(brand) });
 
 const networkByBrand = new Map<string, CardNetwork>([
@@ -99,7 +99,7 @@ const networkByBrand = new Map<string, CardNetwork>([
   ["mastercard", MASTERCARD],
   ["amex", AMEX],
   ["discover", DISCOVER],
-  // Accepted and cleared by Discover and by Mastercard.
+  // Discover clears Diners; Mastercard clears Maestro.
   ["diners", DISCOVER],
   ["maestro", MASTERCARD],
   ["elo", defineUnreadNetwork("elo")],
@@ -108,23 +108,29 @@ const networkByBrand = new Map<string, CardNetwork>([
   ["cartesbancaires", defineUnreadNetwork("cartesbancaires")],
 ]);
 
-/** A brand by the name that rules and lessons have for it: "mastercard" of "MC" and "MasterCard"; a stranger in small letters. */
+/**
+ * Returns the name that rules and the model use for a brand: "mastercard" for "MC" and "MasterCard"; an unknown brand in lower
+ * case.
+ */
 export function networkKeyOf(brand: string): string {
   const key = normalizeBrand(brand);
   return networkByBrand.has(key) ? key : brand.toLowerCase();
 }
 
-/** The rules of a card brand as gateways write it ("visa", "American Express"); null or a stranger: the strictest. */
+/**
+ * Returns the rules of a card brand in any gateway's spelling ("visa", "American Express"); for null or an unknown brand, the
+ * strictest.
+ */
 export const findCardNetwork = (brand: string | null): CardNetwork =>
   (brand === null ? undefined : networkByBrand.get(normalizeBrand(brand))) ?? UNKNOWN_NETWORK;
 
-/** What Adyen writes behind a brand, without a sign between: "mcdebit", "visasuperpremiumcredit". */
+/** Product names that Adyen appends to a brand without a separator: "mcdebit", "visasuperpremiumcredit". */
 const PRODUCT_SUFFIX =
   /(?:super|premium|standard|commercial|consumer|corporate|business|small|purchasing|fleet|prepaid|reloadable|anonymous|credit|debit)+$/;
 
 /**
- * The brand of what was paid with. Where nobody says one, a type may: Adyen's are "visa", "mc", "visa_applepay" and "mcdebit". Taken for no card, one that was
- * reported stolen would be tried again.
+ * Returns the card brand. If the brand is not reported, the type may name it: Adyen reports "visa", "mc", "visa_applepay" and
+ * "mcdebit". A card that is not recognized as one would be retried even after it was reported stolen.
  */
 export function findBrand(
   cardBrand: string | null | undefined,
@@ -138,9 +144,13 @@ export function findBrand(
   return key ?? cardBrand ?? null;
 }
 
-/** From now on a brand has these rules, in the whole process. @see override.ts */
+/**
+ * Replaces the rules of a brand for the whole process.
+ *
+ * @see rule-overrides.ts
+ */
 export const setCardNetwork = (brand: string, network: CardNetwork) =>
   networkByBrand.set(normalizeBrand(brand), network);
 
-/** All there are by now, that of strangers among them. */
+/** Returns all networks, including the one for unknown brands. */
 export const listCardNetworks = (): CardNetwork[] => [...new Set(networkByBrand.values()), UNKNOWN_NETWORK];

@@ -1,13 +1,16 @@
 import type { DeclineGroup } from "./decline-groups.ts";
 import type { Source } from "./sources.ts";
 
-/** The groups of a list of codes, and where the list was read. */
+/** The group of each code in a list, and the list's source. */
 export interface CodeTable {
   source: Source;
   groups: ReadonlyMap<string, DeclineGroup>;
 }
 
-/** Returns the table of these codes, which blanks separate. A gateway's name goes before each code that means something there alone. */
+/**
+ * Builds a table from codes separated by blanks. A code that means something at one gateway only is prefixed with the gateway's
+ * name.
+ */
 export const buildCodeTable = (
   source: Source,
   rows: Partial<Record<DeclineGroup, string>>,
@@ -21,6 +24,6 @@ export const buildCodeTable = (
   ),
 });
 
-/** `2109 2110 …`, both ends included, each with what goes before it. */
+/** Returns the codes of a range, both ends included, each with its prefix: `2109 2110 …`. */
 export const codeRange = (before: string, from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, n) => `${before}${from + n}`).join(" ");

@@ -7,7 +7,7 @@ import { findDeclineGroup } from "./interpret-decline.ts";
 
 type Lists = Partial<Record<DeclineGroup, string>>;
 
-/** The codes that most declines carry, written down apart from the tables: a row that slips into another group is noticed. */
+/** The most frequent codes, listed independently of the tables, so that a row in the wrong group is noticed. */
 const NETWORK: Lists = {
   FUNDS: "51",
   GENERIC: "05 59",
@@ -87,11 +87,10 @@ const GATEWAYS: Readonly<Record<string, Lists>> = {
   },
 };
 
-/** Every code of the lists with the group that it is under. */
 const parseLists = (lists: Lists) =>
   DECLINE_GROUPS.flatMap((group) => (lists[group]?.split(" ") ?? []).map((code) => [code, group] as const));
 
-test("the codes that most declines carry are in the group that was decided for them, of the network, its advice and each gateway", () => {
+test("the most frequent codes of each network, advice list and gateway are in the group chosen for them", () => {
   const nothing = { networkDeclineCode: null, networkAdviceCode: null, gatewayCode: null, declineCategory: null };
   const card = (network: string) => ({ paymentMethodType: "card", network, cardCountry: "US" });
   for (const [networkDeclineCode, group] of parseLists(NETWORK))
@@ -105,7 +104,7 @@ test("the codes that most declines carry are in the group that was decided for t
     }
 });
 
-test("a debit may be presented again after these return codes of its scheme alone", () => {
+test("a debit may be presented again only after these return codes of its scheme", () => {
   const lists = Object.fromEntries([...BANK_DEBITS].map(([type, { representable }]) => [type, [...representable]]));
   assert.deepEqual(lists, { sepa_debit: ["AM04", "MS03"], ach_debit: ["R01", "R09"], bacs_debit: ["0"] });
 });

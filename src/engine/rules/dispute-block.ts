@@ -2,7 +2,7 @@ import { type CardBlock, citeSource, type LedgerEntry } from "./attempt-ledger.t
 import type { InterpretedDecline } from "./interpret-decline.ts";
 import { SOURCES } from "./sources.ts";
 
-/** How a dispute weighs beside declines: the card may work, and is not to be charged. */
+/** Ranks a dispute among declines: the card may work, but must not be charged. */
 const DISPUTE_DECLINE: InterpretedDecline = {
   group: "HARD_CARD",
   words: "the customer disputed a payment",
@@ -12,7 +12,7 @@ const DISPUTE_DECLINE: InterpretedDecline = {
   renewsItself: false,
 };
 
-/** A disputed payment bars what it was made with for its holder: another charge would be disputed, too. */
+/** A disputed payment blocks its card or account for the customer, as another charge would be disputed too. */
 export function findDisputeBlock(ledger: readonly LedgerEntry[]): CardBlock | null {
   const dispute = ledger.findLast(({ isDispute }) => isDispute);
   if (!dispute) return null;

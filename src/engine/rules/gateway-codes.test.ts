@@ -84,7 +84,7 @@ const EXPECTED: Record<string, Partial<Record<DeclineGroup, string>>> = {
   },
 };
 
-test("each gateway's most frequent codes are in the group that was decided for them", () => {
+test("each gateway's most frequent codes are in the group chosen for them", () => {
   for (const [gateway, lists] of Object.entries(EXPECTED))
     for (const group of DECLINE_GROUPS)
       for (const code of lists[group]?.split(" ") ?? [])
@@ -104,7 +104,7 @@ test("a stolen, lost or revoked card ends retries under every name of the gatewa
       for (const gateway of gateways) assert.ok(endsRetries(groupAt(code, gateway)), `${gateway} ${code}`);
 });
 
-test("a gateway's number means nothing when another gateway or none is named, and is no response code", () => {
+test("a gateway's number has no meaning, not even as a response code, when another gateway or none is named", () => {
   for (const gateway of [undefined, "stripe", "Omnimi", "Stripe Checkout"])
     for (const code of ["200", "205", "252", "4", "41", "canceled"])
       assert.equal(groupAt(code, gateway), "UNKNOWN", `${code} ${gateway}`);
@@ -113,7 +113,7 @@ test("a gateway's number means nothing when another gateway or none is named, an
   assert.deepEqual([groupAt("204", "NMI"), groupAt("204", "CyberSource")], ["HARD_CARD", "FUNDS"]);
 });
 
-test("a code that only Checkout.com has is read when no gateway is named, and not when another one is", () => {
+test("a code that only Checkout.com uses is read when no gateway is named, and not when another one is", () => {
   assert.deepEqual(
     ["20043", "30041", "200R1", "20051"].map((code) => groupAt(code)),
     ["HARD_CARD", "HARD_CARD", "REVOKED", "FUNDS"],
@@ -146,7 +146,7 @@ test("a gateway's own number in the network's field is read when the gateway is 
   assert.equal(normalizeNetworkCode("299", "visa", "NMI"), "299");
 });
 
-test("a file of rules may give a number of any gateway a group, and the number stays unknown elsewhere", () => {
+test("a file of rules can give any gateway's number a group, and the number stays unknown elsewhere", () => {
   assert.deepEqual(
     [ruleCodeOf("77", "Acme Pay"), ruleCodeOf("77"), ruleCodeOf("odd", "Acme"), ruleCodeOf("299", "NMI")],
     ["Acme Pay 77", "77", "odd", "nmi 299"],

@@ -8,10 +8,13 @@ export const GATEWAY_CODES: ReadonlyMap<string, DeclineGroup> = new Map(
 
 type OptionalText = string | null | undefined;
 
-/** The gateway whose codes are unlike everybody else's: five characters. */
+/** The gateway whose codes are recognizable without its name: they have five characters. */
 const UNNAMED_GATEWAY = "checkout";
 
-/** Codes that mean something only at one gateway: its name in the tables, the names that merchants write, and the shape of such codes. */
+/**
+ * Gateways whose codes mean something only there: the name in the tables, the names that merchants report, and the pattern of the
+ * codes.
+ */
 const NUMBERED_GATEWAYS: readonly { name: string; written: RegExp; shape: RegExp }[] = [
   { name: "adyen", written: /adyen/i, shape: /^\d{1,4}$/ },
   { name: "braintree", written: /braintree/i, shape: /^\d{1,4}$/ },
@@ -23,11 +26,11 @@ const NUMBERED_GATEWAYS: readonly { name: string; written: RegExp; shape: RegExp
 ];
 
 /**
- * Returns the code of a failed attempt as the tables write it. A number means something only of a named gateway: 12 is not enough balance at
- * Adyen, and an invalid transaction among response codes. Codes of five characters that Checkout.com lists are read even if no gateway is named. A
- * file of rules may name any other gateway before a number.
+ * Returns the code of a failed attempt in the tables' spelling. A number has a meaning only with its gateway: 12 is insufficient
+ * balance at Adyen, but an invalid transaction among response codes. Checkout.com's five-character codes are read even without a
+ * gateway's name. A file of rules may put any other gateway's name before a number.
  *
- * @param gateway  what may name it: `paymentGatewayName`, `paymentGatewayType`
+ * @param gateway  fields that may name it: `paymentGatewayName`, `paymentGatewayType`
  */
 export function normalizeGatewayCode(code: OptionalText, ...gateway: readonly OptionalText[]): string | null {
   if (code === undefined || code === null) return null;
@@ -39,22 +42,22 @@ export function normalizeGatewayCode(code: OptionalText, ...gateway: readonly Op
   return read.find((each) => groupByCode.has(normalizeSpelling(each))) ?? code;
 }
 
-/** A number as a file of rules writes it, by each of the gateway's names: "acme 12". */
+/** Returns a number in the spelling of a file of rules, with each of the gateway's names: "acme 12". */
 const operatorCodes = (code: string, gateway: readonly OptionalText[]) =>
   /^\d+$/.test(code) ? gateway.flatMap((name) => (name?.trim() ? `${name.trim()} ${code}` : [])) : [];
 
-/** Returns the code that a file of rules has to name to give this one a group: a number with its gateway's name, if that is known. */
+/** Returns the code that a file of rules must name to give this code a group: a number with its gateway's name, if reported. */
 export const ruleCodeOf = (code: string, ...gateway: readonly OptionalText[]): string => {
   const read = normalizeGatewayCode(code, ...gateway)!.trim();
   return read === code.trim() ? (operatorCodes(read, gateway)[0] ?? read) : read;
 };
 
 /**
- * Returns the code in the network's field as the tables write it. Some merchants put their gateway's own number there. One or two digits are
- * always a response code, and so are three digits on an American Express card.
+ * Returns the code of the network's field in the tables' spelling. Some merchants put their gateway's own number there. One or
+ * two digits are always a response code, as are three digits on an American Express card.
  *
- * @param network  of the card: Instrument.network
- * @param gateway  as of `normalizeGatewayCode`
+ * @param network  the card's, as in Instrument.network
+ * @param gateway  as for `normalizeGatewayCode`
  */
 export function normalizeNetworkCode(
   code: OptionalText,
@@ -70,7 +73,11 @@ export function normalizeNetworkCode(
 const groupByCode = new Map(GATEWAY_CODES);
 const wordingByCode = new Map(GATEWAY_CODE_WORDING);
 
-/** Sets the group of a gateway's code for the whole process. @see override.ts */
+/**
+ * Sets the group of a gateway's code for the whole process.
+ *
+ * @see rule-overrides.ts
+ */
 export function setGatewayCode(code: string, group: DeclineGroup) {
   for (const spelling of spellingsOf(code)) {
     groupByCode.set(spelling, group);
@@ -78,21 +85,21 @@ export function setGatewayCode(code: string, group: DeclineGroup) {
   }
 }
 
-/** Of a name that no list of a gateway's has, what a category of that name says: "NSF". */
+/** If no gateway's list has the code, a decline category of that name decides: "NSF". */
 export const findGatewayCodeGroup = (code: string) =>
   findFirst(code, (spelling) => groupByCode.get(spelling)) ?? CATEGORIES.groups.get(categorySuffix(code));
 
-/** What a code means, where its group's words would be wrong; null: they are right. */
+/** Returns the wording of a code whose group's wording would be wrong; else null. */
 export const findGatewayCodeWording = (code: string) =>
   findFirst(code, (spelling) => wordingByCode.get(spelling)) ?? null;
 
-/** Whether a code says why a payment failed, in a table or not. */
+/** Whether a code gives a reason, even one that no table lists. */
 export const hasReason = (code: string) =>
   code.trim() !== "" && !spellingsOf(code).some((spelling) => CODES_WITHOUT_REASON.has(spelling));
 
 /**
- * A gateway writes the same code as "Insufficient Funds", "insufficient-funds", "INSUFFICIENT_FUNDS" or "insufficientFunds". The spelling that is
- * not split goes first: the tables write "PayPal" as one word.
+ * Gateways spell one code as "Insufficient Funds", "insufficient-funds", "INSUFFICIENT_FUNDS" or "insufficientFunds". The unsplit
+ * spelling comes first: the tables treat "PayPal" as one word.
  */
 const spellingsOf = (code: string) => [normalizeSpelling(code), normalizeSpelling(splitCamelCase(code))];
 
@@ -107,7 +114,7 @@ const normalizeSpelling = (code: string) =>
     .toLowerCase()
     .replace(/[\s-]+/g, "_");
 
-/** "lostCard" → "lost_Card"; capitals in a row stay together. */
+/** "lostCard" → "lost_Card"; consecutive capitals stay together. */
 const splitCamelCase = (code: string) => code.replace(/([a-z])(?=[A-Z])/g, "$1_");
 
 /** "DECLINE_CATEGORY_HARD" → "HARD". */

@@ -1,7 +1,10 @@
 import { buildCodeTable, codeRange } from "./code-table.ts";
 import { SOURCES } from "./sources.ts";
 
-/** Checkout.com's response codes of payments. Most of 20xxx and 30xxx are a network's response code behind 200 or 300, and are in its group. */
+/**
+ * Checkout.com's response codes for payments. Most of 20xxx and 30xxx are a network's response code behind 200 or 300, and share
+ * its group.
+ */
 export const CHECKOUT = buildCodeTable(
   SOURCES.checkoutCodes,
   {
@@ -26,7 +29,6 @@ export const CHECKOUT = buildCodeTable(
   "checkout",
 );
 
-/** NMI's response codes. */
 export const NMI = buildCodeTable(
   SOURCES.nmiCodes,
   {
@@ -43,7 +45,7 @@ export const NMI = buildCodeTable(
   "nmi",
 );
 
-/** CyberSource's reason codes of the Simple Order API and Secure Acceptance. */
+/** CyberSource's reason codes in the Simple Order API and Secure Acceptance. */
 export const CYBERSOURCE = buildCodeTable(
   SOURCES.cyberSourceCodes,
   {
@@ -60,7 +62,7 @@ export const CYBERSOURCE = buildCodeTable(
   "cybersource",
 );
 
-/** The same reasons as CyberSource's REST API names them. */
+/** The same reasons in CyberSource's REST API. */
 export const CYBERSOURCE_WORDS = buildCodeTable(SOURCES.cyberSourceCodes, {
   FUNDS: "insufficient_fund",
   GENERIC: "contact_processor processor_declined general_decline payment_refused duplicate_request",
@@ -87,7 +89,7 @@ export const AUTHORIZE_NET = buildCodeTable(
   "authorizenet",
 );
 
-/** Mercado Pago's `status_detail` of a rejected payment. */
+/** Mercado Pago's `status_detail` for rejected payments. */
 export const MERCADO_PAGO = buildCodeTable(SOURCES.mercadoPagoCodes, {
   FUNDS: "cc_rejected_insufficient_amount insufficient_amount",
   GENERIC: `cc_rejected_other_reason cc_rejected_call_for_authorize cc_rejected_card_error cc_rejected_duplicated_payment
@@ -101,7 +103,10 @@ export const MERCADO_PAGO = buildCodeTable(SOURCES.mercadoPagoCodes, {
   FRAUD: "cc_rejected_high_risk rejected_high_risk cc_rejected_blacklist cc_rejected_fraud",
 });
 
-/** Mollie's `failureReason` of cards, and the card schemes' codes of its `statusReason`, each in the group of the response code that it names. */
+/**
+ * Mollie's `failureReason` for cards, and the card schemes' codes in its `statusReason`, each in the group of the response code
+ * that it names.
+ */
 export const MOLLIE = buildCodeTable(SOURCES.mollieReasons, {
   GENERIC: `refused_by_issuer inactive_card refer_to_card_issuer refer_to_card_issuer_special_condition contact_card_issuer
     do_not_honor invalid_merchant no_checking_account no_savings_account no_credit_account no_reason_to_decline
@@ -121,7 +126,7 @@ export const MOLLIE = buildCodeTable(SOURCES.mollieReasons, {
   FRAUD: "possible_fraud",
 });
 
-/** Paddle's error codes of a payment attempt. */
+/** Paddle's error codes for payment attempts. */
 export const PADDLE = buildCodeTable(SOURCES.paddleCodes, {
   FUNDS: "not_enough_balance",
   GENERIC: "declined invalid_amount",
@@ -134,5 +139,5 @@ export const PADDLE = buildCodeTable(SOURCES.paddleCodes, {
   FRAUD: "fraud",
 });
 
-/** Elsewhere a canceled attempt says nothing about the card; at Paddle the customer canceled the mandate. */
+/** At other gateways a canceled attempt says nothing about the card; at Paddle the customer canceled the mandate. */
 export const PADDLE_OWN = buildCodeTable(SOURCES.paddleCodes, { REVOKED: "canceled" }, "paddle");

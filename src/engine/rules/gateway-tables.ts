@@ -12,7 +12,7 @@ import {
 } from "./gateway-tables-continued.ts";
 import { SOURCES } from "./sources.ts";
 
-/** Stripe's decline codes of cards, its error codes that name a reason, and its three advice values. */
+/** Stripe's decline codes for cards, its error codes that give a reason, and its three advice values. */
 const STRIPE = buildCodeTable(SOURCES.stripeCodes, {
   FUNDS: "insufficient_funds",
   GENERIC: `do_not_honor generic_decline call_issuer no_action_taken security_violation service_not_allowed try_again_later
@@ -32,7 +32,7 @@ const STRIPE = buildCodeTable(SOURCES.stripeCodes, {
   FRAUD: "fraudulent merchant_blacklist highest_risk_level",
 });
 
-/** Stripe's failure codes of bank debits, and what it calls an account or a mandate that cannot be debited. */
+/** Stripe's failure codes for bank debits, and its codes for an account or mandate that cannot be debited. */
 const STRIPE_DEBITS = buildCodeTable(SOURCES.stripeDebits, {
   FUNDS: "refer_to_customer",
   INVALID_DATA: `invalid_account_number invalid_account_number_length account_number_invalid routing_number_invalid
@@ -45,7 +45,7 @@ const STRIPE_DEBITS = buildCodeTable(SOURCES.stripeDebits, {
   REVOKED: "debit_not_authorized authorization_revoked recipient_deceased",
 });
 
-/** GoCardless's causes of a payment that failed or was cancelled. */
+/** GoCardless's causes for failed or canceled payments. */
 const GOCARDLESS = buildCodeTable(SOURCES.goCardlessCauses, {
   FUNDS: "refer_to_payer",
   LIMIT: "daily_payment_limit_reached",
@@ -58,7 +58,6 @@ const GOCARDLESS = buildCodeTable(SOURCES.goCardlessCauses, {
     payer_deceased`,
 });
 
-/** Recurly's transaction error codes. */
 const RECURLY = buildCodeTable(SOURCES.recurlyCodes, {
   FUNDS: "insufficient_funds partial_approval",
   GENERIC: `declined declined_saveable temporary_hold try_again call_issuer call_issuer_update_cardholder_data
@@ -103,7 +102,6 @@ const ADYEN = buildCodeTable(SOURCES.adyenReasons, {
   FRAUD: "acquirer_fraud adyen_14 fraud adyen_20 fraud_cancelled adyen_22",
 });
 
-/** Braintree's processor response codes. */
 const BRAINTREE = buildCodeTable(SOURCES.braintreeCodes, {
   FUNDS: "braintree_2001 braintree_2035",
   GENERIC: `braintree_2000 braintree_2016 braintree_2027 braintree_2033 braintree_2034 braintree_2036 braintree_2038
@@ -122,13 +120,13 @@ const BRAINTREE = buildCodeTable(SOURCES.braintreeCodes, {
   FRAUD: "braintree_2014 braintree_2021 braintree_2077",
 });
 
-/** No code stands for two groups. Chargebee passes on what the gateway behind it says. */
+/** Each code belongs to one group. Chargebee has no table: it passes on the codes of the gateway behind it. */
 export const GATEWAYS = {
   ...{ STRIPE, STRIPE_DEBITS, GOCARDLESS, RECURLY, ADYEN, BRAINTREE, CHECKOUT, NMI, CYBERSOURCE, CYBERSOURCE_WORDS },
   ...{ AUTHORIZE_NET, MERCADO_PAGO, MOLLIE, PADDLE, PADDLE_OWN },
 };
 
-/** Suffixes of `DECLINE_CATEGORY_…` that name a cause. The group's own names are read too. */
+/** Suffixes of `DECLINE_CATEGORY_…` that give a cause. The names of the groups are read too. */
 export const CATEGORIES = buildCodeTable(SOURCES.declineCategory, {
   FUNDS: "FUNDS INSUFFICIENT_FUNDS INSUFFICIENT_BALANCE NSF",
   GENERIC: "GENERIC GENERIC_DECLINE DO_NOT_HONOR",
@@ -144,7 +142,7 @@ export const CATEGORIES = buildCodeTable(SOURCES.declineCategory, {
   FRAUD: "FRAUD FRAUDULENT SUSPECTED_FRAUD SECURITY HIGH_RISK",
 });
 
-/** What it means in words where the words of its group would be wrong. */
+/** Wording for codes that their group's wording would describe wrongly. */
 export const GATEWAY_CODE_WORDING: ReadonlyMap<string, string> = new Map([
   ["recipient_deceased", "the account's holder has died"],
   ["payer_deceased", "the account's holder has died"],
@@ -157,7 +155,7 @@ export const GATEWAY_CODE_WORDING: ReadonlyMap<string, string> = new Map([
   ["checkout_20108", "the bank has newer data of the card"],
 ]);
 
-/** Codes that say that a payment failed, and not why. */
+/** Codes that report a failed payment without a reason. */
 export const CODES_WITHOUT_REASON: ReadonlySet<string> = new Set(
   `payment_failed payment_declined payment_error payment_intent_payment_attempt_failed charge_failed card_declined failed
   failure error unknown unknown_reason other test_failure`.split(/\s+/),

@@ -41,7 +41,7 @@ const buildAttempt = (
   earlyMs: 0,
 });
 
-test("a Visa card that has used its 30 days waits until the oldest try leaves the window", () => {
+test("a Visa card at its 30-day limit waits until the oldest attempt leaves the window", () => {
   const ledger = Array.from({ length: 20 }, (_, index) => buildEntry(daysAfterStart(index / 2)));
   assert.deepEqual(
     allowedMoments(buildGuard(buildAttempt(ledger, "visa")), [
@@ -53,7 +53,7 @@ test("a Visa card that has used its 30 days waits until the oldest try leaves th
   );
 });
 
-test("a try before others already asked for counts in their windows too", () => {
+test("an attempt before others already requested counts in their windows too", () => {
   const ledger = Array.from({ length: 20 }, (_, index) =>
     buildEntry(daysAfterStart(20 + index / 10), { approved: null }),
   );
@@ -62,7 +62,7 @@ test("a try before others already asked for counts in their windows too", () => 
   assert.equal(allowedAt(guard, daysAfterStart(-9)), true);
 });
 
-test("a card keeps its network's rules also behind a wallet, and under another name", () => {
+test("a card keeps its network's rules behind a wallet and under another name", () => {
   const stolen = buildEntry(daysAfterStart(0), {
     codes: { ...NOTHING, networkDeclineCode: "43", networkAdviceCode: "03" },
   });
@@ -80,7 +80,7 @@ test("a card keeps its network's rules also behind a wallet, and under another n
   for (const none of [null, ""]) assert.equal(buildGuard(buildAttempt([stolen], none, "boleto")).bar, null);
 });
 
-test("what holds nothing but cards is a card of no known network where nobody names the brand", () => {
+test("a payment type that holds only cards is a card of an unknown network when no brand is reported", () => {
   const stolen = buildEntry(daysAfterStart(0), { codes: { ...NOTHING, networkDeclineCode: "43" } });
   const today = Array.from({ length: 10 }, (_, index) => buildEntry(daysAfterStart(index / 24)));
   const names = `apple_pay applepay apple_pay_card google_pay googlepay paywithgoogle android_pay_card samsung_pay_card
@@ -95,13 +95,13 @@ test("what holds nothing but cards is a card of no known network where nobody na
   }
 });
 
-test("what has rules of its own keeps those, whatever card stands behind it", () => {
+test("a payment method with its own rules keeps them, whatever card is behind it", () => {
   const three = [0, 3, 6].map((at) => buildEntry(daysAfterStart(at)));
   assert.match(buildGuard(buildAttempt(three, "visa", "paypal")).usedUp?.sentence ?? "", /PayPal/);
   assert.match(buildGuard(buildAttempt(three, "visa", "sepa_debit")).usedUp?.sentence ?? "", /SEPA/);
 });
 
-test("on PayPal each invoice has its own tries, however soon the next one is billed and however long the first stays open", () => {
+test("each invoice has its own attempts on PayPal, however soon the next one is billed and however long the first stays open", () => {
   const earlier = [0, 1, 2].map((at) => buildEntry(daysAfterStart(at), { onThisInvoice: false }));
   const own = [7, 8, 60].map((at) => buildEntry(daysAfterStart(at)));
   const guard = buildGuard(buildAttempt([...earlier, ...own.slice(0, 2)], "", "paypal"));
@@ -110,14 +110,14 @@ test("on PayPal each invoice has its own tries, however soon the next one is bil
     assert.notEqual(buildGuard(buildAttempt(own, "", name)).usedUp, null, name);
 });
 
-test("tries of another amount count against Mastercard's day and not against its month", () => {
+test("attempts with another amount count toward Mastercard's daily limit, not its monthly one", () => {
   const other = Array.from({ length: 40 }, (_, index) => buildEntry(daysAfterStart(index / 3), { amount: 5 }));
   assert.equal(allowedAt(buildGuard(buildAttempt(other, "mastercard")), daysAfterStart(13.5)), true);
   const today = Array.from({ length: 10 }, (_, index) => buildEntry(daysAfterStart(index / 24), { amount: 5 }));
   assert.equal(allowedAt(buildGuard(buildAttempt(today, "Mastercard")), daysAfterStart(0.9)), false);
 });
 
-test("a card of no known network keeps the strictest limit of each kind", () => {
+test("a card of an unknown network keeps the strictest limit of each kind", () => {
   const limits = findCardNetwork("cartes bancaires").limits.map((limit) => [
     limit.attemptsMax,
     limit.windowMs / DAY_MS,
@@ -140,7 +140,7 @@ test("a card of no known network keeps the strictest limit of each kind", () => 
   );
 });
 
-test("a try is allowed only if no rolling window that holds it is overfilled, counted by brute force", () => {
+test("an attempt is allowed only when no rolling window that contains it is overfull, checked by brute force", () => {
   const hours = fc.integer({ min: 0, max: 60 * 24 });
   const tries = fc.array(
     fc.record({ hour: hours, amount: fc.constantFrom(1000, 5), approved: fc.constantFrom(false, null, true) }),
@@ -151,7 +151,7 @@ test("a try is allowed only if no rolling window that holds it is overfilled, co
   const network = fc.constantFrom("visa", "mastercard", "amex", "discover", null);
   fc.assert(
     fc.property(tries, hours, network, fc.boolean(), (made, hour, brand, dense) => {
-      // Half of the runs squeeze the tries together, else the limits are seldom reached.
+      // Half of the runs place attempts close together; otherwise limits are rarely reached.
       const scale = dense ? HOUR_MS / 20 : HOUR_MS;
       const ledger = made.map((each) => buildEntry(new Date(START + each.hour * scale), each));
       const at = START + hour * scale;
@@ -162,7 +162,7 @@ test("a try is allowed only if no rolling window that holds it is overfilled, co
         const times = ledger
           .filter((each) => each.approved !== true && (limit.counts === "card" || each.amount === 1000))
           .map((each) => +each.at);
-        // Every window that holds `at` and begins or ends at an attempt; fullest ones are among them.
+        // All windows that contain `at` and begin or end at an attempt; these include the fullest ones.
         const starts = [at, at - limit.windowMs, ...times, ...times.map((time) => time - limit.windowMs)];
         return starts
           .filter((start) => start <= at && at <= start + limit.windowMs)
@@ -177,13 +177,13 @@ test("a try is allowed only if no rolling window that holds it is overfilled, co
   );
 });
 
-test("a card that may come early is counted from the earliest moment", () => {
+test("an attempt that may be early counts from its earliest time", () => {
   const ledger = Array.from({ length: 20 }, () => buildEntry(daysAfterStart(0)));
   const guard = buildGuard({ ...buildAttempt(ledger, "visa"), earlyMs: DAY_MS });
   assert.deepEqual(allowedMoments(guard, [daysAfterStart(30.5), daysAfterStart(31.5)]), [daysAfterStart(31.5)]);
 });
 
-test("after a code that Visa bars for good the same card is never tried again, another one is", () => {
+test("the same card is never charged again after a code that Visa blocks, but another one is", () => {
   const codes = { ...NOTHING, networkDeclineCode: "14" };
   assert.equal(
     allowedAt(buildGuard(buildAttempt([buildEntry(daysAfterStart(0), { codes })], "visa")), daysAfterStart(300)),
@@ -198,7 +198,7 @@ test("after a code that Visa bars for good the same card is never tried again, a
   );
 });
 
-test("a card that went through since another invoice was told to stop is tried again, 30 days after that decline at the soonest", () => {
+test("a card approved since another invoice's block is charged again, 30 days after that decline at the earliest", () => {
   const told = (network: string, codes: Partial<DeclineCodes>, ...ledger: LedgerEntry[]) =>
     buildGuard(
       buildAttempt(
@@ -219,11 +219,11 @@ test("a card that went through since another invoice was told to stop is tried a
       lifted.notBefore!.sentence,
       /A later charge was approved, so the card is retried, but not within 30 days/,
     );
-    // In doubt about the card, before the decline, or at the same moment: none of them says that it is alive.
+    // A payment does not clear the card if the card is in doubt, or if it came before or together with the decline.
     assert.ok(told(network, codes, { ...paid, clears: false }).bar);
     assert.ok(told(network, codes, { ...paid, at: daysAfterStart(-1) }).bar);
     assert.ok(told(network, codes, { ...paid, at: daysAfterStart(0) }).bar);
-    // What a stand-in was told is not said of the card that went through.
+    // The decline of a substitute card says nothing about the card that was approved.
     const standIn = { paymentMethodType: "card", network, cardCountry: null };
     const ofStandIn = buildEntry(daysAfterStart(0), { codes: { ...NOTHING, ...codes }, onThisInvoice: false, standIn });
     assert.ok(buildGuard(buildAttempt([ofStandIn, paid], network)).bar);
@@ -232,13 +232,13 @@ test("a card that went through since another invoice was told to stop is tried a
   assert.ok(told("mastercard", { networkAdviceCode: "21" }, paid).bar);
 });
 
-test("what this invoice itself was told holds whatever went through since", () => {
+test("an invoice's own block stands, whatever was approved since", () => {
   const codes = { ...NOTHING, networkDeclineCode: "57" };
   const paid = buildEntry(daysAfterStart(20), { approved: true, onThisInvoice: false, clears: true });
   assert.ok(buildGuard(buildAttempt([buildEntry(daysAfterStart(0), { codes }), paid], "visa")).bar);
 });
 
-test("what a card that stands in for another one was told is read by the rules of its own network", () => {
+test("a substitute card's declines follow the rules of its own network", () => {
   const guard = (network: string, standIn: string, told: Partial<DeclineCodes>) => {
     const made = { paymentMethodType: "card", network: standIn, cardCountry: null };
     return buildGuard(
@@ -250,7 +250,7 @@ test("what a card that stands in for another one was told is read by the rules o
   assert.equal(guard("visa", "mastercard", { networkAdviceCode: "25" }).notBefore?.at, +daysAfterStart(1));
 });
 
-test("Mastercard's advice bars a card, or says how long to wait", () => {
+test("Mastercard's advice blocks a card, or sets a wait", () => {
   const advised = (networkAdviceCode: string) =>
     buildGuard(
       buildAttempt([buildEntry(daysAfterStart(0), { codes: { ...NOTHING, networkAdviceCode } })], "mastercard"),
@@ -276,7 +276,7 @@ test("a prepaid card that cannot be topped up is given up after three declines",
   );
 });
 
-test("bank debits of SEPA and ACH are presented at most twice again, and all only for so long", () => {
+test("SEPA and ACH debits are presented at most twice again, within a limited time", () => {
   for (const type of ["sepa_debit", "ach_debit"]) {
     assert.equal(
       allowedAt(
@@ -299,7 +299,7 @@ test("bank debits of SEPA and ACH are presented at most twice again, and all onl
       false,
     );
   }
-  // Bacs names no number.
+  // The Bacs rules give no number.
   const daily = Array.from({ length: 20 }, (_, n) => buildEntry(daysAfterStart(n)));
   assert.equal(allowedAt(buildGuard(buildAttempt(daily, null, "bacs_debit")), daysAfterStart(20)), true);
   const last = { sepa_debit: 42, ach_debit: 180, bacs_debit: 28 };
@@ -310,7 +310,7 @@ test("bank debits of SEPA and ACH are presented at most twice again, and all onl
   }
 });
 
-test("a bank debit keeps its scheme's rules under the name that its gateway has for it", () => {
+test("a bank debit keeps its scheme's rules under its gateway's name", () => {
   const names = {
     us_bank_account: "ACH",
     ACH_DEBIT: "ACH",
@@ -331,7 +331,7 @@ test("a bank debit keeps its scheme's rules under the name that its gateway has 
   assert.equal(findDeclineGroup({ ...returned, networkDeclineCode: "R07" }, account), "REVOKED");
 });
 
-test("of a debit as many presentations are left as the scheme allows after the ones that were made", () => {
+test("a debit has as many presentations left as its scheme allows after the earlier ones", () => {
   const left = (type: string, count: number) =>
     buildGuard(
       buildAttempt(
@@ -343,7 +343,7 @@ test("of a debit as many presentations are left as the scheme allows after the o
   assert.deepEqual([left("sepa_debit", 1), left("sepa_debit", 2), left("sepa_debit", 3)], [2, 1, undefined]);
 });
 
-test("a retry of a prepaid card that nobody answered counts, and a decline that says nothing of it does not", () => {
+test("an unanswered retry of a prepaid card counts, and a decline without the advice does not", () => {
   const codes = { ...NOTHING, networkAdviceCode: "40" };
   const plain = { ...NOTHING, networkDeclineCode: "51" };
   const left = (...ledger: LedgerEntry[]) => buildGuard(buildAttempt(ledger, "mastercard")).triesLeft?.count;
@@ -362,7 +362,7 @@ test("a retry of a prepaid card that nobody answered counts, and a decline that 
   assert.match(guard.bar!.sentence, /^Only 3 attempts are advised on such a card. Counted so far: 3 \(/);
 });
 
-test("a first debit that nobody reported counts as one", () => {
+test("an unreported first debit counts as one", () => {
   const ledger = [buildEntry(daysAfterStart(3), { approved: null }), buildEntry(daysAfterStart(7), { approved: null })];
   assert.equal(
     allowedAt(

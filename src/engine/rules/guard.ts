@@ -10,38 +10,44 @@ import { type DeclineCodes, type InterpretedDecline, interpretDecline } from "./
 import { isOperatorSource, SOURCES } from "./sources.ts";
 import { findWallet } from "./wallets.ts";
 
-/** What is asked of the networks: another attempt of this amount, on this card, for this invoice. */
+/** A proposed attempt: this amount, on this card, for this invoice. */
 export interface ProposedAttempt {
   instrument: Instrument;
   amount: number;
   ledger: readonly LedgerEntry[];
-  /** When the invoice was first tried on the present card, in case the ledger has not seen it; null: not tried yet. */
+  /** Time of the invoice's first attempt on the current card, in case the ledger lacks it; null: not attempted yet. */
   firstTriedAt: Date | null;
-  /** The attempt may come this much before the moment asked about. */
+  /** The attempt may be made this much before its planned time. */
   earlyMs: number;
 }
 
-/** All that the rules say of one question, worked out once and then asked about many moments. */
+/** All rules that apply to a proposed attempt, computed once and then checked for many times. */
 export interface Guard {
-  /** The present card may not be tried again. */
+  /** Blocks the current card. */
   bar: CardBlock | null;
-  /** A bar by another invoice's decline that the card has outlived, and when it is over: no try comes sooner. The latest to end. */
+  /**
+   * A block by another invoice's decline, although the card was approved since: no retry comes before it ends. The latest to end.
+   */
   lifted: (CardBlock & { at: number }) | null;
-  /** Not before this, by the bank's advice, or since it may yet give some; `earlyMs` is not taken off yet. */
+  /** Earliest time, by the bank's advice or because an open attempt may still bring some; `earlyMs` is not subtracted yet. */
   notBefore: (Ruling & { at: number }) | null;
-  /** Not after this: the last day on which a debit may be presented again. */
+  /** Latest time: the last day on which a debit may be presented again. */
   notAfter: (Ruling & { at: number }) | null;
-  /** All tries that an invoice may ever have on it are used up. */
+  /** The invoice has used all attempts that are ever allowed. */
   usedUp: Ruling | null;
-  /** After so many more presentations, or declines that advise few tries as one before did, nothing may be tried any more; at least one. */
+  /** The number of further presentations, or of declines that advise few retries, after which retries end; at least 1. */
   triesLeft: (Ruling & { count: number }) | null;
-  /** `times`: earliest first, of the tries that it counts. */
+  /** `times`: earliest first, only the attempts that the limit counts. */
   limits: readonly (Ruling &
     Pick<AttemptLimit, "attemptsMax" | "windowMs" | "counts"> & { times: readonly number[] })[];
   earlyMs: number;
 }
 
-/** @see docs/sources.md */
+/**
+ * Computes the rules for a proposed attempt.
+ *
+ * @see docs/sources.md
+ */
 export function buildGuard(question: ProposedAttempt): Guard {
   const { instrument, ledger, earlyMs } = question;
   const type = instrument.paymentMethodType;
@@ -83,7 +89,7 @@ export function buildGuard(question: ProposedAttempt): Guard {
   return { ...guard, ...advice, bar: guard.bar ?? advice.bar, limits, usedUp };
 }
 
-/** Which tries count against a limit. */
+/** Whether an attempt counts against a limit, by the limit's scope. */
 const COUNTS_BY_SCOPE: Readonly<
   Record<AttemptLimit["counts"], (entry: LedgerEntry, question: ProposedAttempt) => boolean>
 > = {
@@ -92,19 +98,21 @@ const COUNTS_BY_SCOPE: Readonly<
   invoice: ({ onThisInvoice }) => onThisInvoice,
 };
 
-/** When the present card was shown to be alive last, in milliseconds since 1970; 0: it was not. */
+/** Returns the last time the current card was known to work, in milliseconds since 1970; 0 if never. */
 const lastAliveAt = (ledger: readonly LedgerEntry[]) =>
   ledger.reduce((latest, { at, clears }) => (clears ? Math.max(latest, at.getTime()) : latest), 0);
 
-/** Mastercard charges for an attempt within 30 days of its advice 03 or 21. Our own choice for all bars. */
+/**
+ * Mastercard charges a fee for an attempt within 30 days after its advice 03 or 21. Dunlin chose the same period for all blocks.
+ */
 const BLOCK_MS = 30 * DAY_MS;
 
-/** What earlier declines of the same card say about ever trying it again, and when. */
+/** Collects from earlier declines whether and when the same card may be charged again. */
 function collectAdvice(counted: readonly LedgerEntry[], alive: number, instrument: Instrument) {
   let bar: Guard["bar"] = null;
   let lifted: Guard["lifted"] = null;
   let notBefore: Guard["notBefore"] = null;
-  // The latest decline that said that few tries are advised, and how many were made since the first one that did.
+  // The latest decline that advises few retries, and the number of attempts since the first such decline.
   let few: { decline: InterpretedDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
   let tries = 0;
   for (const { codes, at, approved, onThisInvoice, standIn, mayBeAnswered } of counted) {
@@ -140,10 +148,12 @@ function collectAdvice(counted: readonly LedgerEntry[], alive: number, instrumen
 const laterOf = (one: Guard["notBefore"], other: Guard["notBefore"]) =>
   other && other.at > (one?.at ?? 0) ? other : one;
 
-/** Merchants tell within minutes what came of a try. */
+/** Merchants report the outcome of an attempt within minutes. */
 const ANSWER_WAIT_MS = 15 * 60_000;
 
-/** Two tries on a card that are decided before either is answered might both be made where the first one's answer is to wait, or to stop. */
+/**
+ * If two retries on a card are decided before either is answered, the second could ignore the first one's advice to wait or stop.
+ */
 function waitForAnswer(at: Date): Guard["notBefore"] {
   const source = SOURCES.mastercardAdvice;
   const sentence = `A retry of another invoice that counts for this card was requested. The bank's answer may be to wait or to stop, so it is awaited first ${citeSource(source)}.`;
@@ -161,10 +171,10 @@ function waitForBlockEnd({ source, at }: NonNullable<Guard["lifted"]>): NonNulla
   return { sentence, source, at };
 }
 
-/** It speaks of the card, and not of a consent that was revoked, or of a suspicion. */
+/** Whether the decline concerns the card itself, not a revoked consent or a suspicion of fraud. */
 const isAboutCard = ({ group }: InterpretedDecline) => group !== "REVOKED" && group !== "FRAUD";
 
-/** Whether a decline by itself bars its card, for as long as nothing shows the card to be alive again. */
+/** Whether a decline by itself blocks its card, until the card is known to work again. */
 export const blocksCard = (codes: DeclineCodes, instrument: Instrument): boolean =>
   findBlock(interpretDecline(codes, instrument), findCardNetwork(instrument.network)) !== null;
 
@@ -182,7 +192,7 @@ function findBlock({ advice, category1 }: InterpretedDecline, network: CardNetwo
   return { sentence: `${who} not allow another attempt on a card after such a decline ${citeSource(source)}.`, source };
 }
 
-/** What this invoice was told counts before what another one was, then the more restrictive. */
+/** Declines of this invoice take precedence over those of another one; then the more restrictive decline wins. */
 function isMoreRestrictive(a: Guard["bar"], b: NonNullable<Guard["bar"]>) {
   if (!a || a.onThisInvoice !== b.onThisInvoice) return !a || b.onThisInvoice ? b : a;
   return compareRestriction(a.decline.group, b.decline.group) < 0 ? a : b;
@@ -197,9 +207,9 @@ function checkPresentations(question: ProposedAttempt, debit: BankDebit) {
     .filter((entry) => entry.approved === false)
     .reduce<LedgerEntry | null>((last, entry) => (last && last.at > entry.at ? last : entry), null);
   const group = latest?.codes ? interpretDecline(latest.codes, question.instrument).group : "UNKNOWN";
-  // Any other reason, such as a fault or "declined", hides which return code it was.
+  // Any other reason, such as an error or "declined", hides the actual return code.
   const isTold = group === "FUNDS" || endsRetries(group);
-  const untold = isTold ? "" : "; whether the last one had that code was not reported, so only attempts are counted";
+  const untold = isTold ? "" : "; the last return code was not reported, so only the number of attempts counts";
   const ruling = {
     sentence: `${debit.name} debits allow ${debit.words}${untold} ${citeSource(debit.source)}.`,
     source: debit.source,
@@ -212,10 +222,10 @@ function checkPresentations(question: ProposedAttempt, debit: BankDebit) {
   };
 }
 
-/** What is reported so much later than the invoice became unpaid may still be its first attempt. */
+/** An attempt reported up to this long after the invoice became unpaid may still be its first one. */
 const FIRST_REPORT_DELAY_MS = DAY_MS;
 
-/** An invoice that is unpaid was tried once, also where no transaction tells of it. */
+/** An unpaid invoice was attempted once, even if no transaction reports it. */
 function findUnreportedFirstAttempt({ firstTriedAt, ledger }: ProposedAttempt): number[] {
   if (firstTriedAt === null) return [];
   const isSeen = ledger.some(
@@ -226,7 +236,7 @@ function findUnreportedFirstAttempt({ firstTriedAt, ledger }: ProposedAttempt): 
 
 function describeLimit(network: CardNetwork, limit: AttemptLimit) {
   if (limit.source === SOURCES.unknownCards)
-    return `${isUnknownNetwork(network) ? "The card network is not known" : `What ${network.name} allows was not seen`}, so the strictest limit is kept: ${limit.words} (Visa and Mastercard).`;
+    return `${isUnknownNetwork(network) ? "The card network is not known" : `The limits of ${network.name} are not available`}, so the strictest limit is kept: ${limit.words} (Visa and Mastercard).`;
   if (limit.source === SOURCES.otherCards)
     return `${network.name} publishes no limit, so Visa's is kept: ${limit.words}.`;
   return `${network.name} allows at most ${limit.words} ${citeSource(limit.source)}.`;
@@ -235,13 +245,12 @@ function describeLimit(network: CardNetwork, limit: AttemptLimit) {
 const isUnknownNetwork = ({ name }: CardNetwork) => name === UNKNOWN_NETWORK.name;
 
 /**
- * Whether the rules allow an attempt at that moment, or up to `earlyMs` before it.
+ * Returns the rule that forbids an attempt at this time, or up to `earlyMs` before it; null if it is allowed.
  *
- * Limits hold in every rolling window that contains the attempt, also in windows that reach over attempts already
- * asked for at later moments. Both ends of a window belong to it.
+ * Limits hold in every rolling window that contains the attempt, including windows that reach attempts already requested for
+ * later times. Both ends of a window belong to it.
  *
  * @param at  in milliseconds since 1970
- * @returns null when it is allowed, else the rule that forbids it
  */
 export function findForbiddingRule(guard: Guard, at: number): Ruling | null {
   if (guard.bar) return guard.bar;
@@ -252,14 +261,14 @@ export function findForbiddingRule(guard: Guard, at: number): Ruling | null {
   return null;
 }
 
-/** Whether there is any moment that the rules forbid. */
+/** Whether the rules forbid any time at all. */
 export const forbidsAnyTime = ({ bar, usedUp, notBefore, notAfter, limits }: Guard): boolean =>
   (bar ?? usedUp ?? notBefore ?? notAfter) !== null ||
   limits.some(({ times, attemptsMax }) => times.length >= attemptsMax);
 
 /**
- * A fullest window can always be slid to begin at an attempt: at an earlier one, or at the new one. From an attempt on it is full where the one
- * comes within it that is as many further as are allowed.
+ * It is enough to check windows that begin at an attempt, since a fullest window can be shifted to begin at one. A window that
+ * begins at an earlier attempt or at the new one is overfull if the attempt `attemptsMax` positions later falls inside it.
  */
 function overfills({ times, windowMs, attemptsMax }: Guard["limits"][number], at: number, earlyMs: number): boolean {
   const from = at - earlyMs - windowMs;

@@ -14,7 +14,7 @@ const buildDebit = (paymentMethodType: string): Instrument => ({ paymentMethodTy
 const groupOf = (codes: Partial<DeclineCodes>, instrument: Instrument) =>
   findDeclineGroup({ ...NOTHING, ...codes }, instrument);
 
-test("bank return codes are read by the kind of debit, and strange ones end retries", () => {
+test("bank return codes are read by debit scheme, and unlisted ones end retries", () => {
   for (const [type, debit] of BANK_DEBITS) {
     for (const code of debit.representable) {
       assert.equal(groupOf({ networkDeclineCode: code }, buildDebit(type)), "FUNDS");
@@ -29,7 +29,7 @@ test("bank return codes are read by the kind of debit, and strange ones end retr
   assert.equal(groupOf({ networkDeclineCode: "ARUDD-B" }, buildDebit("bacs")), "HARD_CARD");
 });
 
-test("a bank's return code is read with the words that gateways write behind it, in both fields", () => {
+test("a bank's return code is read with a gateway's words after it, in both fields", () => {
   const written = {
     sepa_debit: {
       FUNDS: ["AM04 : Insufficient funds", "AM04: Insufficient funds", "ms03 - not told", "AM04 Insufficient funds"],
@@ -55,7 +55,7 @@ test("a bank's return code is read with the words that gateways write behind it,
   assert.equal(groupOf({ gatewayCode: "NSF" }, buildDebit("card")), "FUNDS");
 });
 
-test("after a debit that the customer denied, or whose account's holder has died, nothing is asked for any more", () => {
+test("a debit that the customer denied, or whose account holder has died, ends all requests", () => {
   const ended = { ach_debit: "R05 R07 R08 R10 R14 R15 R29", sepa_debit: "MD01 MD07", bacs_debit: "1 2" };
   for (const [type, codes] of Object.entries(ended))
     for (const code of codes.split(" "))
@@ -68,7 +68,7 @@ test("after a debit that the customer denied, or whose account's holder has died
   assert.match(said({ networkDeclineCode: "R10" }, "ach_debit")!, /the debit was not authorized/);
 });
 
-test("a gateway's words for what a bank says of a debit are read, and a reason that no table knows is none that allows another try", () => {
+test("a gateway's words for a bank's reason are read, and an unlisted reason allows no retry", () => {
   const words = {
     FUNDS: "insufficient_funds refer_to_customer refer_to_payer",
     HARD_CARD: `account_closed bank_account_closed no_account bank_account_restricted debit_disputed mandate_invalid

@@ -22,14 +22,14 @@ const UNKNOWN: Instrument = { paymentMethodType: null, network: null, cardCountr
 const groupOf = (codes: Partial<DeclineCodes>, instrument = VISA) =>
   findDeclineGroup({ ...NOTHING, ...codes }, instrument);
 
-test("every response code of the table gives its group, in any spelling", () => {
+test("every response code in the table gives its group, in any spelling", () => {
   for (const [code, row] of RESPONSE_CODES) {
     assert.equal(groupOf({ networkDeclineCode: code }), row.group, code);
     assert.equal(groupOf({ networkDeclineCode: ` ${code.toLowerCase().replace(/^0/, "")} ` }), row.group, code);
   }
 });
 
-test("every code that Visa bars for good ends retries and is marked so", () => {
+test("every code that Visa blocks permanently ends retries and is marked so", () => {
   for (const [code, row] of RESPONSE_CODES) {
     const read = interpretDecline({ ...NOTHING, networkDeclineCode: code }, VISA);
     assert.equal(read.category1, row.category === 1 ? row.source : null, code);
@@ -37,7 +37,7 @@ test("every code that Visa bars for good ends retries and is marked so", () => {
   }
 });
 
-test("the decided lists of Visa's categories are all in the table", () => {
+test("the lists of Visa's categories are completely in the table", () => {
   const lists = {
     1: "04 07 12 14 15 41 43 46 57 R0 R1 R3",
     2: "03 19 39 51 52 53 59 61 62 65 75 78 86 91 93 96 N3 N4 Z5 5C 9G",
@@ -47,7 +47,7 @@ test("the decided lists of Visa's categories are all in the table", () => {
     for (const code of codes.split(" ")) assert.equal(RESPONSE_CODES.get(code)?.category, Number(category), code);
 });
 
-test("every Mastercard advice code of the table is read on a Mastercard", () => {
+test("every Mastercard advice code in the table is read on a Mastercard", () => {
   const codes = "01 02 03 04 05 21 22 24 25 26 27 28 29 30 40 41 42 43".split(" ");
   assert.deepEqual(
     ADVICE_CODES.map((advice) => advice.code),
@@ -59,7 +59,7 @@ test("every Mastercard advice code of the table is read on a Mastercard", () => 
   }
 });
 
-test("each code is named as it was pushed, a gateway's number with its name, known or not, on one line that nothing obeys and of bounded length", () => {
+test("each code is described as pushed, a gateway's number with its name, listed or not, on one line of limited length without control characters", () => {
   const named = (codes: Partial<DeclineCodes>) => describeCodes({ ...NOTHING, ...codes });
   assert.equal(named({}), null);
   assert.equal(named({ networkDeclineCode: " ", gatewayCode: "" }), null);
@@ -78,7 +78,7 @@ test("each code is named as it was pushed, a gateway's number with its name, kno
   assert.equal(named({ gatewayCode: "\u{1d7d8}".repeat(255) }), `gateway code ${"\u{1d7d8}".repeat(40)}…`);
 });
 
-test("where the bank sent a code and an advice both are named, and what each says where they agree", () => {
+test("a code and an advice of the same bank are both named, with both meanings when they agree", () => {
   const said = (networkDeclineCode: string, networkAdviceCode: string, instrument = MASTERCARD) => {
     const codes = { ...NOTHING, networkDeclineCode, networkAdviceCode };
     return `${interpretDecline(codes, instrument).words} (${describeCodes(codes)})`;
@@ -95,7 +95,7 @@ test("where the bank sent a code and an advice both are named, and what each say
   );
 });
 
-test("an advice code is read without the words that gateways write behind it", () => {
+test("an advice code is read without a gateway's words after it", () => {
   for (const { code } of ADVICE_CODES)
     for (const spelling of [`${code} : Do not try again`, `${code}: Try again later`, ` ${Number(code)} :`])
       assert.deepEqual(
@@ -110,14 +110,14 @@ test("an advice code is read without the words that gateways write behind it", (
   assert.equal(interpretDecline({ ...NOTHING, networkAdviceCode: "03 days : wait" }, MASTERCARD).advice, null);
 });
 
-test("on a Visa card only the advice never to try again is believed", () => {
+test("a Visa card heeds no advice except to never retry", () => {
   assert.equal(groupOf({ networkAdviceCode: "03" }), "HARD_CARD");
   assert.equal(groupOf({ networkAdviceCode: "21" }), "REVOKED");
   assert.equal(groupOf({ networkAdviceCode: "01", networkDeclineCode: "51" }), "FUNDS");
   assert.equal(groupOf({ networkAdviceCode: "01", networkDeclineCode: "51" }, MASTERCARD), "EXPIRED");
 });
 
-test("Visa's category 1 is believed where it comes as the advice, and no code says otherwise", () => {
+test("Visa's category 1 in the advice field counts when no code contradicts it", () => {
   const never = (networkAdviceCode: string, networkDeclineCode: string | null, instrument = VISA) => {
     const read = interpretDecline({ ...NOTHING, networkAdviceCode, networkDeclineCode }, instrument);
     return read.category1 !== null && read.group === "HARD_CARD";
@@ -130,7 +130,7 @@ test("Visa's category 1 is believed where it comes as the advice, and no code sa
   assert.equal(groupOf({ networkAdviceCode: "1" }, MASTERCARD), "EXPIRED");
 });
 
-test("every gateway code and category of the tables gives its group", () => {
+test("every gateway code and category in the tables gives its group", () => {
   for (const [code, expected] of GATEWAY_CODES) {
     assert.equal(groupOf({ gatewayCode: code }), expected, code);
     assert.equal(groupOf({ gatewayCode: code.toUpperCase().replaceAll("_", " ") }), expected, code);
@@ -142,12 +142,12 @@ test("every gateway code and category of the tables gives its group", () => {
   for (const name of DECLINE_GROUPS) assert.equal(groupOf({ declineCategory: name }), name);
 });
 
-test("no code of one gateway stands for another group at a second one", () => {
+test("no gateway's code belongs to another group at a second gateway", () => {
   for (const { groups } of Object.values(GATEWAYS))
     for (const [code, expected] of groups) assert.equal(GATEWAY_CODES.get(code), expected, code);
 });
 
-test("a gateway's numbers are read by its name, and alone they mean nothing", () => {
+test("a gateway's numbers are read by its name, and have no meaning alone", () => {
   const of = (code: string, gateway?: string) => groupOf({ gatewayCode: normalizeGatewayCode(code, gateway) });
   assert.equal(of("12", "Adyen"), "FUNDS");
   assert.equal(of("06", "adyen_eu"), "EXPIRED");
@@ -179,7 +179,7 @@ test("a camelCase code is read like its snake_case spelling, and other spellings
   assert.equal(groupOf({ gatewayCode: "paymentFailed" }, { ...UNKNOWN, paymentMethodType: "sepa_debit" }), "UNKNOWN");
 });
 
-test("what asks for the card to be kept ends retries, on every network", () => {
+test("a request to keep the card ends retries on every network", () => {
   for (const code of ["33", "34", "35", "36", "37", "38", "67"])
     for (const instrument of [VISA, MASTERCARD, AMEX, UNKNOWN])
       assert.equal(groupOf({ networkDeclineCode: code }, instrument), "HARD_CARD", code);
@@ -187,7 +187,7 @@ test("what asks for the card to be kept ends retries, on every network", () => {
     assert.equal(groupOf({ networkDeclineCode: code }, AMEX), "HARD_CARD", code);
 });
 
-test("a response code is read with the zeros and the words that gateways write around it, and shown without the words", () => {
+test("a response code is read with a gateway's zeros and words around it, and shown without the words", () => {
   const same = {
     "41": ["041", "0041", "41 : Lost card", "41: Lost card"],
     "51": ["051", "51 : Insufficient funds/over credit limit"],
@@ -202,7 +202,7 @@ test("a response code is read with the zeros and the words that gateways write a
   assert.equal(groupOf({ networkDeclineCode: "59 : Suspected fraud", declineCategory: "HARD" }), "FRAUD");
 });
 
-test("three-digit codes of American Express mean what the two-digit ones do, or are its own, and on no other card they are read", () => {
+test("American Express's three-digit codes mean the same as two-digit ones, or are its own, and are read on no other card", () => {
   const of = (code: string, instrument = AMEX) => groupOf({ networkDeclineCode: code }, instrument);
   const groups = {
     GENERIC: "100 102 103 104 105 106 107 108 109 110 114 115 120 125 129 181 904 913",
@@ -243,26 +243,26 @@ test("the same words mean the same at every gateway and at the bank", () => {
   for (const codes of pin) assert.equal(groupOf(codes), "AUTH_REQUIRED", JSON.stringify(codes));
 });
 
-test("a gateway that says not to try again, or that will not let a try through, is heard", () => {
+test("a gateway that forbids a retry, or blocks an attempt, is respected", () => {
   const ends = `adyen_46 adyen_42 adyen_50 braintree_2020 braintree_2101 braintree_2074 not_permitted incorrect_address
     offline_pin_required cvv_required paypal_hard_decline testmode_decline`;
   for (const code of ends.split(/\s+/)) assert.ok(endsRetries(groupOf({ gatewayCode: code })), code);
   assert.equal(groupOf({ gatewayCode: "braintree_2500" }), "GENERIC");
 });
 
-test("the most restrictive fact wins over a milder one, whichever field says it", () => {
+test("the most restrictive fact wins over a milder one, from any field", () => {
   assert.equal(groupOf({ networkDeclineCode: "51", gatewayCode: "stolen_card" }), "HARD_CARD");
   assert.equal(groupOf({ networkDeclineCode: "41", gatewayCode: "generic_decline" }), "HARD_CARD");
   assert.equal(groupOf({ networkDeclineCode: "R1", declineCategory: "DECLINE_CATEGORY_FRAUD" }), "REVOKED");
   assert.equal(groupOf({ networkDeclineCode: "05", gatewayCode: "fraudulent" }), "FRAUD");
 });
 
-test("a reason that tells when wins over one that tells nothing", () => {
+test("a reason that suggests a time wins over one that suggests none", () => {
   assert.equal(groupOf({ networkDeclineCode: "05", gatewayCode: "insufficient_funds" }), "FUNDS");
   assert.equal(groupOf({ networkDeclineCode: "51", gatewayCode: "do_not_honor" }), "FUNDS");
 });
 
-test("the bare category HARD speaks only where no cause is known", () => {
+test("the bare category HARD counts only when no cause is reported", () => {
   const hard = "DECLINE_CATEGORY_HARD";
   assert.equal(groupOf({ declineCategory: hard }), "HARD_CARD");
   assert.equal(groupOf({ declineCategory: hard, networkDeclineCode: "05" }), "HARD_CARD");
@@ -276,13 +276,13 @@ test("the bare category HARD speaks only where no cause is known", () => {
   assert.equal(groupOf({ declineCategory: "DECLINE_CATEGORY_SOFT" }), "GENERIC");
 });
 
-test("what is in no table is unknown", () => {
+test("a code in no table is unknown", () => {
   assert.equal(groupOf({}), "UNKNOWN");
   assert.equal(groupOf({ declineCategory: "DECLINE_CATEGORY_MOON_PHASE" }), "UNKNOWN");
   assert.equal(groupOf({ gatewayCode: "card_declined", networkDeclineCode: "QQ" }), "UNKNOWN");
 });
 
-test("65 is a limit, and may want the customer on a European card that is not a Visa", () => {
+test("65 is a limit, and may require the customer on a European card that is not a Visa", () => {
   assert.equal(groupOf({ networkDeclineCode: "65" }, { ...MASTERCARD, cardCountry: "DE" }), "LIMIT");
   assert.equal(
     groupOf({ networkDeclineCode: "65", gatewayCode: "authentication_required" }, { ...MASTERCARD, cardCountry: "DE" }),

@@ -9,11 +9,11 @@ import { type Instrument, isCard } from "./instrument.ts";
 import { findAdviceCategory, findResponseCode, findTableCode, type ResponseCode } from "./response-codes.ts";
 import type { Source } from "./sources.ts";
 
-/** What a failed attempt said about itself, as the gateway gave it; null where it said nothing. */
+/** The codes of a failed attempt as the gateway reported them; null if not reported. */
 export interface DeclineCodes {
   networkDeclineCode: string | null;
   networkAdviceCode: string | null;
-  /** `paymentGatewayErrorCode`, by `normalizeGatewayCode` */
+  /** `paymentGatewayErrorCode`, after `normalizeGatewayCode` */
   gatewayCode: string | null;
   /** `DECLINE_CATEGORY_…`, or only the part after it */
   declineCategory: string | null;
@@ -21,41 +21,43 @@ export interface DeclineCodes {
 
 export interface InterpretedDecline {
   group: DeclineGroup;
-  /** Completes "The bank declined: …"; null when only the group is known. */
+  /** Completes "The bank declined: …"; null if only the group is known. */
   words: string | null;
-  /** What was read. */
   codes: DeclineCodes;
   advice: AdviceCode | null;
-  /** Where it stands that the code is of Visa category 1, so that the card may never be tried again; null: it is not, or the network bars no such code. */
+  /**
+   * The source that puts the code in Visa category 1, so that the card may never be charged again; null if it is not, or the
+   * network does not block cards for such codes.
+   */
   category1: Source | null;
-  /** The card may work again as it is: banks send new data to networks and processors, and nobody tells the merchant. */
+  /** The card may work again unchanged: banks send new data to networks and processors without notice to the merchant. */
   renewsItself: boolean;
 }
 
-/** Response codes of payments that looked unusual or failed a check for security: for now, unless the category says HARD. */
+/** Response codes of payments that looked unusual or failed a security check: temporary, unless the category says HARD. */
 const SUSPECTED_FRAUD: ReadonlySet<string> = new Set(["59", "63", "83"]);
 
 type DeclineFact = Pick<InterpretedDecline, "group" | "words">;
 
 /**
- * The group of a decline. The most specific, most restrictive known fact wins, in this order:
+ * Returns the group of a decline. The most specific, most restrictive fact wins, in this order:
  *
- * 1. any fact that ends retries, the most restrictive first (REVOKED, FRAUD, HARD_CARD, INVALID_DATA, EXPIRED,
- *    AUTH_REQUIRED), whichever field says so;
- * 2. a fact that tells a time (LIMIT, FUNDS, ISSUER_DOWN), by field: network advice, network code, gateway, category;
- * 3. the category HARD, which names no cause: HARD_CARD, or FRAUD beside response codes 59, 63 and 83;
+ * 1. any fact that ends retries, the most restrictive first (REVOKED, FRAUD, HARD_CARD, INVALID_DATA, EXPIRED, AUTH_REQUIRED),
+ * from any field;
+ * 2. a fact that suggests a time (LIMIT, FUNDS, ISSUER_DOWN), by field: network advice, network code, gateway, category;
+ * 3. the category HARD, which gives no cause: HARD_CARD, or FRAUD with response codes 59, 63 and 83;
  * 4. GENERIC, also for the category SOFT;
- * 5. UNKNOWN, but HARD_CARD for a bank debit of which a reason was given that no table knows.
+ * 5. UNKNOWN, but HARD_CARD for a bank debit with a reason that no table lists.
  *
- * HARD stands below the timed facts because merchants put whole gateways' "card_declined" under it; a bank that said
- * "not enough money" knows better.
+ * HARD ranks below the timed facts because merchants map a gateway's whole "card_declined" to it, while "not enough money" comes
+ * from the bank.
  *
  * @see docs/sources.md#decline-groups
  */
 export const findDeclineGroup = (codes: DeclineCodes, instrument: Instrument): DeclineGroup =>
   interpretDecline(codes, instrument).group;
 
-/** As `findDeclineGroup`, with the words, the code and the advice behind it. */
+/** As `findDeclineGroup`, with the words, code and advice behind the group. */
 export function interpretDecline(codes: DeclineCodes, instrument: Instrument): InterpretedDecline {
   const network = findCardNetwork(instrument.network);
   const fromCard = isCard(instrument);
@@ -82,7 +84,7 @@ export function interpretDecline(codes: DeclineCodes, instrument: Instrument): I
     codes,
     advice,
     category1: network.barsCategory1 && response?.category === 1 ? response.source : null,
-    // Beside another fact, too: of a wrong number Mastercard may say that there is a newer one.
+    // Also with another fact: for a wrong number, Mastercard may report that there is a newer one.
     renewsItself: fromCard && facts.some((fact) => fact.group === "EXPIRED"),
   };
   const ending = facts
@@ -103,7 +105,7 @@ export function interpretDecline(codes: DeclineCodes, instrument: Instrument): I
   return { group: suffix === "SOFT" ? "GENERIC" : "UNKNOWN", words: null, ...rest };
 }
 
-/** What the card's network said: by its code, else by its advice. */
+/** Reads the card network's code; if it gives nothing, the network's advice. */
 const readResponse = (
   { networkDeclineCode: code, networkAdviceCode: advice }: DeclineCodes,
   { dialect, readsAdvice }: CardNetwork,
@@ -112,9 +114,9 @@ const readResponse = (
   (advice === null || readsAdvice ? null : findAdviceCategory(advice, dialect));
 
 /**
- * A fact, with what the other code means where the bank sent two that agree.
+ * Adds the other code's meaning to a fact if the bank sent two codes that agree.
  *
- * @param fromBank  advice and response, in this order; empty when not both are known
+ * @param fromBank  advice and response, in this order; empty unless both are known
  */
 function withOtherMeaning(fact: DeclineFact, fromBank: readonly DeclineFact[]): DeclineFact {
   const [advice, response] = fromBank;
@@ -123,8 +125,9 @@ function withOtherMeaning(fact: DeclineFact, fromBank: readonly DeclineFact[]): 
 }
 
 /**
- * Returns every code of a decline in words, known or not, so that people find the code that they pushed: "code 51, advice code 24" or "gateway code
- * insufficient_funds". A gateway's own number has its name: "gateway code adyen 5". Null if the decline had no code.
+ * Returns all codes of a decline in words, also unlisted ones, so that people recognize the code that they pushed: "code 51,
+ * advice code 24" or "gateway code insufficient_funds". A gateway's own number has its name: "gateway code adyen 5". Null if the
+ * decline had no code.
  */
 export function describeCodes({ networkDeclineCode, networkAdviceCode, gatewayCode, declineCategory }: DeclineCodes) {
   const response = shownCode(networkDeclineCode);
@@ -141,8 +144,8 @@ export function describeCodes({ networkDeclineCode, networkAdviceCode, gatewayCo
 const shownCode = (code: string | null) => toDisplayText(code ?? "");
 
 /**
- * What a bank's return code says. In the network's field any code counts, known or not: one that is not on the
- * scheme's list may not be presented again. In the gateway's field only what looks like a code of the scheme does.
+ * Reads a bank's return code. In the network's field any code counts: one that the scheme does not list may not be presented
+ * again. In the gateway's field only a code in the scheme's pattern counts.
  */
 function readReturnCodes(codes: DeclineCodes, debit: BankDebit): DeclineFact[] {
   const network = normalizeSchemeCode(codes.networkDeclineCode ?? "");
@@ -163,6 +166,6 @@ function readReturnCodes(codes: DeclineCodes, debit: BankDebit): DeclineFact[] {
 const describeNotRepresentable = ({ name }: BankDebit) =>
   `${name} does not allow the debit to be presented again after this return code`;
 
-/** A scheme lists the codes after which a debit may be presented again. A gateway's reason that no table knows is not known to be one of them. */
+/** A scheme lists the codes after which a debit may be presented again. An unlisted gateway reason may not be one of them. */
 const describeNotListed = ({ name }: BankDebit) =>
   `the gateway's reason is not known to be one after which ${name} allows the debit to be presented again`;

@@ -35,7 +35,7 @@ const buildGuardWith = (times: readonly number[], earlyMs = 0): Guard =>
     earlyMs,
   });
 
-/** Whether all of them keep the limit, put into the plan one after the other. */
+/** Whether each of these times keeps the limit when added to the plan in turn. */
 const keepsPlanLimit = (limit: PlanLimit, moments: readonly number[]) =>
   moments.every((at, n) =>
     keepsLimit(
@@ -48,7 +48,7 @@ const keepsPlanLimit = (limit: PlanLimit, moments: readonly number[]) =>
 const pastTimes = fc.array(fc.integer({ min: 0, max: 60 * 24 }), { maxLength: 6 });
 const plannedTimes = fc.array(fc.integer({ min: 60 * 24 + 1, max: 130 * 24 }), { maxLength: 6 });
 
-test("tries that keep a limit together are each allowed when their turn comes, however early the ones before came", () => {
+test("retries that keep a limit together are each allowed in turn, however early the earlier ones came", () => {
   const early = fc.constantFrom(0, 49, 12 * 60);
   fc.assert(
     fc.property(pastTimes, plannedTimes, early, fc.boolean(), (made, planned, earlyMinutes, isEarly) => {
@@ -64,7 +64,7 @@ test("tries that keep a limit together are each allowed when their turn comes, h
   );
 });
 
-test("where no try comes early, a limit is kept exactly when each is allowed, in whatever order they are put into a plan", () => {
+test("a plan keeps a limit exactly when each retry is allowed, in any order, if none comes early", () => {
   fc.assert(
     fc.property(pastTimes, plannedTimes, fc.nat(5), (made, planned, shift) => {
       const moments = [...planned].sort((a, b) => a - b).map(hour);
@@ -82,19 +82,19 @@ test("where no try comes early, a limit is kept exactly when each is allowed, in
   );
 });
 
-test("a limit that the tries left cannot fill is not looked at", () => {
+test("a limit is ignored when the remaining retries cannot fill it", () => {
   assert.equal(findFillableLimits(buildGuardWith([day(0)]), day(1), 2).length, 0);
   assert.equal(findFillableLimits(buildGuardWith([day(0)]), day(1), 3).length, 1);
   assert.equal(findFillableLimits(buildGuardWith([day(0)]), day(29), 3).length, 0);
 });
 
-test("as many tries are left as fit before the end, and the rule that says so is the tightest", () => {
+test("the retries left are those that fit before the end, under the tightest rule", () => {
   const fewestOf = (guard: Guard, from: number, until: number, most = 8) =>
     findTightestLimit(guard, [day(from), day(until)], DAY_MS, most);
   const left = (days: readonly number[], until: number, most?: number) =>
     fewestOf(buildGuardWith(days.map(day)), days.at(-1)!, until, most);
   assert.equal(left([0], 21)!.count, 2);
-  // The first one leaves the window after the 28th day, and from then on one more fits a day.
+  // The first attempt leaves the window after day 28; from then on, one more fits per day.
   assert.deepEqual([left([0], 28)!.count, left([0], 28.5)!.count, left([0], 29.5)!.count], [2, 3, 4]);
   assert.equal(left([0, 5], 21)!.count, 1);
   assert.equal(left([0, 5, 9], 21)!.count, 0);
@@ -108,7 +108,7 @@ test("as many tries are left as fit before the end, and the rule that says so is
   assert.equal(fewestOf(guard, 0, 21, 1), null);
 });
 
-test("a limit is full to an end that a try may come before, as far as it may come early", () => {
+test("a limit is full to an end that a retry may precede by as much as it may be early", () => {
   const full = (earlyMs: number, until: number) =>
     findFullLimit(buildGuardWith([day(0), day(0), day(0)], earlyMs), [day(1), day(until)])?.sentence;
   assert.equal(full(0, 28.25), undefined);

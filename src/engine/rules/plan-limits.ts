@@ -1,14 +1,14 @@
 import type { Ruling } from "./attempt-ledger.ts";
 import type { Guard } from "./guard.ts";
 
-/** A limit as several tries that are planned together have to keep it. */
+/** A limit that several planned retries must keep together. */
 export type PlanLimit = Pick<Guard["limits"][number], "times" | "attemptsMax" | "windowMs">;
 
 /**
- * A limit for a plan. Each try may come `earlyMs` before its moment, and the next one not, so windows are that much longer: now and then that is
- * stricter than `findForbiddingRule`, which knows of earlier tries when they came.
+ * Converts a limit for use in a plan. Each retry may run up to `earlyMs` early while the next one does not, so windows are that
+ * much longer. Sometimes that is stricter than `findForbiddingRule`, which knows the actual times of earlier attempts.
  *
- * @param from  nothing is planned before
+ * @param from  nothing is planned before this time
  */
 const toPlanLimit = ({ times, attemptsMax, windowMs }: PlanLimit, earlyMs: number, from: number): PlanLimit => ({
   times: times.filter((at) => at >= from - windowMs - earlyMs),
@@ -16,10 +16,10 @@ const toPlanLimit = ({ times, attemptsMax, windowMs }: PlanLimit, earlyMs: numbe
   windowMs: windowMs + earlyMs,
 });
 
-/** The limits that so many more declines could fill, from a moment on. */
+/** Returns the limits that this many more declines could fill, from a given time on. */
 export function findFillableLimits({ limits, earlyMs }: Guard, from: number, tries: number): PlanLimit[] {
   const isFillable = ({ times, attemptsMax }: PlanLimit) => times.length + tries > attemptsMax;
-  // Most are far from being filled, whenever their attempts were made.
+  // Filters first by number: most limits are far from full, whenever their attempts were made.
   return limits
     .filter(isFillable)
     .map((limit) => toPlanLimit(limit, earlyMs, from))
@@ -29,9 +29,10 @@ export function findFillableLimits({ limits, earlyMs }: Guard, from: number, tri
 /**
  * Whether one more decline keeps a limit.
  *
- * A fullest window can always be slid to begin at an attempt, so windows begin at each that reaches the new one, in turn: their ends only move on.
+ * A fullest window can be shifted to begin at an attempt. So it checks in turn the windows that begin at an attempt and reach the
+ * new one; their ends only move forward.
  *
- * @param others  moments of planned tries, earliest first, which keep it without this one
+ * @param others  times of planned retries, earliest first, which keep the limit without this one
  */
 export function keepsLimit(
   { times, attemptsMax, windowMs }: PlanLimit,
@@ -56,7 +57,7 @@ export function keepsLimit(
   }
 }
 
-/** How many are less than `value`, of whole numbers in order. */
+/** Returns how many of the ascending whole numbers are less than `value`. */
 function sortedIndex(numbers: readonly number[], value: number): number {
   let low = 0;
   let high = numbers.length;
@@ -69,9 +70,9 @@ function sortedIndex(numbers: readonly number[], value: number): number {
 }
 
 /**
- * How few more declines fit between two moments, and the rule that says so; null when that is no fewer than `most`.
+ * Returns how many more declines fit between two times, and the rule that limits them; null if at least `most` fit.
  *
- * @param gapMs  between two of them, and before the first
+ * @param gapMs  between two declines, and before the first
  */
 export function findTightestLimit(
   { triesLeft, limits, earlyMs }: Guard,
@@ -88,11 +89,11 @@ export function findTightestLimit(
   return least;
 }
 
-/** The rule by which no try at all fits between two moments, as those before fill its limit to the end; null: one does. */
+/** Returns the rule whose limit earlier attempts fill for the whole time range, so that no retry fits; null if one fits. */
 export const findFullLimit = (guard: Guard, [from, to]: readonly [number, number]): Ruling | null =>
   guard.limits.find((limit) => countRoom(toPlanLimit(limit, guard.earlyMs, from), from, to, 0, 1) === 0) ?? null;
 
-/** Made as soon as each may be, most fit. */
+/** Most attempts fit if each is made as early as allowed. */
 function countRoom(limit: PlanLimit, from: number, to: number, gapMs: number, most: number): number {
   if (limit.times.length + most <= limit.attemptsMax) return most;
   const planned: number[] = [];
@@ -107,7 +108,7 @@ function countRoom(limit: PlanLimit, from: number, to: number, gapMs: number, mo
   return planned.length;
 }
 
-/** The first moment after this one at which an attempt has just left the window. */
+/** Returns the first time after this one at which an attempt has just left the window. */
 function nextFreeTime({ times, windowMs }: PlanLimit, planned: readonly number[], at: number): number | undefined {
   let next: number | undefined;
   for (const list of [times, planned])

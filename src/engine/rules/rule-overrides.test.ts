@@ -10,7 +10,7 @@ const SOURCE_FIELDS = { document: "Contract with the acquirer, appendix 3", date
 const parse = (rules: object) => parseRules(JSON.stringify({ ...SOURCE_FIELDS, ...rules }));
 const start = Date.UTC(2026, 4, 4);
 
-/** Whether another try of the amount is allowed a day after so many declined ones, an hour apart. */
+/** Whether another attempt with the same amount is allowed one day after this many declines, an hour apart. */
 function allowedAfter(
   tries: number,
   network: string,
@@ -31,7 +31,7 @@ function allowedAfter(
   return findForbiddingRule(guard, start + 2 * DAY_MS);
 }
 
-test("everything that is wrong is said at once, each with its place and what to write", () => {
+test("all problems are reported at once, each with its place and the expected value", () => {
   const { rules, problems } = parseRules(
     JSON.stringify({
       date: 3,
@@ -85,13 +85,13 @@ test("everything that is wrong is said at once, each with its place and what to 
   assert.match(parseRules("[]").problems[0]!, /the file must be an object/);
 });
 
-test("a PayPal payment is tried twice after the first failure, as PayPal does", () => {
+test("a PayPal payment is retried twice after the first failure, like PayPal does", () => {
   assert.equal(allowedAfter(2, "", "paypal"), null);
   assert.match(allowedAfter(3, "", "paypal")!.sentence, /PayPal allows at most two attempts after the first/);
 });
 
-// Last: rules are set once for a process, and this file is one.
-test("what the file says holds for brands known and unknown, debits and advice, and is named as its source", () => {
+// Must be the last test: rules apply to the whole process, and this file runs in one.
+test("the file's rules apply to known and unknown brands, debits and advice, and name the file as their source", () => {
   assert.equal(allowedAfter(15, "visa"), null);
   assert.equal(allowedAfter(9, "hipercard"), null);
   assert.equal(allowedAfter(1, "mastercard", "card", "51", "24"), null);
@@ -176,7 +176,7 @@ test("what the file says holds for brands known and unknown, debits and advice, 
   assert.match(allowedAfter(1, "", "cash")!.sentence, /cash allows at most 1 declined try on a card in 9 days/);
 });
 
-test("a network that is called otherwise reads its codes as before", () => {
+test("a network with another name reads its codes as before", () => {
   const groupOf = (network: string, networkDeclineCode: string) =>
     interpretDecline(
       { networkDeclineCode, networkAdviceCode: null, gatewayCode: null, declineCategory: null },
@@ -190,7 +190,7 @@ test("a network that is called otherwise reads its codes as before", () => {
   assert.notEqual(before[0], before[2]);
 });
 
-test("a brand keeps its rules under each of its names, of a file of rules too, and where only the way of paying names it", () => {
+test("a brand keeps its rules, also those of a file, under each of its names and when only the payment type names it", () => {
   const sentences = () =>
     ["mastercard", "MC", findBrand(null, "mc"), findBrand(null, "mc_applepay")].map(
       (network) => allowedAfter(20, network!)?.sentence,

@@ -9,7 +9,7 @@ import { findResponseCode, type ResponseCode, setResponseCode, type VisaCategory
 import { operatorSource } from "./sources.ts";
 import { findWallet, setWallet } from "./wallets.ts";
 
-/** Rules that an operator brings along, in place of ours. */
+/** Rules of an operator that replace the built-in ones. */
 export interface RuleOverrides {
   networks: [brand: string, network: CardNetwork][];
   wallets: [type: string, wallet: CardNetwork][];
@@ -39,9 +39,10 @@ const LIMIT_SCOPE_WORDING: Readonly<Record<AttemptLimit["counts"], string>> = {
 };
 
 /**
- * Read rules of one's own from JSON: docs/reference/rules.md shows all that may be in it. What is left out stays as it is.
+ * Reads an operator's rules from JSON; docs/reference/rules.md describes the format. Anything the file leaves out keeps its
+ * built-in rule.
  *
- * @returns the rules, or null and everything that is wrong, each with its place: `networks.visa.limits[0].attemptsMax …`
+ * @returns the rules, or null and all problems, each with its place: `networks.visa.limits[0].attemptsMax …`
  */
 export function parseRules(text: string): { rules: RuleOverrides | null; problems: string[] } {
   const problems: string[] = [];
@@ -209,7 +210,7 @@ export function parseRules(text: string): { rules: RuleOverrides | null; problem
     });
   }
   for (const [code, given, place] of entries(all.responseCodes, "responseCodes", ["category", "group", "words"])) {
-    // Of three digits we read them there alone.
+    // Codes with three digits are read on American Express only.
     const before = findResponseCode(code, "amex");
     const category = whole(given.category, `${place}.category`, 4) ?? before?.category;
     if (category === undefined) wrong(`${place}.category`, "is missing: it is a code that Dunlin does not know");
@@ -230,7 +231,7 @@ export function parseRules(text: string): { rules: RuleOverrides | null; problem
   return { rules: problems.length === 0 ? rules : null, problems };
 }
 
-/** From now on these rules hold, in the whole process: called once, before anything is decided. */
+/** Applies these rules to the whole process. Must be called once, before the first decision. */
 export function applyRules({ networks, wallets, debits, advice, responseCodes, gatewayCodes }: RuleOverrides) {
   for (const [brand, network] of networks) setCardNetwork(brand, network);
   for (const [type, wallet] of wallets) setWallet(type, wallet);

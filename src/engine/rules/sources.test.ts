@@ -14,13 +14,13 @@ import { WALLETS } from "./wallets.ts";
 const text = readFileSync(new URL("../../../docs/sources.md", import.meta.url), "utf8");
 const paragraphOf = ({ anchor }: Source) => text.split(`<a id="${anchor}"></a>`)[1]!.split('<a id="')[0]!;
 
-test("every source of a rule has its paragraph in docs/sources.md, and no paragraph is without a source", () => {
+test("every source of a rule has its paragraph in docs/sources.md, and every paragraph has a source", () => {
   const anchors = [...text.matchAll(/^<a id="([^"]+)"><\/a>/gm)].map((match) => match[1]);
   const ours = Object.values(SOURCES).map((source) => source.anchor);
   assert.deepEqual([...anchors].sort(), [...ours].sort());
 });
 
-test("what a source claims to be, and whether that was read, is said alike in its row and in its paragraph", () => {
+test("a source's document, date and verification are the same in its row and its paragraph", () => {
   for (const source of Object.values(SOURCES)) {
     const { document, date, verified } = source;
     const line = paragraphOf(source).split("\n")[2];

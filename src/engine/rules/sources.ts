@@ -1,9 +1,9 @@
-/** Where a rule comes from. The anchor names the paragraph in docs/sources.md that says what was read and how good it is. */
+/** The source of a rule. The anchor names the paragraph in docs/sources.md that describes the source and its quality. */
 export interface Source {
   anchor: string;
-  /** What was read, or that it is our own; short enough for a sentence on an invoice. */
+  /** The document, or a note that the rule is Dunlin's own; short enough for a sentence on an invoice. */
   document: string;
-  /** Edition or date of what was read, or of the last dated step of the rule in it; "undated" when it carried none. */
+  /** Edition or date of the document, or of the rule's last dated change in it; "undated" if it has none. */
   date: string;
   /** False: written from memory or deduced, and marked [verify] in docs/sources.md. */
   verified: boolean;
@@ -16,7 +16,7 @@ const defineSource = (anchor: string, document: string, date: string, verified =
   verified,
 });
 
-/** Each stands word for word in its paragraph of docs/sources.md, and so does whether it is verified. */
+/** Each document and date appears word for word in its paragraph of docs/sources.md, as does whether it is verified. */
 export const SOURCES = {
   visaReattempts: defineSource("visa-excessive-reattempts", "Recurly and TabaPay on Visa's rules", "4 August 2026"),
   visaCategories: defineSource(
@@ -60,7 +60,7 @@ export const SOURCES = {
   declineCategory: defineSource("decline-category-field", "the merchant's own decline category", "own choice", false),
 } as const satisfies Record<string, Source>;
 
-/** Of the rules that an operator brings along: there is no paragraph of ours. */
+/** For an operator's rules, which have no paragraph in docs/sources.md. */
 const OPERATOR_ANCHOR = "rules-of-your-own";
 export const operatorSource = (document: string, date: string): Source => defineSource(OPERATOR_ANCHOR, document, date);
 export const isOperatorSource = ({ anchor }: Source) => anchor === OPERATOR_ANCHOR;

@@ -1,12 +1,12 @@
-/** An attempt that names its card. */
 export interface CardCharge {
   invoiceId: string;
   card: string;
 }
 
 /**
- * The cards of a customer that stand in for another one: charged after it on the same invoice, while it has been charged again since. A try may fall on them as well,
- * so what they were declined for counts with what the other one was. A card that took another's place for good is none.
+ * Returns the cards that the merchant charges as substitutes: a card charged after another one on the same invoice, if that other
+ * card has been charged again since. A retry may fall on either, so the declines of both count. A card that replaced another one
+ * for good is not a substitute.
  *
  * @param charged  the customer's attempts, oldest first
  */

@@ -6,10 +6,9 @@ import { type Instrument, isCard } from "./instrument.ts";
 import type { DeclineCodes } from "./interpret-decline.ts";
 import { findResponseCode } from "./response-codes.ts";
 
-/** The fields of a decline that hold a code. */
 export type CodeField = "gatewayCode" | "networkDeclineCode" | "networkAdviceCode";
 
-/** Returns the fields whose code gives a reason that no table knows. */
+/** Returns the fields whose code gives a reason that no table lists. */
 export function findUnknownCodeFields(codes: DeclineCodes, instrument: Instrument): CodeField[] {
   const { gatewayCode, networkDeclineCode, networkAdviceCode } = codes;
   const { dialect, readsAdvice } = findCardNetwork(instrument.network);
@@ -19,7 +18,7 @@ export function findUnknownCodeFields(codes: DeclineCodes, instrument: Instrumen
   const isStrange = (code: string | null): code is string =>
     code !== null && hasReason(code) && findGatewayCodeGroup(code) === undefined && !isOfScheme(code);
   const fields: CodeField[] = [];
-  // Some merchants push one code in both fields; the network's is read first.
+  // Some merchants push the same code in both fields; the network's is read first.
   if (isStrange(gatewayCode) && gatewayCode.trim() !== networkDeclineCode?.trim()) fields.push("gatewayCode");
   if (isStrange(networkDeclineCode) && !(fromCard && findResponseCode(networkDeclineCode, dialect)))
     fields.push("networkDeclineCode");

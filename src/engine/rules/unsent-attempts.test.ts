@@ -5,7 +5,7 @@ import type { LedgerEntry } from "./attempt-ledger.ts";
 import { buildGuard, findForbiddingRule, type ProposedAttempt } from "./guard.ts";
 import { isUnsent } from "./unsent-attempts.ts";
 
-test("an attempt was never sent if the gateway's status or code says so", () => {
+test("an attempt was never sent when the gateway's status or code says so", () => {
   for (const fields of [
     { paymentGatewayStatus: "not_sent_to_network" },
     { paymentGatewayStatus: " Not-Sent-To-Network " },
@@ -16,7 +16,7 @@ test("an attempt was never sent if the gateway's status or code says so", () => 
     assert.ok(isUnsent({ state: "FAILED", ...fields }), JSON.stringify(fields));
 });
 
-test("an attempt counts as sent if the bank answered it, or if a block does not say when it came", () => {
+test("an attempt counts as sent when the bank answered it, or when a block does not say at which point it happened", () => {
   for (const fields of [
     {},
     { paymentGatewayStatus: "declined_by_network" },
@@ -39,7 +39,7 @@ const buildAttempt = (ledger: LedgerEntry[], network: string | null, paymentMeth
   ...{ amount: 1000, ledger, firstTriedAt: daysAfterStart(0), earlyMs: 0 },
 });
 
-test("an attempt that was never sent fills no limit of a network", () => {
+test("an attempt that was never sent counts toward no network limit", () => {
   const attempts = (rest: Partial<LedgerEntry>) =>
     Array.from({ length: 20 }, (_, n) => buildEntry(daysAfterStart(n / 48), rest));
   for (const network of ["visa", "mastercard", null]) {
@@ -56,7 +56,7 @@ test("an attempt that was never sent fills no limit of a network", () => {
   }
 });
 
-test("an invoice whose first attempt was never sent has used up nothing", () => {
+test("an invoice has used no attempt when its first one was never sent", () => {
   const guard = buildGuard(buildAttempt([buildEntry(daysAfterStart(0), { isUnsent: true })], "visa"));
   assert.deepEqual(
     guard.limits.map(({ times }) => times),

@@ -1,12 +1,12 @@
 import { SOURCES } from "./sources.ts";
 
-/** What a gateway says if it did not send an attempt to the card network: Stripe's `outcome.network_status` and `outcome.reason`. */
+/** Stripe's values of `outcome.network_status` and `outcome.reason` for an attempt that it did not send to the card network. */
 export const UNSENT_VALUES = {
   source: SOURCES.stripeBlocks,
   words: new Set(["not_sent_to_network", "previously_declined_do_not_retry"]),
 };
 
-/** The fields of an attempt in which a gateway may say it. */
+/** Fields of an attempt that may report such a block. */
 export interface UnsentFields {
   paymentGatewayStatus?: string | null | undefined;
   paymentGatewayErrorCode?: string | null | undefined;
@@ -14,8 +14,8 @@ export interface UnsentFields {
 }
 
 /**
- * Whether the gateway blocked an attempt, so that it never reached a bank: it counts against no limit of a network, and nothing is learned from it.
- * The attempt is one that failed: an approved one was sent, whatever it says.
+ * Whether the gateway blocked a failed attempt before it reached a bank. Such an attempt counts against no network limit, and the
+ * model learns nothing from it. An approved attempt was always sent.
  *
  * @see docs/sources.md#stripe-blocked-payments
  */

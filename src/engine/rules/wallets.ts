@@ -3,8 +3,8 @@ import type { CardNetwork } from "./card-networks.ts";
 import { SOURCES } from "./sources.ts";
 
 /**
- * What is neither a card nor a bank debit, and still has a limit. How to try again is the merchant's to say: of some the wallet itself
- * makes the tries.
+ * Payment methods that are neither cards nor bank debits, but still have a limit. The merchant decides how to retry: some wallets
+ * make the retries themselves.
  *
  * @see docs/sources.md#paypal
  */
@@ -17,7 +17,7 @@ const walletByType = new Map<string, CardNetwork>([
       limits: [
         {
           attemptsMax: 3,
-          // An invoice is what one cycle is billed with, however long it is.
+          // PayPal limits the attempts per billing cycle, however long. One invoice bills one cycle.
           windowMs: Number.POSITIVE_INFINITY,
           counts: "invoice",
           words: "two attempts after the first in a billing cycle",
@@ -32,9 +32,13 @@ const walletByType = new Map<string, CardNetwork>([
 ]);
 export const WALLETS: ReadonlyMap<string, CardNetwork> = walletByType;
 
-/** The rules of a wallet, under whatever name its gateway has for it; undefined: it is none whose rules are known. */
+/** Returns the rules of a wallet in any gateway's spelling; undefined if Dunlin has no rules for the type. */
 export const findWallet = (paymentMethodType: string): CardNetwork | undefined =>
   walletByType.get(paymentSchemeOf(paymentMethodType));
 
-/** From now on a wallet has these rules, in the whole process. @see override.ts */
+/**
+ * Replaces the rules of a wallet for the whole process.
+ *
+ * @see rule-overrides.ts
+ */
 export const setWallet = (type: string, wallet: CardNetwork) => walletByType.set(paymentSchemeOf(type), wallet);
