@@ -76,7 +76,7 @@ const LOCK_WAITS = prepared(
 /** Waits until a statement waits for another transaction. */
 export async function waitForLockWait(db: Database) {
   for (let looks = 0; looks < 5_000; looks++) if ((await db.run<{ n: number }>(LOCK_WAITS)).rows[0]!.n > 0) return;
-  throw new Error("nobody waits");
+  throw new Error("no statement waits for a lock");
 }
 
 const TABLES_WITH_ROWS = prepared(

@@ -50,7 +50,7 @@ export interface World {
    */
   approval(bill: Bill, at: Date, tried?: readonly Date[]): number;
   /**
-   * Where money comes on pay days: returns whether a local day, counted since 1970, is a pay day of the invoice's customer; null
+   * If money comes on pay days, returns whether a local day, counted since 1970, is a pay day of the invoice's customer; null
    * where pay days cannot be known. Optional: it measures how much an engine loses by having to infer them.
    */
   payDays?(bill: Bill): ((day: number) => boolean) | null;

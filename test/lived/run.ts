@@ -40,7 +40,7 @@ const server = await startTestServer();
 try {
   const head = "value cases  tries rules";
   console.log(
-    `Of each: what was recovered less what it cost, cases recovered, tries per recovery, rules broken.${values.alone ? " Merchants push no attempts, and refuse to retry a bill whose last decline was for good." : ""}`,
+    `Columns: recovered value minus costs, cases recovered, retries per recovery, rules broken.${values.alone ? " Merchants push no attempts, and refuse to retry an invoice after a hard decline." : ""}`,
   );
   console.log(
     `world      seed  cases | ${["even tries", "trial", "service"].map((name) => name.padEnd(head.length)).join(" | ")}`,

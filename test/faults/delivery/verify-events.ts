@@ -74,7 +74,7 @@ export function verifyEvents(books: DeliveryEvidence) {
       const own = answered.sort((a, b) => distance(a) - distance(b))[0] ?? within[0];
       if (own === undefined) {
         if (status !== null)
-          broken("I4", `event ${event.id}: attempt ${number} is logged with ${status}, and nobody came`);
+          broken("I4", `event ${event.id}: attempt ${number} is logged with ${status}, but no request arrived`);
         continue;
       }
       open.delete(own);

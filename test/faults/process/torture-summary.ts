@@ -37,8 +37,13 @@ export function formatSummary({ seed, counts, answers, faults, service, problems
       [exhausted, "exhausted"],
     ),
     row("", [withdrawn, "withdrawn"], [waiting, "waiting"]),
-    row("attempts", [counts.attempts, "logged"], [counts.requests, "requests"], [counts.doubled, "doubled by a kill"]),
-    row("", [counts.after200, "of them after a 2xx that nobody lived to record"]),
+    row(
+      "attempts",
+      [counts.attempts, "logged"],
+      [counts.requests, "requests"],
+      [counts.doubled, "repeated after a kill"],
+    ),
+    row("", [counts.after200, "of them after an unrecorded 2xx"]),
     row("stops", [counts.paid, "paid"], [counts.canceled, "canceled"], [counts.sentAfterPaid, "sent after PAID"]),
   ];
   const warnings = [...service.logged].filter(([name]) => !/^(info|debug) /.test(name)).sort();

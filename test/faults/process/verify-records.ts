@@ -46,7 +46,7 @@ function compareRecord(
   const at = new Date(row.updatedAt).toISOString();
   if (acknowledged !== null && at < acknowledged) return `acknowledged as of ${acknowledged}, stored as of ${at}`;
   const copy = copies.get(at);
-  if (copy === undefined) return `stored as of ${at}, which nobody sent`;
+  if (copy === undefined) return `stored as of ${at}, a version that was never sent`;
   const state = copy.state.replace(/^(SUBSCRIPTION|INVOICE|TRANSACTION)_STATE_/, "");
   const mark =
     "planId" in copy ? copy.planId : "recoveryActionId" in copy ? copy.recoveryActionId : versionMarkOf(copy);

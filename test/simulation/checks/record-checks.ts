@@ -23,7 +23,7 @@ export function checkAcknowledgedIsStored({ journal, books }: SimulatedYear) {
       );
     // A version newer than the acknowledged one was pushed too, but its acknowledgement was lost.
     else if (!copies.some((copy) => isDeepStrictEqual(omitUnset(copy.record), omitUnset(toPushedForm(stored)))))
-      recordViolation(journal, "I1", `${kind} ${record.id} is stored as nobody ever sent it`, invoiceId);
+      recordViolation(journal, "I1", `${kind} ${record.id} is stored in a version that was never sent`, invoiceId);
   }
 }
 

@@ -89,8 +89,7 @@ export function createStatementGate({ time, draw, countBlocked }: Options): Stat
             continue;
           }
           idleSinceMs ??= performance.now();
-          if (performance.now() - idleSinceMs > HANG_MS)
-            throw new Error("the simulation hangs: nobody has anything to do");
+          if (performance.now() - idleSinceMs > HANG_MS) throw new Error("the simulation hangs: no actor has work");
           await sleepReal(2);
         }
       }
