@@ -12,7 +12,7 @@ const WARM_UP = 300;
  * HTTPS with a handler that calls JSON.parse and answers.
  */
 export async function benchRequestParsing(quick: boolean) {
-  const service = await startBenchProcess("reading-service.ts");
+  const service = await startBenchProcess("request-parsing-service.ts");
   const load = await startBenchProcess("ingest-load.ts");
   try {
     const facts = await service.ask<IngestFacts>("facts");

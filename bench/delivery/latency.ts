@@ -22,7 +22,7 @@ const ALWAYS_OK: Behaviour = { status: 200, delayMs: 0, patientEvery: 0, patient
 
 /** Measures the time from commit to the receiver's first byte, and the delay of retries. */
 export async function latency(quick: boolean) {
-  const receiver = await startBenchProcess("delivery/journal.ts");
+  const receiver = await startBenchProcess("delivery/journal-receiver.ts");
   const own = await startBenchProcess("delivery-service.ts");
   try {
     const endpoint = await receiver.ask<Endpoint>("endpoint");

@@ -24,7 +24,7 @@ const ORDER_MS = 1_500;
  */
 export async function outage(quick: boolean) {
   const [count, rate] = quick ? [10_000, 100] : [100_000, 10];
-  const receiver = await startBenchProcess("delivery/journal.ts");
+  const receiver = await startBenchProcess("delivery/journal-receiver.ts");
   const endpoint = await receiver.ask<Endpoint>("endpoint");
   const stage = await startBenchService(endpoint, { DUNLIN_CLOCK_RATE: String(rate) });
   try {

@@ -38,7 +38,7 @@ console.log(
   `${availableParallelism()} cores (${cpus()[0]?.model}), load ${loadavg()[0]!.toFixed(1)}, Node ${process.version}`,
 );
 const receiver = await startBenchProcess("delivery-receiver.ts");
-const load = await startBenchProcess("steady/load.ts");
+const load = await startBenchProcess("steady/steady-load.ts");
 try {
   const endpoint = await receiver.ask<Endpoint>("endpoint");
   const stage = await startBenchService(endpoint, {}, "api,decide,deliver");

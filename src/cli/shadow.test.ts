@@ -42,8 +42,8 @@ test("`shadow` shows the merchant's retries beside Dunlin's decisions", async ()
   assert.match(output, /1 invoice became unpaid from \d{4}-\d\d-\d\d on; 1 is old enough to count, voided/);
   assert.match(output, /Without Dunlin, 0 of 1 counted invoices were paid:\n {2}EUR 0\.00 of EUR 49\.00\n/);
   assert.match(output, /By its own model the plans recover \d\.\d of these; 0 were paid\.\nA model overrates/);
-  assert.match(output, /try too, within 12 hours +1 +0\n/);
-  assert.match(output, /of 1 retry Dunlin had foreseen \d\.\d to be approved, and 0 were\./);
+  assert.match(output, /retry too, within 12 hours +1 +0\n/);
+  assert.match(output, /Of 1 retry made at Dunlin's times, Dunlin had predicted \d\.\d to be approved, and 0 were\./);
   assert.doesNotMatch(output, /%/, "one invoice has no percentage");
   const numbers = JSON.parse(await run(id, { json: true }));
   assert.deepEqual(
@@ -106,7 +106,10 @@ test("`shadow` shows percentages from thirty invoices or retries on", async () =
     /Without Dunlin, 6 of 30 counted invoices \(20\.0%\) were paid:\n.*294\.00 of EUR 1,470\.00 \(20\.0%\)/,
   );
   assert.match(output, /the plans recover \d+\.\d of these \(\d+\.\d%\); 6 \(20\.0%\) were paid/);
-  assert.match(output, /of 30 retries Dunlin had foreseen \d+\.\d \(\d+\.\d%\) to be approved, and 6 \(20\.0%\) were/);
+  assert.match(
+    output,
+    /Of 30 retries made at Dunlin's times, Dunlin had predicted \d+\.\d \(\d+\.\d%\) to be approved, and 6 \(20\.0%\) were/,
+  );
 });
 
 test("an experiment and shadow mode exclude each other", async () => {

@@ -27,15 +27,15 @@ import {
 import type { ExplainedCase } from "./load-explained-case.ts";
 import { buildStory, END_REASON_WORDING, nameZone } from "./story.ts";
 
-/** A question that people ask, and the answer, one sentence a line. */
+/** A question about an invoice and its answer, one sentence per line. */
 export interface Answer {
   question: string;
   answer: string[];
-  /** False where the answer is that there is nothing to say: people are spared the question. */
+  /** Whether there is something to say. If not, people are not shown the question. */
   applies: boolean;
 }
 
-/** The questions that people ask about an invoice, each answered from what was kept when it was decided. */
+/** Answers the questions that people ask about an invoice from its stored decisions. */
 export function buildExplanation(explained: ExplainedCase): Answer[] {
   const zone = findCustomerZone(explained);
   const answer = removeZoneNames(buildStory(explained, zone), zone);
@@ -43,14 +43,13 @@ export function buildExplanation(explained: ExplainedCase): Answer[] {
   return [happened, ...buildAnswers(explained)];
 }
 
-/** Returns the sentence that names the time zone of the answers. */
 export const nameTimeZone = (explained: ExplainedCase): string => nameZone(findCustomerZone(explained));
 
-/** Asked first of an open case, and of one that is over. */
+/** The first question about an open case, and about an ended one. */
 export const PLANNED_QUESTION = "What is planned now?";
 export const STOPPED_QUESTION = "Why did you stop?";
 
-/** The answers to all that is asked but what happened. */
+/** Answers all questions except the one about the history. */
 export function buildAnswers(explained: ExplainedCase): Answer[] {
   const zone = findCustomerZone(explained);
   const { decisions } = explained;
@@ -87,7 +86,7 @@ export function buildAnswers(explained: ExplainedCase): Answer[] {
   ];
 }
 
-/** Whether a retry was carried out, or would have been asked for. */
+/** Whether a retry was executed, or in shadow mode would have been requested. */
 const wasRetried = ({ case: kase, actions, decisions }: ExplainedCase) =>
   kase!.arm === "shadow"
     ? decisions.some(({ kind }) => kind === "retry")
@@ -95,19 +94,19 @@ const wasRetried = ({ case: kase, actions, decisions }: ExplainedCase) =>
 
 const UNDECIDED_QUESTION = "Why was nothing decided?";
 
-/** The zone of all that is told is named once; what was kept names it with each moment. */
+/** Removes the zone from sentences: stored ones name it with each time, and the answers name it once. */
 export function removeZoneNames(lines: readonly string[], zone: Zone): string[] {
   const told = [` (${zone.name})`, ` ${describeLocalTime(zone)}`];
   return lines.map((line) => told.reduce((words, each) => words.replaceAll(each, ""), line));
 }
 
-/** What is said of one decision, whether or not others followed: why another moment than the plan's next one was chosen, and by which rules moments were left out. */
+/** Explains one decision by itself: why its time is not the plan's next one, and which rules excluded times. */
 export function describeDecision(explained: ExplainedCase, decision: DecisionRecord): string[] {
   const zone = findCustomerZone(explained);
   return removeZoneNames([...describeSampling(decision.account), ...describeRules(explained, decision, zone)], zone);
 }
 
-/** Why nothing was decided about an invoice without a case. */
+/** Explains why nothing was decided about an invoice without a case. */
 export function explainNoCase(explained: ExplainedCase): string {
   const { invoice, transactions } = explained;
   const waits = describeWait(explained);
@@ -116,7 +115,7 @@ export function explainNoCase(explained: ExplainedCase): string {
   return isPaidAtOnce ? "It was paid at the first attempt, so there was nothing to decide." : NEVER_IN_RECOVERY;
 }
 
-/** Why nothing was decided in a case; null when something was. */
+/** Explains why nothing was decided in a case; null if something was. */
 export function explainUndecided(explained: ExplainedCase): string | null {
   const { case: kase, decisions } = explained;
   if (kase!.arm === "merchant") return HOLDOUT_ANSWER;
@@ -128,7 +127,7 @@ export function explainUndecided(explained: ExplainedCase): string | null {
     : "The case was not processed yet, so nothing was decided.";
 }
 
-/** Why nothing is asked for although the invoice is unpaid, whatever was decided before; null: no fact keeps Dunlin from asking. */
+/** Explains why Dunlin requests nothing although the invoice is unpaid; null if no fact prevents it. */
 export function describeWait(explained: ExplainedCase): string | null {
   const { balance, invoice, smallestAmount } = explained;
   if (balance?.conflict)
@@ -137,7 +136,10 @@ export function describeWait(explained: ExplainedCase): string | null {
   return `${formatMoneyText(balance.left, invoice.currency)} is left, and this merchant's smallest amount for a retry is ${formatMoneyText(smallestAmount, invoice.currency)}.`;
 }
 
-/** The customer's, as far as any attempt on the invoice tells: the one that was paid may name no card, and what was decided before was told on its clocks. */
+/**
+ * Returns the customer's zone. If the latest attempt names no country, an earlier one on the invoice does: the decisions were
+ * made with it.
+ */
 export function findCustomerZone({
   invoice: { currency },
   payer: { customerTimezone, cardCountry },
@@ -177,7 +179,7 @@ function describeShadowPlan(explained: ExplainedCase, latest: DecisionRecord, zo
   ];
 }
 
-/** The action of which it is told what is planned now; undefined: none. */
+/** Returns the action that the first answer is about; undefined: none. */
 export const findPlannedAction = ({ case: kase, actions }: ExplainedCase) =>
   kase?.endedAt === null ? actions.findLast(({ status }) => status === "SCHEDULED" || status === "SENT") : undefined;
 

@@ -4,19 +4,19 @@ import { CONFIRM_PHRASE, RENEWAL_PHRASE } from "../engine/reasons.ts";
 const isConfirmationRequested = (reasons: readonly string[]) =>
   reasons.some((reason) => reason.includes(CONFIRM_PHRASE));
 
-/** What a customer was asked for, by the reasons for it; begins a sentence. */
+/** Names the request to the customer, at the beginning of a sentence. */
 export const describeRequest = (reasons: readonly string[]) =>
   isConfirmationRequested(reasons)
     ? "A confirmation of the payment, or another card or payment method,"
     : "Another card or payment method";
 
-/** The same as what is to be done; begins a sentence. */
+/** Names the requested change, at the beginning of a sentence. */
 export const describeRequestedChange = (reasons: readonly string[]) =>
   isConfirmationRequested(reasons)
     ? "A confirmation of the payment, or a change of the card or payment method,"
     : "A change of the card or payment method";
 
-/** The same, completes "the customer is asked …". */
+/** Completes "the customer is asked …". */
 export const describeRequestedAction = (reasons: readonly string[]) =>
   isConfirmationRequested(reasons) ? CONFIRM_PHRASE : "for another card or payment method";
 
@@ -27,14 +27,16 @@ const SHADOW_ACTION_WORDING: Readonly<Record<DecisionKind, string>> = {
   wait: "wait",
 };
 
-/** Whether the customer would be asked in shadow mode: for what comes first, or beside a retry of a card that banks may renew. */
+/**
+ * Whether the customer would be asked in shadow mode: instead of a retry, or in addition to one of a card that banks may renew.
+ */
 export const wouldAskCustomer = ({ kind, account: { reasons } }: DecisionRecord) =>
   kind === "card_change" || (kind === "retry" && reasons.some((reason) => reason.includes(RENEWAL_PHRASE)));
 
 /**
- * What Dunlin would do in shadow mode: completes "Dunlin would …"; a retry has a moment, which is to follow.
+ * Completes "Dunlin would …" for a decision in shadow mode. For a retry, its time follows.
  *
- * @param firstAsk  the case's first decision by which the customer would be asked: beside a retry that is told once
+ * @param firstAsk  the first decision of the case that would ask the customer; later retries do not repeat it
  */
 export function describeShadowAction(decision: DecisionRecord, firstAsk: DecisionRecord | undefined): string {
   const { kind, account } = decision;

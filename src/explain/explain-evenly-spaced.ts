@@ -20,7 +20,7 @@ const describeRetryCount = (count: number) => `${count} ${count === 1 ? "retry" 
 const describeEvenlySpacedCount = (count: number) =>
   `${count} evenly spaced ${count === 1 ? "retry" : "retries"}${count === EVENLY_SPACED_RETRY_COUNT ? "" : ", as many as possible,"}`;
 
-/** A plan of more tries reaches more by these alone, so what it is ahead is said of one with as many. */
+/** Compares with a plan of as many retries. A longer plan recovers more by its length alone. */
 function compareWithSameCount({ tries, plan, asMany }: NonNullable<DecisionAccount["even"]>): string | null {
   if (plan.length <= tries.length || tries.length === 0) return null;
   const more = plan.length - tries.length;
@@ -31,8 +31,8 @@ function compareWithSameCount({ tries, plan, asMany }: NonNullable<DecisionAccou
 }
 
 /**
- * By the first plan that knew how the invoice had failed, which all six were before: a later one knows what came of tries that even ones would not have made, and
- * one made of the invoice alone may be of a card that can't work.
+ * Compares six evenly spaced retries with the first plan that knew how the invoice had failed. A later plan knows the outcomes of
+ * other retries, and a plan made before the failure was known may be for a card that cannot work.
  */
 export function explainEvenlySpacedRetries({ decisions: all, payer }: ExplainedCase, zone: Zone): string[] {
   const from = Math.max(
@@ -44,7 +44,7 @@ export function explainEvenlySpacedRetries({ decisions: all, payer }: ExplainedC
   const first = decisions.find(({ account }) => account.even !== null);
   if (!first) {
     const kinds = decisions.map(({ kind }) => kind);
-    // The first of these that was met: who planned a try without comparing moments went by fixed rules.
+    // A retry without compared times was decided by fixed rules.
     const kind = (["retry", "card_change"] as const).find((met) => kinds.includes(met)) ?? kinds.at(-1)!;
     const since = before ? " since the failure is known" : "";
     return [`No alternatives were computed${since}: ${NO_COMPARISON_WORDING[kind]}.`];
@@ -68,7 +68,7 @@ export function explainEvenlySpacedRetries({ decisions: all, payer }: ExplainedC
   ];
 }
 
-/** Why a plan was chosen that is worth less than even tries. */
+/** Explains why the chosen plan has a lower expected value than evenly spaced retries. */
 function explainLowerValuePlan(account: DecisionAccount, paymentMethodType: string | null | undefined): string {
   const isHopeless = account.even!.planWorth <= 0 && !account.spread;
   const why = [

@@ -35,19 +35,19 @@ export const describeBlockEnd = (ruled: ExcludedPeriod, { case: kase }: Explaine
 
 const FIXED_RULES_INTRODUCTION = "Fixed rules choose the time and compare it with no other:";
 
-/** Beside what would have been asked for in shadow mode at a moment that has passed. */
+/** For a retry of shadow mode whose time has passed. */
 export const SHADOW_PLAN_STANDS =
   "The next decision follows new facts, such as the next attempt of the merchant's own system.";
 
-/** Whether it would have been asked for by now, had nothing new come to be known: nobody follows what is planned in shadow mode. */
+/** Whether the time of a planned retry has passed in shadow mode, where nothing executes it. */
 export const isShadowRetryPast = ({ case: kase, now }: ExplainedCase, { kind, idealTime }: DecisionRecord) =>
   kase!.arm === "shadow" && kind === "retry" && idealTime! < now;
 
-/** Said before reasons that were given for a moment that has passed. */
+/** Introduces the reasons for a time that has passed. */
 export const introduceEarlierReasons = ({ madeAt }: DecisionRecord, zone: Zone) =>
   `The reasons of ${formatTime(zone, madeAt)}:`;
 
-/** Why no try is made today, if none is. */
+/** Explains why no retry is made today. */
 export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord, zone: Zone): string[] {
   const { case: kase, actions, now } = explained;
   if (kase!.endedAt) return ["Nothing is retried any more: see why it stopped."];
@@ -67,11 +67,11 @@ export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord
   const dayEnds = atLocalTime(zone, addDays(today, 1), 0);
   const rule = ruledOut.find(({ from, to }) => from.getTime() < dayEnds && to.getTime() >= dayEnds);
   if (rule) return describeRule(rule, explained, zone);
-  // Nothing but what was learned compares days.
+  // Only the learned policy compares days.
   const [first] = days;
   if (!first)
     return [...(ruling ? describeRule(ruling, explained, zone) : [FIXED_RULES_INTRODUCTION, ...account.reasons])];
-  // What ends today leaves some of it, but no moment that is weighed need lie there.
+  // A rule that ends today leaves a part of the day, but possibly no time that is compared.
   if (ruling && !days.some(({ at }) => at >= ruling.to && at.getTime() < dayEnds))
     return describeRule(ruling, explained, zone);
   const best = days.find(({ at }) => isSameDay(dayOf(at), today));
@@ -103,13 +103,13 @@ const describeRule = (rule: ExcludedPeriod, explained: ExplainedCase, zone: Zone
   `Source: ${rule.source}.`,
 ];
 
-/** A try is a few minutes after the moment it was chosen for. */
+/** A retry comes a few minutes after its chosen time. */
 const SAME_TIME_TOLERANCE_MS = HOUR_MS;
 
 const describeBestToday = (best: EvaluatedTime, now: Date, zone: Zone) =>
   `The best time today ${best.at > now ? "is" : "was"} ${formatTime(zone, best.at)}${best.at > now ? "" : ", which has passed"}: ${describeProspect(best)}`;
 
-/** Why the first day of which a moment was compared is a later one: an outage, or the wait after the last try. */
+/** Explains why the first compared day is a later one: an outage, or the wait after the last attempt. */
 function describeFirstComparedDay(
   { case: kase, transactions }: ExplainedCase,
   latest: DecisionRecord,
@@ -153,14 +153,14 @@ type Sampling = Pick<DecisionAccount, "drawn" | "hourDrawn" | "spread">;
 
 const isSampled = ({ drawn, hourDrawn, spread }: Sampling) => drawn || hourDrawn || spread;
 
-/** Why another moment than the plan's next one was chosen, if it was. */
+/** Explains why the time is not the plan's next one; empty if it is. */
 export const describeSampling = ({ drawn, hourDrawn, spread }: Sampling): string[] => [
   ...(spread ? [EVENLY_SPACED_TIME] : []),
   ...(drawn ? [SAMPLED_TIME] : []),
   ...(hourDrawn ? [SAMPLED_HOUR] : []),
 ];
 
-/** Of a case that is over people ask about the last try. */
+/** Explains the hour of the planned retry, or of the last one if the case has ended. */
 export function explainHour(explained: ExplainedCase, latest: DecisionRecord, zone: Zone) {
   const { case: kase, decisions, actions, now } = explained;
   if (kase!.arm === "shadow" && !kase!.endedAt)
@@ -213,9 +213,9 @@ const EQUAL_HOURS = "To the percent these hours are equally good.";
 /** "01:00, 17:00 and 21:00" */
 const LIST_FORMAT = new Intl.ListFormat("en-GB");
 
-/** Why none of the likelier hours of the day was chosen. */
+/** Explains why likelier hours of the day were not chosen. */
 function explainLikelierHours({ chance, account: { hours, even } }: DecisionRecord, zone: Zone): string[] {
-  // Earlier programs kept of no hour what it was worth.
+  // Decisions of versions before 0.2.0 have no expected values of hours.
   if (hours.every(({ worth }) => worth === null)) return [];
   const likelier = hours.filter((hour) => toHundredths(hour.chance) > toHundredths(chance!));
   const isMore = ({ worth }: EvaluatedHour) => toHundredths(worth!) > toHundredths(even!.planWorth);

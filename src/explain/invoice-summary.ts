@@ -11,7 +11,10 @@ import { formatTime } from "./explain-retry-time.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
 import { listStoryEvents, nameZone } from "./story.ts";
 
-/** Returns the state of an invoice in up to three lines, under the zone of their times: the last step, the next one with its time, and what the case waits for or why it ended. */
+/**
+ * Summarizes an invoice in up to three lines below their time zone: the last event, the next one, and the reason for waiting or
+ * for the end.
+ */
 export function buildSummary(explained: ExplainedCase): string[] {
   const zone = findCustomerZone(explained);
   const happened = listStoryEvents(explained, zone);
@@ -30,7 +33,7 @@ function describeNextStep(explained: ExplainedCase): string[] {
   const undecided = kase ? explainUndecided(explained) : explainNoCase(explained);
   if (undecided !== null || !latest) return [`Why         ${undecided ?? ""}`];
   const action = findPlannedAction(explained);
-  // In shadow mode the first line says so, and the second one what would be done.
+  // In shadow mode the first line says so, and the second one is the plan.
   const [first, second] = describePlan(explained, latest, findCustomerZone(explained));
   if (kase!.arm === "shadow") return [`Next        ${second ?? first}`, SHADOW_LINE];
   if (!action) return [`Waits for   ${describeWait(explained) ?? latest.account.reasons.at(-1) ?? first}`];
@@ -40,7 +43,7 @@ function describeNextStep(explained: ExplainedCase): string[] {
       : action.decidedAt === null
         ? "its time. New facts may change it until then."
         : "the merchant's endpoint, which has not accepted the webhook yet.";
-  // A retry is asked for ahead of its time; of a card change that was asked for nothing is next but the card.
+  // A retry is requested ahead of its time. After a request for a new card nothing is next but the card.
   const isNext = action.type === "RETRY" || action.status !== "SENT";
   return [...(isNext ? [`Next        ${first}`] : []), `Waits for   ${awaited}`];
 }

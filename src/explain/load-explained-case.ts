@@ -13,28 +13,28 @@ import { findMerchant } from "../tables/merchants.ts";
 import { recoveryActionsOfCases } from "../tables/recovery-actions.ts";
 import { type TransactionFacts, transactionsForCases } from "../tables/transactions.ts";
 
-/** What is kept of an invoice's latest case. Lists are oldest first. */
+/** The stored facts of an invoice and its latest case. Lists are oldest first. */
 export interface ExplainedCase {
   invoice: Invoice;
   case: Case | null;
   earlierCases: readonly Case[];
   actions: readonly RecoveryAction[];
-  /** Those on the invoice. */
+  /** Attempts on the invoice. */
   transactions: readonly TransactionFacts[];
-  /** By whom and on whose clock it is paid, as deciding sees it. */
+  /** The payment method and the time zone, as decisions use them. */
   payer: PaymentProfile;
   decisions: readonly DecisionRecord[];
-  /** What is owed; null while the invoice is out of recovery. */
+  /** Null while the invoice is not in recovery. */
   balance: Balance | null;
-  /** The merchant makes no retry for less than this, in minor units. */
+  /** The merchant's smallest amount for a retry, in minor units. */
   smallestAmount: number;
   now: Date;
 }
 
 /**
- * What is kept of an invoice's latest case: what `buildExplanation` puts into words. Null when there is no such invoice.
+ * Loads the facts for `buildExplanation`; null if there is no such invoice.
  *
- * @param ofCases  reads the decisions in cases: all of them, or, for a page that is to be there at once, those that people are answered by
+ * @param ofCases  loads all decisions of cases, or for a fast page only those that the answers need
  */
 export async function loadExplainedCase(
   tx: Tx,

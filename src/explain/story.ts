@@ -11,17 +11,15 @@ import { describeRequest, describeShadowAction, wouldAskCustomer } from "./custo
 import { formatTime } from "./explain-retry-time.ts";
 import type { ExplainedCase } from "./load-explained-case.ts";
 
-/** Returns the sentence that names the time zone. */
 export const nameZone = ({ name }: Zone) => `Times are those of ${name}.`;
 
-/** Something that happened to an invoice, in words. */
 interface StoryEvent {
   at: Date;
   words: string;
   isEnd?: true;
 }
 
-/** Returns the story of an invoice, oldest event first. */
+/** Returns the history of an invoice, oldest event first. */
 export function listStoryEvents(
   { case: kase, transactions, actions, decisions }: ExplainedCase,
   zone: Zone,
@@ -36,7 +34,7 @@ export function listStoryEvents(
     for (const decision of decisions) {
       const { kind, madeAt, idealTime } = decision;
       const words = `Shadow mode: Dunlin would ${describeShadowAction(decision, firstAsk)}${kind === "retry" ? ` on ${formatTime(zone, idealTime!)}` : ""}.`;
-      // A fact may have changed and what would be done not.
+      // A new fact may lead to the same decision.
       if (words !== last) events.push({ at: madeAt, words });
       last = words;
     }
@@ -51,7 +49,7 @@ export function listStoryEvents(
   return events.sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-/** The same with what it is about, a sentence a line. */
+/** Returns the history below the invoice's id and amount, one event per line. */
 export function buildStory(explained: ExplainedCase, zone: Zone): string[] {
   const { invoice, earlierCases } = explained;
   const lines = listStoryEvents(explained, zone).map(({ at, words }) => `${formatTime(zone, at)}  ${words}`);
@@ -63,7 +61,7 @@ export function buildStory(explained: ExplainedCase, zone: Zone): string[] {
   return [head, nameZone(zone), ...before, ...lines];
 }
 
-/** Returns an instruction and its outcome in words. */
+/** Describes an action and its outcome. */
 function describeAction(action: RecoveryAction, isOver: boolean, zone: Zone): string {
   const { type, status, attemptedAt, idealRetryTime, reasons } = action;
   const ideal = formatTime(zone, idealRetryTime);
@@ -76,7 +74,7 @@ function describeAction(action: RecoveryAction, isOver: boolean, zone: Zone): st
   return `${describeRequest(reasons)} was requested${end}.`;
 }
 
-/** `open`: what is to be said of a case that is not over. */
+/** `open` is added while the case is open. */
 type OutcomeWording = Readonly<Record<ActionStatus, (at: string, open?: string) => string>>;
 
 const UNDELIVERED_WORDING = {
@@ -116,7 +114,7 @@ function describeAttempt(t: TransactionFacts): string {
   return describeFailure(who, interpretDecline(declineCodesOf(t), instrumentOf(t)));
 }
 
-/** Why a case ended; of one that was given up, whether for the chance of a try or without weighing any. */
+/** Describes the end of a case; if Dunlin gave up, whether a rule or the expected value decided. */
 function describeEnd(reason: EndReason, decisions: ExplainedCase["decisions"]): string {
   const last = decisions.at(-1);
   if (reason !== "hopeless" || last?.kind !== "stop") return END_REASON_WORDING[reason];

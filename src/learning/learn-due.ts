@@ -47,15 +47,15 @@ import {
   updateModel,
 } from "./stored-model.ts";
 
-/** A learner that died is replaced after this long, real time. */
+/** A learner that stopped renewing its lease is replaced after this real time. */
 const LEASE_MS = 15_000;
 /**
- * An outcome is left alone for so long (service time): what was pushed together with it, and came a little later, may still say
- * that the customer paid, or that a failed attempt was no failure.
+ * Service time after which an outcome is learned from. Records pushed together with it may arrive a little later and show that
+ * the customer paid, or that a failed attempt was none.
  */
 const SETTLE_MS = 10 * 60_000;
 const MERCHANTS_PER_ROUND = 20;
-/** Outcomes of one transaction. */
+/** Outcomes per transaction. */
 const OUTCOMES_PER_BATCH = 100;
 const MAX_HELD_MODELS = 8;
 
@@ -64,16 +64,16 @@ interface LearnerOptions {
   ports: Ports;
   log: Log;
   prior: PretrainedModel;
-  /** Tells this process from others. */
+  /** Identifies this process. */
   owner: string;
-  /** Between two lessons: lets everything else in the process go first. */
+  /** Lets other work of the process run between two updates. */
   pause?(): Promise<unknown>;
 }
 
 export interface Learner {
-  /** Learn from what nobody has learned yet. @returns from how many outcomes */
+  /** Trains on outcomes that are due. Returns their number. */
   learnDue(): Promise<number>;
-  /** Let another process learn at once. */
+  /** Gives up the lease, so that another process can learn at once. */
   release(): Promise<void>;
 }
 
@@ -83,14 +83,17 @@ interface TrainedModel extends HeldModel {
 }
 
 /**
- * Learns from settled outcomes in the order in which they were recorded: each once, since the numbers and the cursor behind the
- * outcome are written together, under the versions that were read. Nobody waits for it: it takes no lock that ingest, deciding
- * or delivery take, and lets everything else in the process go first.
+ * Trains on settled outcomes in the order in which they were recorded. Each counts once: the model and the cursor are written
+ * together, if no other process wrote meanwhile. It takes no lock that ingest, recovery or delivery need, and lets other work of
+ * the process run first.
  */
 export function createLearner({ db, ports, log, prior, owner, pause = othersFirst }: LearnerOptions): Learner {
   const models = new Map<string, TrainedModel>();
   const start = createPretrainedModel(prior).learned;
-  /** Merchants of whom nothing could be learned, until when they are left alone. Kept here alone: who learns after this process tries at once. */
+  /**
+   * Merchants whose outcomes could not be learned from, and until when they are postponed. Not stored: the next process tries at
+   * once.
+   */
   const aside = new Map<string, { failures: number; until: Date }>();
   let isChecked = false;
   let isLeftAlone = false;
@@ -98,7 +101,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
   async function learnDue() {
     const realNow = ports.realNow();
     if (!(await acquireLearnerLease(db, owner, realNow, new Date(realNow.getTime() + LEASE_MS)))) return 0;
-    // What cannot be read is begun anew at the start, and not only when there is something more to learn.
+    // Unreadable models are replaced at the start, even if there is nothing to learn.
     if (!isChecked)
       for (const modelId of new Set([SHARED_MODEL, ...(await modelsOfOtherLayouts(db, MODEL_LAYOUT))]))
         await modelOf(modelId);
@@ -112,7 +115,9 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     return learned;
   }
 
-  /** Who is furthest behind comes first in each round: without this, one who cannot be learned from would keep all others waiting. */
+  /**
+   * The merchant that is furthest behind comes first in each round. Without postponing, one that fails would block all others.
+   */
   async function learnOrSetAside(merchantId: string, until: Date): Promise<number> {
     try {
       const merchant = await findMerchant(db, merchantId);
@@ -137,7 +142,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     const rows = await trainingExamplesAfter(db, merchant.id, until, before, OUTCOMES_PER_BATCH);
     const last = rows.at(-1);
     if (!last) return 0;
-    // Until it is written nobody else may take it for what is stored.
+    // The model in memory differs from the stored one until it is written.
     models.delete(modelId);
     if (merchant.sharesLearning) setMerchantParameters(model.learned, parseMerchantParameters(before?.numbers ?? null));
     const shortBefore = findShortfallReasons(model.learned, ports.now());
@@ -190,7 +195,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
         views.set(caseId, view);
         learnFromRetry(learned, start, view, lesson, now);
       } catch (error) {
-        // One outcome that cannot be read must not keep all later ones from being learned.
+        // An outcome that cannot be read must not block later ones.
         const which = transactionId === null ? { actionId: id } : { transactionId };
         log.error({ ...errorFields(error), merchantId: merchant.id, ...which }, "lesson.failed");
       }
@@ -220,7 +225,10 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     }
   }
 
-  /** The prior in place of what cannot be read, stored at once: until all is learned again decisions rest on that. Null: another one wrote meanwhile. */
+  /**
+   * Replaces an unreadable model by the pretrained one, and stores it: decisions use it until everything is learned again. Null:
+   * another process wrote meanwhile.
+   */
   async function begunAnew(modelId: string, version: number): Promise<TrainedModel | null> {
     const model: TrainedModel = { ...createPretrainedModel(prior), version: version + 1, saved: new Map() };
     const parts = findChangedParts(model);
@@ -232,15 +240,15 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
   return { learnDue, release: () => releaseLearnerLease(db, owner) };
 }
 
-/** A retry whose outcome is known. */
+/** A retry with a known outcome. */
 interface FinishedRetry {
   at: Date;
   approved: boolean;
-  /** null: none tells of it. */
+  /** Null if no transaction reports it. */
   transaction: TransactionFacts | null;
 }
 
-/** What one retry shows: it was made knowing what was known before it. */
+/** Trains the model on one retry, with the facts from before it. */
 function learnFromRetry(
   learned: LearnedModel,
   start: LearnedModel,
@@ -267,7 +275,7 @@ function learnFromRetry(
   });
 }
 
-/** One that Dunlin asked for, by its action. */
+/** Finds a retry that Dunlin requested, by its action. */
 function findRequestedRetry({ actions, transactions }: LoadedCase, actionId: string): FinishedRetry | null {
   const action = actions.find(({ id }) => id === actionId);
   if (action?.type !== "RETRY") return null;
@@ -278,20 +286,20 @@ function findRequestedRetry({ actions, transactions }: LoadedCase, actionId: str
   };
 }
 
-/** One of the merchant's own system; null where a newer copy says that it is none, and where only failures are pushed. */
+/** Finds a retry of the merchant's own system; null if a newer version is no retry, or if the merchant pushes only failures. */
 function findObservedRetry(view: LoadedCase, transactionId: string, now: Date): FinishedRetry | null {
   if (!arePaymentsReported(view, now)) return null;
   const transaction = observedRetries(view).find(({ id }) => id === transactionId);
   return transaction ? { at: transaction.createdAt, approved: isApproved(transaction), transaction } : null;
 }
 
-/** Reasons of first declines that are told apart no further, in one text each. */
+/** The reasons of first declines in each class, as text. */
 const REASONS_BY_CLASS = [...Map.groupBy(REASONS, classOf).values()].map(([first, ...others]) => ({
   firstReason: first!,
   words: [first, ...others].join(", "),
 }));
 
-/** After which of them far fewer tries were approved of late than was said, so that some are spread evenly. */
+/** Returns the reasons after which far fewer retries were approved recently than predicted, so that some are evenly spaced. */
 const findShortfallReasons = (learned: LearnedModel, now: Date): ReadonlySet<string> =>
   new Set(
     REASONS_BY_CLASS.filter((one) => shortfallDeviations(learned, one, now.getTime()) >= SHORTFALL_MIN_DEVIATIONS).map(

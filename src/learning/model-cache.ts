@@ -19,25 +19,31 @@ import {
   updateModel,
 } from "./stored-model.ts";
 
-/** After so many outcomes retries are sampled for merchants that did not choose. Before, nothing but the pretrained model would be put to the test. */
+/**
+ * After this many outcomes retries are sampled for merchants that did not choose. Earlier, sampling would only test the
+ * pretrained model.
+ */
 export const EXPLORATION_MIN_OUTCOMES = 500;
 
 interface ModelCacheOptions {
   db: Database;
   ports: Ports;
   log: Log;
-  /** null: there is none, and `of` says so. */
+  /** Null: there is none, and `of` says so. */
   prior: PretrainedModel | null;
 }
 
-/** Without a hint a new version is found this much later. */
+/** A new version is found after this time at the latest. */
 const REFRESH_MS = 2_000;
-/** Models of merchants that don't share: 1.2 MB each. */
+/** Models of merchants that do not share: 1.2 MB each. */
 const MAX_CACHED_MODELS = 40;
-/** Merchants of which it is remembered where their model is. */
+/** Merchants whose model's location is cached. */
 const MAX_CACHED_LOCATIONS = 10_000;
 
-/** Where a merchant's model is, with its own numbers, or why there is none. The model itself is in `held` alone: else it would stay in memory when it goes there. */
+/**
+ * The location of a merchant's model and the merchant-specific parameters, or the reason why there is none. Only `held` refers to
+ * the model itself, so that it can be freed there.
+ */
 type ModelLocation = { modelId: string; own: Float64Array | null } | { trouble: string };
 
 interface CachedLocation {
@@ -48,7 +54,7 @@ interface CachedLocation {
 export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): ModelCache {
   const held = new Map<string, HeldModel>();
   const looked = new Map<string, CachedLocation>();
-  /** Models that have trained on enough outcomes: none gets fewer. */
+  /** Models with enough outcomes; the number never falls. */
   const trained = new Set<string>();
   let complained: string | null = null;
 
@@ -63,7 +69,7 @@ export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): 
     try {
       await read(where, model);
     } catch (error) {
-      // Unread it is what it was before; half read it is of no use.
+      // A model that was not read is as it was before. One that was read in part is useless.
       if (before && !(error instanceof UnreadableModel)) held.set(modelId, before);
       throw error;
     }
@@ -75,12 +81,12 @@ export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): 
     return { modelId, own: where.merchantParameters !== null || isSharedModel(where) ? own : null };
   }
 
-  /** The model of that place, or null when it has gone from memory. */
+  /** Returns the model at that location; null if it was evicted. */
   function modelAt(place: ModelLocation): MerchantModel | null {
     if ("trouble" in place) return place;
     const model = held.get(place.modelId);
     if (!model) return null;
-    // The one asked for last is the last one to go.
+    // Moves it to the end: the least recently used model is evicted first.
     held.delete(place.modelId);
     held.set(place.modelId, model);
     return {
@@ -97,7 +103,7 @@ export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): 
     if (layout !== null && version !== null) await updateModel(db, modelId, model, { layout, version });
   }
 
-  /** Once for each trouble. */
+  /** Logs each problem once. */
   function complain(trouble: string | null, error?: unknown) {
     if (trouble !== null && trouble !== complained)
       log.warn({ trouble, ...(error === undefined ? {} : errorFields(error)) }, "model.unreadable");
@@ -116,7 +122,7 @@ export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): 
       } catch (error) {
         const trouble = error instanceof UnreadableModel ? error.message : "what was learned could not be read";
         complain(trouble, error);
-        // What was read before is better than nothing, unless it is what cannot be read.
+        // A model that was read before is better than none, unless the stored one is unreadable.
         place = known && !(error instanceof UnreadableModel) ? known.place : { trouble };
       }
       if (looked.size >= MAX_CACHED_LOCATIONS) looked.clear();

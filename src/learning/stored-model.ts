@@ -5,47 +5,46 @@ import { fromPretrained, MODEL_LAYOUT, type PretrainedModel } from "../engine/le
 import type { Tx } from "../postgres/database.ts";
 import { partsSince } from "../tables/learned-models.ts";
 
-/** A model in memory, and which version of the stored one it is; 0: nothing is stored, it is the prior. */
+/** A model in memory, and the version of the stored one; 0: the pretrained model, nothing is stored. */
 export interface HeldModel {
   learned: LearnedModel;
   version: number;
 }
 
-/** Numbers as they are stored: float8, little-endian, as every machine that Node runs on has them. */
+/** Encodes numbers as float8, little-endian, the byte order of all machines that Node supports. */
 export const toBytes = (numbers: Float64Array): Buffer =>
   Buffer.from(numbers.buffer.slice(numbers.byteOffset, numbers.byteOffset + numbers.byteLength));
 
-/** @throws RangeError when the bytes are no numbers */
+/** @throws RangeError if the bytes are not numbers */
 function parseNumbers(bytes: Buffer): Float64Array {
   if (bytes.length % 8 !== 0) throw new RangeError(`${bytes.length} bytes are no whole number of numbers`);
   return new Float64Array(new Uint8Array(bytes).buffer);
 }
 
-/** A merchant's own numbers, or those of one that nothing is known of. */
+/** Returns the merchant-specific parameters, or the defaults. */
 export function parseMerchantParameters(bytes: Buffer | null): Float64Array {
   if (bytes === null) return DEFAULT_MERCHANT_PARAMETERS;
   const numbers = parseNumbers(bytes);
   if (!numbers.every(Number.isFinite)) throw new RangeError("a merchant's own part of the model is unreadable");
-  // Of an earlier layout: the model that it belongs to is learned anew, and this with it.
+  // Parameters of an earlier layout: their model is learned again, and they with it.
   if (numbers.length !== MERCHANT_PARAMETER_COUNT) return DEFAULT_MERCHANT_PARAMETERS;
   return numbers;
 }
 
 export const DEFAULT_MERCHANT_PARAMETERS: Float64Array = copyMerchantParameters(newLearnedModel());
 
-/** What is known before anything was learned. */
 export const createPretrainedModel = (prior: PretrainedModel): HeldModel => ({
   learned: fromPretrained(prior),
   version: 0,
 });
 
-/** The stored numbers of a model are of no use: they must be learned again. */
+/** The stored numbers of a model are unusable and must be learned again. */
 export class UnreadableModel extends Error {}
 
 /**
- * Bring a model up to a version that is stored. Nobody may be deciding by it meanwhile.
+ * Updates a model in memory to the stored version. No decision may use it meanwhile.
  *
- * @throws UnreadableModel when what is stored is damaged, incomplete, or of another layout
+ * @throws UnreadableModel if the stored model is damaged, incomplete, or of another layout
  */
 export async function updateModel(
   tx: Tx,
@@ -65,6 +64,6 @@ export async function updateModel(
   } catch (error) {
     throw new UnreadableModel((error as Error).message);
   }
-  // What was written between the two reads came as a whole.
+  // A write between the two reads was read as a whole.
   held.version = parts.reduce((latest, { version }) => Math.max(latest, version), stored.version);
 }

@@ -13,14 +13,14 @@ import { casesInShadow, type ShadowCase } from "../tables/cases.ts";
 import { decisionsOfCases } from "../tables/decisions.ts";
 import { type TransactionFacts, transactionsForCases } from "../tables/transactions.ts";
 
-/** A try this near to the moment that Dunlin would have chosen counts as made then. */
+/** A retry this close to Dunlin's time counts as made then. */
 const SAME_TIME_MS = 12 * HOUR_MS;
-/** A decision this soon before a try may rest on it already: the merchant's clock is not ours. */
+/** A decision this short before an attempt may already know it: the merchant's clock may differ. */
 const CLOCK_SKEW_MS = 5 * 60_000;
-/** A page may have asked for it, and requests of others wait for what is made of so many. */
+/** A page may wait for the result, and other requests wait while a batch is computed. */
 const CASES_PER_BATCH = 100;
 
-/** How a try of the merchant's own system lies beside what Dunlin would have done next by what was known before it. */
+/** A retry of the merchant's own system compared with Dunlin's next action by the facts before it. */
 export const STANCES = ["same", "earlier", "later", "card_change", "stop", "wait", "unknown"] as const;
 export type Stance = (typeof STANCES)[number];
 
@@ -29,30 +29,33 @@ interface RetryCounts {
   approved: number;
 }
 
-/** What shadow mode saw. */
 export interface ShadowFigures {
-  /** When the first of the cases began; null: there is none. */
+  /** When the first case began; null: there is none. */
   since: Date | null;
   cases: number;
-  /** Of these, in which the customer would have been asked for another card or payment method, or to confirm. */
+  /** Cases in which the customer would have been asked for another card or payment method, or to confirm. */
   asked: number;
   /**
-   * Of all cases, what is old enough to count, and what of it was paid, by whomever. Paid cases end at once and others with their window, so what is over
-   * says nothing: each counts as many days after its window as an experiment waits. Where in the end nothing was to be paid (voided, refunded, a draft again) counts nowhere.
+   * Cases old enough to count, and those that were paid, by any means. Paid cases end at once and others with their window, so
+   * ended cases alone would be biased: each counts as many days after its window as in an experiment. A case with nothing to pay
+   * in the end (voided, refunded, a draft again) never counts.
    */
   counted: number;
   paid: number;
-  /** The others, and from when on the first and the last of them count. */
+  /** The cases that are too young, and when the first and the last of them will count. */
   young: { cases: number; firstAt: Date | null; lastAt: Date | null };
-  /** Of those that count, by currency: how many, and minor units. */
+  /** Counted cases and their amounts in minor units, by currency. */
   money: Map<string, { cases: number; due: number; paid: number }>;
-  /** Of those that count, the ones of which Dunlin made a plan at the first decision that knew how they had failed: how many its plans would have recovered, by its own model, how many were paid, and how many are bank debits, or neither these nor by card. */
+  /**
+   * Counted cases with a plan when the failure was first known: predicted recoveries, paid ones, and how many are bank debits, or
+   * neither debits nor cards.
+   */
   planned: { cases: number; expected: number; paid: number; debits: number; others: number };
-  /** Tries of the merchant's own system, after the first charge of each case. */
+  /** Retries of the merchant's own system, after the first charge of each case. */
   stances: Record<Stance, RetryCounts>;
-  /** Of the tries made when Dunlin would have, those to which the learned engine gave a chance, and the sum of these chances. */
+  /** Retries made when Dunlin would have made them, with a prediction of the learned engine, and the sum of these predictions. */
   foreseen: RetryCounts & { expected: number };
-  /** Tries at moments at which a rule of a card network or a scheme leaves none. */
+  /** Retries at times that a rule of a card network or scheme forbids. */
   forbidden: RetryCounts;
 }
 
@@ -74,10 +77,10 @@ export const newShadowFigures = (): ShadowFigures => ({
 });
 
 /**
- * Compare what Dunlin would have done with what the merchant's own system did, over the cases that shadow mode left to it.
+ * Compares Dunlin's decisions with the attempts of the merchant's own system, over the cases of shadow mode.
  *
  * @param from  only cases that became unpaid since then
- * @param onCases  hears how many were compared so far; what it throws ends the comparison
+ * @param onCases  is called with the number of cases so far; an error that it throws ends the comparison
  */
 export async function computeShadowFigures(
   tx: Tx,
@@ -107,7 +110,7 @@ export async function computeShadowFigures(
 }
 
 /**
- * Count a case in.
+ * Adds a case to the figures.
  *
  * @param decisions  in the case, oldest first
  * @param onInvoice  attempts on its invoice, oldest first
@@ -140,8 +143,9 @@ export function addCase(
 }
 
 /**
- * The decision whose plan is held against what was paid: the first one that knew of a failed attempt, since one made of the invoice alone may plan for a card that
- * can't work. Where no failed attempt was ever pushed the first one of all; where they came after the last decision none, as no plan was made with them.
+ * Returns the decision whose plan is compared with the result: the first one that knew of a failed attempt, since a plan made
+ * before may be for a card that cannot work. If no failed attempt was pushed, it is the first decision; if all were pushed after
+ * the last decision, there is none.
  */
 const findFirstInformedDecision = (decisions: readonly DecisionRecord[], onInvoice: readonly TransactionFacts[]) =>
   onInvoice.some(({ state }) => state === "FAILED")
@@ -175,7 +179,7 @@ function addOutcome(
   money.paid += paid * amount;
   figures.money.set(currency, money);
   const even = informed?.account.even;
-  // What was given up has even tries to be held beside, and no plan.
+  // A case that was given up has evenly spaced retries to compare with, and no plan.
   if (!even || even.plan.length === 0) return;
   figures.planned.cases++;
   figures.planned.expected += even.planRecovers;
@@ -184,7 +188,7 @@ function addOutcome(
   else if (charge && !isCard(instrumentOf(charge))) figures.planned.others++;
 }
 
-/** Of a try, by the latest decision that cannot know of it. */
+/** Classifies a retry by the latest decision that cannot know of it. */
 function stanceOf(decision: DecisionRecord | undefined, at: number): Stance {
   if (!decision) return "unknown";
   if (decision.kind !== "retry") return decision.kind;

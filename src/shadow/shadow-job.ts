@@ -6,16 +6,15 @@ import type { Database } from "../postgres/database.ts";
 import { insertJob } from "../tables/job-queue.ts";
 import { computeShadowFigures, type ShadowFigures } from "./shadow-figures.ts";
 
-/** `cases`: how many were compared so far. */
+/** `cases` is the number of cases compared so far. */
 export type ShadowJob = Job<unknown, { cases?: number }, object>;
 
-/** Ask for a merchant's own system to be compared with what Dunlin would have done; nothing where that is under way already. */
+/** Queues a comparison of the merchant's own system with Dunlin's decisions, unless one is running. */
 export async function requestShadowReport(db: Database, merchantId: string, actor: Actor, ports: Ports) {
   const job = { merchantId, id: ports.newId(), kind: "shadow", askedAt: ports.now(), actor } as const;
   await insertJob(db, { ...job, input: {}, progress: {} }, ports.realNow());
 }
 
-/** Does such a job. */
 export const createShadowHandler =
   (ports: Ports): JobHandler =>
   async ({ job, db, extendLease, signal }) => {
@@ -31,7 +30,7 @@ export const createShadowHandler =
     }
   };
 
-/** What such a job found, and null as long as it has not: JSON has no moments and no maps. */
+/** Returns the result of a job with dates and maps; null while it runs. */
 export function parseShadowResult({ result }: ShadowJob): ShadowFigures | null {
   if (result === null) return null;
   const figures = result as Omit<ShadowFigures, "money"> & {
@@ -41,7 +40,7 @@ export function parseShadowResult({ result }: ShadowJob): ShadowFigures | null {
   const { since, young, money, planned } = figures;
   return {
     ...figures,
-    // Earlier programs counted none apart.
+    // Results of versions before 0.2.0 lack this count.
     planned: { ...planned, others: planned.others ?? 0 },
     since: date(since),
     young: { ...young, firstAt: date(young.firstAt), lastAt: date(young.lastAt) },

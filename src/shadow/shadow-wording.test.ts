@@ -6,10 +6,7 @@ import { describeRetries } from "./shadow-wording.ts";
 test("retries at moments that a rule forbids are counted, and where there are none that is said", () => {
   const said = (tries: number, approved: number) =>
     describeRetries({ ...newShadowFigures(), forbidden: { tries, approved } }).at(-1);
-  assert.equal(
-    said(0, 0),
-    "None of the retries was made at a moment at which the rules that Dunlin keeps leave no try.",
-  );
+  assert.equal(said(0, 0), "None of your retries broke a network rule that Dunlin applies.");
   assert.match(said(3, 1)!, / at the moment of 3 of the retries; 1 of these was approved\.$/);
   assert.match(said(3, 2)!, / 2 of these were approved\.$/);
 });

@@ -36,7 +36,7 @@ const stryker = realm.__stryker__;
 
 /** The overhead of a test file: an import, and mostly a database. */
 const TEST_FILE_MS = 100;
-const REUSABLE_TESTS_URL = new URL("hot-test.ts", import.meta.url).href;
+const REUSABLE_TESTS_URL = new URL("reusable-tests.ts", import.meta.url).href;
 /** A fixture's resources, such as a database, end with the test file that imported it, so the fixture is also imported again. */
 const IS_FIXTURE = /\.fixture\.ts$/;
 
