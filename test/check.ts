@@ -8,6 +8,7 @@ const CHECKS = [
   ["node", "src/write-openapi.ts", "--check"],
   ["node", "sdk/generate-records.ts", "--check"],
   ["node", "src/write-reference.ts", "--check"],
+  ["node", "test/prose.ts"],
 ] as const;
 
 const results = await Promise.all(

@@ -11,7 +11,7 @@ import { STOP_CHOICE } from "./retry-gaps.ts";
 /** A decision after a failure of an invoice. */
 export interface EpisodeDecision {
   situation: DecisionContext;
-  /** What the merchant's system did. */
+  /** The results of the merchant's system. */
   choice: number;
   /** Its propensity, if known. */
   chance: number | null;
@@ -41,7 +41,7 @@ export interface Estimate {
   differenceHigh: number;
   /** Effective sample size at the strategy's last decision. */
   effective: number;
-  /** Share of the invoices for which it does what the merchant's system hardly ever did. */
+  /** Share of the invoices for which it acts as the merchant's system hardly ever did. */
   unseen: number;
 }
 

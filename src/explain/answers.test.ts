@@ -46,7 +46,7 @@ test("What happened so far? The amount, each attempt with the bank's word, each 
   assert.match(answer, /\(code 91\)/);
 });
 
-test("What happened so far? When something came of what was asked for, but for a retry that was made when it should be", async () => {
+test("What happened so far? The time of an outcome, unless a retry was made at its planned time", async () => {
   await createFailedInvoice();
   const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const [action] = explained.actions;
@@ -67,7 +67,7 @@ test("What happened so far? When something came of what was asked for, but for a
     );
 });
 
-test("What is planned now? The moment, its chance, and whether it may still change", async () => {
+test("What is planned now? The time, its chance, and whether it may still change", async () => {
   await createFailedInvoice();
   assert.match(
     await ask("What is planned now?"),
@@ -77,7 +77,7 @@ test("What is planned now? The moment, its chance, and whether it may still chan
   assert.match(await ask("What is planned now?"), /it was sent to the merchant/);
 });
 
-test("Why not today? What today's best moment is worth, beside the one that was chosen and others", async () => {
+test("Why not today? The expected value of today's best time, the chosen one and others", async () => {
   await createFailedInvoice();
   const answer = await ask("Why not today?");
   assert.match(answer, /The best time today is Mon 2 March.*a chance of \d+%.*expected value of \d+%/);
@@ -114,14 +114,14 @@ test("Why this hour? The latest decision answers, also when it is no retry", asy
   );
 });
 
-test("Which rules? What each one left out, by document and date, and how much of each limit is used", async () => {
+test("Which rules? The times each one excluded, its document and date, and the use of each limit", async () => {
   await createFailedInvoice({ cardBrand: "mastercard", networkAdviceCode: "28" });
   const answer = await ask("Which rules?");
   assert.match(answer, /No retry from .* to .*advises to try again after 6 days/);
   assert.match(answer, /Mastercard allows at most 10 declined attempts on a card in 24 hours.*Counted so far: \d+/);
 });
 
-test("Why a card change? The decline that ended the card, and the rule that bars it", async () => {
+test("Why a card change? The decline that ended the card, and the rule that blocks it", async () => {
   await createFailedInvoice({ networkDeclineCode: "41" });
   const answer = await ask("Why a card change?");
   assert.match(
@@ -132,7 +132,7 @@ test("Why a card change? The decline that ended the card, and the rule that bars
   assert.match(await ask("Why not today?"), /card change/);
 });
 
-test("Why a card change? None was asked for, when the card may still work", async () => {
+test("Why a card change? None was requested if the card may still work", async () => {
   await createFailedInvoice();
   assert.match(
     await ask("Why a card change?"),
@@ -140,7 +140,7 @@ test("Why a card change? None was asked for, when the card may still work", asyn
   );
 });
 
-test("Why did you stop? The end, and what led to it", async () => {
+test("Why did you stop? The end and its reasons", async () => {
   await createFailedInvoice({ networkDeclineCode: "R0" });
   const answer = await ask("Why did you stop?");
   assert.match(
@@ -188,7 +188,7 @@ test("What changed since the last plan? The new facts, one by one", async () => 
   assert.doesNotMatch(answer, /Counted so far|The window is open/);
 });
 
-test("What was known? Of an invoice without a reported attempt no try is claimed that nobody saw", async () => {
+test("What was known? No attempt is claimed for an invoice without a reported one", async () => {
   await stage.invoice();
   await stage.decide();
   const answer = await ask("What was known?");
@@ -197,7 +197,7 @@ test("What was known? Of an invoice without a reported attempt no try is claimed
   assert.doesNotMatch(answer, /An attempt failed on/);
 });
 
-test("What was known? The customer's earlier bills, card, place and window", async () => {
+test("What was known? The customer's earlier invoices, card, country and window", async () => {
   await createFailedInvoice();
   const answer = await ask("What was known?");
   assert.match(
@@ -227,7 +227,7 @@ test("How was it chosen? Engine, version and probability; by fixed rules where t
   assert.match(await ask("Why this hour?"), /\w/);
 });
 
-test("The zone of the moments is named once, and how far limits are used is told among the rules alone", async () => {
+test("The answers name the time zone once, and the use of limits only among the rules", async () => {
   await createFailedInvoice();
   const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const lines = buildExplanation(explained).flatMap(({ answer }) => answer);
@@ -238,7 +238,7 @@ test("The zone of the moments is named once, and how far limits are used is told
   assert.equal(lines.filter((line) => /Counted so far/.test(line)).length, 1);
 });
 
-test("An invoice that was never in recovery is explained too, and one that nobody knows is not", async () => {
+test("An invoice that was never in recovery is explained, and an unknown one is not", async () => {
   await stage.invoice({ id: "inv_paid", state: "PAID", updatedAt: new Date(START.getTime() + DAY) });
   assert.match(await ask("Why was nothing decided?", "inv_paid"), /^This invoice was never in recovery\./);
   assert.equal(await loadExplainedCase(stage.db, merchantId, "inv_unknown", stage.now()), null);
@@ -258,7 +258,7 @@ test("Why was nothing decided? An experiment leaves the customer to the merchant
   assert.equal(await ask("Why did you stop?"), "The merchant's own system continues.");
 });
 
-test("in shadow mode each answer says what Dunlin would do, and that the merchant's own system goes on", async () => {
+test("in shadow mode each answer says that Dunlin only logs, and the merchant's own system continues", async () => {
   merchantId = (await stage.enter(true, { shadow: true })).id;
   await createFailedInvoice();
   assert.match(await ask("What is planned now?"), /only logs what it would do\.\nIt would request a retry on/);
@@ -273,7 +273,7 @@ test("in shadow mode each answer says what Dunlin would do, and that the merchan
   assert.equal(await ask("Why this hour?"), "No hour was chosen: no other retry is made.");
 });
 
-test("in shadow mode another card would have been asked for, and is not said to have been", async () => {
+test("in shadow mode no answer says that another card was requested", async () => {
   merchantId = (await stage.enter(true, { shadow: true })).id;
   await createFailedInvoice({ networkDeclineCode: "41" });
   assert.match(
@@ -284,7 +284,7 @@ test("in shadow mode another card would have been asked for, and is not said to 
   assert.match(happened, /Shadow mode: Dunlin would ask for another card or payment method\.$/m);
 });
 
-test("a case that ended before anything was decided is not said to be waiting for a look", async () => {
+test("the answers do not call a case waiting when it ended before the first decision", async () => {
   await stage.invoice();
   stage.wait(MINUTE);
   await stage.invoice({ state: "PAID", updatedAt: stage.now() });

@@ -6,7 +6,7 @@ import { findAnswer } from "./answers.fixture.ts";
 const stage = await openStage();
 after(() => stage.drop());
 
-test("where the bank wants the customer to confirm, that is what is said to be asked for, before another card", async () => {
+test("the request names a confirmation before another card when the bank wants one", async () => {
   const { id: merchantId } = await stage.enter();
   const asked = (question: string) => findAnswer(stage, merchantId, question);
   await stage.invoice();

@@ -19,7 +19,7 @@ beforeEach(() => enterMerchant());
 const ask = (question = "What would six evenly spaced retries have done?", invoiceId = "inv_1") =>
   findAnswer(stage, merchantId, question, invoiceId);
 
-test("even tries are as many as could be made, with what is known of such sums in the way of paying", async () => {
+test("evenly spaced retries are as many as possible, with the caveat for their payment method", async () => {
   await stage.invoice({ currency: "USD" });
   const debit = { paymentMethodType: "ach_debit", cardBrand: undefined, cardCountry: undefined } as const;
   await stage.transaction({ ...debit, currency: "USD", networkDeclineCode: "R01" });
@@ -33,7 +33,7 @@ test("even tries are as many as could be made, with what is known of such sums i
   assert.doesNotMatch(said, /cards/);
 });
 
-test("a plan of more tries than the even ones is set beside them as one of as many", async () => {
+test("a longer plan is compared as one of as many retries as the evenly spaced ones", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -64,7 +64,7 @@ test("a plan of more tries than the even ones is set beside them as one of as ma
   );
 });
 
-test("of a way of paying that is in no simulated world none is cited", async () => {
+test("no simulation is cited for a payment method that none contains", async () => {
   await stage.invoice();
   const paypal = { paymentMethodType: "paypal", cardBrand: undefined, cardCountry: undefined } as const;
   await stage.transaction({ ...paypal, networkDeclineCode: undefined, paymentGatewayErrorCode: "INSTRUMENT_DECLINED" });
@@ -74,7 +74,7 @@ test("of a way of paying that is in no simulated world none is cited", async () 
   assert.doesNotMatch(said, /simulations with cards/);
 });
 
-test("of a case that was given up it is said what even tries would have come to", async () => {
+test("a case that was given up is compared with evenly spaced retries", async () => {
   await stage.invoice({ amount: 20, currency: "USD" });
   await stage.transaction({ amount: 20, currency: "USD" });
   await stage.decide();
@@ -86,7 +86,7 @@ test("of a case that was given up it is said what even tries would have come to"
   );
 });
 
-test("once there is a later plan, the plan beside even tries is said to be the one of then", async () => {
+test("the comparison names the plan at that time when a later plan exists", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -97,7 +97,7 @@ test("once there is a later plan, the plan beside even tries is said to be the o
   assert.match(await ask(), /^As seen on Mon 2 March, 11:00, .*\n.*\nThe plan at that time, \d retr(y|ies) on /);
 });
 
-test("a plan that was made before it was known how the invoice had failed is held against nothing", async () => {
+test("a plan made before the failure was known is compared with nothing", async () => {
   await stage.invoice();
   await stage.decide();
   assert.match(await ask(), /The plan, \d retries on .* recovers it/);
@@ -118,7 +118,7 @@ test("a plan that was made before it was known how the invoice had failed is hel
   assert.match(await ask(), /when times were first compared with the failure known, by the same/);
 });
 
-test("why the plan was chosen is said where even tries are worth more, and only there", async () => {
+test("the answer explains the chosen plan only when evenly spaced retries have a higher expected value", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();

@@ -21,7 +21,7 @@ beforeEach(() => enterMerchant());
 
 const ask = (question: string, invoiceId = "inv_1") => findAnswer(stage, merchantId, question, invoiceId);
 
-test("moments that have passed since the decision are not offered, and today's best is said to be one of them", async () => {
+test("past times are not offered, and the answer says that today's best time has passed", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -91,7 +91,7 @@ test("under fixed rules no answer says that a time of today was compared", async
   assert.match(await ask("Why not today?"), /^Fixed rules choose the time and compare it with no other/);
 });
 
-test("after the first day only the likeliest moment of each 24 hours is compared, and a day without one is said to have none", async () => {
+test("after the first day only the likeliest time of each 24 hours is compared, and the answer says so", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -103,7 +103,7 @@ test("after the first day only the likeliest moment of each 24 hours is compared
   assert.match(await ask("Why not today?"), /^No time today was compared: after the first day only the likeliest/);
 });
 
-test("another day is said to be worth more where a lot or a drawn hour chose, which is said too", async () => {
+test("the answer says that another day is better when a time or an hour was sampled", async () => {
   await enterMerchant({ explore: true });
   const worthMore: boolean[] = [];
   for (let n = 0; n < 150; n++) {
@@ -134,7 +134,7 @@ test("another day is said to be worth more where a lot or a drawn hour chose, wh
   assert.equal(new Set(worthMore).size, 2);
 });
 
-test("Why this hour? Because it was drawn, in one try of five, and only there is it said", async () => {
+test("Why this hour? It was sampled, and the answer says so only then", async () => {
   await enterMerchant({ explore: true });
   const invoices = Array.from({ length: 80 }, (_, n) => `inv_${n}`);
   for (const [n, id] of invoices.entries()) {
@@ -157,7 +157,7 @@ test("Why this hour? Because it was drawn, in one try of five, and only there is
   assert.ok(drawn.length > 0 && drawn.length < 40, `${drawn.length}`);
 });
 
-test("Why this hour? Because tries are spread evenly while what is said does not come true, and only of those is it said", async () => {
+test("Why this hour? Retries are evenly spaced while predictions fail, and the answer says so only then", async () => {
   const model = fromPretrained(readPretrainedModel());
   for (let n = 0; n < 80; n++)
     recordPrediction(model, { firstReason: "FUNDS" }, 0.5, +START - (80 - n) * HOUR, "FUNDS");
@@ -188,7 +188,7 @@ test("Why this hour? Because tries are spread evenly while what is said does not
   assert.ok(spread > 4 && spread < 20, `${spread}`);
 });
 
-test("each likelier hour of the day is said to gain no more, to gain more, or not to have been compared", async () => {
+test("each likelier hour is called not better, better, or not compared", async () => {
   const met = { less: 0, more: 0, unknown: 0 };
   for (let n = 0; n < 24; n++) {
     await enterMerchant();
@@ -226,7 +226,7 @@ test("each likelier hour of the day is said to gain no more, to gain more, or no
   assert.ok(met.less > 0 && met.unknown > 0, JSON.stringify(met));
 });
 
-test("a retry that was asked for today is told as such, and not as one that is to come today", async () => {
+test("a retry requested today is not announced as one to come today", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -252,12 +252,12 @@ async function describeHours(worths: readonly (number | null)[]) {
   return buildExplanation({ ...explained, decisions }).find(({ question }) => question === "Why this hour?")!.answer;
 }
 
-test("no hour that an earlier version stored is said not to have been compared", async () => {
+test("no hour of an earlier version is called not compared", async () => {
   assert.match((await describeHours([0])).join(" "), /was not computed/);
   assert.doesNotMatch((await describeHours([])).join(" "), /was not computed/);
 });
 
-test("each likelier hour is told once: that it gains no more, that it does, or that it was not compared", async () => {
+test("each likelier hour appears once: not better, better, or not compared", async () => {
   const told = (await describeHours([0, 1])).filter((line) => line.startsWith("At "));
   assert.deepEqual(
     told.map((line) => /the expected value was not:|value was higher|not computed/.exec(line)?.[0]),
@@ -268,7 +268,7 @@ test("each likelier hour is told once: that it gains no more, that it does, or t
   assert.deepEqual(hours, [...new Set(hours)]);
 });
 
-test("How was it chosen? Before anything was learned the chances are said to be those of simulated worlds", async () => {
+test("How was it chosen? The chances come from simulations while the model is the pretrained one", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();

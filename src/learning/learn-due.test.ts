@@ -46,7 +46,7 @@ async function loadStoredModel(modelId = SHARED_MODEL) {
   return new Map(parts.map(({ name, numbers }) => [name, numbers.toString("hex")]));
 }
 
-test("each settled retry is learned once, some minutes after it was recorded, and the cursor says how far", async () => {
+test("each settled retry is learned once, some minutes after it was recorded, and the cursor moves on", async () => {
   const merchant = await stage.enter();
   await createRecoveredCase(stage);
   const learner = stage.learner(FIRST_LEARNER);
@@ -60,7 +60,7 @@ test("each settled retry is learned once, some minutes after it was recorded, an
   assert.equal((await findModel(stage.db, SHARED_MODEL))!.version, 2);
 });
 
-test("learned again from the start, the outcomes give the same numbers to the last bit", async () => {
+test("learning all outcomes again gives the same numbers to the last bit", async () => {
   await trainModel();
   const once = await loadStoredModel();
   for (const statement of TRUNCATE_MODELS) await stage.db.run(statement);
@@ -69,7 +69,7 @@ test("learned again from the start, the outcomes give the same numbers to the la
   assert.ok(once.size > 50);
 });
 
-test("two who learn at once, lease or no lease, write it once", async () => {
+test("two processes that learn at once write it once, with or without a lease", async () => {
   const merchant = await stage.enter();
   await createRecoveredCase(stage);
   stage.wait(HOUR);
@@ -85,7 +85,7 @@ test("two who learn at once, lease or no lease, write it once", async () => {
   assert.equal((await findMerchantTrainingState(stage.db, merchant.id))!.lessons, 4);
 });
 
-test("a crash at any statement of a round loses no lesson and doubles none", async () => {
+test("a crash at any statement of a round neither loses nor repeats an outcome", async () => {
   const merchant = await stage.enter();
   await createRecoveredCase(stage);
   stage.wait(HOUR);
@@ -112,7 +112,7 @@ async function countStatements(dieAfter: number): Promise<number> {
   return made();
 }
 
-test("a merchant of whom nothing can be learned holds up nobody, and is tried again a minute later", async () => {
+test("a merchant whose outcomes fail delays no other, and is tried again a minute later", async () => {
   const broken = await trainModel();
   await createRecoveredCase(stage, "inv_2");
   await stage.db.run(prepared("break_own", "update learned_merchants set numbers = '\\x00'"));
@@ -139,7 +139,7 @@ test("a merchant of whom nothing can be learned holds up nobody, and is tried ag
   assert.equal((await findMerchantTrainingState(stage.db, broken.id))!.lessons, 4);
 });
 
-test("an outcome of which nothing is known any more is passed over, and those after it are learned", async () => {
+test("an outcome without facts is skipped, and later ones are learned", async () => {
   const merchant = await stage.enter();
   await createRecoveredCase(stage);
   await createRecoveredCase(stage, "inv_2");
@@ -150,13 +150,13 @@ test("an outcome of which nothing is known any more is passed over, and those af
   assert.equal((await findModel(stage.db, SHARED_MODEL))!.version, 1);
 });
 
-test("who does not share has a model of its own, and the shared one hears nothing of it", async () => {
+test("a merchant that does not share has its own model, and the shared one does not learn from it", async () => {
   const merchant = await trainModel({ sharesLearning: false });
   assert.equal(await findModel(stage.db, SHARED_MODEL), null);
   assert.equal((await findModel(stage.db, merchant.id))!.version, 1);
 });
 
-test("from invoices alone there are lessons too", async () => {
+test("the model also learns from invoices without attempts", async () => {
   const merchant = await stage.enter();
   await stage.invoice();
   await stage.decide();
@@ -170,7 +170,7 @@ test("from invoices alone there are lessons too", async () => {
 });
 
 for (const sharesLearning of [true, false])
-  test(`numbers of another layout are thrown away, and everything is learned again${sharesLearning ? "" : ", also for who does not share"}`, async () => {
+  test(`numbers of another layout are dropped, and everything is learned again${sharesLearning ? "" : ", also for a merchant that does not share"}`, async () => {
     const merchant = await trainModel({ sharesLearning });
     const modelId = sharesLearning ? SHARED_MODEL : merchant.id;
     const before = await loadStoredModel(modelId);
@@ -183,7 +183,7 @@ for (const sharesLearning of [true, false])
   });
 
 for (const sharesLearning of [true, false])
-  test(`numbers of a later layout are left to the program that wrote them${sharesLearning ? "" : ", also of who does not share"}`, async () => {
+  test(`numbers of a later layout stay untouched${sharesLearning ? "" : ", also for a merchant that does not share"}`, async () => {
     const merchant = await trainModel({ sharesLearning });
     await stage.db.run(prepared("newer_layout", "update learned_models set layout = '999:7'"));
     await createRecoveredCase(stage, "inv_2");
@@ -193,7 +193,7 @@ for (const sharesLearning of [true, false])
     assert.deepEqual({ layout, version }, { layout: "999:7", version: 1 });
   });
 
-test("a model that is begun anew is the prior, whole and at once, though there is nothing left to learn", async () => {
+test("a replaced model is the pretrained one at once, even if nothing is left to learn", async () => {
   await trainModel();
   await stage.db.run(prepared("age_layout", "update learned_models set layout = '1:7'"));
   await stage.db.run(prepared("no_more_lessons", "truncate recovery_actions"));
@@ -208,7 +208,7 @@ test("a model that is begun anew is the prior, whole and at once, though there i
   assert.equal((await findModel(stage.db, SHARED_MODEL))!.version, 2);
 });
 
-test("a model that somebody wrote to meanwhile is not begun anew", async () => {
+test("a model is not replaced when another process wrote it meanwhile", async () => {
   const merchant = await trainModel();
   const before = await loadStoredModel();
   assert.equal(
@@ -219,7 +219,7 @@ test("a model that somebody wrote to meanwhile is not begun anew", async () => {
   assert.equal((await findMerchantTrainingState(stage.db, merchant.id))!.lessons, 2);
 });
 
-test("what a merchant taught all others stays taught when the model that was once its own is begun anew", async () => {
+test("the shared model keeps a merchant's outcomes when that merchant's former own model is replaced", async () => {
   const merchant = await trainModel({ sharesLearning: false });
   await stage.db.run(prepared("share", "update merchants set shares_learning = true"));
   await createRecoveredCase(stage, "inv_2");
@@ -233,7 +233,7 @@ test("what a merchant taught all others stays taught when the model that was onc
   assert.equal((await findMerchantTrainingState(stage.db, merchant.id))!.lessons, 4);
 });
 
-test("a retry of Dunlin's that the gateway blocked teaches nothing", async () => {
+test("a retry of Dunlin that the gateway blocked trains nothing", async () => {
   const taughtBy = async (answers: Partial<Transaction>[]) => {
     for (const statement of [TRUNCATE_STAGE, ...TRUNCATE_MODELS, RELEASE_LEASE]) await stage.db.run(statement);
     await stage.enter();

@@ -18,7 +18,7 @@ before(async () => {
 after(() => stage.drop());
 beforeEach(() => stage.begin());
 
-test("in shadow mode the merchant's own retries teach, each once, and nothing is listed or sent", async () => {
+test("in shadow mode each retry of the merchant trains once, and nothing is listed or sent", async () => {
   await stage.recovered();
   assert.deepEqual(await stage.noted(), ["txn_3", "txn_5"]);
   assert.equal(await stage.learner(FIRST_LEARNER).learnDue(), 1); // the later one was noted just now
@@ -30,7 +30,7 @@ test("in shadow mode the merchant's own retries teach, each once, and nothing is
   assert.equal((await stage.outcomes())[0]!.outcome, "watched");
 });
 
-test("a retry of the merchant's own system teaches what the same retry of Dunlin does, to the last bit", async () => {
+test("a merchant's retry trains the model exactly as the same retry of Dunlin does", async () => {
   await stage.begin(false);
   await stage.invoice();
   await stage.transaction();
@@ -55,7 +55,7 @@ test("a retry of the merchant's own system teaches what the same retry of Dunlin
   assert.ok(asked.size > 50);
 });
 
-test("in an experiment the arm that is left to the merchant teaches too, and who is in it does not change", async () => {
+test("in an experiment the holdout trains too, and its members do not change", async () => {
   await stage.set({ shadow: false });
   const experiment = (await stage.start())!;
   const customers = Array.from({ length: 12 }, (_, n) => `cus_${n}`);
@@ -66,7 +66,7 @@ test("in an experiment the arm that is left to the merchant teaches too, and who
   assert.deepEqual((await stage.arms()).slice(1), arms);
 });
 
-test("where a customer's bills are paid and no attempt tells of it, failed retries teach nothing", async () => {
+test("failed retries train nothing when invoices are paid without reported attempts", async () => {
   const taughtBy = async (isTold: boolean, days: readonly number[]) => {
     await stage.begin();
     await stage.invoice({ id: "inv_paid", state: "PAID" });
@@ -80,7 +80,7 @@ test("where a customer's bills are paid and no attempt tells of it, failed retri
   assert.notDeepEqual(await taughtBy(true, [3, 5]), await taughtBy(true, [6, 12]));
 });
 
-test("a retry teaches once it has ended, whatever copies of it come before and after", async () => {
+test("a retry trains once when it has ended, whatever versions come before and after", async () => {
   await stage.invoice();
   await stage.tried(0);
   await stage.tried(3, { state: "PENDING" });
@@ -94,7 +94,7 @@ test("a retry teaches once it has ended, whatever copies of it come before and a
   assert.deepEqual([await stage.noted(), await stage.lessons()], [["txn_3"], 1]);
 });
 
-test("what a copy that comes within ten minutes corrects is learned as corrected", async () => {
+test("a correction within ten minutes is learned as corrected", async () => {
   await stage.recovered();
   await stage.learn();
   const paid = await stage.stored();
@@ -109,7 +109,7 @@ test("what a copy that comes within ten minutes corrects is learned as corrected
   assert.deepEqual(await stage.stored(), paid);
 });
 
-test("a retry that is told of weeks late teaches too, though later ones were learned, and also after the end of its case", async () => {
+test("a retry reported weeks late still trains, also after later ones and after the end of its case", async () => {
   await stage.invoice();
   await stage.tried(0);
   await stage.tried(6);
@@ -125,7 +125,7 @@ test("a retry that is told of weeks late teaches too, though later ones were lea
   assert.deepEqual(await stage.noted(), ["txn_6", "txn_2", "txn_4"]);
 });
 
-test("records that are pushed or imported again teach nothing again", async () => {
+test("records that are pushed or imported again train nothing again", async () => {
   await stage.recovered();
   assert.equal(await stage.learn(), 2);
   for (const day of [0, 3]) await stage.tried(day);
@@ -136,7 +136,7 @@ test("records that are pushed or imported again teach nothing again", async () =
   assert.equal(await stage.lessons(), 2);
 });
 
-test("a model that is begun anew learns watched retries and those of Dunlin again, in the order in which they were noted", async () => {
+test("a replaced model learns observed retries and those of Dunlin again, in recorded order", async () => {
   // Planned before the watched retries are noted, and executed between them.
   await stage.set({ shadow: false });
   await stage.invoice({ id: "inv_2", customerId: "cus_2" });
@@ -161,14 +161,14 @@ test("a model that is begun anew learns watched retries and those of Dunlin agai
   assert.deepEqual(await stage.stored(), once);
 });
 
-test("of more retries of one moment than are learned at a time none is left out", async () => {
+test("no retry is left out when more retries share a time than one batch holds", async () => {
   await stage.invoice();
   for (let n = 0; n <= 103; n++) await stage.transaction({ id: `txn_${n}`, createdAt: new Date(+START + n * MINUTE) });
   await stage.decide();
   assert.deepEqual([await stage.learn(), await stage.learn(), await stage.learn()], [100, 3, 0]);
 });
 
-test("a crash at any statement of a step or of a round loses no watched retry and doubles none", async () => {
+test("a crash at any statement of a step or a round neither loses nor repeats an observed retry", async () => {
   await stage.invoice();
   await stage.tried(0);
   stage.at(+START + 5 * DAY);
@@ -199,7 +199,7 @@ test("a crash at any statement of a step or of a round loses no watched retry an
   }
 });
 
-test("two who learn at once write a watched retry once", async () => {
+test("two processes that learn at once write an observed retry once", async () => {
   await stage.recovered();
   stage.wait(HOUR);
   const [anne, ben] = [stage.learner(FIRST_LEARNER), stage.learner(SECOND_LEARNER)];
@@ -208,7 +208,7 @@ test("two who learn at once write a watched retry once", async () => {
   assert.equal(await stage.lessons(), 2);
 });
 
-test("a retry that the gateway blocked teaches nothing, and is not noted", async () => {
+test("a retry that the gateway blocked trains nothing and is not recorded", async () => {
   await stage.invoice();
   await stage.tried(0);
   await stage.tried(3);

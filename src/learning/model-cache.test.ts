@@ -65,7 +65,7 @@ const learnedOf = (model: MerchantModel) => {
   return model.learned();
 };
 
-test("before anything was learned the shipped prior is there", async () => {
+test("the pretrained model is used before anything was learned", async () => {
   const { models, lines } = createReader();
   const model = await models.of(merchant.id);
   assert.deepEqual(learnedOf(model), fromPretrained(readPretrainedModel()));
@@ -118,7 +118,7 @@ test("a new installation samples no retry until its model has trained on 500 out
   assert.equal(await sampled({}), 3);
 });
 
-test("a merchant's own numbers are in place for it, and for nobody else", async () => {
+test("merchant-specific parameters apply to their merchant only", async () => {
   const { models } = createReader();
   await storeModel(0, 7, 0.5);
   const other = await stage.enter();
@@ -143,7 +143,7 @@ test("an unreadable model is not used, and the log says so once", async () => {
   assert.deepEqual(await createReader(stage.db, null).models.of(merchant.id), { trouble: "there is no prior" });
 });
 
-test("when the database does not answer, what was read before goes on being used", async () => {
+test("the model in memory stays in use while the database does not answer", async () => {
   await storeModel(0, 7);
   let isAway = false;
   const db: Database = {
@@ -162,7 +162,7 @@ test("when the database does not answer, what was read before goes on being used
   assert.deepEqual(lines, ["model.unreadable"]);
 });
 
-test("the model of whoever has not been asked for in a long time leaves the memory, and is read again", async () => {
+test("the least recently used model is evicted, and read again", async () => {
   setFlagsFromString("--expose-gc");
   const collect: () => void = runInNewContext("gc");
   const { models } = createReader();
@@ -183,7 +183,7 @@ test("the model of whoever has not been asked for in a long time leaves the memo
   assert.deepEqual(await look(alone[0]!), fromPretrained(readPretrainedModel()));
 });
 
-test("a merchant's own numbers of an earlier layout count as none, and damaged ones are refused", () => {
+test("merchant-specific parameters of an earlier layout are ignored, and damaged ones are refused", () => {
   assert.deepEqual(
     parseMerchantParameters(toBytes(new Float64Array(MERCHANT_PARAMETER_COUNT - 2).fill(0.5))),
     DEFAULT_MERCHANT_PARAMETERS,

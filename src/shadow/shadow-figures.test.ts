@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 const decisions = async () => decisionsOfCase(stage.db, merchantId, (await stage.caseIds())[0]!);
 
-test("in shadow mode what would be done is decided and logged, and nothing is asked for or told", async () => {
+test("in shadow mode decisions are logged, and nothing is requested or sent", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -41,7 +41,7 @@ test("in shadow mode what would be done is decided and logged, and nothing is as
   assert.deepEqual(await stage.actions(), []);
 });
 
-test("what was decided stands until a fact changes, and each try of the merchant's own system makes a new decision", async () => {
+test("a decision stands until a fact changes, and each attempt of the merchant leads to a new one", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -57,7 +57,7 @@ test("what was decided stands until a fact changes, and each try of the merchant
   assert.match(second!.account.known.join(" "), /7 retries of the budget are left/);
 });
 
-test("a case keeps what it began with when shadow mode is switched off or on", async () => {
+test("a case keeps its mode when shadow mode is switched on or off", async () => {
   await stage.invoice();
   await stage.set({ shadow: false });
   await stage.invoice({ id: "inv_2", customerId: "cus_2" });
@@ -71,7 +71,7 @@ test("a case keeps what it began with when shadow mode is switched off or on", a
   );
 });
 
-test("explain says what would be asked for, and that it is not", async () => {
+test("explain says what Dunlin would request, and that it does not", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -85,7 +85,7 @@ test("explain says what would be asked for, and that it is not", async () => {
   assert.match(answer("Why this hour?"), /^The retry would be for /);
 });
 
-test("what would have been done at a moment that has passed is not told as to come", async () => {
+test("a retry whose time has passed is not announced as to come", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -101,7 +101,7 @@ test("what would have been done at a moment that has passed is not told as to co
   assert.match(await asked("Why this hour?"), /^The retry would have been for /);
 });
 
-test("what would be done is told once as long as it stays the same", async () => {
+test("the history shows an unchanged decision once", async () => {
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "14" });
   await stage.decide();
@@ -115,7 +115,7 @@ test("what would be done is told once as long as it stays the same", async () =>
   assert.equal(happened.match(/Shadow mode: Dunlin would ask for another card/g)!.length, 1);
 });
 
-test("the comparison holds each try beside what was decided before it, and money by currency", async () => {
+test("the comparison sets each attempt beside the decision before it, and amounts by currency", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
@@ -135,7 +135,7 @@ test("the comparison holds each try beside what was decided before it, and money
   assert.equal((await computeShadowFigures(stage.db, merchantId, stage.now(), stage.now())).cases, 0);
 });
 
-test("a plan is counted by the first decision that knew how the invoice had failed, however soon after it the attempt was pushed", async () => {
+test("the plan of the first decision that knew the failure counts, however soon after it the attempt was pushed", async () => {
   const lost = { networkDeclineCode: "41" } as const;
   // The invoice before its attempt, the attempt first, an attempt that was declined for want of money, one that came when the case was over, and none at all.
   for (const n of [1, 3, 4, 5]) {
@@ -174,7 +174,7 @@ test("a case that would have been given up counts, but as no plan", async () => 
   assert.deepEqual([counted, planned.cases], [1, 0]);
 });
 
-test("an invoice counts seven days after its window, paid or not: what is paid at once does not come before what never is", async () => {
+test("an invoice counts seven days after its window, paid or not, so early payments do not count first", async () => {
   await stage.invoice();
   await stage.invoice({ id: "inv_2", customerId: "cus_2" });
   await stage.invoice({ id: "inv_3", customerId: "cus_3" });
@@ -230,7 +230,7 @@ const buildDecision = (day: number, kind: DecisionRecord["kind"], idealDay: numb
 const buildAttempt = (day: number, over: Partial<TransactionFacts> = {}) =>
   ({ createdAt: new Date(+START + day * DAY), state: "FAILED", amount: 4900, ...over }) as TransactionFacts;
 
-test("a try is the same within twelve hours, else earlier or later, or one that Dunlin would not have made", () => {
+test("an attempt within twelve hours is the same, else earlier, later, or one that Dunlin would not have made", () => {
   const figures = newShadowFigures();
   const made = [buildDecision(0.1, "retry", 3), buildDecision(3.5, "card_change", 4), buildDecision(8, "stop")];
   const tries = [
@@ -262,14 +262,14 @@ test("a try is the same within twelve hours, else earlier or later, or one that 
   assert.deepEqual(figures.stances.later, { tries: 1, approved: 1 });
 });
 
-test("a try is held against what was decided before it, although its own clock may be ahead of ours", () => {
+test("an attempt is compared with the decision before it, although the merchant's clock may be ahead", () => {
   const figures = newShadowFigures();
   const made = [buildDecision(0, "retry", 3), buildDecision(3 - 1 / 24 / 60, "retry", 9)];
   addCase(figures, kase, made, [buildAttempt(0), buildAttempt(3)], LATER);
   assert.equal(figures.stances.same.tries, 1);
 });
 
-test("what a person did, what is not settled and what came after the end are no tries of the merchant's own system", () => {
+test("actions of a person, unsettled attempts and attempts after the end are not retries of the merchant", () => {
   const figures = newShadowFigures();
   const made = [buildDecision(0, "retry", 1)];
   const over = {
@@ -304,7 +304,7 @@ test("what a person did, what is not settled and what came after the end are no 
   assert.deepEqual([figures.cases, figures.counted, figures.money.size], [3, 0, 0], "a voided one counts nowhere");
 });
 
-test("where the static policy decided, no chance is held against what came", () => {
+test("no prediction is compared when the static policy decided", () => {
   const figures = newShadowFigures();
   addCase(
     figures,

@@ -37,7 +37,7 @@ export interface ShadowFigures {
   asked: number;
   /**
    * Cases old enough to count, and those that were paid, by any means. Paid cases end at once and others with their window, so
-   * ended cases alone would be biased: each counts as many days after its window as in an experiment. A case with nothing to pay
+   * ended cases alone would be biased. Each counts as many days after its window as in an experiment. A case with nothing to pay
    * in the end (voided, refunded, a draft again) never counts.
    */
   counted: number;
@@ -143,9 +143,9 @@ export function addCase(
 }
 
 /**
- * Returns the decision whose plan is compared with the result: the first one that knew of a failed attempt, since a plan made
- * before may be for a card that cannot work. If no failed attempt was pushed, it is the first decision; if all were pushed after
- * the last decision, there is none.
+ * Returns the decision whose plan is compared with the result: the first one that knew of a failed attempt. A plan made before may
+ * be for a card that cannot work. If no failed attempt was pushed, it is the first decision; if all were pushed after the last
+ * decision, there is none.
  */
 const findFirstInformedDecision = (decisions: readonly DecisionRecord[], onInvoice: readonly TransactionFacts[]) =>
   onInvoice.some(({ state }) => state === "FAILED")

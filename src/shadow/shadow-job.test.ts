@@ -21,7 +21,7 @@ const job = (result: object | null): ShadowJob => ({
   holder: null,
 });
 
-test("a comparison that an earlier program kept, without those that are neither debits nor by card, is read as having none of them", () => {
+test("a stored comparison without a count of other payment methods is read as zero", () => {
   const planned = { cases: 40, expected: 12, paid: 13, debits: 4 };
   const figures = { ...newShadowFigures(), since: AT, cases: 40, counted: 40, planned };
   const young = { cases: 1, firstAt: AT, lastAt: AT };

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { newShadowFigures } from "./shadow-figures.ts";
 import { describeRetries } from "./shadow-wording.ts";
 
-test("retries at moments that a rule forbids are counted, and where there are none that is said", () => {
+test("retries that broke a rule are counted, and the text says so when there are none", () => {
   const said = (tries: number, approved: number) =>
     describeRetries({ ...newShadowFigures(), forbidden: { tries, approved } }).at(-1);
   assert.equal(said(0, 0), "None of your retries broke a network rule that Dunlin applies.");

@@ -81,7 +81,7 @@ async function runModule(name: string) {
   const results = await new Stryker({
     mutate: sampleParts(values.file ?? mutate),
     testRunner: "hot",
-    plugins: ["./test/mutants/runner.ts"],
+    plugins: ["./test/mutants/mutant-runner.ts"],
     coverageAnalysis: "perTest",
     concurrency: 2,
     reporters: ["progress-append-only"],

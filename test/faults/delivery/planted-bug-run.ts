@@ -56,7 +56,7 @@ const tortureCopy = ({ name, patches, faults, statements }: PlantedBug, seed: nu
   });
 
 async function run(copy: string, words: readonly string[]): Promise<ProblemSummary[]> {
-  const child = spawn(process.execPath, [join(copy, "test", "torture-delivery.ts"), "--json", ...words], {
+  const child = spawn(process.execPath, [join(copy, "test", "faults", "delivery.ts"), "--json", ...words], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const late = setTimeout(() => child.kill("SIGTERM"), LIMIT_MS);
