@@ -7,6 +7,6 @@ test("retries that broke a rule are counted, and the text says so when there are
   const said = (tries: number, approved: number) =>
     describeRetries({ ...newShadowFigures(), forbidden: { tries, approved } }).at(-1);
   assert.equal(said(0, 0), "None of your retries broke a network rule that Dunlin applies.");
-  assert.match(said(3, 1)!, / at the moment of 3 of the retries; 1 of these was approved\.$/);
+  assert.match(said(3, 1)!, /^3 of your retries broke a network rule that Dunlin applies; 1 of these was approved\.$/);
   assert.match(said(3, 2)!, / 2 of these were approved\.$/);
 });

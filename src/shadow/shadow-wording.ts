@@ -46,7 +46,7 @@ export function describePlans({ planned }: ShadowFigures): string[] {
   const { cases, expected, paid, debits, others } = planned;
   if (cases === 0) return [];
   return [
-    `For ${cases} of them Dunlin had a plan. By its own model these plans recover ${expected.toFixed(1)} of these${formatShare(expected / cases, cases)}; ${paid}${formatShare(paid / cases, cases)} ${paid === 1 ? "was" : "were"} paid.`,
+    `For ${cases} of them Dunlin had a plan. By its own model these plans would recover ${expected.toFixed(1)} of them${formatShare(expected / cases, cases)}; ${paid}${formatShare(paid / cases, cases)} ${paid === 1 ? "was" : "were"} paid.`,
     listPlanCaveats({ plans: cases, debits, others }),
   ];
 }
