@@ -35,7 +35,10 @@ test("`shadow` shows the merchant's retries beside Dunlin's decisions", async ()
   await stage.decide();
   const early = await run(id);
   assert.match(early, /1 invoice became unpaid from 2026-03-02 on; 0 are old enough to count \(without voided/);
-  assert.match(early, /1 is too young, and counts on 2026-04-06: paid or not, each counts 7 days after the end of its window/);
+  assert.match(
+    early,
+    /1 is too young, and counts on 2026-04-06: paid or not, each counts 7 days after the end of its window/,
+  );
   assert.doesNotMatch(early, /Without Dunlin|By its own model/);
   stage.wait(5 * DAY);
   const output = await run(id);

@@ -3,36 +3,7 @@ import { setGaugeIfAvailable } from "./delivery-metrics.ts";
 import type { ServiceFigures } from "./service-figures.ts";
 
 export function addServiceGauges(registry: Registry, figures: ServiceFigures) {
-  const registers = [registry];
-  const gauge = (name: string, help: string, value: () => number | Promise<number>) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      async collect() {
-        await setGaugeIfAvailable(this, async () => this.set(await value()));
-      },
-    });
-  const labeledGauge = (
-    name: string,
-    help: string,
-    labelNames: string[],
-    values: () => Promise<LabeledGauge[]> | LabeledGauge[],
-  ) =>
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers,
-      async collect() {
-        await setGaugeIfAvailable(this, async () => {
-          const found = await values();
-          this.reset();
-          for (const { labels, value } of found) this.set(labels, value);
-        });
-      },
-    });
-
+  const { gauge, labeledGauge } = createGauges(registry);
   gauge(
     "dunlin_oldest_due_case_seconds",
     "How long the oldest due or queued case has waited, in service time; 0 if there is none",
@@ -86,12 +57,46 @@ export function addServiceGauges(registry: Registry, figures: ServiceFigures) {
   new Counter({
     name: "dunlin_clock_jumps_total",
     help: "Jumps of this machine's clock by more than a second since the start",
-    registers,
+    registers: [registry],
     collect() {
       this.reset();
       this.inc(figures.clock().jumps);
     },
   });
+}
+
+/** Adds gauges to a registry whose values are read when the metrics are. */
+function createGauges(registry: Registry) {
+  const registers = [registry];
+  const gauge = (name: string, help: string, value: () => number | Promise<number>) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        await setGaugeIfAvailable(this, async () => this.set(await value()));
+      },
+    });
+  const labeledGauge = (
+    name: string,
+    help: string,
+    labelNames: string[],
+    values: () => Promise<LabeledGauge[]> | LabeledGauge[],
+  ) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      async collect() {
+        await setGaugeIfAvailable(this, async () => {
+          const found = await values();
+          this.reset();
+          for (const { labels, value } of found) this.set(labels, value);
+        });
+      },
+    });
+  return { gauge, labeledGauge };
 }
 
 interface LabeledGauge {

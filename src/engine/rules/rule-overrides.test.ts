@@ -148,7 +148,7 @@ test("the file's rules apply to known and unknown brands, debits and advice, and
   assert.deepEqual([ours.group, ours.words], ["HARD_CARD", null], "our words are of our group");
   assert.match(
     allowedAfter(15, "visa")!.sentence,
-    /^Visa allows at most 15 declined tries of one amount .*\(Contract with the acquirer, appendix 3, May 2026\)/,
+    /^Visa allows at most 15 declined attempts for one amount .*\(Contract with the acquirer, appendix 3, May 2026\)/,
   );
   assert.match(allowedAfter(8, "Hipercard")!.sentence, /^Hipercard allows at most 8/);
   assert.match(allowedAfter(1, "mastercard", "card", "51", "24")!.sentence, /after 72 hours/);
@@ -171,9 +171,9 @@ test("the file's rules apply to known and unknown brands, debits and advice, and
   assert.match(allowedAfter(1, "mastercard", "card", "51", "50")!.sentence, /^After such a decline .* \(Contract/);
   assert.match(
     allowedAfter(2, "", "venmo")!.sentence,
-    /venmo allows at most 2 declined tries of an invoice in 100 hours/,
+    /venmo allows at most 2 declined attempts for an invoice in 100 hours/,
   );
-  assert.match(allowedAfter(1, "", "cash")!.sentence, /cash allows at most 1 declined try on a card in 9 days/);
+  assert.match(allowedAfter(1, "", "cash")!.sentence, /cash allows at most 1 declined attempt on a card in 9 days/);
 });
 
 test("a network with another name reads its codes as before", () => {
@@ -197,6 +197,7 @@ test("a brand keeps its rules, also those of a file, under each of its names and
     );
   const limits = [{ attemptsMax: 2, days: 30, counts: "card" }];
   applyRules(parse({ networks: { mc: { name: "Mastercard of Europe", limits } } }).rules!);
-  for (const sentence of sentences()) assert.match(sentence!, /^Mastercard of Europe allows at most 2 declined tries/);
+  for (const sentence of sentences())
+    assert.match(sentence!, /^Mastercard of Europe allows at most 2 declined attempts/);
   assert.match(allowedAfter(20, findBrand(null, "visa")!, "visa")!.sentence, /^Visa allows at most/);
 });

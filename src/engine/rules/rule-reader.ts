@@ -1,0 +1,59 @@
+import { DECLINE_GROUPS, type DeclineGroup } from "./decline-groups.ts";
+
+export type JsonFields = Readonly<Record<string, unknown>>;
+
+/** Reads values of a JSON file and notes what is wrong with them. Every reader returns undefined for an absent or wrong value. */
+export type RuleReader = ReturnType<typeof createRuleReader>;
+
+/** @param problems  receives each problem with its place: `networks.visa.limits[0].attemptsMax …` */
+export function createRuleReader(problems: string[]) {
+  const wrong = (place: string, problem: string) => void problems.push(`${place} ${problem}`);
+
+  /** @param known  the allowed names; null: any */
+  function fields(value: unknown, place: string, known: readonly string[] | null): JsonFields {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      wrong(place || "the file", "must be an object");
+      return {};
+    }
+    for (const name of Object.keys(value))
+      if (known && !known.includes(name))
+        wrong(place ? `${place}.${name}` : name, `is not known. Write one of ${known.join(", ")}`);
+    return value as JsonFields;
+  }
+
+  /** Returns the named objects of an object, each with its fields and its place. */
+  const entries = (value: unknown, place: string, known: readonly string[]): [string, JsonFields, string][] =>
+    value === undefined
+      ? []
+      : Object.entries(fields(value, place, null)).map(([name, each]) => {
+          const here = `${place}.${name}`;
+          return [name, fields(each, here, known), here];
+        });
+
+  function whole(value: unknown, place: string, most: number): number | undefined {
+    if (value === undefined) return undefined;
+    if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= most) return value;
+    wrong(place, `must be a whole number from 1 to ${most}, not ${JSON.stringify(value)}`);
+    return undefined;
+  }
+
+  function truth(value: unknown, place: string): boolean | undefined {
+    if (value !== undefined && typeof value !== "boolean") wrong(place, "must be true or false");
+    return value === true ? true : value === false ? false : undefined;
+  }
+
+  function words(value: unknown, place: string): string | undefined {
+    if (value === undefined) return undefined;
+    if (typeof value === "string" && value.trim() !== "" && value.length <= 200) return value;
+    wrong(place, "must be a text of 1 to 200 characters");
+    return undefined;
+  }
+
+  function groupOf(value: unknown, place: string): DeclineGroup | undefined {
+    const group = DECLINE_GROUPS.find((each) => each === value);
+    if (group === undefined) wrong(place, `must be one of ${DECLINE_GROUPS.join(", ")}`);
+    return group;
+  }
+
+  return { wrong, fields, entries, whole, truth, words, groupOf };
+}
