@@ -166,11 +166,7 @@ async function printSummary(
   for (const line of [...shop.summaryLines(), ...comparison, executedLine(shop), ...learning]) print(line);
 }
 
-const EXPLAINED_QUESTIONS = [
-  "What happened so far?",
-  "What would six evenly spaced retries have done?",
-  "How was it chosen?",
-];
+const EXPLAINED_QUESTIONS = ["History", "Compared with six evenly spaced retries", "How Dunlin chose"];
 
 async function learningLines(shop: DemoMerchantRun, { db, ports }: Store, merchantId: string, settings: Settings) {
   const learned = await findMerchantTrainingState(db, merchantId);

@@ -32,21 +32,21 @@ async function createFailedInvoice(over: Parameters<typeof stage.transaction>[0]
   await stage.decide();
 }
 
-test("What happened so far? The amount, each attempt with the bank's word, each retry with its end", async () => {
+test("History The amount, each attempt with the bank's word, each retry with its end", async () => {
   await createFailedInvoice();
   const sent = await stage.untilSent();
   stage.at(sent.ideal);
   stage.wait(HOUR);
   await stage.transaction({ cardCountry: "SE", networkDeclineCode: "91" });
   await stage.decide();
-  const answer = await ask("What happened so far?");
+  const answer = await ask("History");
   assert.match(answer, /^inv_1: EUR 49\.00, UNPAID\./);
   assert.match(answer, /not enough money \(code 51\)/);
   assert.match(answer, /A retry on .* was requested, and failed on .*\./);
   assert.match(answer, /\(code 91\)/);
 });
 
-test("What happened so far? The time of an outcome, unless a retry was made at its planned time", async () => {
+test("History The time of an outcome, unless a retry was made at its planned time", async () => {
   await createFailedInvoice();
   const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const [action] = explained.actions;
@@ -67,14 +67,11 @@ test("What happened so far? The time of an outcome, unless a retry was made at i
     );
 });
 
-test("What is planned now? The time, its chance, and whether it may still change", async () => {
+test("Next step The time, its chance, and whether it may still change", async () => {
   await createFailedInvoice();
-  assert.match(
-    await ask("What is planned now?"),
-    /^A retry for ... \d+ March, \d\d:\d\d, with a chance of \d+%; it is planned/,
-  );
+  assert.match(await ask("Next step"), /^A retry for ... \d+ March, \d\d:\d\d, with a chance of \d+%; it is planned/);
   await stage.untilSent();
-  assert.match(await ask("What is planned now?"), /it was sent to the merchant/);
+  assert.match(await ask("Next step"), /it was sent to the merchant/);
 });
 
 test("Why not today? The expected value of today's best time, the chosen one and others", async () => {
@@ -107,47 +104,47 @@ test("Why this hour? The latest decision answers, also when it is no retry", asy
   stage.at(sent.ideal);
   await stage.transaction({ cardCountry: "SE", networkDeclineCode: "54" });
   await stage.decide();
-  assert.match(await ask("What is planned now?"), /^A change of the card/);
+  assert.match(await ask("Next step"), /^A change of the card/);
   assert.equal(
     await ask("Why this hour?"),
     "No hour was chosen: the customer is asked at once for another card or payment method.",
   );
 });
 
-test("Which rules? The times each one excluded, its document and date, and the use of each limit", async () => {
+test("Limits The times each one excluded, its document and date, and the use of each limit", async () => {
   await createFailedInvoice({ cardBrand: "mastercard", networkAdviceCode: "28" });
-  const answer = await ask("Which rules?");
+  const answer = await ask("Limits");
   assert.match(answer, /No retry from .* to .*advises to try again after 6 days/);
   assert.match(answer, /Mastercard allows at most 10 declined attempts on a card in 24 hours.*Counted so far: \d+/);
 });
 
-test("Why a card change? The decline that ended the card, and the rule that blocks it", async () => {
+test("Why a new card? The decline that ended the card, and the rule that blocks it", async () => {
   await createFailedInvoice({ networkDeclineCode: "41" });
-  const answer = await ask("Why a card change?");
+  const answer = await ask("Why a new card?");
   assert.match(
     answer,
     /^Another card or payment method was requested on Mon 2 March, 11:00:\n.*reported lost \(code 41\)/,
   );
   assert.match(answer, /Visa does not allow another attempt/);
-  assert.match(await ask("Why not today?"), /card change/);
+  assert.match(await ask("Why not today?"), /new card/);
 });
 
-test("Why a card change? None was requested if the card may still work", async () => {
+test("Why a new card? None was requested if the card may still work", async () => {
   await createFailedInvoice();
   assert.match(
-    await ask("Why a card change?"),
+    await ask("Why a new card?"),
     /^No other card or payment method was requested\.\nThe current one may still work/,
   );
 });
 
-test("Why did you stop? The end and its reasons", async () => {
+test("Why did it stop? The end and its reasons", async () => {
   await createFailedInvoice({ networkDeclineCode: "R0" });
-  const answer = await ask("Why did you stop?");
+  const answer = await ask("Why did it stop?");
   assert.match(
     answer,
     /^Dunlin gave up on the invoice\.\n.*the customer stopped this payment \(code R0\)\.\nVisa does not allow another attempt on a card after such a decline \(.*\)\.\nA later retry will not/,
   );
-  const story = await ask("What happened so far?");
+  const story = await ask("History");
   assert.match(
     story,
     /The case ended: Dunlin gave up on the invoice: a rule or the bank's answer allows no other retry\./,
@@ -155,18 +152,18 @@ test("Why did you stop? The end and its reasons", async () => {
   assert.doesNotMatch(answer + story, /no try that is allowed is likely enough to succeed/);
 });
 
-test("Why did you stop? It has not, or it was paid", async () => {
+test("Why did it stop? It has not, or it was paid", async () => {
   await createFailedInvoice();
-  assert.equal(await ask("Why did you stop?"), "It has not stopped.");
+  assert.equal(await ask("Why did it stop?"), "It has not stopped.");
   stage.wait(HOUR);
   await stage.invoice({ state: "PAID" });
   await stage.decide();
-  assert.match(await ask("Why did you stop?"), /the invoice is paid/);
+  assert.match(await ask("Why did it stop?"), /the invoice is paid/);
 });
 
-test("What would six evenly spaced retries have done? Their days, chance and worth beside the plan's", async () => {
+test("Compared with six evenly spaced retries Their days, chance and worth beside the plan's", async () => {
   await createFailedInvoice();
-  const answer = await ask("What would six evenly spaced retries have done?");
+  const answer = await ask("Compared with six evenly spaced retries");
   const [even, plan, asMany] = [...answer.matchAll(/expected value (\d+)%/g)].map((match) => Number(match[1]));
   assert.ok(plan! >= asMany! && asMany! >= even!, answer);
   const days = answer.match(/6 evenly spaced retries on (.*) recover/)![1]!.split(", ");
@@ -174,32 +171,32 @@ test("What would six evenly spaced retries have done? Their days, chance and wor
   assert.match(answer, /overrates its own plans.* Evenly spaced retries recovered/);
 });
 
-test("What changed since the last plan? The new facts, one by one", async () => {
+test("Changes since the last decision The new facts, one by one", async () => {
   await createFailedInvoice();
-  assert.match(await ask("What changed since the last plan?"), /first decision/);
+  assert.match(await ask("Changes since the last decision"), /first decision/);
   const sent = await stage.untilSent();
   stage.at(sent.ideal.getTime() + MINUTE);
   await stage.transaction({ cardCountry: "SE", networkDeclineCode: "61" });
   await stage.decide();
-  const answer = await ask("What changed since the last plan?");
+  const answer = await ask("Changes since the last decision");
   assert.match(answer, /limit.*\(code 61\)/);
   assert.match(answer, /An attempt failed on/);
   assert.match(answer, /\n7 retries of the budget are left\.$/);
   assert.doesNotMatch(answer, /Counted so far|The window is open/);
 });
 
-test("What was known? No attempt is claimed for an invoice without a reported one", async () => {
+test("Input data No attempt is claimed for an invoice without a reported one", async () => {
   await stage.invoice();
   await stage.decide();
-  const answer = await ask("What was known?");
+  const answer = await ask("Input data");
   assert.match(answer, /^As of Mon 2 March, 10:00:\nNo failed attempt with the current card was reported/);
   assert.match(answer, /A first attempt is assumed to have failed when the invoice became unpaid, on Mon 2 March/);
   assert.doesNotMatch(answer, /An attempt failed on/);
 });
 
-test("What was known? The customer's earlier invoices, card, country and window", async () => {
+test("Input data The customer's earlier invoices, card, country and window", async () => {
   await createFailedInvoice();
-  const answer = await ask("What was known?");
+  const answer = await ask("Input data");
   assert.match(
     answer,
     /Of the latest 3 invoices before this one 3 were declined at first\. Declined invoices were paid on .*27 October/,
@@ -208,22 +205,19 @@ test("What was known? The customer's earlier invoices, card, country and window"
   assert.match(answer, /The window is open until/);
 });
 
-test("How was it chosen? Engine, version and probability; by fixed rules where the merchant wants that", async () => {
+test("How Dunlin chose Engine, version and probability; by fixed rules where the merchant wants that", async () => {
   await createFailedInvoice();
-  assert.match(await ask("How was it chosen?"), /with version 0.*\nNothing was sampled: no other time/s);
+  assert.match(await ask("How Dunlin chose"), /with version 0.*\nNothing was sampled: no other time/s);
   merchantId = (await stage.enter(true, { explore: true })).id;
   await createFailedInvoice();
   assert.match(
-    await ask("How was it chosen?"),
+    await ask("How Dunlin chose"),
     /learned engine decided, with version 0.*\nSelection probability: \d+\.\d% \(for evaluating strategies; not a chance of success\)\.$/s,
   );
   merchantId = (await stage.enter(true, { engine: "static" })).id;
   await createFailedInvoice();
-  assert.match(await ask("How was it chosen?"), /static policy decided/);
-  assert.match(
-    await ask("What would six evenly spaced retries have done?"),
-    /No alternatives .*: the static policy decided/,
-  );
+  assert.match(await ask("How Dunlin chose"), /static policy decided/);
+  assert.match(await ask("Compared with six evenly spaced retries"), /No alternatives .*: the static policy decided/);
   assert.match(await ask("Why this hour?"), /\w/);
 });
 
@@ -240,34 +234,34 @@ test("The answers name the time zone once, and the use of limits only among the 
 
 test("An invoice that was never in recovery is explained, and an unknown one is not", async () => {
   await stage.invoice({ id: "inv_paid", state: "PAID", updatedAt: new Date(START.getTime() + DAY) });
-  assert.match(await ask("Why was nothing decided?", "inv_paid"), /^This invoice was never in recovery\./);
+  assert.match(await ask("Why Dunlin did nothing", "inv_paid"), /^This invoice was never in recovery\./);
   assert.equal(await loadExplainedCase(stage.db, merchantId, "inv_unknown", stage.now()), null);
 });
 
-test("Why was nothing decided? An experiment leaves the customer to the merchant's own system", async () => {
+test("Why Dunlin did nothing An experiment leaves the customer to the merchant's own system", async () => {
   await stage.start({ share: 0.01 });
   await stage.invoice();
   await stage.decide();
   assert.match(
-    await ask("Why was nothing decided?"),
+    await ask("Why Dunlin did nothing"),
     /^An experiment assigned this customer to the merchant's own system/,
   );
   const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const questions = buildExplanation(explained).map(({ question }) => question);
-  assert.deepEqual(questions, ["What happened so far?", "Why was nothing decided?", "Why did you stop?"]);
-  assert.equal(await ask("Why did you stop?"), "The merchant's own system continues.");
+  assert.deepEqual(questions, ["History", "Why Dunlin did nothing", "Why did it stop?"]);
+  assert.equal(await ask("Why did it stop?"), "The merchant's own system continues.");
 });
 
 test("in shadow mode each answer says that Dunlin only logs, and the merchant's own system continues", async () => {
   merchantId = (await stage.enter(true, { shadow: true })).id;
   await createFailedInvoice();
-  assert.match(await ask("What is planned now?"), /only logs what it would do\.\nIt would request a retry on/);
+  assert.match(await ask("Next step"), /only logs what it would do\.\nIt would request a retry on/);
   assert.match(await ask("Why this hour?"), /^The retry would be for /);
-  assert.equal(await ask("Why did you stop?"), "The merchant's own system continues.");
+  assert.equal(await ask("Why did it stop?"), "The merchant's own system continues.");
   await stage.transaction({ cardCountry: "SE", networkDeclineCode: "R0" });
   await stage.decide();
   assert.match(
-    await ask("Why did you stop?"),
+    await ask("Why did it stop?"),
     /^The merchant's own system continues\.\nDunlin would give up on the invoice\.\n.*\(code R0\)/s,
   );
   assert.equal(await ask("Why this hour?"), "No hour was chosen: no other retry is made.");
@@ -277,10 +271,10 @@ test("in shadow mode no answer says that another card was requested", async () =
   merchantId = (await stage.enter(true, { shadow: true })).id;
   await createFailedInvoice({ networkDeclineCode: "41" });
   assert.match(
-    await ask("Why a card change?"),
+    await ask("Why a new card?"),
     /^Another card or payment method would have been requested on Mon 2 March, 11:00:\n/,
   );
-  const happened = await ask("What happened so far?");
+  const happened = await ask("History");
   assert.match(happened, /Shadow mode: Dunlin would ask for another card or payment method\.$/m);
 });
 
@@ -289,5 +283,5 @@ test("the answers do not call a case waiting when it ended before the first deci
   stage.wait(MINUTE);
   await stage.invoice({ state: "PAID", updatedAt: stage.now() });
   await stage.decide();
-  assert.match(await ask("Why was nothing decided?"), /Nothing was decided before the case ended/);
+  assert.match(await ask("Why Dunlin did nothing"), /Nothing was decided before the case ended/);
 });

@@ -33,21 +33,23 @@ export interface Answer {
   answer: string[];
   /** Whether there is something to say. If not, people are not shown the question. */
   applies: boolean;
+  /** Whether it is shown only to readers who ask for everything. */
+  isDetail: boolean;
 }
 
 /** Answers the questions that people ask about an invoice from its stored decisions. */
 export function buildExplanation(explained: ExplainedCase): Answer[] {
   const zone = findCustomerZone(explained);
   const answer = removeZoneNames(buildStory(explained, zone), zone);
-  const happened = { question: "What happened so far?", answer, applies: true };
+  const happened = { question: "History", answer, applies: true, isDetail: false };
   return [happened, ...buildAnswers(explained)];
 }
 
 export const nameTimeZone = (explained: ExplainedCase): string => nameZone(findCustomerZone(explained));
 
 /** The first question about an open case, and about an ended one. */
-export const PLANNED_QUESTION = "What is planned now?";
-export const STOPPED_QUESTION = "Why did you stop?";
+export const PLANNED_QUESTION = "Next step";
+export const STOPPED_QUESTION = "Why did it stop?";
 
 /** Answers all questions except the one about the history. */
 export function buildAnswers(explained: ExplainedCase): Answer[] {
@@ -58,6 +60,7 @@ export function buildAnswers(explained: ExplainedCase): Answer[] {
     question,
     answer: removeZoneNames(answer, zone),
     applies,
+    isDetail: DETAILS.has(question),
   });
   if (!explained.case) return [answered(UNDECIDED_QUESTION, [explainNoCase(explained)])];
   const why = explainStop(explained, latest);
@@ -72,17 +75,13 @@ export function buildAnswers(explained: ExplainedCase): Answer[] {
     answered(PLANNED_QUESTION, describePlan(explained, latest!, zone), isOpen),
     answered("Why not today?", explainNotToday(explained, latest!, zone), isOpen && isRetry),
     answered("Why this hour?", explainHour(explained, latest!, zone), isOpen ? isRetry : wasRetried(explained)),
-    answered("Which rules?", describeRules(explained, latest!, zone)),
-    answered("Why a card change?", cardChange, cardChange[0] !== NO_CARD_CHANGE),
+    answered("Limits", describeRules(explained, latest!, zone)),
+    answered("Why a new card?", cardChange, cardChange[0] !== NO_CARD_CHANGE),
     stopped,
-    answered(
-      "What would six evenly spaced retries have done?",
-      explainEvenlySpacedRetries(explained, zone),
-      wasCompared,
-    ),
-    answered("What changed since the last plan?", describeChanges(latest!), latest!.number > 1),
-    answered("What was known?", describeFacts(latest!, zone)),
-    answered("How was it chosen?", describeChoice(latest!)),
+    answered("Compared with six evenly spaced retries", explainEvenlySpacedRetries(explained, zone), wasCompared),
+    answered("Changes since the last decision", describeChanges(latest!), latest!.number > 1),
+    answered("Input data", describeFacts(latest!, zone)),
+    answered("How Dunlin chose", describeChoice(latest!)),
   ];
 }
 
@@ -92,7 +91,15 @@ const wasRetried = ({ case: kase, actions, decisions }: ExplainedCase) =>
     ? decisions.some(({ kind }) => kind === "retry")
     : actions.some(({ type, status }) => type === "RETRY" && (status === "SUCCEEDED" || status === "FAILED"));
 
-const UNDECIDED_QUESTION = "Why was nothing decided?";
+const DETAILS: ReadonlySet<string> = new Set([
+  "Why this hour?",
+  "Compared with six evenly spaced retries",
+  "Changes since the last decision",
+  "Input data",
+  "How Dunlin chose",
+]);
+
+const UNDECIDED_QUESTION = "Why Dunlin did nothing";
 
 /** Removes the zone from sentences: stored ones name it with each time, and the answers name it once. */
 export function removeZoneNames(lines: readonly string[], zone: Zone): string[] {

@@ -12,13 +12,13 @@ test("the request names a confirmation before another card when the bank wants o
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "1A" });
   await stage.decide();
-  for (const question of ["What happened so far?", "What is planned now?", "Why not today?", "Why this hour?"])
+  for (const question of ["History", "Next step", "Why not today?", "Why this hour?"])
     assert.match(await asked(question), /A confirmation of the payment|is asked at once to confirm/, question);
   assert.match(
-    await asked("Why a card change?"),
+    await asked("Why a new card?"),
     /^A confirmation of the payment, or another card or payment method, was requested on Mon 2 March, 11:00:\n/,
   );
   await stage.deliver();
   await stage.decide();
-  assert.match(await asked("Why did you stop?"), /asked to confirm the payment or .*, and may still do so\./);
+  assert.match(await asked("Why did it stop?"), /asked to confirm the payment or .*, and may still do so\./);
 });

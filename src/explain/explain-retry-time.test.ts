@@ -120,7 +120,7 @@ test("the answer says that another day is better when a time or an hour was samp
     assert.equal(/The time was sampled/.test(said), drawn, said);
     assert.equal(/The hour was sampled .* The day is the best one/.test(said), hourDrawn, said);
     const { idealTime, chance, account } = decisions[0]!;
-    const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(await ask("What is planned now?", `inv_${n}`))!.slice(1);
+    const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(await ask("Next step", `inv_${n}`))!.slice(1);
     const percent = (share: number) => `${Math.round(share * 100)}%`;
     assert.ok(
       said.includes(
@@ -144,13 +144,13 @@ test("Why this hour? It was sampled, and the answer says so only then", async ()
   await stage.decide();
   const drawn: string[] = [];
   for (const id of invoices) {
-    const answers = [await ask("Why this hour?", id), await ask("How was it chosen?", id)];
+    const answers = [await ask("Why this hour?", id), await ask("How Dunlin chose", id)];
     const { decisions } = (await loadExplainedCase(stage.db, merchantId, id, stage.now()))!;
     const [{ account }] = decisions as [(typeof decisions)[0]];
     if (account.hourDrawn) drawn.push(id);
     for (const answer of [...answers, account.reasons.join()])
       assert.equal(/The hour was sampled/.test(answer), account.hourDrawn, answer);
-    const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(await ask("What is planned now?", id))!.slice(1);
+    const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(await ask("Next step", id))!.slice(1);
     const notToday = await ask("Why not today?", id);
     if (notToday !== "It is today.") assert.ok(notToday.includes(planned!), `${planned}: ${notToday}`);
   }
@@ -176,7 +176,7 @@ test("Why this hour? Retries are evenly spaced while predictions fail, and the a
     const { decisions } = (await loadExplainedCase(stage.db, merchantId, id, stage.now()))!;
     const { account } = decisions[0]!;
     if (account.spread) spread++;
-    const questions = ["Why this hour?", "How was it chosen?", "Why not today?"];
+    const questions = ["Why this hour?", "How Dunlin chose", "Why not today?"];
     const answers = await Promise.all(questions.map((question) => ask(question, id)));
     for (const answer of [...answers, account.reasons.join()])
       assert.equal(
@@ -268,14 +268,16 @@ test("each likelier hour appears once: not better, better, or not compared", asy
   assert.deepEqual(hours, [...new Set(hours)]);
 });
 
-test("How was it chosen? The chances come from simulations while the model is the pretrained one", async () => {
+test("How Dunlin chose The chances come from simulations while the model is the pretrained one", async () => {
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  const answer = await ask("How was it chosen?");
+  const answer = await ask("How Dunlin chose");
   assert.match(answer, /with version 0 of the model\.\nThis is the pretrained model/);
   const explained = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!;
   const decisions = explained.decisions.map((each) => ({ ...each, modelVersion: 1 }));
-  const later = buildExplanation({ ...explained, decisions }).find(({ question }) => /chosen/.test(question))!;
+  const later = buildExplanation({ ...explained, decisions }).find(({ question }) =>
+    /How Dunlin chose/.test(question),
+  )!;
   assert.doesNotMatch(later.answer.join(" "), /pretrained/);
 });

@@ -55,7 +55,7 @@ export function explainNotToday(explained: ExplainedCase, latest: DecisionRecord
   const today = dayOf(now);
   const { account, idealTime, actionId } = latest;
   const { days, ruledOut } = account;
-  if (latest.kind === "card_change") return [`${describeRequest(account.reasons)} comes first: see why a card change.`];
+  if (latest.kind === "card_change") return [`${describeRequest(account.reasons)} comes first: see why a new card.`];
   const ruling = ruledOut.find(({ from, to }) => from <= now && now < to);
   if (latest.kind !== "retry")
     return ["No retry is planned.", ...(ruling ? describeRule(ruling, explained, zone) : account.reasons.slice(-1))];

@@ -68,7 +68,7 @@ test("stopping a case withdraws undelivered events, completes dunning once, and 
     [["command line", "recovery.stopped", "inv_1", { reason: "they complained" }]],
   );
   const explained = await loadExplainedCase(stage.db, merchant.id, "inv_1", stage.now());
-  const why = buildExplanation(explained!).find(({ question }) => question === "Why did you stop?");
+  const why = buildExplanation(explained!).find(({ question }) => question === "Why did it stop?");
   assert.match(why!.answer.join(), /^The case ended: a person stopped the recovery of this invoice; the audit log/);
 });
 

@@ -21,11 +21,8 @@ test("explain gives one answer, that the invoice was paid, when the first attemp
   await stage.invoice({ state: "PAID", updatedAt: new Date(START.getTime() + HOUR) });
   await stage.transaction({ state: "PAID" });
   const said = await loadAnswers();
-  assert.deepEqual([...said.keys()], ["What happened so far?", "Why was nothing decided?"]);
-  assert.equal(
-    said.get("Why was nothing decided?"),
-    "It was paid at the first attempt, so there was nothing to decide.",
-  );
+  assert.deepEqual([...said.keys()], ["History", "Why Dunlin did nothing"]);
+  assert.equal(said.get("Why Dunlin did nothing"), "It was paid at the first attempt, so there was nothing to decide.");
 });
 
 test("explain still says why the last retry came when it did, and promises no other, when the case is over", async () => {
@@ -34,14 +31,14 @@ test("explain still says why the last retry came when it did, and promises no ot
   await stage.decide();
   const sent = await stage.untilSent();
   const { reasons } = (await loadExplained()).decisions.findLast(({ kind }) => kind === "retry")!.account;
-  assert.match((await loadAnswers()).get("Why a card change?")!, /The current one may still work/);
+  assert.match((await loadAnswers()).get("Why a new card?")!, /The current one may still work/);
   stage.at(sent.ideal);
   await stage.transaction({ state: "PAID" });
   await stage.invoice({ state: "PAID" });
   await stage.decide();
   const said = await loadAnswers();
-  assert.match(said.get("What happened so far?")!, /A retry on .* was requested, and succeeded\./);
-  assert.equal(said.get("Why a card change?"), "No other card or payment method was requested.");
+  assert.match(said.get("History")!, /A retry on .* was requested, and succeeded\./);
+  assert.equal(said.get("Why a new card?"), "No other card or payment method was requested.");
   const hour = said.get("Why this hour?")!;
   assert.match(hour, /^The last retry was planned on .*\nThe retry was for .*\nChances on /s);
   for (const reason of reasons.map((each) => each.replaceAll(" (Europe/Berlin)", "")))
@@ -75,7 +72,7 @@ test("explain says that no hour was chosen when the case ended without a planned
   await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "MD07" });
   await stage.decide();
   const said = await loadAnswers();
-  assert.match(said.get("Why did you stop?")!, /^Dunlin gave up on the invoice\./);
+  assert.match(said.get("Why did it stop?")!, /^Dunlin gave up on the invoice\./);
   assert.equal(said.get("Why this hour?"), "No hour was chosen: no retry was planned.");
 });
 
@@ -117,7 +114,7 @@ test("explain describes the outcomes of attempts and actions in words, and why a
   await stage.decide();
   await stage.deliver();
   await stage.decide();
-  const happened = async () => (await loadAnswers()).get("What happened so far?")!;
+  const happened = async () => (await loadAnswers()).get("History")!;
   assert.match(await happened(), /Another card or payment method was requested, and may still come\./);
   assert.match(
     (await loadAnswers()).get("Why not today?")!,
@@ -133,9 +130,9 @@ test("explain describes the outcomes of attempts and actions in words, and why a
   const said = await loadAnswers();
   const reasons =
     "The last attempt failed: .* \\(code 14\\)\\.\nVisa does not allow .*\nThe customer was asked for another card .* on Mon 2 March, and none came so far\\. The case stays open until .* Mon 30 March.*";
-  assert.match(said.get("Why did you stop?")!, new RegExp(`^It has not stopped; it waits:\n${reasons}$`));
-  assert.match(said.get("What is planned now?")!, new RegExp(`^${reasons}$`));
-  assert.match(said.get("What was known?")!, /none came within seven days/);
+  assert.match(said.get("Why did it stop?")!, new RegExp(`^It has not stopped; it waits:\n${reasons}$`));
+  assert.match(said.get("Next step")!, new RegExp(`^${reasons}$`));
+  assert.match(said.get("Input data")!, /none came within seven days/);
   await stage.transaction({ state: "PENDING" });
   await stage.transaction({ state: "PAID" });
   assert.match(await happened(), /An attempt was made, and its outcome is awaited\./);
@@ -147,7 +144,7 @@ test("explain says once why a case was given up", async () => {
   await stage.transaction({ networkDeclineCode: "R1" });
   await stage.decide();
   assert.match(
-    (await loadAnswers()).get("Why did you stop?")!,
+    (await loadAnswers()).get("Why did it stop?")!,
     /^Dunlin gave up on the invoice\.\nThe last attempt failed: .* \(code R1\)\.\nVisa does not allow .*\nA later retry will not succeed either\. After such a decline Dunlin does not ask for another card: .*\.$/,
   );
 });
@@ -162,7 +159,7 @@ test("explain does not announce a card change as still to come when the case has
   await stage.invoice({ state: "UNCOLLECTIBLE" });
   await stage.decide();
   assert.match(
-    (await loadAnswers()).get("What happened so far?")!,
+    (await loadAnswers()).get("History")!,
     /Another card or payment method was requested, (and none came before the case ended|but a payment came first)/,
   );
 });
@@ -171,7 +168,7 @@ test("explain does not credit the learned engine when rules decided alone", asyn
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  const how = async () => (await loadAnswers()).get("How was it chosen?")!;
+  const how = async () => (await loadAnswers()).get("How Dunlin chose")!;
   assert.match(await how(), /^The learned engine decided, with version \d+ of the model\./);
   await stage.transaction({ networkDeclineCode: "14" });
   await stage.decide();
@@ -184,7 +181,7 @@ test("explain names the rule that blocks the card as the reason for a card chang
   await stage.transaction({ networkDeclineCode: "14" });
   await stage.transaction({ networkDeclineCode: "51" });
   await stage.decide();
-  const asked = (await loadAnswers()).get("Why a card change?")!;
+  const asked = (await loadAnswers()).get("Why a new card?")!;
   assert.match(
     asked,
     /not enough money.*\n.*\(code 14\)\.\nVisa does not allow .*\nBy this rule the same card or account is not charged again/,
@@ -192,7 +189,7 @@ test("explain names the rule that blocks the card as the reason for a card chang
 });
 
 test("explain says in words how often an invoice was in recovery before", async () => {
-  const happened = async () => (await loadAnswers()).get("What happened so far?")!;
+  const happened = async () => (await loadAnswers()).get("History")!;
   for (const said of [null, "once", "2 times"]) {
     stage.wait(HOUR);
     await stage.invoice({ state: "UNPAID" });

@@ -16,7 +16,7 @@ const enterMerchant = async (settings: MerchantSettings = {}) => {
 };
 beforeEach(() => enterMerchant());
 
-const ask = (question = "What was known?") => findAnswer(stage, merchantId, question);
+const ask = (question = "Input data") => findAnswer(stage, merchantId, question);
 
 test("explain counts the earlier attempts when more than four failed", async () => {
   await stage.invoice();
@@ -32,13 +32,13 @@ test("explain counts the earlier attempts when more than four failed", async () 
   stage.wait(DAY);
   await stage.transaction();
   await stage.decide();
-  const changed = await ask("What changed since the last plan?");
+  const changed = await ask("Changes since the last decision");
   assert.match(changed, /An attempt failed on/);
   assert.doesNotMatch(changed, /those that follow|Counted so far/);
 });
 
 test("explain reports withdrawn facts, or that only a count changed, when nothing is new since the last plan", async () => {
-  const changed = () => ask("What changed since the last plan?");
+  const changed = () => ask("Changes since the last decision");
   await stage.invoice();
   await stage.transaction();
   stage.wait(HOUR);
@@ -131,7 +131,7 @@ test("explain reports every fact that the learned engine uses, and every change 
   await pushed({ billingPeriodUnit: "YEAR", billingPeriod: 2 });
   await stage.decide();
   assert.equal(
-    await ask("What changed since the last plan?"),
+    await ask("Changes since the last decision"),
     "The subscription is billed every 2 years, and began 400 days before the invoice failed.",
   );
   await pushed({ createdAt: new Date(stage.now().getTime() - 3 * HOUR) });
@@ -164,16 +164,16 @@ test("explain says so when no reason was reported, or when a payment method has 
   const nothing = { networkDeclineCode: undefined, cardBrand: undefined, cardCountry: undefined } as const;
   await stage.transaction({ ...nothing, paymentMethodType: "klarna" });
   await stage.decide();
-  const planned = await ask("What is planned now?");
+  const planned = await ask("Next step");
   assert.match(planned, /^The last attempt failed without a reason\.$/m);
   const words = /^No rules are known for payments by "klarna", so the merchant decides how to retry\.$/m;
   assert.match(planned, words);
-  assert.match(await ask("Which rules?"), words);
+  assert.match(await ask("Limits"), words);
   await enterMerchant();
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.doesNotMatch(await ask("What is planned now?"), /the merchant's to say/);
+  assert.doesNotMatch(await ask("Next step"), /the merchant's to say/);
 });
 
 test("explain uses the singular or plural that fits when the budget has one retry or none left", async () => {
@@ -192,7 +192,7 @@ test("explain uses the singular or plural that fits when the budget has one retr
       `${left === 0 ? "No retry" : left === 1 ? "1 retry" : `${left} retries`} of the budget ${left > 1 ? "are" : "is"} left.`,
     );
   }
-  assert.match(await ask("Why did you stop?"), /^Dunlin gave up on the invoice\.\n[\s\S]*budget are used\.$/);
+  assert.match(await ask("Why did it stop?"), /^Dunlin gave up on the invoice\.\n[\s\S]*budget are used\.$/);
 });
 
 test("explain counts no card check as an attempt, and no pending attempt of the merchant as requested", async () => {
@@ -203,7 +203,7 @@ test("explain counts no card check as an attempt, and no pending attempt of the 
   stage.wait(HOUR);
   await stage.transaction({ state: "PENDING", cardCountry: undefined });
   await stage.decide();
-  const happened = await ask("What happened so far?");
+  const happened = await ask("History");
   assert.match(happened, /A card was checked: no money moved\./);
   assert.doesNotMatch(happened, /An attempt succeeded/);
   assert.match(happened, /Times are those of Europe\/Berlin/, "by the latest attempt that names a country");
@@ -227,10 +227,10 @@ test("explain mentions attempts of other invoices only when a rule counts them",
       stage.wait(HOUR);
     }
     await stage.decide();
-    const rules = await ask("Which rules?");
+    const rules = await ask("Limits");
     const said = /^.* for (?:an)?other invoices? counts? for this card/m.exec(rules)?.[0] ?? null;
     assert.equal(said, count, `${paymentMethodType} ${cardBrand} ${amount}: ${rules}`);
-    assert.doesNotMatch(await ask("What changed since the last plan?"), /counts? for this card/);
+    assert.doesNotMatch(await ask("Changes since the last decision"), /counts? for this card/);
   }
 });
 
@@ -245,7 +245,7 @@ test("an approved charge of another invoice counts toward no limit, even at the 
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask("Which rules?"), /^1 attempt for another invoice counts for this card/m);
+  assert.match(await ask("Limits"), /^1 attempt for another invoice counts for this card/m);
 });
 
 test("a plan does not change when an attempt becomes half a year old during the case", async () => {
@@ -266,11 +266,11 @@ test("explain says that an instruction is on its way, and offers no other time, 
   await stage.invoice();
   await stage.transaction();
   await stage.decide();
-  assert.match(await ask("What is planned now?"), /; it is planned and may still change\./);
+  assert.match(await ask("Next step"), /; it is planned and may still change\./);
   const [action] = await stage.actions();
   stage.at(action!.ideal.getTime());
   await stage.decide();
   stage.wait(30 * HOUR);
-  assert.match(await ask("What is planned now?"), /; it was sent, and the merchant's endpoint has not accepted it/);
+  assert.match(await ask("Next step"), /; it was sent, and the merchant's endpoint has not accepted it/);
   assert.match(await ask("Why not today?"), /^A retry was requested for .*, and its outcome is awaited first\./);
 });

@@ -26,22 +26,19 @@ test("explain says that a rule holds to the end of the window, not to the last t
   await stage.invoice();
   await stage.transaction({ networkDeclineCode: "41" });
   await stage.decide();
-  assert.match(
-    await ask("Which rules?"),
-    /^No retry from .* to the end of the window: Visa does not allow another attempt/,
-  );
+  assert.match(await ask("Limits"), /^No retry from .* to the end of the window: Visa does not allow another attempt/);
   await enterMerchant();
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
   await stage.decide();
-  assert.match(await ask("Which rules?"), /^No retry from .* to Sun 8 March, \d\d:\d\d/);
+  assert.match(await ask("Limits"), /^No retry from .* to Sun 8 March, \d\d:\d\d/);
 });
 
 test("explain names a rule once when it is a reason and also forbids retries for a while", async () => {
   await stage.invoice();
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
   await stage.decide();
-  const answer = await ask("Which rules?");
+  const answer = await ask("Limits");
   assert.equal(
     answer.match(/the bank advises to try again after 6 days, so no retry comes sooner/g)?.length,
     1,
@@ -54,7 +51,7 @@ test("explain gives the period that a rule forbids from the decision on, to the 
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "25" });
   await stage.decide();
   // A retry is allowed after 24 hours, and each may run 49 minutes early.
-  assert.match(await ask("Which rules?"), /^No retry from Mon 2 March, 11:00 to Tue 3 March, 11:49: /);
+  assert.match(await ask("Limits"), /^No retry from Mon 2 March, 11:00 to Tue 3 March, 11:49: /);
 });
 
 test("explain never denies a rule that it names as a reason, however soon the window ends", async () => {
@@ -65,18 +62,15 @@ test("explain never denies a rule that it names as a reason, however soon the wi
   stage.at(end.getTime() - 2 * HOUR);
   await stage.transaction({ cardBrand: "mastercard", networkAdviceCode: "28" });
   await stage.decide();
-  assert.match(await ask("Which rules?"), /^No retry from .* to the end of the window: .*6 days/);
+  assert.match(await ask("Limits"), /^No retry from .* to the end of the window: .*6 days/);
 });
 
 test("explain names the scheme's rule when a return code forbids another presentation", async () => {
   await stage.invoice();
   await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AC04" });
   await stage.decide();
-  assert.match(
-    await ask("Which rules?"),
-    /^No retry from .* to the end of the window: SEPA debits allow 2 more attempts/,
-  );
-  for (const question of ["What happened so far?", "Why a card change?", "What was known?"])
+  assert.match(await ask("Limits"), /^No retry from .* to the end of the window: SEPA debits allow 2 more attempts/);
+  for (const question of ["History", "Why a new card?", "Input data"])
     assert.doesNotMatch(await ask(question), /other card(?! or payment method)/, "it is an account, and no card");
 });
 
@@ -85,7 +79,7 @@ test("explain names a rule that allows fewer retries than the budget", async () 
   await stage.transaction({ paymentMethodType: "sepa_debit", cardBrand: undefined, networkDeclineCode: "AM04" });
   await stage.decide();
   assert.match(
-    await ask("Which rules?"),
+    await ask("Limits"),
     /^No rule excluded a time of the window remaining on .*\.\nAfter this one, 1 more retry is possible .* SEPA debits allow/,
   );
 });
@@ -95,7 +89,7 @@ test("explain names a scheme's rule even when it allows as many retries as the b
   const debit = { paymentMethodType: "bacs_debit", cardBrand: undefined, currency: "GBP" } as const;
   await stage.transaction({ ...debit, networkDeclineCode: "0" });
   await stage.decide();
-  assert.match(await ask("Which rules?"), /\nBacs debits allow attempts .* Retries left by this rule: any number\.$/);
+  assert.match(await ask("Limits"), /\nBacs debits allow attempts .* Retries left by this rule: any number\.$/);
 });
 
 test("a wait is neither a reason nor a limiting rule when it was over before the first decision", async () => {
@@ -106,7 +100,7 @@ test("a wait is neither a reason nor a limiting rule when it was over before the
     // After four days, the good times right after the wait have passed.
     stage.at(START.getTime() + 4 * DAY);
     await stage.decide();
-    for (const question of ["What is planned now?", "Which rules?"])
+    for (const question of ["Next step", "Limits"])
       assert.doesNotMatch(await ask(question), /no retry comes sooner/, engine);
   }
 });
@@ -116,8 +110,8 @@ test("explain dates counts and facts to the decision, however much later it is a
   await stage.transaction();
   await stage.decide();
   const said = async () => {
-    assert.match(await ask("Which rules?"), /\nAs counted on Mon 2 March, 11:00:\n.*Counted so far: 1\./);
-    assert.match(await ask("What was known?"), /^As of Mon 2 March, 11:00:\nThe last attempt failed/);
+    assert.match(await ask("Limits"), /\nAs counted on Mon 2 March, 11:00:\n.*Counted so far: 1\./);
+    assert.match(await ask("Input data"), /^As of Mon 2 March, 11:00:\nThe last attempt failed/);
   };
   stage.wait(9 * DAY);
   await said();

@@ -104,18 +104,15 @@ test("the last retry is made on the expired card when the seven days are over", 
   await waitUntilAsked();
   assert.deepEqual(await listActions(), ["CARD_CHANGE SENT"]);
   assert.match(
-    (await loadAnswers()).get("What was known?")!,
+    (await loadAnswers()).get("Input data")!,
     /The customer is asked for another card or payment method, and it may still come/,
   );
   stage.wait(7 * DAY + MINUTE);
   await stage.decide();
   assert.deepEqual(await listActions(), ["CARD_CHANGE EXPIRED", "RETRY SCHEDULED"]);
   const said = await loadAnswers();
-  assert.match(said.get("What was known?")!, /none came within seven days/);
-  assert.match(
-    said.get("What is planned now?")!,
-    /The customer was asked for another card, and none came; banks renew/,
-  );
+  assert.match(said.get("Input data")!, /none came within seven days/);
+  assert.match(said.get("Next step")!, /The customer was asked for another card, and none came; banks renew/);
   await failRetry();
   assert.equal((await stage.cases())[0]!.end, "budget_used");
 });
@@ -165,7 +162,7 @@ test("Dunlin requests a retry after two undelivered card changes, and then a car
   await stage.untilDecided();
   await refused();
   assert.deepEqual(await listActions(), [failed, failed, "RETRY SCHEDULED"]);
-  assert.match((await loadAnswers()).get("What is planned now?")!, /\. Banks renew such cards without notice/);
+  assert.match((await loadAnswers()).get("Next step")!, /\. Banks renew such cards without notice/);
   await failRetry();
   assert.deepEqual(await listActions(), [failed, failed, "RETRY FAILED", "CARD_CHANGE SCHEDULED"]);
 });
@@ -182,20 +179,14 @@ test("a lost card is not retried while a card change is awaited", async () => {
 test("explain says why a card is retried during a card change, and how that request ended when the card paid", async () => {
   await waitUntilAsked();
   const said = await loadAnswers();
-  assert.match(
-    said.get("What is planned now?")!,
-    /^A retry .*The customer is asked for another card; banks renew such cards/s,
-  );
-  assert.match(
-    said.get("Why a card change?")!,
-    /Banks renew such cards without notice, so this one may be retried too/,
-  );
+  assert.match(said.get("Next step")!, /^A retry .*The customer is asked for another card; banks renew such cards/s);
+  assert.match(said.get("Why a new card?")!, /Banks renew such cards without notice, so this one may be retried too/);
   const { id, ideal } = await stage.untilSent();
   stage.at(ideal);
   await stage.transaction({ state: "PAID", networkDeclineCode: undefined, recoveryActionId: id });
   await stage.decide();
   assert.match(
-    (await loadAnswers()).get("What happened so far?")!,
+    (await loadAnswers()).get("History")!,
     /Another card or payment method was requested, and the invoice was paid on .*/,
   );
 });
@@ -213,7 +204,7 @@ test("explain gives the card change as the reason for no retry today, and compar
   await stage.deliver();
   await stage.decide();
   assert.match(
-    (await loadAnswers()).get("What would six evenly spaced retries have done?")!,
+    (await loadAnswers()).get("Compared with six evenly spaced retries")!,
     /another card or payment method was needed/,
   );
 });
@@ -233,13 +224,10 @@ test("explain in shadow mode claims no request, and compares the merchant's atte
       [kind],
     );
     const said = await loadAnswers();
-    assert.doesNotMatch(`${said.get("What was known?")} ${said.get("Which rules?")}`, /asked for/);
+    assert.doesNotMatch(`${said.get("Input data")} ${said.get("Limits")}`, /asked for/);
     if (kind === "retry") {
-      assert.doesNotMatch(said.get("What is planned now?")!, /Another card/);
-      assert.match(
-        said.get("Why a card change?")!,
-        /^Dunlin would also ask for another card or payment method at once\./,
-      );
+      assert.doesNotMatch(said.get("Next step")!, /Another card/);
+      assert.match(said.get("Why a new card?")!, /^Dunlin would also ask for another card or payment method at once\./);
     }
   }
 });

@@ -80,8 +80,8 @@ test("explain says what Dunlin would request, and that it does not", async () =>
     buildExplanation(explained)
       .find((each) => each.question === question)!
       .answer.join("\n");
-  assert.match(answer("What is planned now?"), /shadow mode.*\nIt would request a retry on .*, with a chance of \d+%/);
-  assert.match(answer("What happened so far?"), /Shadow mode: Dunlin would request a retry on/);
+  assert.match(answer("Next step"), /shadow mode.*\nIt would request a retry on .*, with a chance of \d+%/);
+  assert.match(answer("History"), /Shadow mode: Dunlin would request a retry on/);
   assert.match(answer("Why this hour?"), /^The retry would be for /);
 });
 
@@ -94,7 +94,7 @@ test("a retry whose time has passed is not announced as to come", async () => {
   stage.at(+idealTime! + MINUTE);
   await stage.decide();
   assert.match(
-    await asked("What is planned now?"),
+    await asked("Next step"),
     /\nIt would have requested a retry on .*, with a chance of \d+%\. The next decision follows .*\nThe reasons of Mon 2 March, .*:\n/,
   );
   assert.match(await asked("Why not today?"), /^A retry would have been requested for .*\. The next decision follows/);
@@ -111,7 +111,7 @@ test("the history shows an unchanged decision once", async () => {
     (await decisions()).map(({ kind }) => kind),
     ["card_change", "card_change"],
   );
-  const happened = await findAnswer(stage, merchantId, "What happened so far?");
+  const happened = await findAnswer(stage, merchantId, "History");
   assert.equal(happened.match(/Shadow mode: Dunlin would ask for another card/g)!.length, 1);
 });
 

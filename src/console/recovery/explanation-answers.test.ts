@@ -43,25 +43,25 @@ async function readQuestions() {
 
 test("the page of an open case opens the plan and answers the same questions as the command", async () => {
   await failing();
-  assert.deepEqual(await readQuestions(), { questions: 7, open: ["What is planned now?"] });
+  assert.deepEqual(await readQuestions(), { questions: 7, open: ["Next step"] });
 });
 
 test("the page of a case that waits for another card opens the plan", async () => {
   await failing({ networkDeclineCode: "41" });
   await stage.untilSent();
-  assert.deepEqual(await readQuestions(), { questions: 7, open: ["What is planned now?"] });
+  assert.deepEqual(await readQuestions(), { questions: 7, open: ["Next step"] });
 });
 
 test("the page of an ended case opens the reason for its end", async () => {
   await failing({ networkDeclineCode: "R0" });
-  assert.deepEqual(await readQuestions(), { questions: 4, open: ["Why did you stop?"] });
+  assert.deepEqual(await readQuestions(), { questions: 4, open: ["Why did it stop?"] });
   merchantId = (await stage.enter()).id;
   await failing();
   stage.wait(HOUR);
   await stage.transaction({ state: "PAID" });
   await stage.invoice({ state: "PAID" });
   await stage.decide();
-  assert.deepEqual(await readQuestions(), { questions: 5, open: ["Why did you stop?"] });
+  assert.deepEqual(await readQuestions(), { questions: 5, open: ["Why did it stop?"] });
 });
 
 test("the page shows only applicable questions in shadow mode and under the static policy", async () => {
@@ -71,18 +71,18 @@ test("the page shows only applicable questions in shadow mode and under the stat
   ] as const) {
     merchantId = (await stage.enter(true, settings)).id;
     await failing();
-    assert.deepEqual(await readQuestions(), { questions, open: ["What is planned now?"] });
+    assert.deepEqual(await readQuestions(), { questions, open: ["Next step"] });
   }
 });
 
 test("the page of an invoice without a decision opens the reason", async () => {
   await stage.invoice({ state: "PAID" });
   await stage.transaction({ state: "PAID" });
-  assert.deepEqual(await readQuestions(), { questions: 1, open: ["Why was nothing decided?"] });
+  assert.deepEqual(await readQuestions(), { questions: 1, open: ["Why Dunlin did nothing"] });
   merchantId = (await stage.enter()).id;
   await stage.start({ share: 0.01 });
   await failing();
-  assert.deepEqual(await readQuestions(), { questions: 2, open: ["Why was nothing decided?", "Why did you stop?"] });
+  assert.deepEqual(await readQuestions(), { questions: 2, open: ["Why Dunlin did nothing", "Why did it stop?"] });
 });
 
 test("a decision stored by another version leaves the rest of the page unchanged", async () => {

@@ -269,7 +269,7 @@ test("an invoice shows its history, latest first, with the reasons of each decis
   assert.match(page, /USD.1,234\.56, unpaid for \d+ ms, next action planned for/);
   assert.match(
     page,
-    /<details open><summary>What is planned now\?<\/summary>[\s\S]*<p>The last attempt failed: [^<]+\(code 51\)\.<\/p>[\s\S]*Planned: retry at <time [^>]*>\d+ \w+ \d{4} \d\d:\d\d<\/time> \(UTC\) /,
+    /<details open><summary>Next step<\/summary>[\s\S]*<p>The last attempt failed: [^<]+\(code 51\)\.<\/p>[\s\S]*Planned: retry at <time [^>]*>\d+ \w+ \d{4} \d\d:\d\d<\/time> \(UTC\) /,
   );
   assert.match(page, /Payment attempt: failed[\s\S]*code 51/);
   assert.ok(!page.includes("<script>alert"), "nothing from outside is markup");
