@@ -39,6 +39,7 @@ const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     mutants: "./mutants/run.ts",
     screenshots: "./browser/screenshots.ts",
     simulation: "./simulation/run.ts",
+    worlds: "./worlds.ts",
   },
 };
 

@@ -1,4 +1,5 @@
-// `npm test`: runs all test files, or those given as arguments, against one shared server.
+// `npm test`: runs all test files, or those given as arguments, against one shared server. Files `x.long.test.ts` take minutes and
+// run with --long alone, which is `npm run proof -- worlds`.
 import { globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -23,11 +24,15 @@ const CONCURRENCY = 5;
 const FILES_PER_PROCESS_MAX = 8;
 
 const { values, positionals: patterns } = parseArgs({
-  options: { "test-name-pattern": { type: "string", multiple: true } },
+  options: { "test-name-pattern": { type: "string", multiple: true }, long: { type: "boolean" } },
   allowPositionals: true,
 });
 const cwd = patterns.length > 0 ? process.cwd() : ROOT;
-const files = globSync(patterns.length > 0 ? patterns : ALL_TESTS, { cwd });
+const isLongProof = (file: string) => file.endsWith(".long.test.ts");
+const files =
+  patterns.length > 0
+    ? globSync(patterns, { cwd })
+    : globSync(ALL_TESTS, { cwd }).filter((file) => isLongProof(file) === (values.long ?? false));
 // Files that start whole services come first, because they take longest and would delay the end.
 /** It changes rules, which are global to a process. */
 const RULES_CHANGING_TEST = "src/engine/rules/rule-overrides.test.ts";
