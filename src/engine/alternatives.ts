@@ -96,7 +96,7 @@ export interface BestTime {
   at: number;
   /** Evaluated for this time alone; a chosen retry may differ by a few points. */
   chance: number;
-  /** As fractions of the amount due; `mustBring` includes the margin. */
+  /** As fractions of the amount due. `mustBring`: the margin beyond the cost. */
   cost: number;
   mustBring: number;
   /** The probability from which the retry is worth making. */
