@@ -26,8 +26,8 @@ const UNMEASURED_CAVEAT =
   "A model overrates its own plans. By how much is unknown for payments that are neither cards nor bank debits.";
 
 /**
- * Returns the caveats for predicted recoveries of `plans` retry plans: `debits` of them for bank debits, `others` for neither
- * debits nor cards. docs/measurements.md has the figures, from `npm run lab -- promises`.
+ * Returns the caveats for predicted recoveries: `debits` of the plans are bank debits, `others` neither debits nor cards. `npm
+ * run lab -- promises` gives the figures, in docs/measurements.md.
  */
 export const listPlanCaveats = ({ plans, debits, others }: { plans: number; debits: number; others: number }) =>
   [
@@ -40,28 +40,26 @@ const CARD_COMPARISON_CAVEAT = `${CARD_PLAN_CAVEAT} Evenly spaced retries recove
 const CARD_EVENLY_SPACED_CAVEAT =
   "In simulations with cards, evenly spaced retries recovered up to 6 points more than predicted.";
 const DEBIT_COMPARISON_CAVEAT = `${DEBIT_PLAN_CAVEAT}, and evenly spaced retries 6 to 11 points less.`;
-/** Returns the caveat for evenly spaced retries of one payment method, shown beside the plan if there is one. */
+/** @param isPlanned  whether the caveat stands beside a plan */
 export function evenlySpacedCaveat(paidBy: Instrument, isPlanned = true): string {
   if (findBankDebit(paidBy.paymentMethodType)) return DEBIT_COMPARISON_CAVEAT;
   if (!isCard(paidBy)) return UNMEASURED_CAVEAT;
   return isPlanned ? CARD_COMPARISON_CAVEAT : CARD_EVENLY_SPACED_CAVEAT;
 }
 
-/** The other choices and their values by the same model. */
 export type Alternatives = Pick<DecisionAccount, "days" | "hours" | "even">;
 
-/** A time that could have been chosen, and the value of the plan with its next retry there. */
+/** A possible time, and the plan's value with its next retry there. */
 interface ComparedTime {
   at: number;
   worth: number;
 }
 
 /**
- * Computes the alternatives to a chosen retry. Probabilities are calibrated, and every value includes the margin, also in a case
- * that is retried although it is not worth retrying.
+ * Probabilities are calibrated, and every value includes the margin, also in a case retried although it is not worth retrying.
  *
- * @param unpaidAt  start of the window, from which six retries would be spaced evenly
- * @param now  earlier times are no alternatives, although plans are evaluated from the last news on
+ * @param unpaidAt  window start, from which six retries are spaced evenly
+ * @param now  excludes earlier times, although plans are evaluated from the last news on
  */
 export function compareAlternatives(
   learned: LearnedModel,
@@ -93,24 +91,19 @@ export function compareAlternatives(
   };
 }
 
-/** The time whose single retry would bring most, in a case that is not worth retrying. */
+/** The best single retry in a case not worth retrying. */
 export interface BestTime {
   at: number;
-  /** Probability of success, as evaluated for this time alone. A chosen retry may differ by a few points. */
+  /** Evaluated for this time alone; a chosen retry may differ by a few points. */
   chance: number;
-  /** The cost of the retry, and the value it must reach with the margin, as fractions of the amount due. */
+  /** As fractions of the amount due. `mustBring`: the margin beyond the cost. */
   cost: number;
   mustBring: number;
-  /** The probability from which the retry would be worth making. */
+  /** The probability from which the retry is worth making. */
   worthFrom: number;
 }
 
-/**
- * Computes the best time and evenly spaced retries for a case that is not worth retrying; null if no time is left.
- *
- * @param unpaidAt  as for `compareAlternatives`
- * @param now  earlier times are left out
- */
+/** Returns null if no time is left. Parameters as for `compareAlternatives`. */
 export function compareWithoutRetry(
   learned: LearnedModel,
   belief: CasePosterior,
@@ -121,7 +114,7 @@ export function compareWithoutRetry(
   const { dollars } = question;
   const stakes = withMargin(question.stakes, learned, dollars);
   const { cost } = question.stakes;
-  // As if retries cost nothing: then one is chosen, from the same times.
+  // As if retries cost nothing, so that one is chosen from the same times.
   const free = { ...question.stakes, cost: cost - stakes.cost };
   const asked = { ...question, now: Math.max(question.now, now) };
   const chosen = chooseRetry(learned, belief, { ...asked, stakes: free });
@@ -155,7 +148,7 @@ function listComparedTimes({
 
 const localDayOf = ({ clock: { offsetMs } }: CasePosterior, at: number) => Math.floor((at + offsetMs) / DAY_MS);
 
-/** Returns the best time of each local day. The first day has several times, and another day may have two. */
+/** The first day has several times, and another day may have two. */
 function bestTimePerDay(belief: CasePosterior, compared: readonly ComparedTime[]): ComparedTime[] {
   const best: ComparedTime[] = [];
   for (const one of compared) {
@@ -166,7 +159,7 @@ function bestTimePerDay(belief: CasePosterior, compared: readonly ComparedTime[]
   return best;
 }
 
-/** Returns every fourth hour of the local day at which a retry is allowed, with the values that were computed for that day. */
+/** Returns every fourth hour at which a retry is allowed. */
 function compareHours(
   belief: CasePosterior,
   question: RetryContext,
@@ -179,10 +172,7 @@ function compareHours(
   return [...worth].map(([at, worth]) => ({ at, worth })).sort((a, b) => a.at - b.at);
 }
 
-/**
- * Evaluates six retries spaced evenly over the window, or as many as it allows, the last one an hour before its end. Only future,
- * allowed ones count.
- */
+/** Six retries, or as many as the window allows, the last an hour before its end. Only future, allowed ones count. */
 function evaluateEvenlySpaced(
   belief: CasePosterior,
   chosen: ChosenRetry,
@@ -208,7 +198,7 @@ function evaluateEvenlySpaced(
     tries.push(slot);
     moments.push(moment);
   }
-  // Only for the first plan of a case.
+  // Only for a case's first plan.
   const isAsked = belief.tries === 0 && weighed.tries.length > tries.length && tries.length > 0;
   const fewer = isAsked ? planWithFewerRetries(tries.length, chosen) : null;
   const [even, planned, asMany] = evaluateSets(forecast, [tries, weighed.tries, ...(fewer ? [fewer] : [])], stakes);
@@ -224,10 +214,7 @@ function evaluateEvenlySpaced(
   };
 }
 
-/**
- * Returns the best plan of so many retries. The first retries of a longer plan would be worth less than evenly spaced ones in one
- * case of three.
- */
+/** Plans again: in one case of three, a longer plan's first retries are worth less than evenly spaced ones. */
 function planWithFewerRetries(count: number, { hopeless, drawn, hourDrawn, spread, weighed }: ChosenRetry): number[] {
   const { forecast, plan, tries, stakes } = weighed;
   const fewer = planFewerRetries(forecast, count, hopeless ? { ...stakes, cost: 0 } : stakes, plan);

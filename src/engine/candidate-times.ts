@@ -6,25 +6,24 @@ import { addDays, atLocalTime, type LocalDay, localDay } from "./local-time.ts";
 import { findPayDay, type PayDay } from "./pay-days.ts";
 import type { DeclineGroup } from "./rules/decline-groups.ts";
 
-/** Minimum time between two retries of one invoice. Sooner, hardly anything has changed at the bank. */
+/** Sooner, hardly anything has changed at the bank. */
 export const MIN_GAP_MS = 12 * HOUR_MS;
-/** Morning retries are spread over this time, so that a bank does not receive all of them at nine. */
+/** Spreads morning retries, so that a bank does not receive all at nine. */
 const MAX_JITTER_MS = 15 * 60_000;
-/** By then, payments booked overnight have arrived, and a customer who has to confirm is awake. */
+/** By then, overnight payments have arrived, and a customer who has to confirm is awake. */
 const MORNING_HOUR = 9;
 
-/** A time for the next retry, and the reason for it. */
 export interface CandidateTime {
   at: number;
   why: "even" | "morning" | "pay_day" | "day_turn" | "month_turn" | "outage" | "new_card" | "last_chance";
   payDay?: PayDay;
 }
 
-/** The interval in which a time is chosen. It depends on facts alone, never on the current time. */
+/** Depends on facts alone, never on the current time. */
 export interface RetryInterval {
-  /** The time of the retry if all are spaced evenly. */
+  /** The retry's time if all are spaced evenly. */
   even: number;
-  /** The limits between which it may be moved. */
+  /** Limits for moving it. */
   from: number;
   to: number;
   windowEnd: number;
@@ -35,7 +34,7 @@ export interface RetryInterval {
 const countedRetries = (known: DecisionFacts) =>
   known.retries.filter(({ status }) => status !== "SCHEDULED" && status !== "CANCELED");
 
-/** Returns the time of the last attempt or request on the invoice, or the start of the window. */
+/** Returns the invoice's last attempt or request, or the window's start. */
 export function lastAttemptTime(known: DecisionFacts): number {
   let anchor = known.unpaidAt.getTime();
   for (const entry of known.ledger) if (entry.onThisInvoice) anchor = Math.max(anchor, entry.at.getTime());
@@ -44,11 +43,10 @@ export function lastAttemptTime(known: DecisionFacts): number {
 }
 
 /**
- * Returns the interval of the next retry: the remaining retries are spaced evenly over the remaining days, and each may be moved
- * by half the gap.
+ * The remaining retries are spaced evenly over the remaining days; each may be moved by half the gap.
  *
  * @param tries  remaining retries
- * @param notBefore  the earliest time by the bank's advice; 0: none
+ * @param notBefore  by the bank's advice; 0: none
  */
 export function retryIntervalOf(known: DecisionFacts, tries: number, notBefore: number): RetryInterval {
   const anchor = lastAttemptTime(known);
@@ -65,7 +63,7 @@ export function retryIntervalOf(known: DecisionFacts, tries: number, notBefore: 
   };
 }
 
-/** Returns the best time of the interval for a decline of that group. It may lie in the past, or after the window. */
+/** The result may lie in the past, or after the window. */
 export function chooseBestTime(
   span: RetryInterval,
   group: DeclineGroup,
@@ -92,7 +90,7 @@ function evenlySpacedTime({ even, jitterMs: jitter, windowEnd }: RetryInterval) 
   return even + jitter < windowEnd ? even + jitter : even;
 }
 
-/** Yields the good times after one that was missed or is forbidden, one a day, until the end of the window. */
+/** Yields one good time a day after a missed or forbidden one, until the window ends. */
 export function* laterTimes(
   span: RetryInterval,
   first: number,
@@ -105,7 +103,7 @@ export function* laterTimes(
   }
 }
 
-/** Yields one time per local day from `span.from` on: its morning, or its start if a limit caused the decline. */
+/** Yields each local day's morning, or its start if a limit caused the decline. */
 function* dailyTimes(
   span: RetryInterval,
   zone: CustomerLocale["zone"],
@@ -121,6 +119,6 @@ function* dailyTimes(
   }
 }
 
-/** Returns a delay in whole seconds that is constant for one retry of one case, and differs between cases. */
+/** Whole seconds, constant for one retry of one case. */
 export const jitterMs = (known: DecisionFacts) =>
   (hashText(`${known.caseId}:${countedRetries(known).length + 1}`) % (MAX_JITTER_MS / 1000)) * 1000;

@@ -3,43 +3,39 @@ import { featureIndex, type Reason, rowStart, rowsOf, STANDINGS } from "./learne
 import { networkKeyOf } from "./rules/card-networks.ts";
 import { normalizeMethod } from "./rules/instrument.ts";
 
-/** The facts of a charge and its customer that the model uses; null if unknown. */
+/** Null: unknown. */
 export interface CaseTraits {
-  /** Approximate US dollars. */
+  /** Approximate. */
   dollars: number;
-  /** Days since the subscription began; null for a one-off invoice. */
+  /** Since the subscription began; null for a one-off invoice. */
   tenureDays: number | null;
   billingPeriod: number | null;
   billingPeriodUnit: string | null;
   merchant: string;
-  /** ISO 3166 alpha-2 of the card, or else of the currency. */
+  /** ISO 3166 alpha-2 of the card, else of the currency. */
   country: string;
   paymentMethodType: string | null;
   network: string | null;
   funding: string | null;
   issuer: string | null;
-  /** The codes of the first decline of the case, unchanged. */
+  /** The first decline's codes, unchanged. */
   declineCode: string | null;
   adviceCode: string | null;
   past: PaymentRecord;
 }
 
-/** The results of a customer's invoices so far. */
+/** A customer's invoices so far. */
 export interface PaymentRecord {
-  /**
-   * First charges of invoices, and the declined ones among them. They include that of the case, which was made before the case
-   * began.
-   */
+  /** First charges, including this case's, which was made before the case began. */
   firsts: number;
   declined: number;
-  /** Declined ones that were paid later, and those that are still unpaid. */
+  /** Declined ones paid later, and those still unpaid. */
   recovered: number;
   unpaid: number;
-  /** The decline reason of the last invoice that was recovered. */
+  /** Decline reason of the last recovered invoice. */
   lastReason: Reason | null;
 }
 
-/** Returns the record of a customer without invoices. */
 export const newPaymentRecord = (): PaymentRecord => ({
   firsts: 0,
   declined: 0,
@@ -48,10 +44,7 @@ export const newPaymentRecord = (): PaymentRecord => ({
   lastReason: null,
 });
 
-/**
- * Returns a class by the fraction of declined first charges, including the case's own. One approved charge is added, because a
- * single invoice says nothing.
- */
+/** Classifies by the fraction of declined first charges. One approved charge is added, because a single invoice says nothing. */
 export function standingOf({ firsts, declined }: PaymentRecord): number {
   const share = declined / (firsts + 1);
   return share < 0.3 ? STANDINGS.good : share < 0.6 ? STANDINGS.between : STANDINGS.bad;
@@ -59,26 +52,22 @@ export function standingOf({ firsts, declined }: PaymentRecord): number {
 
 const PAID_COUNT_EDGES = [1, 2, 4, 8];
 
-/** Whether a feature has the same meaning at every merchant, so that the pretrained model may have learned it. */
+/** Whether a feature means the same at every merchant, so that the pretrained model may have learned it. */
 export const isPortableFeature = (name: string) => !/^.(merchant|issuer):/.test(name);
 
 const featureValue = (value: string | number | null) =>
   typeof value === "string" ? value.toLowerCase() : (value ?? "?");
 const methodFeature = ({ paymentMethodType: type }: Pick<CaseTraits, "paymentMethodType">) =>
   featureValue(type && normalizeMethod(type));
-/** Charge cards go to the same people as credit cards and are much rarer, so the model treats them as credit cards. */
+/** Charge cards go to the same people as credit cards and are much rarer. */
 const fundingFeature = ({ funding }: Pick<CaseTraits, "funding">) => {
   const name = featureValue(funding);
   return name === "charge" ? "credit" : name;
 };
 const networkFeature = ({ network }: Pick<CaseTraits, "network">) => network && networkKeyOf(network);
 
-/**
- * Amounts from about 740,000 dollars share their features: the number of features of a retry is bounded
- * (`engine/learned/observe.ts`).
- */
+/** From about USD 740,000, amounts share features: a retry's feature count is bounded (`engine/learned/observe.ts`). */
 const MAX_AMOUNT_BUCKETS = 20;
-/** Each bucket doubles the amount. */
 const amountBucket = ({ dollars }: Pick<CaseTraits, "dollars">) => Math.round(Math.log2(Math.max(1, dollars)));
 const tenureBucket = (days: number) => Math.round(Math.log2(1 + Math.max(0, days) / 20));
 const periodOf = ({ billingPeriod, billingPeriodUnit }: Pick<CaseTraits, "billingPeriod" | "billingPeriodUnit">) =>
@@ -86,15 +75,15 @@ const periodOf = ({ billingPeriod, billingPeriodUnit }: Pick<CaseTraits, "billin
 const USUAL_PERIOD = "1month";
 const toLowerCase = (value: string | null) => value?.toLowerCase() ?? null;
 
-/** Whether features describe the first charge of an invoice ("f…") or a case ("r…"). */
+/** Whether features describe an invoice's first charge ("f…") or a case ("r…"). */
 type FeatureStage = "f" | "r";
 
-/** The facts that all invoices of a customer share. */
+/** Shared by all of a customer's invoices. */
 type StableTraits = Omit<CaseTraits, "dollars" | "declineCode" | "adviceCode" | "past">;
 
 /**
- * Returns the feature names of a first charge or of a case. Each has its own weight. An amount has the features of all smaller
- * buckets too, so that the model learns about large amounts, which are rare, from smaller ones.
+ * Each feature has its own weight. An amount has all smaller buckets' features too, so the model learns about rare, large amounts
+ * from smaller ones.
  */
 export const caseFeatures = (stage: FeatureStage, traits: CaseTraits): string[] =>
   [...amountFeatures(traits), ...stableFeatures(traits), ...invoiceFeatures(stage, traits)].map(
@@ -127,7 +116,7 @@ function invoiceFeatures(stage: FeatureStage, traits: CaseTraits): string[] {
   const paid = past.firsts - past.declined;
   names.push(
     codeFeature(traits),
-    // The same code has another meaning for a customer who always pays in the end.
+    // A code means something else for a customer who always pays in the end.
     `rate:${share}:${code}`,
     `past:${Math.min(2, past.recovered)}:${Math.min(2, past.unpaid)}:${code}`,
     `last:${featureValue(past.lastReason)}:${code}`,
@@ -136,9 +125,7 @@ function invoiceFeatures(stage: FeatureStage, traits: CaseTraits): string[] {
   return names;
 }
 
-/**
- * Creates a function that returns the weight indices of `caseFeatures` for one customer. It computes the shared features once.
- */
+/** Computes a customer's shared features only once. */
 export function createFeatureIndexer(steady: StableTraits): (stage: FeatureStage, traits: CaseTraits) => Int32Array {
   const kept = new Map<string, Int32Array>();
   return (stage, traits) => {
@@ -159,10 +146,9 @@ export function createFeatureIndexer(steady: StableTraits): (stage: FeatureStage
 const codeFeature = ({ declineCode, adviceCode }: CaseTraits) =>
   `code:${featureValue(declineCode)}:${featureValue(adviceCode)}`;
 
-/** Returns the weight index of a case's code and advice. */
 export const codeFeatureIndex = (traits: CaseTraits) => featureIndex(`r${codeFeature(traits)}`);
 
-/** Returns the feature for a decline code that differs from the first one of the case; null if it is the same. */
+/** Returns null if the code is the case's first one. */
 export function codeChangeFeature(first: string | null, code: string | null): string | null {
   return featureValue(first) === featureValue(code) ? null : `rthen:${featureValue(first)}:${featureValue(code)}`;
 }
@@ -170,7 +156,7 @@ export function codeChangeFeature(first: string | null, code: string | null): st
 /**
  * Returns the features that a retry's decline adds for the next retry.
  *
- * @param first  the first code of the case; `code` is the new one; null: not reported
+ * @param first  the case's first code; null: not reported
  */
 export function declineFeaturesOf(first: string | null, code: string | null): DeclineFeatures {
   const name = codeChangeFeature(first, code);
@@ -180,7 +166,7 @@ export function declineFeaturesOf(first: string | null, code: string | null): De
   };
 }
 
-/** Returns the indices of a case's rows: its weights for certain times. */
+/** Rows hold a case's weights for certain times. */
 export const caseRows = (traits: Omit<CaseTraits, "merchant" | "past">): Int32Array =>
   rowsOf({
     country: traits.country,
@@ -191,12 +177,12 @@ export const caseRows = (traits: Omit<CaseTraits, "merchant" | "past">): Int32Ar
     amount: amountBucket(traits),
     tenure: traits.tenureDays === null ? null : tenureBucket(traits.tenureDays),
     issuer: toLowerCase(traits.issuer),
-    // The usual period has no row. The decline reasons cover these cases, and a row would learn the same again.
+    // The usual period has no row: the decline reasons cover it.
     period: traits.billingPeriodUnit && periodOf(traits) !== USUAL_PERIOD ? periodOf(traits) : null,
   });
 
 export function featureIndices(names: readonly string[]): Int32Array {
-  // Int32Array.from takes almost three times as long, and a year of invoices has about two hundred names.
+  // Faster than Int32Array.from.
   const weights = new Int32Array(names.length);
   for (let n = 0; n < names.length; n++) weights[n] = featureIndex(names[n]!);
   return weights;

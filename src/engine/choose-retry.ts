@@ -23,80 +23,67 @@ import type { PlanLimit } from "./rules/plan-limits.ts";
 import { evenlySpacedRate, evenlySpacedSlot } from "./space-evenly.ts";
 import { uniformHash } from "./uniform-hash.ts";
 
-/** A retry right after a failed one would get the same answer. */
+/** A retry right after a failure gets the same answer. */
 export const MIN_WAIT_MS = 2 * HOUR_MS;
-/** Minimum wait when a new card or a confirmation is needed: the customer acts, or an account updater does, once a day. */
+/** When a new card or confirmation is needed: the customer, or an account updater, acts once a day. */
 export const MIN_CARD_WAIT_MS = 20 * HOUR_MS;
-/** Time between the last slot and the end of the window. */
+/** Between the last slot and the window's end. */
 const LAST_SLOT_MARGIN_MS = HOUR_MS / 2;
 export const lastSlotTime = ({ windowEndsAt }: RetryContext) => windowEndsAt - LAST_SLOT_MARGIN_MS;
 /**
- * Fraction of cases not worth retrying that are retried all the same, as if retries cost nothing. Otherwise a wrong estimate
- * would never be corrected. It is higher after codes with few observed retries.
+ * Fraction of cases not worth retrying that are retried as if retries cost nothing, to correct wrong estimates. Higher after
+ * codes with few observed retries.
  */
 export const NOT_WORTH_RETRYING_RATE = 0.05;
-/** After this many retries with a code, half of its cases not worth retrying are retried. */
+/** After this many retries with a code, half its cases not worth retrying are retried. */
 export const NOT_WORTH_RETRYING_HALF_COUNT = 30;
 
-/** The inputs of one choice. */
 export interface RetryContext {
-  /** Names the case. Random choices depend on it, so they repeat when the case is decided again on the same facts. */
+  /** Names the case and determines random choices, so they repeat on the same facts. */
   key: string;
   now: number;
   windowEndsAt: number;
   triesLeft: number;
-  /** Whether a share of retries may be sampled to learn from them. Otherwise nothing is random, except while predictions fail. */
+  /** Whether some retries may be sampled to learn from them. Otherwise nothing is random, except while predictions fail. */
   explores: boolean;
-  /** Whether the rules allow a retry at this time. */
   allow(at: number): boolean;
-  /** The limits for several retries together, if the retries left could exceed them. */
+  /** Limits that the remaining retries together could exceed. */
   limits: readonly PlanLimit[];
-  /** The amount due in approximate US dollars. */
+  /** Amount due, approximate. */
   dollars: number;
   stakes: RetryValue;
 }
 
-/**
- * The evaluated plan from which a retry was chosen. Probabilities are not calibrated. Valid until the next decision, which reuses
- * the workspace.
- */
+/** The plan from which a retry was chosen. Not calibrated. Valid until the next decision, which reuses the workspace. */
 export interface WeighedPlan {
   forecast: Forecast;
   plan: RetryPlan;
-  /** Slots of the chosen retry and the following ones: the plan, with a sampled slot in place of its next one. */
+  /** Slots of the plan, with a sampled slot in place of its next one. */
   tries: readonly number[];
-  /** With the margin, also if a case not worth retrying was planned as if retries cost nothing. */
+  /** Includes the margin, also if the case was planned as if retries cost nothing. */
   stakes: RetryValue;
-  /** Value of the plan by slot of its next retry; null if no sampling needed it. */
+  /** The plan's value by slot of its next retry; null if no sampling needed it. */
   worth: readonly number[] | null;
 }
 
-/** The chosen retry, with everything that its explanation and a later evaluation need. */
 export interface ChosenRetry {
   at: number;
   /** Calibrated probability of success. */
   chance: number;
-  /**
-   * Probability with which this time was to be chosen. Over all times it sums to one, or to the fraction of cases not worth
-   * retrying that are retried.
-   */
+  /** Over all times it sums to one, or to the retried fraction of cases not worth retrying. */
   propensity: number;
-  /** The times planned if this one fails, as of now. */
+  /** Planned times if this one fails. */
   next: readonly number[];
   drawn: boolean;
-  /** Whether sampling the hour changed the time. */
   hourDrawn: boolean;
-  /** Whether the case is not worth retrying and is one of the few that are retried all the same. */
+  /** Whether the case is not worth retrying, but is one of the few retried all the same. */
   hopeless: boolean;
   /** Whether the retry is spaced evenly, because recent predictions failed. */
   spread: boolean;
   weighed: WeighedPlan;
 }
 
-/**
- * Chooses the next retry; null if no allowed one is worth its cost and the margin, except for a few cases. Pure: the same
- * posterior, question and `now` give the same answer.
- */
+/** Returns null if no allowed retry is worth its cost and the margin, except for a few cases. Pure. */
 export function chooseRetry(learned: LearnedModel, belief: CasePosterior, question: RetryContext): ChosenRetry | null {
   const turn = `${question.key}:${belief.tries}`;
   const stakes = withMargin(question.stakes, learned, question.dollars);
@@ -132,7 +119,7 @@ export function chooseRetry(learned: LearnedModel, belief: CasePosterior, questi
   const propensity = (1 - evenShare) * triedShare * (lots + draw.propensityOf(best) * hour.propensityOf(at));
   let slot = slots.indexOf(at);
   if (slot < 0) {
-    // No plan contains this hour, so its value as the next retry has to be computed in addition.
+    // No plan contains this hour, so its value as the next retry is computed here.
     slots = [...slots, at].sort((one, other) => one - other);
     slot = slots.indexOf(at);
     forecast = buildForecast(learned, belief, slots);
@@ -153,9 +140,8 @@ export function chooseRetry(learned: LearnedModel, belief: CasePosterior, questi
 }
 
 /**
- * Returns the fraction of cases not worth retrying that are retried. Banks use codes differently, so the estimate for one bank
- * means little before retries confirm it. Without exploring, all are retried until enough retries were observed, and none
- * afterwards.
+ * Banks use codes differently, so an estimate means little before retries at that bank confirm it. Without exploring, all cases
+ * are retried until enough retries were observed, and none afterwards.
  */
 function notWorthRetryingRate(
   { seen }: LearnedModel,
@@ -169,8 +155,8 @@ function notWorthRetryingRate(
 }
 
 /**
- * Returns the times to choose from, earliest first: every slot of the first day, since hours count after a fault at the bank; on
- * later days the slots of some hours; and the last slot of the window.
+ * Earliest first: every slot of the first day, since hours count after a bank fault; some hours of later days; and the window's
+ * last slot.
  */
 function findCandidateSlots(belief: CasePosterior, question: RetryContext, hours: readonly number[]): number[] {
   const { now, allow } = question;
@@ -186,7 +172,7 @@ function findCandidateSlots(belief: CasePosterior, question: RetryContext, hours
   return slots;
 }
 
-/** Returns the allowed times of the local day, one for every fourth hour. */
+/** Checks every fourth hour. */
 export function allowedTimesOfDay(belief: CasePosterior, question: RetryContext, at: number): number[] {
   const first = Math.floor(slotOf(belief, at) / SLOTS_PER_DAY) * SLOTS_PER_DAY;
   const soonest = earliestRetryTime(belief, question);
@@ -197,13 +183,9 @@ export function allowedTimesOfDay(belief: CasePosterior, question: RetryContext,
   ).filter((moment) => moment >= soonest && moment < last && question.allow(moment));
 }
 
-/**
- * Returns the earliest time to choose. Charges of other invoices do not postpone it: a customer charged each hour would never be
- * retried.
- */
+/** Ignores other invoices' charges: a customer charged each hour would never be retried. */
 export const earliestRetryTime = (belief: CasePosterior, { now }: RetryContext): number =>
   Math.max(now + 1, belief.lastTriedAt + minWaitAfter(belief));
 
-/** Returns the minimum wait after the latest decline. */
 export const minWaitAfter = ({ reason }: CasePosterior): number =>
   reason !== "FIRST" && endsRetries(reason) ? MIN_CARD_WAIT_MS : MIN_WAIT_MS;

@@ -1,7 +1,7 @@
 import type { DecisionFacts } from "./decision-facts.ts";
 import { findZone, type Zone } from "./local-time.ts";
 
-/** The most populous zone of countries with several zones. Intl knows the zone of the others. */
+/** The most populous zone of countries with several; Intl knows the others. */
 const ZONE_BY_COUNTRY: Readonly<Record<string, string>> = {
   AE: "Asia/Dubai",
   AR: "America/Argentina/Buenos_Aires",
@@ -79,7 +79,7 @@ const ZONE_BY_COUNTRY: Readonly<Record<string, string>> = {
   ZA: "Africa/Johannesburg",
 };
 
-/** Currencies of a single country. USD, EUR and other shared currencies say nothing about the customer's country. */
+/** Single-country currencies: USD and EUR say nothing about the customer's country. */
 const COUNTRY_BY_CURRENCY: Readonly<Record<string, string>> = {
   AED: "AE",
   ARS: "AR",
@@ -134,7 +134,7 @@ export interface CustomerLocale {
   country: string | null;
 }
 
-/** Returns the customer's zone and calendar: as reported, else by the card's country, else by the currency, else UTC. */
+/** As reported, else by the card's country, else by the currency, else UTC. */
 export function findCustomerLocale(
   known: Pick<DecisionFacts, "customerTimezone" | "cardCountry" | "currency">,
 ): CustomerLocale {
@@ -144,10 +144,9 @@ export function findCustomerLocale(
   return { zone: named ?? findZone(usual ?? "UTC")!, country };
 }
 
-/** A query of Intl takes a third of a millisecond. */
+/** Cached, since an Intl query is slow. */
 const onlyZoneByCountry = new Map<string, string | null>();
 
-/** Returns the zone of a country with a single one, else null. */
 function findOnlyZone(country: string): string | null {
   if (!/^[A-Z]{2}$/.test(country)) return null;
   let zone = onlyZoneByCountry.get(country);

@@ -18,14 +18,12 @@ import { amountDueUsd, retryValueOf } from "./retry-value.ts";
 import { findForbiddingRule } from "./rules/guard.ts";
 import { findFillableLimits } from "./rules/plan-limits.ts";
 
-/** The decision of a policy, and what it was chosen from. */
 export interface PolicyDecision {
   decision: Decision;
-  /** Whether the model took part. Otherwise rules and the reason of the decline decided alone. */
+  /** False: rules and the decline reason decided alone. */
   isLearned: boolean;
-  /** Null if the model chose no time. */
   chosen: ChosenRetry | null;
-  /** Returns what else could have been done, and its value by the same model; null if the model chose no time. */
+  /** Returns what else could have been done, valued by the same model; null if the model chose no time. */
   outlook(): Alternatives | null;
 }
 
@@ -34,11 +32,10 @@ const NO_OUTLOOK = () => null;
 /**
  * Returns the next action by the learned policy.
  *
- * The static policy decides if rules or declines leave no choice: stop, a request for a new card, or a retry with a new card. A
- * time is planned from the last attempt, or from the last charge of another invoice of the customer since, and not from `now`. So
- * it stays the same until it is reached or a fact changes.
+ * The static policy decides if rules or declines leave no choice: a stop, a card request, or a retry with a new card. Times are
+ * planned from the last attempt or the customer's last other charge since, not from `now`: a time stays until it is reached or a
+ * fact changes.
  *
- * @param history  of the context; the learned policy needs it
  * @see docs/engine-internals.md
  */
 export function decideLearned(
@@ -74,15 +71,12 @@ export function decideLearned(
   return { decision, isLearned: true, chosen: null, outlook: () => least?.outlook ?? null };
 }
 
-/** The next invoice may come this much later than its period says. */
+/** How late the next invoice may come. */
 const INVOICE_LATE_MS = DAY_MS;
-/** Another case may end without an attempt, which queues nothing, so cases that wait for it check each day. */
+/** Another case may end without an attempt, which queues nothing. */
 const OTHER_CASES_CHECK_MS = DAY_MS;
 
-/**
- * Decides a case in which no retry is worth making now: waits for news of the customer's other invoices if any is due within the
- * window, or for a new card that was requested; otherwise stops.
- */
+/** Waits for news of the customer's other invoices if due within the window, or for a requested card; otherwise stops. */
 function decideWithoutRetry(context: DecisionContext, belief: CasePosterior, best: BestTime | null): Decision {
   const { facts, now, locale } = context;
   const said = explainNoRetry(context, belief, best);
@@ -98,7 +92,6 @@ function decideWithoutRetry(context: DecisionContext, belief: CasePosterior, bes
   return { kind: "wait", until: new Date(isInTime ? billAt + INVOICE_LATE_MS : now + OTHER_CASES_CHECK_MS), reasons };
 }
 
-/** Returns the retry to make and the question it answers; null if none is worth making. */
 function planRetry(learned: LearnedModel, belief: CasePosterior, question: RetryContext, now: number) {
   const inTime = chooseRetry(learned, belief, question);
   if (!inTime || !isMissed(inTime.at, question, now)) return inTime && { asked: question, chosen: inTime };
@@ -107,7 +100,7 @@ function planRetry(learned: LearnedModel, belief: CasePosterior, question: Retry
   return chosen && { asked, chosen };
 }
 
-/** Whether the time is too long ago to make up for at once, or no longer allowed. */
+/** Whether the time is too long ago to make up for, or no longer allowed. */
 function isMissed(at: number, { allow }: RetryContext, now: number): boolean {
   const late = now - at;
   return late > 0 && (late > MAX_LATENESS_MS || !allow(now));
@@ -116,9 +109,9 @@ function isMissed(at: number, { allow }: RetryContext, now: number): boolean {
 function retryContextOf(context: DecisionContext, belief: CasePosterior): RetryContext {
   const { facts, guard } = context;
   const dollars = amountDueUsd(facts.amount, facts.currency);
-  // A request without an answer counts as an attempt.
+  // An unanswered request counts as an attempt.
   const now = Math.max(belief.lastTriedAt, belief.beside?.at ?? 0, lastAttemptTime(facts));
-  // If the rules leave no retry, they allow no time either, except for the last minutes before a limit is certainly free.
+  // Without retries left, no time is allowed either, except the last minutes before a limit is certainly free.
   const left = Math.max(1, retriesLeftOf(context).count);
   return {
     key: facts.caseId,
@@ -141,19 +134,19 @@ function decideRetry(
   chosen: ChosenRetry,
 ): Decision {
   const { facts, guard, issuerUpAt, now } = context;
-  // A delay of some minutes, so that a bank does not receive all retries of an hour in the same second.
+  // Keeps a bank from receiving an hour's retries in the same second.
   const jittered = chosen.at + jitterMs(facts);
   const isFree = jittered < facts.windowEndsAt.getTime() && findForbiddingRule(guard, jittered) === null;
   const at = Math.max(now, isFree ? jittered : chosen.at);
   const reasons = explainRetry(context, learned, belief, chosen, at);
-  // A retry that is made up for at once comes because it was missed, not because of a wait.
+  // A retry made up for at once comes because it was missed, not because of a wait.
   const from = at > now ? Math.max(asked.now, belief.lastTriedAt + MIN_GAP_MS) : now;
   const wait = findWaitBefore(context, at, from);
   if (!wait && issuerUpAt > now && isSoonAfter(at, issuerUpAt)) reasons.push(describeOutage(context));
   return buildRetryDecision(context, at, reasons, wait, countRetriesAfter(at, asked, belief));
 }
 
-/** Returns how many retries fit after one at this time if it fails like the latest one. */
+/** Assumes that the retry fails like the latest one. */
 function countRetriesAfter(at: number, asked: RetryContext, belief: CasePosterior): number {
   const gap = minWaitAfter(belief);
   const span = lastSlotTime(asked) - at - gap;

@@ -24,20 +24,16 @@ import type { Ruling } from "./rules/attempt-ledger.ts";
 import { findForbiddingRule } from "./rules/guard.ts";
 import { interpretDecline } from "./rules/interpret-decline.ts";
 
-/**
- * A time missed by at most this is made up for at once; after longer, the next good time is taken. Long enough for a restart or a
- * slow loop, short enough that a morning stays the same day.
- */
+/** A time missed by more is skipped. Long enough for a restart or a slow loop, short enough that a morning stays the same day. */
 export const MAX_LATENESS_MS = 3 * HOUR_MS;
-/** With a new card: soon, but not while the customer may still be correcting it. */
+/** Soon, but not while the customer may still be correcting the new card. */
 const NEW_CARD_WAIT_MS = HOUR_MS;
 
 /**
- * Returns the next action by the static policy: fixed rules, nothing learned.
+ * Returns the next action by fixed rules.
  *
- * The remaining retries are spaced evenly over the remaining days. Each is moved, by at most half the gap, to a time that suits
- * the reason of the last decline. A time that a network rule forbids is never chosen. The same facts give the same time until it
- * has passed.
+ * The remaining retries are spaced evenly over the remaining days. Each is moved by at most half the gap to suit the last
+ * decline, never to a forbidden time. The same facts give the same time until it has passed.
  *
  * @see docs/guides/decisions.md
  */
@@ -48,12 +44,11 @@ export function decideStatic(context: DecisionContext): Decision {
   return giveUp(context) ?? chooseNextRetry(context);
 }
 
-/** Returns a retry at the first good time that no rule forbids. */
 function chooseNextRetry(context: DecisionContext): Decision {
   const { facts, now, guard, decline, isNewCard, locale } = context;
   const windowEnd = facts.windowEndsAt.getTime();
   let refused: Ruling | null = null;
-  // The rule that held the retry back so far. A missed time clears it: then the retry comes now because it was missed.
+  // The rule that held the retry back. A missed time clears it: then the retry comes now because it was missed.
   let held: Ruling | null = null;
   let missed = false;
   const retryAt = (moment: CandidateTime, at: number): Decision | null => {
@@ -70,13 +65,13 @@ function chooseNextRetry(context: DecisionContext): Decision {
     return buildRetryDecision(context, at, why, held ?? wait, (windowEnd - at) / MIN_GAP_MS);
   };
   for (const moment of candidateTimes(context)) {
-    // A forbidden time stays forbidden when it is late. Otherwise the plan would move as time passes.
+    // A forbidden time stays forbidden when late. Otherwise the plan would move as time passes.
     const ruling = findForbiddingRule(guard, moment.at);
     refused ??= ruling;
     held ??= ruling;
     if (ruling) continue;
     if (moment.at < now) [missed, held] = [true, null];
-    // A new card is tried at once, however late: the hour hardly matters.
+    // A new card is tried however late: the hour hardly matters.
     const isLate = moment.why !== "new_card" && moment.at < now - MAX_LATENESS_MS;
     const decision = isLate ? null : retryAt(moment, Math.max(moment.at, now));
     if (decision) return decision;
@@ -94,7 +89,7 @@ function chooseNextRetry(context: DecisionContext): Decision {
   };
 }
 
-/** Yields good times, best first, then later ones in order. All depend on facts alone, so they stay the same. */
+/** Yields good times, best first, then later ones in order, from facts alone. */
 function* candidateTimes(context: DecisionContext): Generator<CandidateTime> {
   const { facts, guard, decline, isNewCard, locale } = context;
   const advised = guard.notBefore ? guard.notBefore.at + facts.leadMs : 0;
@@ -109,14 +104,14 @@ function* candidateTimes(context: DecisionContext): Generator<CandidateTime> {
   yield* laterTimes(span, first.at, group, locale);
 }
 
-/** Returns about an hour after the change, or now if the window ends before that. */
+/** Returns about an hour after the change, or now if the window ends before. */
 function newCardTime(facts: DecisionFacts, windowEnd: number): CandidateTime {
   const changedAt = facts.cardChangedAt!.getTime();
   const at = changedAt + NEW_CARD_WAIT_MS + jitterMs(facts);
   return { at: at < windowEnd ? at : changedAt, why: "new_card" };
 }
 
-/** Whether the latest attempt met a fault at the bank and the one before it did not. */
+/** Whether the latest attempt met a bank fault and the one before did not. */
 function isFirstOutage(facts: DecisionFacts): boolean {
   const tries = facts.ledger.filter((entry) => entry.onThisInvoice && entry.approved !== true);
   const [before, latest] = [tries.at(-2), tries.at(-1)];

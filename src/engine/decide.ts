@@ -5,8 +5,8 @@ import type { DecisionContext } from "./decision-context.ts";
 import type { LearnedModel } from "./learned/learned-model.ts";
 
 /**
- * Returns the next action in a case, by the learned policy if there are a model and a history, else by the static one. If the
- * learned policy throws, the static one decides and `error` is the error: a fault of the model must not prevent a decision.
+ * Uses the learned policy if there are a model and a history. If it throws, the static policy decides and `error` is set: a model
+ * fault must not prevent a decision.
  */
 export function decide(
   context: DecisionContext,

@@ -13,17 +13,16 @@ import { findForbiddingRule, forbidsAnyTime } from "./rules/guard.ts";
 import type { Source } from "./rules/sources.ts";
 
 const YEAR_MS = 366 * DAY_MS;
-/** The rules are checked every fourth hour, and where they change, at the hours between. */
+/** Rules are checked every fourth hour, and between where they change. */
 const RULE_CHECK_STEP_MS = 4 * HOUR_MS;
-/** Whether the excluded period lasts until the end of the window. */
 export const lastsToWindowEnd = ({ to }: ExcludedPeriod, windowEndsAt: Date) => to >= windowEndsAt;
 const MAX_LISTED_ATTEMPTS = 4;
 
 /**
- * Builds the account of a decision for people: its facts, its rules, its alternatives.
+ * Builds a decision's account for people.
  *
- * @param fallback  why the static policy decided in place of the learned engine; null: it did not
- * @param before  the previous decision in the case; null: this is the first
+ * @param fallback  why the static policy decided instead; null: it did not
+ * @param before  the case's previous decision; null: this is the first
  */
 export function buildAccount(
   context: DecisionContext,
@@ -57,18 +56,18 @@ export function buildAccount(
 const positionsOf = (sentences: readonly string[], those: readonly string[]) =>
   sentences.flatMap((sentence, place) => (those.includes(sentence) ? place : []));
 
-/** Returns the facts without counts, which change as time passes. */
+/** Leaves out counts, which change as time passes. */
 const selectLastingFacts = ({ known, about: { limit, tally } }: Pick<DecisionAccount, "known" | "about">) =>
   known.filter((_, place) => !limit.includes(place) && !tally.includes(place));
 
-/** Returns the new facts, or if there are none, the facts that no longer hold: a new fact mostly replaces an old one. */
+/** Returns the new facts, or else those that no longer hold: a new fact mostly replaces an old one. */
 function findNewFacts(before: readonly string[], facts: readonly string[]): string[] {
   const added = facts.filter((fact) => !before.includes(fact));
   if (added.length > 0) return added;
   return before.filter((fact) => !facts.includes(fact)).map((fact) => `No longer true: ${fact}`);
 }
 
-/** Returns the facts as sentences. A sentence is the same while its fact is, except for counts, which fall as time passes. */
+/** A sentence stays the same while its fact does, except for counts, which fall as time passes. */
 function listFacts(context: DecisionContext, reasons: readonly string[]) {
   const { facts, history, decline, isNewCard, locale } = context;
   const { budgetLeft } = facts;
@@ -91,7 +90,7 @@ function listFacts(context: DecisionContext, reasons: readonly string[]) {
 
 const formatTime = ({ locale }: DecisionContext, at: Date) => formatZonedTime(locale.zone, at.getTime());
 
-/** Describes the latest attempts on the invoice that were not approved: failed ones first, then those without a known result. */
+/** Failed ones first, then those without a known result. */
 function describeFailedAttempts(context: DecisionContext) {
   const tries = context.facts.ledger.filter(({ onThisInvoice }) => onThisInvoice);
   const failed = tries.filter(({ approved }) => approved === false);
@@ -99,7 +98,7 @@ function describeFailedAttempts(context: DecisionContext) {
   const named = failed.slice(-MAX_LISTED_ATTEMPTS);
   const more = failed.length - named.length;
   const tally = more > 0 ? [`${formatCount(more, "attempt", "attempts")} failed before the following ones.`] : [];
-  // An entry without codes was never pushed: it is the first attempt, which must have been made.
+  // Without codes it was never pushed: it is the first attempt, which must have been made.
   const tried = named.map(({ at, codes }) =>
     codes === null
       ? `A first attempt is assumed to have failed when the invoice became unpaid, on ${formatTime(context, at)}.`
@@ -112,11 +111,7 @@ function describeFailedAttempts(context: DecisionContext) {
   return { tally, tried, knowsFailure: named.some(({ codes }) => codes !== null) };
 }
 
-/**
- * Describes how far the limits of the rules are used.
- *
- * @param reasons  of the decision: their sentences about retries left are not repeated
- */
+/** @param reasons  the decision's; their sentences about retries left are not repeated */
 function describeLimits(context: DecisionContext, reasons: readonly string[]): string[] {
   const { facts, now, guard } = context;
   const { limits, triesLeft } = guard;
@@ -126,7 +121,7 @@ function describeLimits(context: DecisionContext, reasons: readonly string[]): s
     ({ at, onPresentCard, onThisInvoice, approved, isUnsent }) =>
       onPresentCard && !onThisInvoice && !isUnsent && approved !== true && counting.has(at.getTime()),
   ).length;
-  // The first attempt on an invoice counts, and a rule may give its limit without it.
+  // An invoice's first attempt counts, and a rule may give its limit without it.
   const words = limits.map(
     (limit) =>
       `${limit.sentence} Counted so far${limit.counts === "invoice" ? ", including the first" : ""}: ${within(limit).length}.`,
@@ -140,11 +135,10 @@ function describeLimits(context: DecisionContext, reasons: readonly string[]): s
   return words;
 }
 
-/** Returns how many retries the scheme of a debit leaves. After some return codes it leaves none. */
+/** After some return codes, a debit scheme leaves none. */
 const describeAttemptsLeft = (context: DecisionContext, count: number) =>
   findDebitEndRule(context) ? "none, after such a decline" : Number.isFinite(count) ? `${count}` : "any number";
 
-/** Describes the changes of the card, and outages of its bank. */
 function describeCard(context: DecisionContext): string[] {
   const { cardChangedAt, cardChange, issuerDownAt } = context.facts;
   const words: string[] = [];
@@ -179,7 +173,6 @@ function describePayment({ facts, history, locale }: DecisionContext): string {
   return `${amount} is due, to be paid by ${type}${card.length === 0 ? "" : ` (${card.join(", ")})`}. ${describeLocalTime(locale.zone)}`;
 }
 
-/** Describes the subscription as the learned engine sees it: its age and its period. */
 function describeSubscription({ traits: { tenureDays, billingPeriod, billingPeriodUnit } }: CustomerHistory): string {
   if (tenureDays === null) return "The invoice belongs to no known subscription.";
   const days = Math.floor(tenureDays);
@@ -190,7 +183,7 @@ function describeSubscription({ traits: { tenureDays, billingPeriod, billingPeri
   return `The subscription is billed every ${billingPeriod === 1 ? unit : `${billingPeriod} ${unit}s`}, and ${began}.`;
 }
 
-/** Describes the results of the earlier invoices. Only the latest ones are loaded. */
+/** Only the latest invoices are loaded. */
 function describePastInvoices({ bills }: CustomerHistory, zone: Zone): string {
   const began = bills.at(-1)!.charges[0]!.at;
   const earlier = bills.slice(0, -1).filter(({ charges }) => charges[0]!.at < began);
@@ -210,7 +203,7 @@ function describePastInvoices({ bills }: CustomerHistory, zone: Zone): string {
   return `${said} ${which} ${days.slice(-MAX_LISTED_ATTEMPTS).join(", ")}.`;
 }
 
-/** Describes the charges of the customer's other invoices since the case began. */
+/** Charges since the case began. */
 function describeOtherInvoices({ bills }: CustomerHistory, zone: Zone): string[] {
   const since = bills.at(-1)!.charges[0]!.at;
   return bills
@@ -226,7 +219,7 @@ function describeOtherInvoices({ bills }: CustomerHistory, zone: Zone): string[]
 
 const formatCount = (number: number, one: string, more: string) => `${number} ${number === 1 ? one : more}`;
 
-/** Returns the periods in which rules allow no retry, from the decision to the end of the window. */
+/** From the decision to the window's end. */
 function findRuledOutTimes(context: DecisionContext): ExcludedPeriod[] {
   const { facts, guard, now } = context;
   const scheme = findDebitEndRule(context);
@@ -252,7 +245,7 @@ function findRuledOutTimes(context: DecisionContext): ExcludedPeriod[] {
   return found;
 }
 
-/** Returns the first time, to the minute, that differs from `from` as `to` does. */
+/** Returns the first time, to the minute, that differs from `from`. */
 function findFirstChange(from: number, to: number, isSame: (at: number) => boolean): number {
   if (to - from <= MINUTE_MS) return to;
   const middle = (from + to) / 2;

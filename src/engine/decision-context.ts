@@ -11,24 +11,22 @@ import { type InterpretedDecline, interpretDecline } from "./rules/interpret-dec
 import { findTightestLimit } from "./rules/plan-limits.ts";
 import { mayNeedCustomer } from "./rules/response-codes.ts";
 
-/** Everything that a policy decides from, computed once per decision. Times are milliseconds. */
+/** Computed once per decision. Times are milliseconds. */
 export interface DecisionContext {
   facts: DecisionFacts;
-  /** The customer's invoices and attempts; null for the static policy, which looks at no other invoice. */
+  /** Null for the static policy, which ignores other invoices. */
   history: CustomerHistory | null;
   now: number;
-  /** The rules that apply to the next retry. */
   guard: Guard;
-  /** The latest decline of the current card. */
+  /** The current card's latest decline. */
   decline: InterpretedDecline | null;
-  /** Whether a new card was seen that has not been charged for this invoice. */
+  /** Whether a new card was seen and not yet charged for this invoice. */
   isNewCard: boolean;
-  /** When an issuer that was found down may be tried again; 0 if no outage is known. */
+  /** When an issuer found down may be tried again; 0: no known outage. */
   issuerUpAt: number;
   locale: CustomerLocale;
 }
 
-/** Interprets the facts: decline codes, rules and the customer's locale. */
 export function buildDecisionContext(
   facts: DecisionFacts,
   now: Date,
@@ -75,14 +73,14 @@ export function buildDecisionContext(
   };
 }
 
-/** A retry within a day after a wait counts as its result: most days have only two hours to choose from. */
+/** A retry within a day after a wait counts as its result: most days have only two possible hours. */
 const SOON_AFTER_MS = DAY_MS;
 export const isSoonAfter = (at: number, over: number) => at >= over && at < over + SOON_AFTER_MS;
 
 /**
- * Returns the wait that determined the time of a retry; null: none.
+ * Returns the wait that determined a retry's time; null: none.
  *
- * @param from  the earliest time that was considered: a wait that ended before it held nothing back
+ * @param from  a wait that ended before this held nothing back
  */
 export function findWaitBefore(
   { facts, guard: { notBefore } }: DecisionContext,
@@ -93,10 +91,7 @@ export function findWaitBefore(
   return over > from && isSoonAfter(at, over) ? notBefore : null;
 }
 
-/**
- * Returns how many retries are left until the window ends, and the rule that leaves fewer than the budget; null: the budget
- * limits them.
- */
+/** Returns the retries left, and the rule that leaves fewer than the budget; null: the budget limits them. */
 export function retriesLeftOf({ facts, guard }: DecisionContext): { count: number; rule: Ruling | null } {
   const span = [lastAttemptTime(facts), facts.windowEndsAt.getTime()] as const;
   const fewer = findTightestLimit(guard, span, MIN_GAP_MS, facts.budgetLeft);
@@ -107,12 +102,11 @@ const CONFIRMATION_DECLINE = {
   group: "AUTH_REQUIRED",
   words: "the bank still says what may mean that the customer has to confirm",
 } as const;
-/** A limit of payments has ended after this many attempts. */
+/** A payment limit has ended after this many attempts. */
 const LIMIT_ATTEMPT_COUNT = 3;
 
 /**
- * Whether each of the latest attempts met a code that is either a limit or needs the customer. After so many it is no longer a
- * limit.
+ * Whether each of the latest attempts met a code that means a limit or needs the customer. After so many it is no longer a limit.
  */
 function needsCustomer({ ledger, network, cardCountry }: DecisionFacts): boolean {
   const { dialect } = findCardNetwork(network);

@@ -3,29 +3,26 @@ import type { SubscriptionInvoice } from "./next-invoice.ts";
 import type { LedgerEntry } from "./rules/attempt-ledger.ts";
 import type { DeclineCodes } from "./rules/interpret-decline.ts";
 
-/** A failed attempt: its codes and its time. */
 export interface Decline extends DeclineCodes {
   at: Date;
 }
 
 /**
- * The facts of a case for a decision. Times are service time; null means unknown, and is never guessed.
- *
- * It holds facts alone, nothing that changes as time passes: the same facts must lead to the same time, because a plan is decided
- * again right before it is sent.
+ * Facts alone, nothing that changes as time passes: a plan is decided again right before it is sent, and the same facts must give
+ * the same time. Times are service time; null means unknown, and is never guessed.
  */
 export interface DecisionFacts {
   caseId: string;
-  /** The window goes from `unpaidAt` up to, but not including, `windowEndsAt`. */
+  /** `windowEndsAt` is exclusive. */
   unpaidAt: Date;
   windowEndsAt: Date;
-  /** Retries that may still be requested: the budget minus those sent, whatever their outcome. */
+  /** The budget minus retries sent, whatever their outcome. */
   budgetLeft: number;
-  /** Whether a share of retries may be sampled to learn from them. */
+  /** Whether some retries may be sampled to learn from them. */
   explores: boolean;
-  /** The decision is made this long before the ideal time, and the merchant may execute it at once. */
+  /** How long before the ideal time the decision is made; the merchant may execute it at once. */
   leadMs: number;
-  /** In minor units of `currency`. */
+  /** Minor units. */
   amount: number;
   currency: string;
   /**
@@ -33,51 +30,47 @@ export interface DecisionFacts {
    * seen.
    */
   paymentMethodType: string | null;
-  /** Card brand as reported. */
+  /** As reported. */
   network: string | null;
   /** ISO 3166 alpha-2. */
   cardCountry: string | null;
   /** IANA name; an invalid one counts as unknown. */
   customerTimezone: string | null;
   /**
-   * Attempts on this invoice, and on the current card for any invoice of at least the last 30 days, made by anyone; and requested
-   * retries that no transaction answers yet, at their ideal time. Oldest first, without the plan that is being decided.
+   * Attempts by anyone on this invoice, and on the current card for any invoice within at least 30 days; and unanswered retry
+   * requests, at their ideal time. Oldest first, without the plan being decided.
    */
   ledger: readonly LedgerEntry[];
-  /** The latest failed attempt on the current card; null: none. A decline older than `findCardChangeTime` is ignored. */
+  /** The current card's latest failed attempt; null: none. One older than `findCardChangeTime` is ignored. */
   lastDecline: Decline | null;
-  /** When a new card or payment method was first seen, after a decline of the former one or a request for a new card. */
+  /** When a new card or payment method was first seen, after the former one's decline or a request for a new card. */
   cardChangedAt: Date | null;
   /**
-   * Whether the request for a new card may still be answered, or expired without one, or cannot be made (in shadow mode, or if
-   * the endpoint refused it twice in a row); null: none was made yet.
+   * The request for a new card may still be answered, expired without one, or cannot be made (in shadow mode, or refused twice in
+   * a row by the endpoint); null: none was made yet.
    */
   cardChange: "awaited" | "expired" | "unasked" | null;
-  /** When that request was made; null: it was not. */
+  /** Null: no request was made. */
   cardAskedAt: Date | null;
-  /**
-   * An attempt on the invoice that may still succeed, made by anyone, and the time until which its result is awaited; null: none.
-   */
+  /** An attempt on the invoice, by anyone, that may still succeed, and until when its result is awaited. */
   pending: { at: Date; until: Date } | null;
-  /** When several customers last could not reach the card's bank, or the route to it; null: no outage is known. */
+  /** When several customers last could not reach the card's bank, or its route; null: no known outage. */
   issuerDownAt: Date | null;
-  /** The customer's latest invoices of subscriptions, including this one; empty if they were not loaded. */
+  /** The customer's latest subscription invoices, including this one; empty if not loaded. */
   billed: readonly SubscriptionInvoice[];
-  /** Whether a retry or a request for a new card is planned or pending in another case of the customer. */
+  /** Whether another of the customer's cases has a planned or pending retry or card request. */
   othersPlanned: boolean;
-  /** Retries of this case. SCHEDULED and CANCELED ones were never executed and do not count. */
+  /** SCHEDULED and CANCELED ones were never executed and do not count. */
   retries: readonly { idealRetryTime: Date; status: ActionStatus }[];
 }
 
 /**
- * The next action. `reasons` are 2 to 5 sentences for people, most important first. `rules` are those of them that name a rule
- * that leaves fewer retries, or say that no rule is known.
+ * `reasons` are 2 to 5 sentences for people, most important first; `rules` are those about a rule that leaves fewer retries, or
+ * about unknown rules.
  *
- * - `retry`, `card_change`: `at` is the ideal time; `at` equal to `now` means at once. Otherwise it lies ahead, and stays the
- *   same for the same facts.
+ * - `retry`, `card_change`: `at` is the ideal time; `now` means at once.
  * - `stop`: the case ends before its window is over.
- * - `wait`: until new facts, the end of the window, or `until`. Nothing is allowed before the window ends, the last retry is not
- *   settled, only a new card can help, or no retry is worth making before there is news of the customer's other invoices.
+ * - `wait`: until new facts, the window's end, or `until`.
  */
 export type Decision =
   | { kind: "retry"; at: Date; suggestion: "RETRY" | "UNSPECIFIED"; reasons: string[]; rules: string[] }

@@ -5,33 +5,29 @@ import type { LearnedModel } from "./learned/learned-model.ts";
 import type { RetryPlan } from "./plan-retries.ts";
 import { uniformHash } from "./uniform-hash.ts";
 
-/**
- * Fraction of first retries whose time is sampled among good ones, so that a backtest can weigh the history for another policy.
- */
+/** Fraction of first retries sampled among good times, so that a backtest can weigh the history for another policy. */
 export const EXPLORATION_RATE = 0.03;
-/** A time sampled among good ones costs at most this fraction of the plan's value. */
+/** A sampled good time's maximum cost, as a fraction of the plan's value. */
 export const EXPLORATION_MAX_LOSS = 0.05;
 /**
- * With this many first retries in a time bucket, a quarter of those planned for later would be moved into it, before the limit
- * for all buckets.
+ * With this many first retries in a time bucket, a quarter of those planned for later move into it, before the limit for all
+ * buckets.
  */
 export const EARLY_QUARTER_RATE_COUNT = 3;
-/** At most this fraction of all first retries is moved earlier. */
+/** For all buckets together. */
 export const EARLY_MAX_RATE = 0.1;
-/** An earlier time costs at most this fraction of the amount due, or the cost allowed for a time among good ones. */
+/** An earlier time costs at most this fraction of the amount due, or as much as a good time may. */
 export const EARLY_MAX_LOSS = 0.02;
-/** A sampled time costs at most this many US dollars: a small invoice teaches as much as a large one. */
+/** A small invoice teaches as much as a large one. */
 export const EXPLORATION_MAX_LOSS_USD = 5;
 
 interface SlotChoice {
   slot: number;
-  /** Whether the slot differs from the plan's next one. */
+  /** Whether it differs from the plan's next slot. */
   drawn: boolean;
-  /** The probability with which a slot was to be chosen. */
   propensityOf(slot: number): number;
 }
 
-/** Returns the plan's next slot, with certainty. */
 export const withoutExploration = (best: number): SlotChoice => ({
   slot: best,
   drawn: false,
@@ -45,16 +41,15 @@ interface EarlySlot {
 }
 
 /**
- * Chooses the time of a first retry: the plan's next one, except for sampled cases.
+ * Returns the plan's next slot, except for sampled cases.
  *
- * If all first retries are planned late, nothing shows how early ones would do, and a wrong estimate stays. So some are moved to
- * time buckets with few first retries, the more the fewer there are. Of the others, a few are sampled among good times. A time is
- * good by the value of the whole plan, not by the probability of the retry: a slot two weeks later may have the same probability,
- * but wastes the time and the retries before it.
+ * If all first retries came late, nothing would show how early ones do. So some move to time buckets with few first retries, the
+ * more the fewer there are. A few others are sampled among good times, judged by the whole plan's value: a slot two weeks later
+ * may succeed as often, but wastes the time and the retries before it.
  *
- * @param key  names the case: it is sampled the same way when it is decided again
- * @param worth  value of the plan by slot of its next retry
- * @param dollars  amount due in US dollars
+ * @param key  names the case, which is always sampled the same way
+ * @param worth  the plan's value by slot of its next retry
+ * @param dollars  amount due
  */
 export function chooseFirstRetry(
   learned: LearnedModel,
@@ -76,11 +71,11 @@ export function chooseFirstRetry(
     return amongSooner + asPlanned * (amongGood + (slot === best ? 1 - EXPLORATION_RATE : 0));
   };
   const drawn = sampleSlot(key, sooner, good);
-  // If the plan's slot is the only good one, or is the sampled one, nothing changed.
+  // Nothing changed if the plan's slot is the only good one, or was sampled.
   return { slot: drawn ?? best, drawn: drawn !== null && drawn !== best, propensityOf };
 }
 
-/** Returns the sampled slot; null: none, as for most cases. */
+/** Returns null for most cases. */
 function sampleSlot(key: string, sooner: readonly EarlySlot[], good: readonly number[]): number | null {
   let soon = uniformHash(`${key}:soon`);
   for (const { slot, share } of sooner) {
@@ -92,9 +87,9 @@ function sampleSlot(key: string, sooner: readonly EarlySlot[], good: readonly nu
 }
 
 /**
- * Returns the best slot of each time bucket before the planned one, if it costs little.
+ * Returns the best slot in each earlier time bucket, if it costs little.
  *
- * @param costMax  of any sampled slot, as a fraction of the amount due
+ * @param costMax  as a fraction of the amount due
  */
 function earlySlots(
   learned: LearnedModel,
@@ -123,7 +118,6 @@ function earlySlots(
   return sooner.map(({ slot, share }) => ({ slot, share: share * scale }));
 }
 
-/** Returns the plan's next slot, and others that cost the plan little. */
 function nearOptimalSlots(plan: RetryPlan, worth: readonly number[], costMax: number): number[] {
   const least = plan.worth - Math.min(costMax, EXPLORATION_MAX_LOSS * plan.worth);
   return plan.picked.filter((slot, n) => slot === plan.slots[0] || worth[n]! >= least);

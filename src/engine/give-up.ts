@@ -17,7 +17,7 @@ import type { Guard } from "./rules/guard.ts";
 import type { InterpretedDecline } from "./rules/interpret-decline.ts";
 import { findFullLimit } from "./rules/plan-limits.ts";
 
-/** Returns a stop, a request for a new card, or a wait for that card or for a pending attempt; null if a retry makes sense. */
+/** Returns null if a retry makes sense. */
 export function giveUp(context: DecisionContext): Decision | null {
   const { facts, now, guard, decline, isNewCard } = context;
   const said = describeDecline(decline, isNewCard);
@@ -42,8 +42,7 @@ export function giveUp(context: DecisionContext): Decision | null {
     };
 
   const isTried = ends && decline.renewsItself && !bar;
-  // After the request for a new card, the current card is retried too. The last retry of the budget is kept for the new card
-  // while it may still come.
+  // After the request, the current card is retried too. The budget's last retry is kept for the new card while it may still come.
   const isKept = facts.cardChange === "awaited" && facts.budgetLeft === 1;
   if (isTried && facts.cardChange !== null && !isKept) return null;
 
@@ -80,14 +79,10 @@ const LIMIT_FULL_REASON = "By this rule no retry is allowed before the recovery 
 const DEBIT_ENDED_REASON = "After such a decline this rule allows no retry";
 const POINTLESS_REASON = "Charging the same card or account again would not help";
 
-/** Returns the block that keeps the card from being charged for the rest of the window. */
 const findBlockUntilEnd = ({ bar, lifted }: Guard, { windowEndsAt }: DecisionFacts) =>
   bar ?? (lifted && lifted.at >= windowEndsAt.getTime() ? lifted : null);
 
-/**
- * Describes the decline behind a block. One on another invoice may have been on a substitute card, or on an unnamed card, and
- * counts all the same.
- */
+/** Another invoice's decline may have been on a substitute or unnamed card, and counts all the same. */
 const describeBlock = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard["bar"]>) =>
   isDispute
     ? `The customer disputed ${onThisInvoice ? "a payment of this invoice" : "a payment of another invoice, made with the same card or account"}.`
@@ -99,18 +94,16 @@ const describeBlock = ({ decline, onThisInvoice, isDispute }: NonNullable<Guard[
 const isSameDecline = (one: InterpretedDecline, other: InterpretedDecline) =>
   describeFailure("It", one) === describeFailure("It", other);
 
-/** Whether neither time nor a new card can help. */
+/** Neither time nor a new card can help. */
 const isFinalDecline = (read: InterpretedDecline | null) => read?.group === "REVOKED" || read?.group === "FRAUD";
 
-/**
- * Explains why nothing follows, and who may continue. The merchant may contact the customer, but that is not a matter of dunning.
- */
+/** The merchant may contact the customer, but that is not a matter of dunning. */
 const explainNoCardChange = ({ paymentMethodType }: DecisionFacts) =>
   findBankDebit(paymentMethodType)
     ? "A later retry will not succeed either. After such a return Dunlin does not ask for another payment method: the merchant decides whether to ask for a new mandate."
     : "A later retry will not succeed either. After such a decline Dunlin does not ask for another card: the merchant decides whether to ask.";
 
-/** Returns the scheme's rule if a return code forbids to present the debit again. */
+/** Returns the scheme's rule if a return code forbids another presentation. */
 export const findDebitEndRule = ({ facts, guard, decline }: DecisionContext): Ruling | null =>
   decline && endsRetries(decline.group) && findBankDebit(facts.paymentMethodType) ? guard.triesLeft : null;
 

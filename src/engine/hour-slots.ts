@@ -6,37 +6,34 @@ import { probit } from "./learned/normal-distribution.ts";
 import { IMMEDIATE } from "./learned/settlement.ts";
 import { uniformHash } from "./uniform-hash.ts";
 
-/** Retries are evaluated at every fourth local hour. */
+/** Retries are evaluated once per slot, in local time. */
 export const SLOT_MS = 4 * HOUR_MS;
 export const SLOTS_PER_DAY = 6;
-/** Slots begin at one at night, just after the date changes and daily limits start again. */
+/** One at night, just after the date changes and daily limits restart. */
 export const FIRST_SLOT_OFFSET_MS = HOUR_MS;
 /**
- * Fraction of retries whose hour is sampled, by the probability that it is the best one. Otherwise an hour without retries would
- * keep its prior for ever.
+ * Fraction of retries whose hour is sampled, by its probability of being the best. Otherwise an hour without retries would keep
+ * its prior forever.
  */
 export const HOUR_EXPLORATION_RATE = 0.2;
-/** An hour is sampled only if its probability of success is at least this fraction of the planned one's. */
+/** A sampled hour's minimum probability of success, relative to the planned one's. */
 export const MIN_RELATIVE_CHANCE = 0.95;
-/** Number of samples from the posterior of all hours, the same for every case. They estimate how likely each hour is the best. */
+/** Samples from all hours' posterior, the same for every case. They estimate how likely each hour is the best. */
 const SCENARIO_COUNT = 64;
 const SCENARIO_SAMPLES = Float64Array.from({ length: SCENARIO_COUNT * SLOTS_PER_DAY }, (_, n) =>
   probit(uniformHash(`scenario ${n}`)),
 );
 
-/** Returns the slot number since 1970 in local time; a whole number at the beginning of a slot. */
+/** Slots since 1970 in local time; whole when a slot begins. */
 export const slotOf = ({ clock: { offsetMs } }: CasePosterior, at: number) =>
   (at + offsetMs - FIRST_SLOT_OFFSET_MS) / SLOT_MS;
 
-/** Returns the position of a slot in its day. */
 export const slotOfDay = (slot: number) => ((slot % SLOTS_PER_DAY) + SLOTS_PER_DAY) % SLOTS_PER_DAY;
 
 const hourOf = (slot: number) => (slot * SLOT_MS + FIRST_SLOT_OFFSET_MS) / HOUR_MS;
-/** Returns the index of the weight of an hour for this decline reason. */
 const hourWeightOf = ({ reason }: CasePosterior, slot: number) => hourWeight(classOf(reason), hourOf(slot));
-/** Returns the estimated effect of an hour, for this decline reason and this case. */
 function hourScore({ mean }: LearnedModel, belief: CasePosterior, slot: number): number {
-  // A payment that is booked in a daily batch has no hour.
+  // A payment booked in a daily batch has no hour.
   if (belief.clock.booking !== IMMEDIATE) return 0;
   const column = dayPartColumn(hourOf(slot));
   let score = mean[hourWeightOf(belief, slot)]!;
@@ -44,7 +41,7 @@ function hourScore({ mean }: LearnedModel, belief: CasePosterior, slot: number):
   return score;
 }
 
-/** Returns the best slot of each half of the local day. */
+/** Returns each local half day's best slot. */
 export function findGoodHours(learned: LearnedModel, belief: CasePosterior): number[] {
   const half = SLOTS_PER_DAY / 2;
   return [0, half].map((from) => {
@@ -52,7 +49,7 @@ export function findGoodHours(learned: LearnedModel, belief: CasePosterior): num
     let most = Number.NEGATIVE_INFINITY;
     for (let slot = from; slot < from + half; slot++) {
       const score = hourScore(learned, belief, slot);
-      // Of equal hours the latest is taken: payments booked in the morning have arrived by then.
+      // Among equal hours the latest wins: payments booked in the morning have arrived by then.
       if (score < most) continue;
       most = score;
       best = slot;
@@ -61,25 +58,23 @@ export function findGoodHours(learned: LearnedModel, belief: CasePosterior): num
   });
 }
 
-/** The time of a retry on a planned day, and the probability with which each time of that day was to be chosen. */
 interface HourChoice {
   at: number;
   propensityOf(at: number): number;
 }
 
-/** Returns the planned time, with certainty. */
 export const withoutHourExploration = (planned: number): HourChoice => ({
   at: planned,
   propensityOf: (at) => Number(at === planned),
 });
 
 /**
- * Returns the planned time, or for one retry of five a sampled hour of its day. The uncertainty of a case's own rows is not
- * sampled: every row would be explored again, and all of them together tell enough about an hour.
+ * Returns the planned time, or for one retry in five a sampled hour of its day. Ignores the uncertainty of a case's own rows:
+ * each row would be explored again, and all together tell enough about an hour.
  *
- * @param turn  names the case and its retry: it is sampled the same way when it is decided again
- * @param ofDay  the times of the planned day at which a retry is allowed
- * @param chanceAt  the probability of success at a time
+ * @param turn  names the case and its retry, which is always sampled the same way
+ * @param ofDay  the planned day's allowed times
+ * @param chanceAt  returns the probability of success
  */
 export function chooseHour(
   learned: LearnedModel,

@@ -25,43 +25,38 @@ import { type Instrument, isCard } from "./rules/instrument.ts";
 import { type DeclineCodes, findDeclineGroup } from "./rules/interpret-decline.ts";
 import { normalizeCardCode, removeWords } from "./rules/response-codes.ts";
 
-/** One charge of an invoice, by anyone. */
+/** By anyone. */
 export interface PastCharge {
   at: Date;
   approved: boolean;
-  /** Null if no code was reported. */
+  /** Null if not reported. */
   codes: DeclineCodes | null;
-  /** No charge was made: a new card stands in its place, and says nothing about the customer. */
+  /** No charge: a new card stands in its place, and says nothing about the customer. */
   isPresumed?: true;
 }
 
-/** An invoice with its charges, oldest first. The first one is that with which the invoice began. */
+/** Charges are oldest first, beginning with the invoice's first one. */
 export interface PastInvoice {
   dollars: number;
-  /**
-   * The payment method; null if no attempt names it. Then its times are those of answers, by which a debit was already booked.
-   */
+  /** Null if no attempt names it. Then its times are those of answers, by which a debit was already booked. */
   paymentMethodType: string | null;
   charges: readonly PastCharge[];
 }
 
-/** The facts about a customer that the model uses. */
 export interface CustomerHistory {
-  /** The facts that all invoices of the customer share. */
+  /** Shared by all of the customer's invoices. */
   traits: Omit<CaseTraits, "dollars" | "declineCode" | "adviceCode" | "past">;
   instrument: Instrument;
-  /** Returns local time minus UTC at a time, in milliseconds. */
+  /** Local time minus UTC, in milliseconds. */
   offsetAt(at: number): number;
-  /** Oldest first. The last one is the invoice of the case, whose first charge was declined. */
+  /** Oldest first. The last one is the case's, whose first charge was declined. */
   bills: readonly PastInvoice[];
 }
 
 /**
- * Computes the posterior of a customer's open case from the whole history. It changes nothing in the model; the same history
- * gives the same posterior.
+ * Computes an open case's posterior from the customer's whole history. Deterministic; the model stays unchanged.
  *
- * @param booking  index into SETTLEMENT_PATTERNS: the settlement pattern by which the times of charges with the current payment method are
- * read
+ * @param booking  index into SETTLEMENT_PATTERNS, for charges with the current payment method
  */
 export function inferPosterior(
   learned: LearnedModel,
@@ -106,21 +101,20 @@ export function inferPosterior(
   return { person, belief: open.belief };
 }
 
-/** Returns all charges, oldest first; ties in the order of the invoices. */
+/** Oldest first; ties in invoice order. */
 const chargesInOrder = (bills: readonly PastInvoice[]) =>
   bills
     .flatMap((bill) => bill.charges.map((charge) => [bill, charge] as const))
     .sort(([, one], [, other]) => one.at.getTime() - other.at.getTime());
 
-/** Returns why a charge failed; null: it did not. */
+/** Returns null if the charge did not fail. */
 const reasonOf = ({ instrument }: CustomerHistory, { approved, codes }: PastCharge): Reason | null =>
   approved ? null : codes ? findDeclineGroup(codes, instrument) : "UNKNOWN";
 
-/** Returns the name under which a code is learned, without the text around it. For a debit, 1 and 01 may be two reasons. */
+/** Returns a code's learned name, without text around it. For a debit, 1 and 01 may be two reasons. */
 export const normalizeCode = (instrument: Instrument, code: string) =>
   isCard(instrument) ? normalizeCardCode(code) : removeWords(code).trim();
 
-/** Returns the code of a decline; null if none was reported. */
 function codeOf(history: CustomerHistory, { codes }: PastCharge): string | null {
   const response = codes?.networkDeclineCode ?? null;
   return response === null ? (codes?.gatewayCode?.trim() ?? null) : normalizeCode(history.instrument, response);
@@ -129,7 +123,7 @@ function codeOf(history: CustomerHistory, { codes }: PastCharge): string | null 
 const schemeName = ({ paymentMethodType: type }: Pick<PastInvoice, "paymentMethodType">) =>
   type && paymentSchemeOf(type);
 
-/** Observes the first charge of an invoice and returns the case that began with it; null if it was approved. */
+/** Returns the case that began with the charge; null if it was approved. */
 function observeFirstOfInvoice(
   learned: LearnedModel,
   history: CustomerHistory,

@@ -6,22 +6,21 @@ import { hasSettlementPattern, learnSettlement } from "./learned/settlement.ts";
 import { recordPrediction } from "./learned/shortfall.ts";
 import { countCustomer, learnCase, learnRetry } from "./learned/train.ts";
 
-/** The outcome of a retry. */
 export interface RetryOutcome {
   at: Date;
-  /** Why it failed; null: it was approved. */
+  /** Null: approved. */
   reason: Reason | null;
-  /** Whether no retry of the case was learned from before. */
+  /** Whether no earlier retry of the case was learned from. */
   isFirst: boolean;
-  /** The probability of approval predicted when it was decided; null: none. */
+  /** Approval probability predicted at the decision; null: none. */
   said: number | null;
 }
 
 /**
- * Trains the model on the outcome of a retry: changes `learned`.
+ * Changes `learned`.
  *
- * @param start  the model before any training, which also judges the settlement pattern of a scheme: later training favors the
- * pattern it was done with
+ * @param start  the untrained model, which judges a scheme's settlement pattern: later training favors the pattern it was done
+ * with
  * @param history  the facts right before the retry
  */
 export function learnOutcome(
@@ -31,14 +30,14 @@ export function learnOutcome(
   { at, reason, isFirst, said }: RetryOutcome,
 ) {
   const scheme = history.traits.paymentMethodType;
-  // With the settlement pattern that was used when the retry was made: this outcome may change the pattern.
+  // With the settlement pattern from when the retry was made: this outcome may change it.
   const { person, belief } = inferPosterior(learned, history);
   if (hasSettlementPattern(scheme))
     learnSettlement(learned, scheme, reason === null, (booking) =>
       [start, learned].map((model) => chanceOf(model, inferPosterior(model, history, booking).belief, at.getTime())),
     );
   if (isFirst) {
-    // A customer whose earlier invoice failed has been counted already.
+    // A customer whose earlier invoice failed was counted before.
     const hadFailed = history.bills.slice(0, -1).some(({ charges }) => charges[0]?.approved === false);
     if (!hadFailed) countCustomer(learned, person);
     learnCase(learned, belief);

@@ -16,7 +16,6 @@ import type { DeclineGroup } from "./rules/decline-groups.ts";
 import type { InterpretedDecline } from "./rules/interpret-decline.ts";
 import { formatPercent, formatTenths } from "./shares.ts";
 
-/** Returns the reasons for the time of a retry by the learned policy. */
 export function explainRetry(
   context: DecisionContext,
   learned: LearnedModel,
@@ -39,7 +38,7 @@ export function explainRetry(
   ].map(joinSentences);
 }
 
-/** Returns the reasons why no retry is made. `best`: null if no time is left. */
+/** `best`: null if no time is left. */
 export const explainNoRetry = ({ decline, locale }: DecisionContext, belief: CasePosterior, best: BestTime | null) => [
   describeDecline(decline, false),
   describeLikeliest(belief, decline),
@@ -56,7 +55,7 @@ const FAMILY_WORDING: Readonly<Record<(typeof FAMILIES)[number], string>> = {
   never: "this card will not work again",
 };
 
-/** The wording after declines that name their cause: it must not contradict the bank. */
+/** Must not contradict a decline that names its cause. */
 const FAMILY_WORDING_BY_GROUP: Readonly<Partial<Record<DeclineGroup, Partial<typeof FAMILY_WORDING>>>> = {
   FUNDS: { hold: "a hold on the money ends by itself", never: "the money will not arrive" },
   LIMIT: {
@@ -77,7 +76,6 @@ const FAMILY_WORDING_BY_GROUP: Readonly<Partial<Record<DeclineGroup, Partial<typ
   },
 };
 
-/** Describes the likeliest explanation. */
 function describeLikeliest(belief: CasePosterior, decline: InterpretedDecline | null): string {
   const families = FAMILIES.map(() => 0);
   const kindShareBuffer = new Float64Array(KIND_COUNT);
@@ -90,7 +88,7 @@ function describeLikeliest(belief: CasePosterior, decline: InterpretedDecline | 
   return `Most likely ${words} (${formatPercent(share)})${cycle}.`;
 }
 
-/** Describes when pay is likely to arrive, if that is likely enough. */
+/** Says when pay is likely to arrive, if that is likely enough. */
 function describePayCycle({ shares }: CasePosterior, ofAll: number): string {
   let likeliest = 0;
   for (let c = 1; c < CYCLE_COUNT; c++) if (shares[c]! > shares[likeliest]!) likeliest = c;
@@ -98,12 +96,11 @@ function describePayCycle({ shares }: CasePosterior, ofAll: number): string {
   return share < 0.15 ? "" : `, probably ${PAY_CYCLES[likeliest]!.words} (${formatPercent(share)})`;
 }
 
-/** Returns the news of another invoice of the customer since the last attempt; null without any. */
+/** News since the last attempt; null: none. */
 const describeOtherInvoice = ({ beside }: CasePosterior, zone: Zone): string | null =>
   beside &&
   `Since the last attempt, another invoice of this customer was ${beside.approved ? "paid" : "declined"}, on ${formatZonedTime(zone, beside.at)}.`;
 
-/** Describes how a time was chosen, and its probability of success. */
 function describeChoice(
   { hopeless, drawn, hourDrawn, spread, chance }: ChosenRetry,
   at: number,
@@ -123,21 +120,21 @@ function describeChoice(
   return `The best next time ${is}`;
 }
 
-/** The first day of day numbers. */
+/** Day 0. */
 const EPOCH = { year: 1970, month: 1, day: 1, weekday: 4 };
 
-/** Describes when a bank debit is booked that is requested at this time, as observed for such debits; null: at once. */
+/** Says when a bank debit requested at this time is booked, as observed; null: at once. */
 function describeSettlement({ clock }: CasePosterior, at: number): string | null {
   if (clock.booking === IMMEDIATE) return null;
   return `The bank is expected to book this debit on ${formatDay(addDays(EPOCH, settlementDay(clock, at)))} (bank holidays are not considered).`;
 }
 
-/** From this step on, the approvals around a date are worth mentioning: two recent charges. */
+/** From this step on, approvals around a date are worth mentioning: two recent charges. */
 const MIN_CLEAR_STEP = 3;
-/** In standard deviations of a retry's score: the least effect that is mentioned. */
+/** The least effect that is mentioned, in standard deviations of a retry's score. */
 const MIN_NOTABLE_SCORE = 0.05;
 
-/** Says that the customer's charges succeeded around this date and none failed, if that raised the score; else null. */
+/** Says that charges around this date all succeeded, if that raised the score; else null. */
 function describeDate({ mean }: LearnedModel, { dateCells, clock, reason }: CasePosterior, at: number): string | null {
   const cell = dateCells[dayOfMonth(settlementDay(clock, at)) - 1]!;
   const { approved, failed } = cellSteps(cell);
@@ -150,14 +147,10 @@ function describeDate({ mean }: LearnedModel, { dateCells, clock, reason }: Case
 /** Part of the sentence about an outage. */
 export const NOTHING_BEFORE = "so the next retry there comes after";
 
-/** Explains why no retry is made before the card's bank may be up again. */
 export const describeOutage = ({ facts, locale, issuerUpAt }: DecisionContext) =>
   `The bank appears to be down: payments of several customers could not reach it, most recently on ${formatZonedTime(locale.zone, facts.issuerDownAt!.getTime())}, ${NOTHING_BEFORE} ${formatZonedTime(locale.zone, issuerUpAt)}.`;
 
-/**
- * Says how likely the best time is to succeed, and how likely it would have to be. Rounded so that the order of the two never
- * turns around.
- */
+/** Rounded so that the best time's probability and the required one keep their order. */
 function explainNotWorthRetrying({ at, chance, cost, mustBring, worthFrom }: BestTime, zone: Zone): string {
   const percent = (share: number, round = Math.round) => formatTenths(round(share * 1000) / 1000);
   const needed =
@@ -165,9 +158,7 @@ function explainNotWorthRetrying({ at, chance, cost, mustBring, worthFrom }: Bes
   return `No retry is worth its cost. The best remaining time is ${formatZonedTime(zone, at)}, with a chance of ${percent(chance, Math.floor)}. A retry costs ${COST_WORDING}, here ${percent(cost)} of the amount due, plus a margin of ${percent(mustBring)}. ${needed}.`;
 }
 
-/**
- * Describes the awaited news of the customer's other invoices. `at`: when the next one is due; null: another one is in recovery.
- */
+/** `at`: when the next invoice is due; null: another one is in recovery. */
 export const describeAwaitedInvoices = (at: number | null, zone: Zone) =>
   at === null
     ? "Another invoice of this customer is in recovery. Its outcome may change this, so the case stays open."

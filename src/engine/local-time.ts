@@ -1,6 +1,6 @@
 import { DAY_MS } from "../domain/durations.ts";
 
-/** A local calendar day; `month` 1 to 12, `weekday` 0 for Sunday. */
+/** `month` 1 to 12, `weekday` 0 for Sunday. */
 export interface LocalDay {
   year: number;
   month: number;
@@ -9,13 +9,13 @@ export interface LocalDay {
 }
 
 /**
- * A zone with its offsets from UTC by UTC day. A query of Intl takes microseconds, and a decision needs dozens. A day that begins
- * and ends with the same offset has it throughout, because no zone changes twice in a day.
+ * Caches offsets, since Intl is slow. A day that begins and ends with the same offset has it throughout: no zone changes twice in
+ * a day.
  */
 export interface Zone {
   name: string;
   format: Intl.DateTimeFormat;
-  /** Offsets by UTC day number; NaN on days with a change. */
+  /** By UTC day number; NaN on days with a change. */
   offsets: Map<number, number>;
 }
 
@@ -24,7 +24,7 @@ const zoneByName = new Map<string, Zone | null>();
 const MAX_ZONES = 2000;
 const MAX_OFFSETS = 2000;
 
-/** Returns the zone of an IANA name; null if it does not exist. */
+/** Takes an IANA name; null if it does not exist. */
 export function findZone(name: string): Zone | null {
   const known = zoneByName.get(name);
   if (known !== undefined) return known;
@@ -50,11 +50,11 @@ function createZone(name: string): Zone | null {
     });
     return { name, format, offsets: new Map() };
   } catch {
-    return null; // A RangeError: no such zone.
+    return null; // RangeError: no such zone.
   }
 }
 
-/** Returns local time minus UTC at that time, in milliseconds. */
+/** Local time minus UTC, in milliseconds. */
 export function offsetMs(zone: Zone, at: number): number {
   const day = Math.floor(at / DAY_MS);
   let offset = zone.offsets.get(day);
@@ -90,13 +90,12 @@ const dayOf = (local: Date): LocalDay => ({
 export const addDays = (day: LocalDay, days: number): LocalDay =>
   dayOf(new Date(Date.UTC(day.year, day.month - 1, day.day + days)));
 
-/** Returns the time at which local clocks show that hour of the day. */
 export const atLocalTime = (zone: Zone, { year, month, day }: LocalDay, hour: number): number =>
   fromLocalTime(zone, Date.UTC(year, month - 1, day, hour));
 
 /**
- * Returns the time at which local clocks show `wanted`, a local time written as UTC. A time that is skipped when clocks go
- * forward becomes the same distance after the change; of a time that occurs twice, the first is taken.
+ * `wanted` is a local time written as UTC. One that clocks skip becomes the same distance after the change; of one that occurs
+ * twice, the first is taken.
  */
 export function fromLocalTime(zone: Zone, wanted: number): number {
   const before = offsetMs(zone, wanted - DAY_MS);

@@ -5,15 +5,15 @@ export interface SubscriptionInvoice {
   at: Date;
 }
 
-/** Invoices of a subscription closer together than this are not a period apart: one corrects the other. */
+/** Closer invoices of a subscription are corrections. */
 const MIN_PERIOD_MS = DAY_MS;
 
 /**
- * Returns when the next invoice of one of these subscriptions is due, at the interval of its last two, in milliseconds; null if
+ * Returns when one of these subscriptions is billed next, by the interval between its last two invoices, in milliseconds; null if
  * unknown.
  *
  * @param bills  in any order
- * @param after  an invoice that was due before this and did not come is not awaited
+ * @param after  an invoice due before this that did not come is not awaited
  */
 export function findNextInvoiceTime(bills: readonly SubscriptionInvoice[], after: number): number | null {
   let soonest: number | null = null;

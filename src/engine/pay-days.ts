@@ -1,6 +1,6 @@
 import { addDays, type LocalDay } from "./local-time.ts";
 
-/** A day on which many customers are likely to have money in their account. */
+/** A day on which many customers are likely to have money. */
 export interface PayDay {
   /** Completes "… is a likely pay day: …". */
   words: string;
@@ -8,7 +8,7 @@ export interface PayDay {
   weight: number;
 }
 
-/** Usual pay dates of a country, in addition to those of every country. An assumption. */
+/** In addition to those everywhere. An assumption. */
 const USUAL_PAY_DATES: Readonly<Record<string, readonly number[]>> = {
   CH: [25],
   ES: [28],
@@ -20,16 +20,16 @@ const USUAL_PAY_DATES: Readonly<Record<string, readonly number[]>> = {
   NL: [25],
   SE: [25],
 };
-/** Every country: wages, pensions and benefits are paid at the beginning and in the middle of the month. */
+/** Wages, pensions and benefits come at the beginning and in the middle of the month. */
 const USUAL_PAY_DATES_EVERYWHERE: readonly number[] = [1, 15];
-/** Weekly or fortnightly wages, mostly on Fridays. */
+/** Weekly or fortnightly wages. */
 const PAID_ON_FRIDAYS = new Set(["US", "CA", "GB", "AU"]);
 /** Brazilian wages are due by the fifth business day. */
 const FIFTH_BUSINESS_DAY = new Set(["BR"]);
 
 /**
- * Whether a day is a likely pay day in a country. Assumptions, not measured: docs/guides/decisions.md lists them. What
- * falls on a weekend is paid on the business day before (bank holidays are not considered).
+ * Assumptions, listed in docs/guides/decisions.md. Pay due on a weekend comes on the business day before; bank holidays are
+ * ignored.
  */
 export function findPayDay(day: LocalDay, country: string | null): PayDay | null {
   if (isWeekend(day)) return null;
@@ -47,13 +47,13 @@ export function findPayDay(day: LocalDay, country: string | null): PayDay | null
 
 const isWeekend = (day: LocalDay) => day.weekday === 0 || day.weekday === 6;
 
-/** Days off that follow directly: two on a Friday. */
+/** Two on a Friday. */
 const daysOffAfter = (day: LocalDay) => (day.weekday === 5 ? 2 : 0);
 
 const daysInMonth = (day: LocalDay) => new Date(Date.UTC(day.year, day.month, 0)).getUTCDate();
 const daysToMonthEnd = (day: LocalDay) => daysInMonth(day) - day.day;
 
-/** It is that date, or the business day before it when that date is on the weekend that follows. */
+/** That date, or the business day before if it is on the following weekend. */
 function isPostedFor(day: LocalDay, date: number) {
   for (let days = 0; days <= daysOffAfter(day); days++) if (addDays(day, days).day === date) return true;
   return false;

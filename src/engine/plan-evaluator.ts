@@ -3,63 +3,56 @@ import type { Forecast } from "./learned/forecast.ts";
 import type { RetryValue } from "./retry-value.ts";
 import { keepsLimit, type PlanLimit } from "./rules/plan-limits.ts";
 
-/** Two planned tries are at least this far apart, or as far as `minGapOf` says where the window has no room for that. */
+/** Minimum time between planned retries; less if the window has no room: see `minGapOf`. */
 export const MIN_RETRY_GAP_MS = 20 * HOUR_MS;
-/** For so many tries room is made. */
+/** Room is made for this many retries. */
 const MAX_GAP_RETRIES = 6;
 
-/** How far apart so many tries may be at least in so much time: what is left of a window of a day or two would else end after one or two of them. */
+/** Otherwise the rest of a window, a day or two, would end after one or two retries. */
 export const minGapIn = (spanMs: number, tries: number): number =>
   Math.min(MIN_RETRY_GAP_MS, spanMs / Math.max(1, Math.min(tries, MAX_GAP_RETRIES) - 1));
 
-/** The same in the time of a forecast. */
 export const minGapOf = ({ slots }: Forecast, tries: number): number =>
   minGapIn((slots.at(-1) ?? 0) - (slots[0] ?? 0), tries);
 
-/** Whether one slot is late enough after another for a retry at each: the first answer is there by then. */
+/** The first answer is there by the second retry. */
 export const isFarEnoughApart = ({ slots, answeredAt }: Forecast, first: number, second: number, apartMs: number) =>
   slots[second]! - slots[first]! >= apartMs && (answeredAt === null || slots[second]! >= answeredAt[first]!);
 
-/** The maximum length of a plan: no budget is larger. */
+/** No budget is larger. */
 export const MAX_PLAN_LENGTH = 100;
 
-/** Returns 1 if pay arrived between two retries, else 0. Its day only increases, so the sign answers without a branch. */
+/** Returns 1 if pay arrived between two retries, else 0. The day only increases, so its sign answers without a branch. */
 const paidBetween = (paidBefore: number, paidNow: number) => (paidBefore - paidNow) >>> 31;
 
 /**
- * Evaluates plans: lists of slots, earliest first, whose later chances were computed. It holds one plan at a time, and reuses what it
- * computed for that plan. Arrays by position hold one row of hypotheses for each position of the plan.
+ * Evaluates plans: slots, earliest first, whose later chances were computed. Holds one plan at a time and reuses its results.
+ * Arrays by position hold one row of hypotheses per position.
  */
 export interface PlanEvaluator {
   forecast: Forecast;
-  /** By slot: value of a success there, as a fraction of the amount due. */
+  /** By slot: value of a success, as a fraction of the amount due. */
   worth: Float64Array;
   cost: number;
   limits: readonly PlanLimit[];
   apartMs: number;
-  /** Number of retries in the plan. */
   tries: number;
-  /** The slots of the plan. Always a typed array, so that the optimized code of the loops stays valid. */
+  /** Always a typed array, so that the loops' optimized code stays valid. */
   planSlots: Int32Array;
-  /** Probability of each hypothesis that is left at a position, and value of the retries after it for one whole case. */
+  /** Each hypothesis's remaining probability at a position, and the later retries' value for one whole case. */
   remainingShares: Float64Array;
   valuesToGo: Float64Array;
-  /** By position: value of the retries before it, and the fraction of cases that reach it. */
+  /** By position: the earlier retries' value, and the fraction of cases that reach it. */
   valuesBefore: Float64Array;
   reachedShares: Float64Array;
   /**
-   * Value of the plan's retries from some position on, for the cases that reach a position; twice per hypothesis, as `later` of a
-   * forecast: those retries find no new pay, and they do. `restPositions` says from which position on; -1: not computed.
+   * Value of the retries from some position on, for cases that reach a position; twice per hypothesis, as `later`: without new
+   * pay and with it. `restPositions`: that first position; -1: not computed.
    */
   restValues: Float64Array;
   restPositions: Int32Array;
 }
 
-/**
- * @param maxLength  of the plans to be evaluated
- * @param limits  to be kept by a retry that is put into the plan
- * @param apartMs  minimum time between two retries of the plan
- */
 export function createPlanEvaluator(
   forecast: Forecast,
   { worthAt, cost }: RetryValue,
@@ -92,14 +85,9 @@ export function createPlanEvaluator(
   };
 }
 
-/** Returns the slots of the current plan. */
 export const getPlan = ({ planSlots, tries }: PlanEvaluator): number[] => Array.from(planSlots.subarray(0, tries));
 
-/**
- * Sets and evaluates a plan.
- *
- * @returns its value, and the probability that one of its retries succeeds
- */
+/** @returns the plan's value, and the probability that one of its retries succeeds */
 export function evaluatePlan(board: PlanEvaluator, slots: readonly number[]): { worth: number; recovers: number } {
   board.planSlots.set(slots);
   board.tries = slots.length;
@@ -107,21 +95,21 @@ export function evaluatePlan(board: PlanEvaluator, slots: readonly number[]): { 
   return { worth, recovers: board.reachedShares[0]! - board.reachedShares[board.tries]! };
 }
 
-/** Inserts a retry at that slot and position. Returns the new value of the plan. */
+/** Returns the plan's new value. */
 export function insertRetry(board: PlanEvaluator, place: number, slot: number): number {
   board.planSlots.copyWithin(place + 1, place, board.tries++);
   board.planSlots[place] = slot;
   return evaluateFrom(board, place);
 }
 
-/** Evaluates the plan again from a position on. Returns its value. */
+/** Returns the plan's value. */
 function evaluateFrom(board: PlanEvaluator, from: number): number {
   for (let place = from; place < board.tries; place++) advancePosition(board, place);
   computeValuesToGo(board);
   return board.valuesBefore[board.tries]!;
 }
 
-/** Computes the row of the next position from that of this one. */
+/** Computes the next position's row from this one's. */
 function advancePosition(board: PlanEvaluator, place: number) {
   const { worth, cost, forecast, planSlots, remainingShares, valuesBefore, reachedShares, restPositions } = board;
   const { next, later, paidOn } = forecast;
@@ -142,9 +130,7 @@ function advancePosition(board: PlanEvaluator, place: number) {
   restPositions[place + 1] = -1;
 }
 
-/**
- * Fills `valuesToGo`. The value is linear in the remaining probability of a hypothesis, so it does not depend on earlier retries.
- */
+/** Fills `valuesToGo`, which earlier retries do not affect: the value is linear in a hypothesis's remaining probability. */
 export function computeValuesToGo(board: PlanEvaluator) {
   const { tries, worth, cost, forecast, planSlots, valuesToGo, restPositions } = board;
   const { later, paidOn } = forecast;
@@ -162,7 +148,7 @@ export function computeValuesToGo(board: PlanEvaluator) {
   }
 }
 
-/** Returns the position of a new slot in the plan; -1 if it is too close to another retry or breaks a limit. */
+/** Returns -1 if the slot is too close to another retry or breaks a limit. */
 export function findInsertPosition(board: PlanEvaluator, slot: number): number {
   const { planSlots } = board;
   let place = 0;
@@ -170,10 +156,7 @@ export function findInsertPosition(board: PlanEvaluator, slot: number): number {
   return canPlaceRetry(board, slot, place, place) ? place : -1;
 }
 
-/**
- * Whether a slot is far enough from the retries before a position and from those from `after` on, and keeps the limits together
- * with them.
- */
+/** Checks distance and limits against the retries before `place` and from `after` on. */
 export function canPlaceRetry(
   { tries, limits, apartMs, forecast, planSlots }: PlanEvaluator,
   slot: number,
@@ -187,15 +170,15 @@ export function canPlaceRetry(
   if (limits.length === 0) return true;
   const others: number[] = [];
   for (let n = 0; n < tries; n++) if (n < place || n >= after) others.push(slots[planSlots[n]!]!);
-  // The guard has already allowed a single retry; it knows better how early the previous ones came.
+  // The guard already allowed a single retry, and knows better how early the previous ones came.
   if (others.length === 0) return true;
   for (const limit of limits) if (!keepsLimit(limit, others, at)) return false;
   return true;
 }
 
 /**
- * Returns the value of the plan with a retry at that slot between the retries before `place` and those from `after` on. If both
- * are equal, it is an additional retry; if `after` is the next position, it replaces one.
+ * Returns the plan's value with a retry at that slot between those before `place` and those from `after` on. If both are equal,
+ * it is an additional retry; if `after` is the next position, it replaces one.
  */
 export function evaluateWith(board: PlanEvaluator, slot: number, place: number, after: number): number {
   const { tries, cost, forecast, planSlots, remainingShares, valuesBefore, reachedShares, restValues, restPositions } =
@@ -227,7 +210,7 @@ export function evaluateWith(board: PlanEvaluator, slot: number, place: number, 
   return worth;
 }
 
-/** Returns the fraction of cases that a retry after all others recovers. */
+/** For a retry after all others. */
 function recoveredLater({ forecast, planSlots, remainingShares }: PlanEvaluator, row: number, place: number): number {
   const { later, paidOn } = forecast;
   const width = forecast.shares.length;
@@ -257,9 +240,7 @@ function fillRestValues(board: PlanEvaluator, place: number, after: number) {
   restPositions[place] = after;
 }
 
-/**
- * Moves the retry at that position to another slot. Before `computeValuesToGo` runs again, only later positions may be evaluated.
- */
+/** Until `computeValuesToGo` runs again, only later positions may be evaluated. */
 export function moveRetry(board: PlanEvaluator, place: number, slot: number) {
   board.planSlots[place] = slot;
   advancePosition(board, place);

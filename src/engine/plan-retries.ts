@@ -18,38 +18,35 @@ import {
 import type { RetryValue } from "./retry-value.ts";
 import { keepsLimit, type PlanLimit } from "./rules/plan-limits.ts";
 
-/** The planned retries. Only the first is certain; the others are planned again after it. */
+/** Only the first retry is certain; the others are planned again after it. */
 export interface RetryPlan {
-  /** Slots of the forecast, earliest first; empty if no retry is worth making. */
+  /** Forecast slots, earliest first; empty if no retry is worth making. */
   slots: readonly number[];
-  /** Expected value of the whole plan as a fraction of the amount due. */
+  /** The whole plan's expected value as a fraction of the amount due. */
   worth: number;
-  /** The slots that it was chosen from, earliest first. */
+  /** The slots it was chosen from, earliest first. */
   picked: readonly number[];
-  /** The limits that it keeps. */
   limits: readonly PlanLimit[];
-  /** Minimum time between its retries. */
   apartMs: number;
-  /** The slots in the order in which they were added, before they were moved. */
+  /** Slots in the order of addition, before moves. */
   grown: readonly number[];
 }
 
-/** One round of moves is usually enough. A second follows if the first gained much. */
+/** One round is usually enough. A second follows a large gain. */
 const MAX_ROUNDS = 2;
 const SMALL_GAIN_RATE = 0.002;
-/** Smaller gains may come from rounding, and could go on for ever. */
+/** Smaller gains may come from rounding, and could go on forever. */
 const MIN_GAIN = 1e-9;
 
 /**
  * Returns the set of retries with the highest value together.
  *
- * A case continues only after a failure, so a plan is a set of times. Its value is a sum over hypotheses: their probability times
- * the value of the retries if the hypothesis is true. So a second retry on the same pay day adds little, and one that covers
- * another hypothesis adds much. The set is built greedily; then each retry is moved to its best slot between its neighbors. Moves
- * past other retries gained one part in eight thousand and took most of the time.
+ * A case continues only after a failure, so a plan is a set of times. Its value sums over hypotheses: their probability times the
+ * retries' value if true. So a second retry on the same pay day adds little, and one that covers another hypothesis adds much.
+ * The set is built greedily; then each retry moves to its best slot between its neighbors. Moves past neighbors gain almost
+ * nothing and take most time.
  *
- * @param tries  the maximum number of retries
- * @param limits  kept by all retries of the plan together: if few are allowed in a time bucket, they are not spent early
+ * @param limits  kept by all retries together, so that scarce ones are not spent early
  * @param aside  a slot that no plan may use; -1: none
  */
 export function planRetries(
@@ -64,15 +61,15 @@ export function planRetries(
   const apartMs = minGapOf(forecast, tries);
   const length = Math.min(tries, MAX_PLAN_LENGTH);
   const board = createPlanEvaluator(forecast, stakes, length, limits, apartMs);
-  // The latest known gain of each picked slot.
+  // By picked slot, the latest known.
   const gains = new Float64Array(picked.length);
-  // The picked slots in the order in which they are evaluated.
+  // The picked slots in evaluation order.
   const order = new Int32Array(picked.length);
   for (let n = 0; n < order.length; n++) order[n] = n;
   const grown: number[] = [];
   let worth = 0;
   while (grown.length < length) {
-    // A second retry is scored differently from a first, so the gains of the first say nothing about it.
+    // A second retry is scored differently, so the first one's gains say nothing about it.
     const slot = findBestAddition(board, picked, worth, gains, order, grown.length > 1);
     if (slot < 0) break;
     grown.push(slot);
@@ -81,7 +78,7 @@ export function planRetries(
   return { ...improvePlan(board, picked, worth), picked, limits, apartMs, grown };
 }
 
-/** Returns what `planRetries` finds with fewer retries. A plan adds the same slots whatever its maximum length. */
+/** As `planRetries`, which adds the same slots whatever the maximum. */
 export function planFewerRetries(forecast: Forecast, tries: number, stakes: RetryValue, plan: RetryPlan): RetryPlan {
   const { picked, limits, apartMs } = plan;
   const grown = plan.grown.slice(0, tries);
@@ -90,7 +87,6 @@ export function planFewerRetries(forecast: Forecast, tries: number, stakes: Retr
   return { ...improvePlan(board, picked, worth), picked, limits, apartMs, grown };
 }
 
-/** Moves the added retries to their best slots. */
 function improvePlan(
   board: PlanEvaluator,
   picked: readonly number[],
@@ -106,7 +102,7 @@ function improvePlan(
   return { slots: getPlan(board), worth };
 }
 
-/** Returns the best slot of each 24 hours, and all of the first ones: after a fault at the bank hours count. */
+/** Includes all slots of the first 24 hours: after a bank fault hours count. */
 function bestOf24Hours({ slots, chances }: Forecast, aside: number): number[] {
   const found: number[] = [];
   const start = slots[0] ?? 0;
@@ -120,16 +116,14 @@ function bestOf24Hours({ slots, chances }: Forecast, aside: number): number[] {
   return found;
 }
 
-/** The gain of a slot nearly always falls as the plan grows. So its latest gain, times this factor, bounds its next one. */
+/** A slot's gain nearly always falls as the plan grows, so its latest gain times this bounds its next one. */
 const GAIN_OPTIMISM = 1.2;
 
 /**
- * Finds the additional retry with the highest gain.
- *
- * @param ofPlan  value of the plan without it
- * @param gains  latest gains of the picked slots, updated here
- * @param isLess  whether gains only fall: then slots with small ones are skipped
- * @returns its slot; -1: none raises the value
+ * @param ofPlan  the plan's value without it
+ * @param gains  latest gains of picked slots, updated here
+ * @param isLess  whether gains only fall, so that small ones are skipped
+ * @returns the slot; -1: none raises the value
  */
 function findBestAddition(
   board: PlanEvaluator,
@@ -156,10 +150,7 @@ function findBestAddition(
   return found;
 }
 
-/**
- * Sorts slots by gain, highest first; ties by time. The order hardly changes from one retry to the next, so an insertion sort is
- * used: a new sorted list took a tenth of a decision.
- */
+/** Highest gain first; ties by time. An insertion sort, since the order hardly changes between retries. */
 function sortByGain(order: Int32Array, gains: Float64Array) {
   for (let n = 1; n < gains.length; n++) {
     const one = order[n]!;
@@ -174,7 +165,7 @@ function sortByGain(order: Int32Array, gains: Float64Array) {
   }
 }
 
-/** Moves each retry, in order, to its best slot between its neighbors. Returns the value of the plan. */
+/** Moves retries in order. Returns the plan's value. */
 function moveEachRetry(board: PlanEvaluator, picked: readonly number[], ofPlan: number): number {
   const plan = getPlan(board);
   let most = ofPlan;
@@ -197,7 +188,7 @@ function moveEachRetry(board: PlanEvaluator, picked: readonly number[], ofPlan: 
   return most;
 }
 
-/** Returns the retries of a plan that still follow if its next one is made at this slot instead. */
+/** Returns the plan's retries that still follow if its next one is made at this slot. */
 export function findFollowingSlots(
   forecast: Forecast,
   { slots: plan, limits, apartMs }: RetryPlan,
@@ -216,9 +207,7 @@ export function findFollowingSlots(
   });
 }
 
-/**
- * Returns, for each picked slot, the value of the plan if its next retry is made there and the others follow as far as they can.
- */
+/** By picked slot: the plan's value if its next retry is made there and the others follow as far as they can. */
 export function valuesByNextSlot(forecast: Forecast, plan: RetryPlan, stakes: RetryValue): number[] {
   const board = createPlanEvaluator(forecast, stakes, plan.slots.length);
   const worth: number[] = [];
@@ -234,10 +223,7 @@ export function valuesByNextSlot(forecast: Forecast, plan: RetryPlan, stakes: Re
   return worth;
 }
 
-/**
- * Whether a list ends with another one. The value of those retries does not depend on the earlier ones, so one evaluation serves
- * both.
- */
+/** The last retries' value does not depend on the earlier ones, so one evaluation serves both. */
 function isSuffix(of: readonly number[], end: readonly number[]): boolean {
   const from = of.length - end.length;
   if (from < 0) return false;
@@ -246,9 +232,9 @@ function isSuffix(of: readonly number[], end: readonly number[]): boolean {
 }
 
 /**
- * Computes the results of sets of retries: the probability that one succeeds, and their value as a fraction of the amount due.
+ * Returns each set's probability of success, and its value as a fraction of the amount due.
  *
- * @param sets  lists of slots of the forecast, earliest first
+ * @param sets  forecast slots, earliest first
  */
 export function evaluateSets(forecast: Forecast, sets: readonly (readonly number[])[], stakes: RetryValue) {
   forecast.foresee(sets.flat());

@@ -25,23 +25,19 @@ const GROUP_WORDING: Readonly<Record<DeclineGroup, string>> = {
 };
 
 const NEW_CARD_REASON = "The customer has a new card or payment method.";
-/** For a retry with a new card. */
 export const NEW_CARD_RETRY_REASON = "The customer has a new card or payment method, so a retry may succeed.";
 
-/** Describes why the payment failed. Null: no decline was reported on the current card. */
+/** Null: no decline was reported on the current card. */
 export function describeDecline(decline: InterpretedDecline | null, isNewCard: boolean): string {
   if (isNewCard) return NEW_CARD_REASON;
   if (!decline) return "No failed attempt with the current card was reported, so the reason is unknown.";
   return describeFailure("The last attempt", decline);
 }
 
-/** For a card that is retried after a decline that ends retries. */
+/** For a card retried after a decline that ends retries. */
 export const RENEWAL_PHRASE = "renew such cards without notice";
 
-/**
- * Explains why a card is retried after a decline that ends retries, besides the request for a new card; null if there was no such
- * decline.
- */
+/** Explains a retry after a decline that ends retries, besides the card request; null if there was no such decline. */
 export function describeRenewal({ cardChange }: DecisionFacts, decline: InterpretedDecline | null): string | null {
   if (cardChange === null || decline === null || !endsRetries(decline.group)) return null;
   return `${CARD_CHANGE_WORDING[cardChange]} ${RENEWAL_PHRASE}, and nobody hears of it, so this one is tried as well.`;
@@ -53,7 +49,7 @@ const CARD_CHANGE_WORDING = {
   unasked: "Banks",
 } as const;
 
-/** Says that an attempt failed, and why if it is known. `which` names it: "The last attempt". */
+/** `which` names the attempt: "The last attempt". */
 export function describeFailure(which: string, { group, words, codes }: InterpretedDecline): string {
   const named = describeCodes(codes);
   const unknown = named === null ? " without a reason" : " with an unknown code";
@@ -61,7 +57,7 @@ export function describeFailure(which: string, { group, words, codes }: Interpre
   return `${which} failed${why}${named === null ? "" : ` (${named})`}.`;
 }
 
-/** Explains the choice of a time. `at` is later than the time if it is slightly late and comes at once. */
+/** `at` is later than the time if it is slightly late and comes at once. */
 export function explainTime(moment: CandidateTime, at: number, place: CustomerLocale): string {
   const when = formatZonedTime(place.zone, at);
   const day = formatDay(localDay(place.zone, moment.at));
@@ -86,11 +82,9 @@ export function explainTime(moment: CandidateTime, at: number, place: CustomerLo
 }
 
 /**
- * Builds the decision for a retry.
- *
- * @param why  reasons for the time; sentences about rules follow them
- * @param held  the rule that kept the retry from coming sooner; null: none
- * @param room  how many more retries fit before the window ends, if they fail like the latest one
+ * @param why  reasons for the time; sentences about rules follow
+ * @param held  the rule that delayed the retry; null: none
+ * @param room  more retries that fit before the window ends, if they fail like the latest one
  */
 export function buildRetryDecision(
   context: DecisionContext,
@@ -113,7 +107,6 @@ export function buildRetryDecision(
   };
 }
 
-/** Says how many more retries budget and rules allow, and how many fit into the window. */
 function describeRetriesLeft(allowed: number, room: number, windowEnds: string): string {
   const fit = Math.max(0, Math.floor(room));
   const more = allowed <= 0 ? "no more retry" : allowed === 1 ? "1 more retry" : `${allowed} more retries`;
@@ -123,7 +116,7 @@ function describeRetriesLeft(allowed: number, room: number, windowEnds: string):
   return `After this one, ${more} would be allowed, but there is ${some} before the window ends on ${windowEnds}.`;
 }
 
-/** Says that the rules of a payment method are unknown; null if they are known. */
+/** Null if the payment method's rules are known. */
 function describeUnknownMethod({ facts, guard }: DecisionContext): string | null {
   if (hasKnownRules(facts)) return null;
   const pushed = toDisplayText(facts.paymentMethodType!);
@@ -134,10 +127,10 @@ function describeUnknownMethod({ facts, guard }: DecisionContext): string | null
     : `How ${payments} are retried is the merchant's decision.`;
 }
 
-/** For requests to the customer if the bank wants a confirmation. */
+/** For requests if the bank wants a confirmation. */
 export const CONFIRM_PHRASE = "to confirm the payment or to give another card or payment method";
 
-/** Whether the customer may confirm the payment and keep the card: no rule blocks it. */
+/** Whether the customer may confirm and keep the card: no rule blocks it. */
 export const canConfirm = ({ decline, guard }: Pick<DecisionContext, "decline" | "guard">) =>
   decline?.group === "AUTH_REQUIRED" && !guard.bar && !guard.usedUp;
 
@@ -146,7 +139,7 @@ export const describeAwaitedCard = (context: DecisionContext) =>
     ? `The customer is asked ${CONFIRM_PHRASE}, and may still do so.`
     : "The customer is asked for another card or payment method, and it may still come.";
 
-/** Explains the wait for a new card that was requested, also after its deadline; null if none was requested. */
+/** Also after the request's deadline; null if no card was requested. */
 export function describeCardWait(context: DecisionContext): string | null {
   const { facts, locale } = context;
   if (facts.cardChange === "awaited") return describeAwaitedCard(context);
@@ -161,10 +154,9 @@ export function describeCardWait(context: DecisionContext): string | null {
 
 const withoutNulls = (...sentences: (string | null)[]) => sentences.filter((words) => words !== null);
 
-/** Joins the sentences that exist. */
 export const joinSentences = (sentences: readonly (string | null)[]) => withoutNulls(...sentences).join(" ");
 
-/** Says how many retries remain if none is planned. */
+/** For a case without a planned retry. */
 export function describeBudget(known: DecisionFacts) {
   return known.budgetLeft > 0
     ? `Retries left in the budget: ${known.budgetLeft}.`

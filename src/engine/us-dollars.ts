@@ -1,6 +1,6 @@
 /**
- * Minor units of a currency for one US dollar, rounded, early 2026: for comparing amounts and weighing the cost of a retry, never
- * for accounting. Currencies not listed count as cents, so every currency whose minor unit is not a hundredth must be listed.
+ * Per US dollar, rounded, early 2026: to compare amounts, never for accounting. Unlisted currencies count as cents, so every
+ * currency whose minor unit is not a hundredth must be listed.
  */
 const MINOR_UNITS_PER_USD: Readonly<Record<string, number>> = {
   AED: 367,
@@ -155,6 +155,6 @@ const MINOR_UNITS_PER_USD: Readonly<Record<string, number>> = {
   ZMW: 2200,
 };
 
-/** Converts minor units to approximate US dollars. Currencies may be in small letters. */
+/** Approximate. Currencies may be in lower case. */
 export const toUsd = (amount: number, currency: string): number =>
   amount / (MINOR_UNITS_PER_USD[currency.toUpperCase()] ?? 100);

@@ -7,11 +7,10 @@ import type { NewCase } from "../tables/cases.ts";
 import { armsOfCustomers, enrollInvoices } from "../tables/experiment-invoices.ts";
 
 /**
- * Assigns the arms of cases that are about to be opened: by customer if an experiment runs.
+ * Assigns arms to cases about to be opened: by customer if an experiment runs.
  *
  * @param experiment  the running one. It excludes invoices that failed before it began, and cases in shadow mode
- * @returns the cases with their arms, and `enter`: call it in the transaction that opens them to add their invoices to the
- * experiment
+ * @returns the cases with their arms, and `enter`: call it in the opening transaction to add their invoices to the experiment
  */
 export async function assignArms(
   tx: Tx,
@@ -53,7 +52,7 @@ export async function assignArms(
   };
 }
 
-/** A customer keeps the stored arm; a customer who is new to the experiment gets one at random. */
+/** A customer keeps the stored arm; a new one gets an arm at random. */
 async function loadOrDrawAssignments(
   tx: Tx,
   merchantId: string,

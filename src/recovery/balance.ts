@@ -9,21 +9,20 @@ export type Conflict =
   | { kind: "two_currencies"; currency: string; paid: number; paidCurrency: string }
   | { kind: "paid_too_much"; amount: number; paid: number; currency: string };
 
-/** The unpaid amount of an invoice. */
 export interface Balance {
-  /** In minor units of the invoice's currency, at least 0. */
+  /** Minor units of the invoice's currency, at least 0. */
   left: number;
-  /** The date of the attempt that paid the last part; null if payments did not pay the invoice. */
+  /** When the attempt that paid the last part was made; null if payments did not pay the invoice. */
   paidAt: Date | null;
-  /** While there is one, no retry and no request goes out. */
+  /** Until it is resolved, no retry and no request goes out. */
   conflict: Conflict | null;
 }
 
 /**
- * Computes the unpaid amount of an invoice in recovery. See decision record 52.
+ * Computes an invoice's unpaid amount. See decision record 52.
  *
- * A payment counts if its attempt is PAID, in the invoice's currency, and not older than the invoice. A refunded payment still
- * counts until a newer version of the invoice says otherwise: a refund alone is no reason to charge again.
+ * A payment counts if its attempt is PAID, in the invoice's currency, and not older than the invoice. A refunded payment counts
+ * until a newer invoice version says otherwise: a refund alone is no reason to charge again.
  *
  * @param attempts  on any invoice, in any order
  */
@@ -36,7 +35,7 @@ export function computeBalance(invoice: Invoice, attempts: readonly Payment[]): 
   const due = reportedAmountDue(invoice, payments);
   const left = Math.max(0, due === null ? amount - sum : amountLeftAfter(due, invoice, payments));
   const isPaid = left === 0 && ((sum > 0 && sum >= amount) || (due !== null && due > 0));
-  // A version that names the unpaid amount already includes the payments before it.
+  // A version that names the unpaid amount includes the payments before it.
   const isContradicted = isPaid && amount > 0 && due !== 0 && payments.every((t) => t.updatedAt < saidAt);
   return {
     left,
@@ -50,26 +49,26 @@ export function computeBalance(invoice: Invoice, attempts: readonly Payment[]): 
   };
 }
 
-/** Returns the unpaid amount that the version itself reports at its date; null if it names only the total. */
+/** At the version's date; null if it names only the total. */
 function reportedAmountDue(
   { state, amount, amountDue, updatedAt: saidAt }: Invoice,
   payments: readonly Payment[],
 ): number | null {
   if (amountDue !== undefined) return amountDue;
-  // The total was never seen. A payment larger than the amount shows that the amount is the remainder.
+  // A payment larger than the amount shows that the amount is the remainder; the total was never seen.
   const isRest = state === "PARTIALLY_PAID" && payments.some((t) => t.updatedAt <= saidAt && t.amount > amount);
   return isRest ? amount : null;
 }
 
-/** Subtracts from `due` the payments that the version does not include. A negative result is an overpayment. */
+/** Subtracts the payments that the version does not include. A negative result is an overpayment. */
 function amountLeftAfter(due: number, invoice: Invoice, payments: readonly Payment[]): number {
   const { state, amount, amountDue, updatedAt: saidAt } = invoice;
   const later = sumAmounts(payments.filter((t) => t.updatedAt > saidAt));
   const before = sumAmounts(payments.filter((t) => t.updatedAt < saidAt));
-  // Dates have whole seconds, so the amounts must show which payments of its own second the version includes.
+  // Dates have whole seconds, so the amounts must show which payments from its own second the version includes.
   const tied = payments.filter((t) => t.updatedAt.getTime() === saidAt.getTime()).map((t) => t.amount);
   const isTold = amountDue !== undefined && hasSubsetWithSum(tied, amount - due - before);
-  // If the amounts do not show it, the version includes none of them. So no amount is charged twice.
+  // If they do not show it, the version includes none, so no amount is charged twice.
   const sinceThen = tied.filter((part) => part <= due).reduce((sum, part) => sum + part, 0);
   const left = isTold ? amount - sumAmounts(payments) : due - sinceThen - later;
   return state === "UNPAID" ? Math.min(left, amount - sumAmounts(payments)) : left;
@@ -78,7 +77,7 @@ function amountLeftAfter(due: number, invoice: Invoice, payments: readonly Payme
 /** With more payments in one second, the combinations are too many to try. */
 const MAX_TIED_PAYMENTS = 12;
 
-/** Whether some of these amounts add up to exactly this sum. An empty selection adds up to 0. */
+/** An empty selection adds up to 0. */
 function hasSubsetWithSum(amounts: readonly number[], sum: number): boolean {
   if (sum === 0) return true;
   const [first, ...others] = amounts;
@@ -102,7 +101,7 @@ const sumAmounts = (payments: readonly Payment[]) => payments.reduce((sum, { amo
 const latestUpdate = (payments: readonly Payment[]) =>
   new Date(Math.max(...payments.map((t) => t.updatedAt.getTime())));
 
-/** Returns the date of the attempt at which the payments reached the amount, or of the last one. */
+/** Returns when the payments reached the amount, or the last payment's date. */
 function findCompletionTime(payments: readonly Payment[], amount: number): Date {
   const inOrder = [...payments].sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
   let sum = 0;

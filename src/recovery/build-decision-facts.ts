@@ -24,10 +24,8 @@ import { type DeliveredAction, isAwaited, PENDING_OUTCOME_MS } from "./outcome.t
 import { type PaymentProfile, paymentProfileOf } from "./payment-profile.ts";
 
 /**
- * Builds the facts for a decision on a case.
- *
- * @param actions  the actions of the case with their outcomes by now
- * @param isTrained  whether the model has enough outcomes to explore if the merchant left that open
+ * @param actions  the case's, with their outcomes by now
+ * @param isTrained  whether the model has enough outcomes to explore, if the merchant left that open
  */
 export function buildDecisionFacts(
   view: LoadedCase,
@@ -63,7 +61,7 @@ export function buildDecisionFacts(
     ),
     othersPlanned: view.bills.some(({ id, isPlanned }) => id !== invoice.id && isPlanned),
     issuerDownAt: view.issuerDownAt,
-    // A retry that was canceled after it had been sent still counts as requested.
+    // A retry canceled after it was sent still counts as requested.
     retries: retries.map(({ idealRetryTime, status }) => ({
       idealRetryTime,
       status: status === "CANCELED" ? "EXPIRED" : status,
@@ -72,13 +70,13 @@ export function buildDecisionFacts(
 }
 
 /**
- * Returns the retries of the merchant's own system in a case: the attempts after the first charge, except those by a person.
+ * Returns attempts by the merchant's own system after the first charge, without those by a person.
  *
  * @param onInvoice  attempts on its invoice, oldest first
  */
 export function listMerchantRetries({ unpaidAt }: Pick<Case, "unpaidAt">, onInvoice: readonly TransactionFacts[]) {
   const since = onInvoice.filter(({ createdAt }) => createdAt > unpaidAt);
-  // The first charge may be dated a little later than the invoice version that reports it unpaid.
+  // The first charge may be dated a little later than the version that reports the invoice unpaid.
   const retries = onInvoice.length > since.length ? since : since.slice(1);
   return retries.filter(({ initiator }) => initiator !== "CUSTOMER");
 }
@@ -123,7 +121,7 @@ function buildLedger(view: LoadedCase, actions: readonly DeliveredAction[], card
   ]);
   const asked: LedgerEntry[] = asks
     .filter(({ actionId }) => !answered.has(actionId))
-    // Ties are broken by id, so that a decision never depends on the order of rows. The last sort is stable.
+    // Ties are broken by id, so that a decision never depends on row order. The last sort is stable.
     .sort((a, b) => (a.actionId < b.actionId ? -1 : 1))
     .map(({ caseId, at, mayBeAnswered }) => ({
       at,
@@ -139,7 +137,7 @@ function buildLedger(view: LoadedCase, actions: readonly DeliveredAction[], card
   return [...attempts, ...asked, ...first].sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-/** Stands beside the disputed payment. It is no attempt, so no limit counts it. */
+/** Stands beside the disputed payment. No attempt, so no limit counts it. */
 const DISPUTE_ENTRY = { approved: true, onPresentCard: true, codes: null, isDispute: true } as const;
 
 /**
@@ -152,7 +150,7 @@ const isClearing = (t: TransactionFacts, card: Card | null) =>
   card !== null &&
   isKnownToUse(t, card) === true;
 
-/** Returns the amount of a retry. A version in state PAID no longer reports the amount that was due before. */
+/** A version in state PAID no longer reports the amount that was due before. */
 function retryAmountOf({ invoice, transactions }: LoadedCase): number {
   const asked = isInRecovery(invoice.state) ? invoice : { ...invoice, amountDue: undefined };
   return computeBalance(asked, transactions).left || invoice.amount;
@@ -182,7 +180,7 @@ export const declineCodesOf = (t: CodeColumns) => ({
   declineCategory: t.declineCategory ?? null,
 });
 
-/** A blocked attempt without a reason of its own does not hide the bank's earlier answer. */
+/** A blocked attempt without its own reason does not hide the bank's earlier answer. */
 function findLastDecline(onInvoice: readonly TransactionFacts[], card: Card | null): Decline | null {
   const isSaid = (t: TransactionFacts) =>
     !isUnsent(t) || endsRetries(findDeclineGroup(declineCodesOf(t), instrumentOf(t)));
@@ -216,7 +214,7 @@ function findPendingAttempt(onInvoice: readonly TransactionFacts[]): DecisionFac
   return latest;
 }
 
-/** Returns how the last request for a new card ended. A merchant who misses two in a row is sent a retry before the next one. */
+/** A merchant who misses two requests in a row is sent a retry before the next one. */
 function findCardChangeState(
   view: LoadedCase,
   actions: readonly DeliveredAction[],

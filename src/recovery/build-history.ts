@@ -16,7 +16,7 @@ import type { LoadedCase } from "./loaded-case.ts";
 import type { DeliveredAction } from "./outcome.ts";
 import { paymentProfileOf } from "./payment-profile.ts";
 
-/** Builds the facts that only the learned engine uses: the customer's invoices with their attempts, the open one last. */
+/** Only for the learned engine. The open invoice comes last. */
 export function buildHistory(
   view: LoadedCase,
   known: DecisionFacts,
@@ -28,7 +28,7 @@ export function buildHistory(
   const tried = Map.groupBy(transactions, ({ invoiceId }) => invoiceId);
   const open = toOpenInvoice(view, known, actions);
   const news = findOtherInvoiceAttempts(view, open.charges.at(-1)!.at).slice(0, MAX_OTHER_INVOICE_CHARGES);
-  // Later news is ignored. It would say little more, and each replanning would postpone the next retry.
+  // Later news would say little more, and each replanning would postpone the next retry.
   const heardUntil = news.length < MAX_OTHER_INVOICE_CHARGES ? null : news.at(-1)!.createdAt;
   const isHeard = ({ at }: PastCharge) => heardUntil === null || at <= heardUntil;
   const earlier = [...view.bills, ...findUnpushedInvoices(view, news)]
@@ -36,7 +36,7 @@ export function buildHistory(
     .map((bill) => toPastInvoice(bill, tried.get(bill.id) ?? []))
     .map((bill) => ({ ...bill, charges: bill.charges.filter(isHeard) }))
     .filter(({ charges }) => charges.length > 0)
-    // Ties are in the order of ids, so that a decision never depends on the order of rows.
+    // Ties are in id order, so that a decision never depends on row order.
     .sort((a, b) => a.charges[0]!.at.getTime() - b.charges[0]!.at.getTime());
   return {
     traits: {
@@ -59,7 +59,7 @@ export function buildHistory(
 /**
  * Returns the case as it was before a retry, as far as records are dated. The model is trained on these facts.
  *
- * @param actionId  the action that asked for the retry, if there is one
+ * @param actionId  the action that asked for the retry, if any
  */
 export function viewBefore(view: LoadedCase, actionId: string, at: Date): LoadedCase {
   return {
@@ -84,19 +84,16 @@ const toPastCharge = (t: TransactionFacts): PastCharge => {
   return { at: t.createdAt, approved, codes: approved ? null : declineCodesOf(t) };
 };
 
-/**
- * Whether an attempt says something about the card. A person may have used another card, and a blocked attempt reached no bank.
- */
+/** A person may have used another card, and a blocked attempt reached no bank. */
 const isAboutCard = (t: TransactionFacts) =>
   (t.state === "FAILED" || isApproved(t)) && t.initiator !== "CUSTOMER" && !isUnsent(t);
 
-/** Returns the attempts on the customer's other invoices since a time, oldest first. */
+/** Oldest first. */
 const findOtherInvoiceAttempts = ({ case: kase, invoice, transactions }: LoadedCase, since: Date) =>
   transactions.filter(
     (t) => t.createdAt > since && t.customerId === kase.customerId && t.invoiceId !== invoice.id && isAboutCard(t),
   );
 
-/** Returns the invoices of such attempts that were not pushed yet. */
 function findUnpushedInvoices({ bills }: LoadedCase, news: readonly TransactionFacts[]): OtherInvoice[] {
   const seen = new Set(bills.map(({ id }) => id));
   return [...Map.groupBy(news, ({ invoiceId }) => invoiceId)]
@@ -109,7 +106,7 @@ function findUnpushedInvoices({ bills }: LoadedCase, news: readonly TransactionF
 
 type OtherInvoice = Omit<CustomerInvoice, "customerId" | "subscriptionId" | "isPlanned">;
 
-/** Describes an earlier invoice by its attempts, or else by its state and its case. */
+/** By its attempts, or else by its state and case. */
 function toPastInvoice(
   { amount, currency, state, createdAt, unpaidAt, paidAt }: OtherInvoice,
   tried: readonly TransactionFacts[],
@@ -131,10 +128,7 @@ function toPastInvoice(
   return { dollars, paymentMethodType: null, charges };
 }
 
-/**
- * Describes the invoice of the case: its failures on the current card. A retry without a transaction counts once its outcome is
- * known.
- */
+/** Failures on the current card. A retry without a transaction counts once its outcome is known. */
 function toOpenInvoice(view: LoadedCase, known: DecisionFacts, actions: readonly DeliveredAction[]): PastInvoice {
   const { case: kase, invoice, transactions } = view;
   const card = currentCard(view);
@@ -151,7 +145,7 @@ function toOpenInvoice(view: LoadedCase, known: DecisionFacts, actions: readonly
   if (known.cardChangedAt !== null) {
     if (!first) charges.push({ ...presumed, at: known.cardChangedAt, isPresumed: true });
   } else if (!first || first.at.getTime() > kase.unpaidAt.getTime() + DAY_MS)
-    // If the first attempt was never pushed, it was made when the invoice became unpaid.
+    // If never pushed, the first attempt was made when the invoice became unpaid.
     charges.unshift({ ...presumed, at: kase.unpaidAt });
   const { paymentMethodType } = known;
   return { dollars: toUsd(invoice.amount, invoice.currency), paymentMethodType, charges };

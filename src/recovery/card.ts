@@ -1,7 +1,7 @@
 import { findSubstituteCards } from "../engine/rules/substitute-cards.ts";
 import type { TransactionFacts } from "../tables/transactions.ts";
 
-/** The marks that identify a card; null if no attempt had the mark. */
+/** Marks that identify a card; null if no attempt had the mark. */
 export interface Card {
   fingerprint: string | null;
   paymentMethodId: string | null;
@@ -14,17 +14,14 @@ const cardOf = ({ cardFingerprint, paymentMethodId }: TransactionFacts): Card =>
   paymentMethodId: paymentMethodId ?? null,
 });
 
-/** The attempts in which cards are compared, oldest first. */
+/** Attempts in which cards are compared, oldest first. */
 export interface AttemptHistory {
   case: { customerId: string };
   invoice: { id: string };
   transactions: readonly TransactionFacts[];
 }
 
-/**
- * Returns the attempt that shows how the invoice is paid: the latest on the invoice, or on the card that replaced its card, else
- * the customer's latest; null if there is none.
- */
+/** Returns the latest attempt on the invoice, or on the card that replaced its card, else the customer's latest. */
 export function latestRelevantAttempt(attempts: AttemptHistory): TransactionFacts | null {
   const { case: kase, invoice, transactions } = attempts;
   const isCustomers = (t: TransactionFacts) => t.customerId === kase.customerId;
@@ -36,9 +33,9 @@ export function latestRelevantAttempt(attempts: AttemptHistory): TransactionFact
 }
 
 /**
- * Returns the card of the latest attempt on the invoice, or its replacement: a card on which the customer was charged later and
- * which is new in these attempts. A card that was in use before is a second card and replaces nothing. If no attempt on the
- * invoice names a card, the customer's latest card counts.
+ * Returns the card of the invoice's latest attempt, or its replacement: a card, new in these attempts, on which the customer was
+ * charged later. A card in use before is a second card and replaces nothing. If no attempt on the invoice names a card, the
+ * customer's latest counts.
  */
 export function currentCard({ case: kase, invoice, transactions }: AttemptHistory): Card | null {
   const charged = transactions.filter((t) => t.invoiceId === invoice.id || t.customerId === kase.customerId);
@@ -50,10 +47,7 @@ export function currentCard({ case: kase, invoice, transactions }: AttemptHistor
   return replaced ?? findLatestCard(charged.filter((t) => isKnownToUse(t, own))) ?? own;
 }
 
-/**
- * Builds a test whether an attempt was on a card of these attempts, as `mayUseCard` would answer for each. Sets keep it fast for
- * thousands of attempts.
- */
+/** As `mayUseCard` would answer for each attempt's card. Sets keep it fast for thousands of attempts. */
 function buildIsOnCardsOf(attempts: readonly TransactionFacts[]): (t: TransactionFacts) => boolean {
   const fingerprints = new Set(attempts.map((t) => t.cardFingerprint));
   const methods = new Set(attempts.map((t) => t.paymentMethodId));
@@ -65,7 +59,6 @@ function buildIsOnCardsOf(attempts: readonly TransactionFacts[]): (t: Transactio
   };
 }
 
-/** Builds a test whether an attempt was on a substitute card. */
 export function buildIsOnSubstituteCard({
   case: kase,
   invoice,
@@ -78,10 +71,10 @@ export function buildIsOnSubstituteCard({
   return (t) => found.size > 0 && found.has(keyOf(t));
 }
 
-/** A fingerprint with more customers is not a shared card, but a test card or a placeholder. */
+/** A fingerprint with more customers is a test card or a placeholder. */
 const MAX_CARD_SHARERS = 8;
 
-/** Returns the customers who were charged on the same card as another customer of these attempts. */
+/** Returns the customers charged on the same card as another one. */
 export function findCardSharers(attempts: readonly TransactionFacts[]): Set<string> {
   const byCard = new Map<string, Set<string>>();
   for (const { cardFingerprint, customerId } of attempts) {
@@ -95,8 +88,8 @@ export function findCardSharers(attempts: readonly TransactionFacts[]): Set<stri
 }
 
 /**
- * Builds a test whether an attempt was on a card that replaced this one for other customers who pay with it, and so for all: they
- * are charged on it now, and no customer here used it before the last charge on this one.
+ * Tests for a card that replaced this one for other customers who pay with it, and so for all: they are charged on it now, and no
+ * customer here used it before the last charge on this one.
  */
 export function buildIsOnReplacementCard(
   { case: kase, transactions }: AttemptHistory,
@@ -118,7 +111,7 @@ export function buildIsOnReplacementCard(
 const keyOf = ({ cardFingerprint, paymentMethodId }: TransactionFacts) =>
   cardFingerprint ?? `method ${paymentMethodId}`;
 
-/** Returns the card of the latest attempt that names one. Missing marks come from earlier attempts on the same card. */
+/** Missing marks come from earlier attempts on the same card. */
 function findLatestCard(transactions: readonly TransactionFacts[]): Card | null {
   const latest = transactions.findLast(namesCard);
   if (!latest) return null;
@@ -131,8 +124,8 @@ function findLatestCard(transactions: readonly TransactionFacts[]): Card | null 
 }
 
 /**
- * Whether the attempt was on this card; null if nothing can be compared. Fingerprints decide if both sides have one: the same
- * card may be stored under a new payment method, and another card under the same one.
+ * Null if nothing can be compared. Fingerprints decide if both sides have one: the same card may be stored under a new payment
+ * method, and another card under the same one.
  */
 export function isKnownToUse(t: TransactionFacts, card: Card): boolean | null {
   if (card.fingerprint !== null && t.cardFingerprint !== undefined) return t.cardFingerprint === card.fingerprint;
@@ -141,5 +134,5 @@ export function isKnownToUse(t: TransactionFacts, card: Card): boolean | null {
   return null;
 }
 
-/** In doubt it was: waiting for a limit that does not apply costs less than breaking one. */
+/** In doubt true: waiting for a limit that does not apply costs less than breaking one. */
 export const mayUseCard = (t: TransactionFacts, card: Card | null) => card === null || isKnownToUse(t, card) !== false;

@@ -13,9 +13,8 @@ export interface ClaimedCase extends Case {
 const LOOKAHEAD_STEPS = 10;
 
 /**
- * Locks up to `limit` cases that are queued or due, and deletes their queue entries. Everything read from now on includes the
- * facts that queued them; later facts queue them again. Cases that another transaction holds are skipped, so several processes
- * can decide for one merchant at once.
+ * Locks up to `limit` queued or due cases, and deletes their queue entries. Later reads include the facts that queued them; later
+ * facts queue them again. Skips cases that another transaction holds, so several processes can decide for one merchant.
  */
 export async function claimCases(tx: Tx, merchantId: string, now: Date, limit: number): Promise<ClaimedCase[]> {
   const [pokes, due] = await Promise.all([
@@ -34,7 +33,7 @@ export async function claimCases(tx: Tx, merchantId: string, now: Date, limit: n
   const missing = ids.filter((id) => !cases.has(id));
   const gone = missing.length === 0 ? new Set<string>() : await deleteOrphanedDueCases(tx, merchantId, missing);
   if (pokes.length > 0) await dequeue(tx, merchantId, pokes, (id) => cases.has(id) || gone.has(id));
-  // Entries of deleted cases may fill the front of the queue while others wait behind them.
+  // Deleted cases' entries may fill the front of the queue while others wait behind them.
   if (cases.size === 0 && gone.size > 0) return await claimCases(tx, merchantId, now, limit);
   return ids.flatMap((id) => {
     const kase = cases.get(id);
@@ -42,7 +41,7 @@ export async function claimCases(tx: Tx, merchantId: string, now: Date, limit: n
   });
 }
 
-/** Takes half from each, or more if the other is short. So a flood of queued cases does not hold up due ones. */
+/** Takes half from each, or more if the other is short: a flood of queued cases must not hold up due ones. */
 function pickFairly(poked: readonly string[], due: readonly string[], limit: number): string[] {
   const half = Math.ceil(limit / 2);
   const first = poked.slice(0, Math.max(half, limit - due.length));

@@ -2,7 +2,7 @@ import { formatMoneyText } from "../domain/currency.ts";
 import type { InvoiceConflict } from "../tables/invoice-conflicts.ts";
 import type { Conflict } from "./balance.ts";
 
-/** Describes a conflict and how to resolve it. `when` formats a time. */
+/** Also says how to resolve it. */
 export function describeConflict(conflict: Conflict, when: (at: Date) => string): string {
   switch (conflict.kind) {
     case "paid_but_unpaid": {
@@ -20,7 +20,7 @@ export function describeConflict(conflict: Conflict, when: (at: Date) => string)
   }
 }
 
-/** Returns the facts of a conflict as they are stored. Dates become ISO 8601 text. */
+/** Dates become ISO 8601 text. */
 export const toStoredFacts = ({ kind: _, ...facts }: Conflict): Readonly<Record<string, unknown>> =>
   JSON.parse(JSON.stringify(facts)) as Record<string, unknown>;
 

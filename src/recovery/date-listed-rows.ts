@@ -2,8 +2,7 @@ import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { Step } from "./step.ts";
 
 /**
- * Returns the step with `listedAt` in place of `provisional`. The time is known last, under a lock that other processes wait for,
- * when everything else is decided.
+ * Replaces `provisional`. The time is known last, under a lock that other processes wait for.
  *
  * @param provisional  the very object that the step was made with
  */

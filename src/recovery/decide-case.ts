@@ -11,7 +11,6 @@ import { buildHistory } from "./build-history.ts";
 import type { LoadedCase } from "./loaded-case.ts";
 import type { DeliveredAction } from "./outcome.ts";
 
-/** The model for a decision. */
 export interface AvailableModel {
   /** Null: the static policy decides. */
   model: { learned: LearnedModel; version: number; isTrained: boolean } | null;
@@ -20,14 +19,12 @@ export interface AvailableModel {
 }
 
 /**
- * Decides the next action of a case by the merchant's policy.
+ * A plan stays while its facts stay, even if the model was trained meanwhile. Otherwise each outcome would shift the times in all
+ * open cases.
  *
- * A plan stays while its facts stay, even if the model was trained meanwhile. Otherwise each outcome would shift the times of all
- * open cases a little.
- *
- * @param plan  the action that is planned now
- * @returns `record`: the decision as it is stored, without its action; null if it equals the last one. `error`: the learned
- * policy failed, so the static one decided
+ * @param plan  the currently planned action
+ * @returns `record`: the decision as stored, without its action; null if it equals the last one. `error`: why the learned policy
+ * failed and the static one decided
  */
 export function decideCase(
   loaded: LoadedCase,
@@ -56,8 +53,8 @@ export function decideCase(
 }
 
 /**
- * Returns the decision that Dunlin would make in shadow mode. It stands until a fact changes, even after its time has passed, and
- * is compared with the next attempt of the merchant's own system.
+ * The decision stands until a fact changes, even after its time, and is compared with the next attempt by the merchant's own
+ * system.
  *
  * @returns `record`: null if the last decision stands; `until`: the latest time to decide again, null for never
  */
@@ -79,13 +76,12 @@ export function decideInShadow(
   return { record: { ...record, actionId: null, idealTime }, until, error };
 }
 
-/** The news that is expected of other invoices is not a fact of the case. It is in the last reason. */
+/** News expected of other invoices, which is in the last reason, is not a fact of the case. */
 const isSameWait = ({ lastReason }: PreviousDecision, { reasons }: Decision) => lastReason === reasons.at(-1);
 
 /**
- * Computes the decision context of a case and a fingerprint of the facts that keep a plan in place. The fingerprint leaves out an
- * outage, whose end moves no plan; news expected of other invoices, which matters only if no retry is worth making; and whether
- * retries are sampled, which counts from the next plan on.
+ * The fingerprint covers the facts that keep a plan in place. It leaves out an outage, whose end moves no plan; expected news,
+ * which matters only if no retry is worth making; and whether retries are sampled, which counts from the next plan on.
  */
 function decisionContextOf(
   loaded: LoadedCase,
@@ -96,7 +92,7 @@ function decisionContextOf(
   const facts = buildDecisionFacts(loaded, actions, model?.isTrained ?? false);
   const history = loaded.merchant.engine === "learned" && model ? buildHistory(loaded, facts, actions) : null;
   const { issuerDownAt: _, billed: __, othersPlanned: ___, explores: ____, pending, ...lasting } = facts;
-  // Without a pending attempt the fingerprint equals that of earlier versions, so plans survive an upgrade.
+  // Without a pending attempt the fingerprint equals earlier versions', so plans survive an upgrade.
   const all = [lasting, history?.bills, history?.traits, ...(pending ? [pending] : [])];
   return {
     context: buildDecisionContext(facts, now, history),
@@ -133,9 +129,7 @@ function buildDecisionRecord(
   };
 }
 
-/**
- * Returns the plan as a decision if it is still ahead, later than any outage, and made by the same engine from the same facts.
- */
+/** Returns the plan if it is still ahead, later than any outage, and made by the same engine from the same facts. */
 function keepPlan(
   plan: RecoveryAction,
   last: PreviousDecision | null,

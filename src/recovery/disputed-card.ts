@@ -1,10 +1,7 @@
 import { currentCard, mayUseCard } from "./card.ts";
 import type { LoadedCase } from "./loaded-case.ts";
 
-/**
- * Whether the next retry would charge the card or account of a disputed payment. An unknown card counts as that one: another
- * dispute costs more than a retry brings.
- */
+/** An unknown card counts as the disputed one: another dispute costs more than a retry brings. */
 export function wouldChargeDisputedCard(view: LoadedCase): boolean {
   if (view.disputed.length === 0) return false;
   const card = currentCard(view);

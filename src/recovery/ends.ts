@@ -12,7 +12,7 @@ const END_OF_STATE = {
   DRAFT: "draft",
 } as const;
 
-/** Returns the end of a case whose invoice has left recovery. */
+/** For an invoice that has left recovery. */
 export function endOfInvoiceState({
   state,
   updatedAt,
@@ -23,14 +23,14 @@ export function endOfInvoiceState({
   return { endReason, paidAt: endReason === "paid" ? updatedAt : null, amount, currency };
 }
 
-/** Returns the end of a case whose invoice has nothing left to pay. */
+/** For an invoice with nothing left to pay. */
 export const endOfBalance = ({ paidAt }: Balance): Pick<CaseEnd, "endReason" | "paidAt"> =>
   paidAt === null ? { endReason: "settled", paidAt } : { endReason: "paid", paidAt };
 
 export type End = Pick<Case, "endedAt" | "endReason" | "paidAt">;
 export const NOT_ENDED: End = { endedAt: null, endReason: null, paidAt: null };
 
-/** Returns whether, why and since when the case is over: by its facts and balance, or because a person stopped it. */
+/** By its facts and balance, or because a person stopped it. */
 export function endOfCase(
   { case: kase, invoice, subscription, isStopped }: LoadedCase,
   balance: Balance,

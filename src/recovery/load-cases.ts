@@ -26,27 +26,25 @@ import type { LoadedCase } from "./loaded-case.ts";
 import type { Step } from "./step.ts";
 
 /**
- * Attempts this long before a case are loaded: 180 days of ACH re-presentments is the longest window of a rule. Declines that
- * block a card are found however old they are. The window starts at the case, not now: a plan changes only with facts, never
- * because an attempt grows old.
+ * Before a case: 180 days of ACH re-presentments is the longest rule window. Declines that block a card are found however old
+ * they are. Counted from the case, not now: a plan changes only with facts.
  */
 export const LEDGER_WINDOW_MS = 180 * DAY_MS;
 /** A year of invoices with some margin. Older ones say little about how a customer pays today. */
 export const INVOICE_HISTORY_MS = 400 * DAY_MS;
 const timeBefore = ({ unpaidAt }: Case, ms: number) => new Date(unpaidAt.getTime() - ms);
 
-/** The facts of a batch of cases, read in a few statements. */
 export interface LoadedBatch {
-  /** Returns the facts of a case, including retries that earlier steps of the batch requested. */
+  /** Includes retries that earlier steps of the batch requested. */
   view(kase: Case): LoadedCase;
-  /** Adds the requests of a step. Later steps of the batch must count them, or together they could break a network's limit. */
+  /** Later steps of the batch must count these requests, or together they could break a network's limit. */
   note(step: Step): void;
-  /** Whether one of these retries counts for a case. */
+  /** Whether one of these retries counts for the case. */
   isConcerned(kase: Case, asks: readonly PendingRetryRequest[]): boolean;
 }
 
 /**
- * Loads the facts of these cases, which the caller has locked. Others may decide meanwhile on other cases of the same customers.
+ * The caller has locked the cases. Others may decide meanwhile on other cases of the same customers.
  *
  * @param now  when the cases are decided; without it outages are not loaded
  */
@@ -136,7 +134,7 @@ async function loadInvoicesByCustomer(tx: Tx, merchant: Merchant, customerIds: r
   );
 }
 
-/** Returns the cases with their own attempts. Cases whose invoice was deleted are left out. */
+/** Leaves out cases whose invoice was deleted. */
 function attachOwnAttempts(
   cases: readonly Case[],
   invoices: ReadonlyMap<string, Invoice>,
@@ -158,13 +156,10 @@ const indexAttempts = (all: readonly TransactionFacts[]): AttemptIndex => ({
   methods: Map.groupBy(all, ({ paymentMethodId }) => paymentMethodId),
 });
 
-/**
- * Returns attempts on the invoice, by the customer, on cards of those, and on other cards of the few customers who share one;
- * oldest first.
- */
+/** On the invoice, by the customer, on cards of those, and on other cards of the few customers who share one; oldest first. */
 function findConcerningAttempts(kase: Case, { invoices, customers, cards, methods }: AttemptIndex): TransactionFacts[] {
   const found = new Set<TransactionFacts>();
-  // An attempt too old for this case adds no cards, even if another case of the batch loaded it.
+  // An attempt too old for this case adds no cards, even if another case in the batch loaded it.
   const add = (attempts: readonly TransactionFacts[] = []) => {
     for (const t of attempts) if (!isBeforeLedger(kase, t)) found.add(t);
   };
@@ -184,7 +179,7 @@ function findConcerningAttempts(kase: Case, { invoices, customers, cards, method
 const isBeforeLedger = (kase: Case, { invoiceId, createdAt }: TransactionFacts) =>
   invoiceId !== kase.invoiceId && createdAt.getTime() <= kase.unpaidAt.getTime() - LEDGER_WINDOW_MS;
 
-/** Returns the retries requested in any case of these customers, or on these invoices. */
+/** In any case of these customers, or on these invoices. */
 function findAsks(
   kase: Case,
   concerning: readonly TransactionFacts[],
@@ -203,7 +198,7 @@ async function loadOthersOnCards(tx: Tx, merchantId: string, own: readonly Trans
   return await transactionsOnCards(tx, merchantId, fingerprints, methods, since, own);
 }
 
-/** Returns older declines that block a card of the customer or the invoice, and later charges that prove the card alive. */
+/** Returns older declines that block a card, and later charges that prove it alive. */
 function selectBlockingAttempts(
   kase: Case,
   attempts: readonly TransactionFacts[],
@@ -215,10 +210,7 @@ function selectBlockingAttempts(
   return barring.filter((t) => cards.has(t.cardFingerprint) && isBeforeLedger(kase, t));
 }
 
-/**
- * Loads declines from before `since` that block one of the cards, and the latest charge before `since` on each of these that went
- * through.
- */
+/** Before `since`: declines that block one of the cards, and each such card's latest charge that went through. */
 async function loadBlockingAttempts(tx: Tx, merchantId: string, own: readonly TransactionFacts[], since: Date) {
   const fingerprints = distinct(own.map(({ cardFingerprint }) => cardFingerprint));
   if (fingerprints.length === 0) return [];

@@ -22,8 +22,8 @@ import { type AttemptHistory, latestRelevantAttempt } from "./card.ts";
 import { paymentProfileOf } from "./payment-profile.ts";
 
 /**
- * Finds, for each case, the latest time at which the bank of its card was down for any customer, if it is down now. If no bank is
- * named, the route to the banks is checked. Only the learned engine uses outages.
+ * Finds when each card's bank was last down for any customer, if it is down now; without a named bank, the route to the banks.
+ * Only the learned engine uses outages.
  *
  * @param cases  with their own attempts, oldest first
  * @returns times by case id; null or absent if no outage is known
@@ -53,7 +53,7 @@ export async function loadOutages(
     ({ cardIssuer }) => cardIssuer!,
   );
   const ofAll = all.filter((t) => !isUnsent(t)).map(toOutageEvidence);
-  // Many cases of a batch ask about the same bank.
+  // Many cases in a batch ask about the same bank.
   const banksDown = new Map(
     banks.map((bank) => [bank, findDownTime((byBank.get(bank) ?? []).map(toOutageEvidence), now)]),
   );

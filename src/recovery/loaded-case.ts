@@ -9,7 +9,6 @@ import type { SubscriptionFacts } from "../tables/subscriptions.ts";
 import type { TransactionFacts } from "../tables/transactions.ts";
 import type { DeliveredAction } from "./outcome.ts";
 
-/** A case with all facts that Dunlin has about it. */
 export interface LoadedCase {
   case: Case;
   merchant: Merchant;
@@ -20,28 +19,27 @@ export interface LoadedCase {
   /** Oldest first. */
   actions: readonly DeliveredAction[];
   /**
-   * Attempts on the invoice, by the customer, on the customer's cards, and on other cards of the few customers who share one;
-   * oldest first.
+   * On the invoice, by the customer, on the customer's cards, and on other cards of the few customers who share one; oldest
+   * first.
    */
   transactions: readonly TransactionFacts[];
   /**
-   * Declines older than `transactions` that block their card for good, and the latest earlier charge that went through on each
-   * such card; oldest first.
+   * Declines older than `transactions` that block their card for good, and each such card's latest earlier charge that went
+   * through; oldest first.
    */
   barring: readonly TransactionFacts[];
-  /** Disputed payments of the customer whose card or account had no successful charge since. */
+  /** The customer's disputed payments without a successful charge on their card or account since. */
   disputed: readonly TransactionFacts[];
-  /** The stored conflict of the invoice. */
   storedConflict: InvoiceConflict | null;
-  /** Retries requested in any case of the customer that no transaction answers. */
+  /** In any of the customer's cases, not answered by a transaction. */
   asks: readonly PendingRetryRequest[];
   /**
-   * When the card's bank, or the route to unnamed banks, was found down last, if it is down now; null also if outages were not
+   * When the card's bank, or the route to unnamed banks, was last found down, if it is down now; null also if outages were not
    * loaded.
    */
   issuerDownAt: Date | null;
   lastDecision: PreviousDecision | null;
-  /** Which of the events that are sent once per case exist already. */
+  /** Which of the events sent once per case exist already. */
   told: { pauseCollection: boolean; completeDunning: boolean };
   /** Whether a person ends the case with this step. */
   isStopped?: true;

@@ -7,15 +7,14 @@ import { LEDGER_WINDOW_MS } from "./load-cases.ts";
 import type { LoadedCase } from "./loaded-case.ts";
 
 /**
- * A retry dated this soon after the end of its case may be the one that ended it: clocks differ, and an invoice may be dated
- * before its payment.
+ * A retry dated this soon after its case's end may have ended it: clocks differ, and an invoice may be dated before its payment.
  */
 const CLOCK_SKEW_MS = 5 * 60_000;
 
 /**
- * Returns the ended retries of the merchant's own system during the case. They are compared with Dunlin's decisions and train the
- * model. If the payment came late, the case lasted until it was paid, since the invoice may have failed again by now. Checks
- * without an amount and attempts that the gateway blocked are left out.
+ * Returns finished retries by the merchant's own system during the case, to compare with Dunlin's decisions and to train the
+ * model. If the payment came late, the case lasted until then, since the invoice may have failed again by now. Leaves out checks
+ * without an amount and attempts that the gateway blocked.
  *
  * @param onInvoice  attempts on its invoice, oldest first
  */
@@ -29,10 +28,7 @@ export function listFinishedRetries(
   );
 }
 
-/**
- * Returns the observed retries of a case that Dunlin only watches; none for a case that it handles, where its own retries train
- * the model.
- */
+/** Returns none for a case that Dunlin handles, where its own retries train the model. */
 export const observedRetries = ({ case: kase, invoice, transactions }: LoadedCase): TransactionFacts[] =>
   kase.arm === "dunlin"
     ? []
@@ -42,8 +38,8 @@ export const observedRetries = ({ case: kase, invoice, transactions }: LoadedCas
       );
 
 /**
- * Whether the merchant pushes successful attempts, judged by the customer's invoices. If one was paid without an approved
- * attempt, only failures are pushed: they would teach the model that nothing succeeds.
+ * Judged by the customer's invoices: if one was paid without an approved attempt, only failures are pushed. They would teach the
+ * model that nothing succeeds.
  */
 export const arePaymentsReported = ({ bills, transactions }: LoadedCase, now: Date): boolean =>
   transactions.some(isApproved) ||

@@ -17,26 +17,24 @@ import {
   type OwedInvoice,
 } from "./review-invoices.ts";
 
-/** The settings and the experiment that new cases begin with. */
+/** New cases begin with these. */
 export interface OpeningContext {
   settings: Merchant;
   experiment: Awaited<ReturnType<typeof runningExperiment>>;
 }
 
-/**
- * Reads them in the transaction that opens cases. A case keeps them, and a request may hold settings that are some seconds old.
- */
+/** Reads in the transaction that opens cases: a case keeps the settings, and a request may hold some that are seconds old. */
 export async function loadOpeningContext(tx: Tx, merchantId: string): Promise<OpeningContext | null> {
   const [settings, experiment] = await Promise.all([findMerchant(tx, merchantId), runningExperiment(tx, merchantId)]);
   return settings && { settings, experiment };
 }
 
-/** Runs the last statements, which are sent together with the commit. Returns the events that were withdrawn. */
+/** Runs the last statements, sent together with the commit. Returns withdrawn events. */
 export type FinalWrites = () => Promise<string[]>;
 
 /**
- * Updates the cases of reviewed invoices. A case opens if something is owed, and ends if nothing is. While facts contradict each
- * other, undelivered retries are withdrawn.
+ * A case opens if something is owed, and ends if nothing is. While facts contradict each other, undelivered retries are
+ * withdrawn.
  *
  * @param beginning  null: no case is opened
  * @param broughtBy  as in `findOwedInvoices`

@@ -21,38 +21,37 @@ export const isAwaited = ({ decidedAt, status, delivery, executedAt }: Delivered
 export const isStale = ({ status, delivery, executedAt }: DeliveredAction) =>
   delivery === "waiting" && (status === "CANCELED" || executedAt !== null);
 
-/** The facts of an invoice that decide the outcomes of its actions. */
+/** The invoice's facts that decide its actions' outcomes. */
 export interface PaymentFacts {
-  /** When the payment is dated; null while unpaid. */
+  /** Null while unpaid. */
   paidAt: Date | null;
-  /** `updatedAt` of the latest version of the invoice if it is unpaid. */
+  /** The latest version's `updatedAt`, if the invoice is unpaid. */
   unpaidAt: Date | null;
   /** Whether this attempt alone paid the invoice, in this case. */
   paidInFull(t: TransactionFacts): boolean;
-  /** Attempts on the invoice, oldest first. */
+  /** Oldest first. */
   transactions: readonly TransactionFacts[];
-  /** Whether the case has ended, so that nothing more is planned. */
+  /** Whether the case has ended. */
   ended: boolean;
 }
 
-/** The status of an action by now, with the transaction that executed it. */
+/** An action's status by now. */
 export interface Outcome {
   status: ActionStatus;
   transaction: TransactionFacts | null;
-  /** When the attempt was made; null if unknown. */
+  /** Null if unknown. */
   attemptedAt: Date | null;
 }
 
-/** Whether a transaction names this action. */
 export const hasNamingAttempt = ({ id }: RecoveryAction, { transactions }: Pick<PaymentFacts, "transactions">) =>
   transactions.some((t) => t.recoveryActionId === id && isExecuted(t));
 
 const isExecuted = (transaction: TransactionFacts) => isApproved(transaction) || transaction.state === "FAILED";
 
 /**
- * Returns the status of a decided action from the facts alone.
+ * Uses the facts alone.
  *
- * @param until  start of the first delivery attempt of the next retry, which owns all later transactions; null if there is none
+ * @param until  first delivery attempt of the next retry, which owns all later transactions; null if none
  */
 export function outcomeOf(action: DeliveredAction, facts: PaymentFacts, until: Date | null, now: Date): Outcome {
   return action.type === "RETRY" ? retryOutcome(action, facts, until, now) : cardChangeOutcome(action, facts, now);
@@ -60,7 +59,7 @@ export function outcomeOf(action: DeliveredAction, facts: PaymentFacts, until: D
 
 type RequestedAction = Pick<DeliveredAction, "id" | "type" | "idealRetryTime" | "firstAttemptAt">;
 
-/** Returns when time alone can change the outcome of a decided action that is not settled. */
+/** Returns when time alone can change the outcome of a decided, unsettled action. */
 export function outcomeDueAt(action: RequestedAction, facts: PaymentFacts, now: Date): Date {
   const deadline = addMs(action.idealRetryTime, OUTCOME_WAIT_MS[action.type]);
   if (deadline > now || !hasPending(action, facts)) return deadline;

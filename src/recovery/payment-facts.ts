@@ -6,7 +6,7 @@ import type { End } from "./ends.ts";
 import type { LoadedCase } from "./loaded-case.ts";
 import type { PaymentFacts } from "./outcome.ts";
 
-/** Returns the facts that decide the outcomes of a case's actions. `end` is the end of the case by now. */
+/** `end` is the case's end by now. */
 export function buildPaymentFacts(view: LoadedCase, balance: Balance, end: End): PaymentFacts {
   const { case: kase, invoice, transactions } = view;
   const paidByVersion = invoice.state === "PAID" && invoice.updatedAt >= kase.unpaidAt ? invoice.updatedAt : null;

@@ -7,8 +7,8 @@ const INSTRUMENT_FIELDS = ["paymentMethodType", "cardBrand", "cardCountry", "car
 export type PaymentProfile = Pick<TransactionFacts, (typeof INSTRUMENT_FIELDS)[number] | "customerTimezone">;
 
 /**
- * Reads the profile from the latest attempt. Missing fields of the card come from the latest attempt that is known to use the
- * current card. Missing fields of the customer come from the latest attempt on the invoice, else from the customer's latest.
+ * From the latest attempt. Missing card fields come from the latest attempt known to use the current card; missing customer
+ * fields from the latest on the invoice, else from the customer's latest.
  */
 export function paymentProfileOf(attempts: AttemptHistory): PaymentProfile {
   const { case: kase, invoice, transactions } = attempts;
@@ -40,7 +40,6 @@ const isConsistent = (one: TransactionFacts, other: TransactionFacts) =>
     (field) => one[field] === undefined || other[field] === undefined || one[field] === other[field],
   );
 
-/** Returns the most recent reported value of a field. */
 const latestValue = <Field extends keyof PaymentProfile>(
   attempts: readonly TransactionFacts[],
   field: Field,

@@ -26,15 +26,15 @@ export interface BatchProcessing extends StepListeners {
   ports: Ports;
   log: Log;
   models: ModelCache;
-  /** Lets other work of the process run between two cases. */
+  /** Lets the process do other work between two cases. */
   pause?(): Promise<unknown>;
 }
 
 /**
- * Processes up to `limit` queued or due cases of a merchant in one transaction. Everything is decided before the merchant's clock
- * is locked, so processes that decide for the same merchant only write in turn.
+ * Processes up to `limit` queued or due cases in one transaction. Everything is decided before the merchant's clock is locked, so
+ * processes for the same merchant only write in turn.
  *
- * @param onTaken  is called with the first case before it is processed
+ * @param onTaken  called with the first case before it is processed
  * @returns how many cases were processed
  * @throws if another process holds the clock for long: see `isLockTimeout`
  */
@@ -45,7 +45,7 @@ export async function processBatch(
   onTaken: (first: { id: string; failures: number }) => void = () => {},
 ): Promise<number> {
   const { db, ports, models } = deciding;
-  // Read outside of the transaction: a broken model must not undo a step.
+  // Outside of the transaction: a broken model must not undo a step.
   const knowledge = availableModelOf(await models.of(merchantId));
   const { steps, withdrawn } = await db.transaction(async (tx) => {
     const now = ports.now();
@@ -55,7 +55,7 @@ export async function processBatch(
     ]);
     if (cases.length === 0) return NO_STEPS;
     onTaken(cases[0]!);
-    // Read after the cases are locked. A later change of settings queues them again.
+    // After the cases are locked. A later change of settings queues them again.
     const merchant = await findMerchant(tx, merchantId);
     if (!merchant) return NO_STEPS;
     const facts = await loadCases(tx, merchant, cases, now);
@@ -78,7 +78,7 @@ export async function processBatch(
   return steps.length;
 }
 
-/** Opens new cases for invoices whose payments no longer count. */
+/** For invoices whose payments no longer count. */
 async function reopenCases(tx: Tx, merchantId: string, invoiceIds: readonly string[], ports: Ports) {
   const beginning = await loadOpeningContext(tx, merchantId);
   const reviewed = await reviewInvoices(tx, merchantId, [], invoiceIds);
@@ -104,21 +104,21 @@ async function stepCases(
   for (const kase of cases) {
     const view = facts.view(kase);
     const made = step(view, by.now, ports.newId, by.knowledge, by.provisional);
-    // Uses the case as the step leaves it: attempts after its payment do not belong to it.
+    // As the step leaves the case: attempts after its payment do not belong to it.
     const watched = observedRetries({ ...view, case: { ...kase, ...made.state } }).map(({ id }) => ({
       ...{ id: ports.newId(), transactionId: id, caseId: kase.id },
     }));
     facts.note(made);
     all.push({ kase, step: made, watched });
-    // A step takes about 0.4 ms of CPU, and requests and deliveries of this process must go on.
+    // Requests and deliveries in this process must go on.
     await pause();
   }
   return all;
 }
 
 /**
- * Drops retries that were decided without knowing of a retry that another process requested meanwhile: together they might break
- * a network's limit. Their cases are decided again.
+ * Drops retries decided without knowing of another process's request meanwhile: together they might break a network's limit.
+ * Their cases are decided again.
  *
  * @param seenUntil  the time up to which the steps have seen the merchant's actions
  */

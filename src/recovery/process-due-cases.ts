@@ -5,16 +5,16 @@ import { failureBackoffMs } from "./failure-backoff.ts";
 import { type BatchProcessing, processBatch } from "./process-batch.ts";
 
 const CASES_PER_BATCH = 100;
-/** A round ends after this time, so that merchants that became due meanwhile are seen. */
+/** A round then ends, so that merchants that became due meanwhile are seen. */
 const MAX_ROUND_MS = 250;
 
 export interface CaseProcessing extends BatchProcessing {
-  /** Merchants processed in parallel, 1 by default. Every second worker begins with the merchants that became due last. */
+  /** Processed in parallel, 1 by default. Every second worker begins with the merchants that became due last. */
   merchantsAtOnce?: number;
 }
 
 /**
- * Processes each queued or due case once and writes its next due time with the result.
+ * Processes each queued or due case once.
  *
  * @returns how many cases were processed, and when the next one is due (null: none)
  */
@@ -47,7 +47,7 @@ function createRoundTimer({ monotonicMs }: Pick<Ports, "monotonicMs">, workers: 
   return () => workers > 1 && monotonicMs() - begunMs > MAX_ROUND_MS;
 }
 
-/** Processes one batch, so that a merchant with many due cases does not delay the others. */
+/** One batch only, so that a merchant with many due cases does not delay the others. */
 async function processMerchant(deciding: CaseProcessing, merchantId: string): Promise<number> {
   try {
     return await processBatch(deciding, merchantId, CASES_PER_BATCH);
@@ -61,7 +61,7 @@ async function processMerchant(deciding: CaseProcessing, merchantId: string): Pr
   }
 }
 
-/** After a batch failed: processes the cases one by one, and postpones the one that fails. */
+/** After a failed batch; postpones the case that fails. */
 async function processOneByOne(deciding: CaseProcessing, merchantId: string): Promise<number> {
   for (let stepped = 0; stepped < CASES_PER_BATCH; stepped++) {
     let first: { id: string; failures: number } | undefined;

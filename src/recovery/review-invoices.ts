@@ -10,7 +10,7 @@ import { type Balance, type Conflict, computeBalance } from "./balance.ts";
 import { toStoredFacts } from "./conflict-wording.ts";
 import { endOfBalance } from "./ends.ts";
 
-/** An invoice in recovery with its balance, its attempts and its cases, oldest first. */
+/** An invoice in recovery. Attempts and cases are oldest first. */
 export interface InvoiceReview {
   invoice: StoredInvoice;
   balance: Balance;
@@ -19,11 +19,11 @@ export interface InvoiceReview {
 }
 
 /**
- * Computes the balances of those of these invoices that are in recovery. It locks their cases first: if two transactions bring
- * two parts of a payment, the later one sees both.
+ * Computes balances for the invoices that are in recovery. Locks their cases first: if two transactions bring two parts of a
+ * payment, the later one sees both.
  *
- * @param fresh  invoices that this transaction stored as new: they have no cases
- * @param toldIds  ids of invoices that may have cases; duplicates are ignored
+ * @param fresh  invoices that this transaction stored as new, without cases
+ * @param toldIds  invoices that may have cases; duplicates are ignored
  */
 export async function reviewInvoices(
   tx: Tx,
@@ -52,7 +52,7 @@ export async function reviewInvoices(
 
 const isOpen = ({ endedAt }: ReviewedCase) => endedAt === null;
 
-/** Returns the cases, open and ended, whose invoices have nothing left to pay, sorted by id. */
+/** Open or ended cases whose invoices have nothing left to pay, sorted by id. */
 export const findEndedByBalance = (reviewed: readonly InvoiceReview[]): EndedCase[] =>
   reviewed
     .filter(({ balance }) => balance.left === 0 && !balance.conflict)
@@ -73,24 +73,23 @@ export const listConflicts = (reviewed: readonly InvoiceReview[], now: Date): In
     conflict ? [toStoredConflict(invoice.id, conflict, now)] : [],
   );
 
-/** Returns the open cases that wait because facts contradict each other. */
+/** Open cases that wait because facts contradict each other. */
 export const listWaitingCases = (reviewed: readonly InvoiceReview[]): string[] =>
   reviewed.flatMap(({ balance, cases }) => (balance.conflict ? cases.filter(isOpen).map(({ id }) => id) : []));
 
-/** An invoice with an open case, or one that is about to open. */
+/** Has an open case, or one about to open. */
 export interface OwedInvoice {
   invoice: StoredInvoice;
-  /** The unpaid amount in minor units; if the invoice is paid already, the amount that was unpaid before. */
+  /** Unpaid, in minor units; if the invoice is paid already, the amount unpaid before. */
   left: number;
   unpaidAt: Date;
 }
 
 /**
- * Returns the invoices on which something is owed, with an open case or a case to open. An invoice whose payment was pushed
- * before its unpaid version gets a case too: the next step ends it as paid, and it is counted.
+ * Includes an invoice whose payment was pushed before its unpaid version: the next step ends its case as paid, and it is counted.
  *
- * @param broughtBy  ids of the attempts that led here; null: a version of the invoice did. After a payment, a newer version makes
- * an invoice owed again, or an attempt that failed, was voided or disputed
+ * @param broughtBy  ids of the attempts that led here; null: an invoice version did. After a payment, a newer version makes an
+ * invoice owed again, or an attempt that failed, was voided or disputed
  */
 export const findOwedInvoices = (
   reviewed: readonly InvoiceReview[],
@@ -111,10 +110,10 @@ export const findOwedInvoices = (
       return unpaidAt ? [{ invoice, left: balance.left || invoice.amount, unpaidAt }] : [];
     });
 
-/** Ends by which the invoice left recovery, even if no version reports it. */
+/** The invoice left recovery by these, even if no version reports it. */
 const ENDED_BY_BALANCE: readonly (EndReason | null)[] = ["paid", "settled"];
 
-/** Returns since when a case that is about to open is unpaid; null if none opens. See decision record 52. */
+/** Null if no case opens. See decision record 52. */
 function findUnpaidSince(
   { unpaidSince, updatedAt }: StoredInvoice,
   attempts: readonly InvoiceAttempt[],
@@ -126,7 +125,7 @@ function findUnpaidSince(
   const isInWindow = (at: Date) => at.getTime() + windowMs > now.getTime();
   const since = unpaidSince ?? updatedAt;
   if (last && ENDED_BY_BALANCE.includes(last.endReason) && last.unpaidAt >= since) {
-    // The invoice was paid and is owed again. The attempt that shows this begins a window of its own.
+    // The invoice was paid and is owed again. The attempt that shows this begins its own window.
     const broken = attempts.filter(
       ({ id, state }) => broughtBy?.has(id) && (state === "FAILED" || state === "VOIDED" || state === "DISPUTED"),
     );

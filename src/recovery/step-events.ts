@@ -2,7 +2,6 @@ import { buildEnvelope, buildFlatRetryRequest, type Event } from "../domain/even
 import type { RecoveryAction } from "../domain/recovery-action.ts";
 import type { LoadedCase } from "./loaded-case.ts";
 
-/** Builds the event that a case begins or ends. */
 export function buildCaseEvent(
   { case: kase, invoice }: LoadedCase,
   type: "pause_collection" | "complete_dunning",
@@ -13,7 +12,7 @@ export function buildCaseEvent(
   return { id, caseId: kase.id, invoiceId, type, body: buildEnvelope(id, type, now, { invoiceId }), createdAt: now };
 }
 
-/** Builds the event that asks for an action. It has the action's id. */
+/** The event has the action's id. */
 export function buildActionEvent({ merchant }: LoadedCase, action: RecoveryAction, now: Date): Event {
   const { id, caseId, invoiceId } = action;
   const body = merchant.webhookFlat

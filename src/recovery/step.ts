@@ -34,29 +34,28 @@ export interface Step {
   inserted: RecoveryAction[];
   updated: RecoveryAction[];
   events: Event[];
-  /** The decision, if it differs from the last one. */
+  /** If it differs from the last one. */
   decision: DecisionRecord | null;
-  /** The learned engine's failure on this case, after which the static policy decided. */
+  /** The learned engine's failure, after which the static policy decided. */
   error: unknown;
-  /** The conflict of its invoice, if it changed; null: resolved. */
+  /** If changed; null: resolved. */
   conflict: Conflict | null | undefined;
-  /** Whether the case ends now. Then its undelivered events are withdrawn before `events` are queued. */
+  /** Then the case's undelivered events are withdrawn before `events` are queued. */
   endsNow: boolean;
-  /** Whether the case ended as paid or settled by facts that no longer hold. Then another case is to be opened. */
+  /** Whether the case ended as paid or settled by facts that no longer hold, so another is to be opened. */
   isOwedAgain: boolean;
-  /** Ids of events to withdraw: their actions were canceled, or executed without an answer to the event. */
+  /** Events whose actions were canceled, or executed without an answer to the event. */
   withdrawn: string[];
 }
 
-/** A request for a new card that could not be delivered is repeated after a day. */
+/** For a request that could not be delivered. */
 const CARD_CHANGE_REPEAT_MS = DAY_MS;
 
 /**
- * Computes one step of a case: settles its actions, ends the case if it is over, else plans the next action and decides it when
- * its time has come. Pure, except for the ids of new rows.
+ * Settles the case's actions, ends it if it is over, else plans the next action and decides it when its time has come. Pure,
+ * except for new rows' ids.
  *
  * @param now  the time by which everything is decided and due
- * @param knowledge  the model for the decision
  * @param listedAt  later than all times in the merchant's listed rows; equals `now` unless a clock was set back
  */
 export function step(
@@ -113,7 +112,7 @@ function newConflict({ storedConflict: known }: LoadedCase, { conflict }: Balanc
   return conflict.kind === known.kind && isDeepStrictEqual(toStoredFacts(conflict), known.facts) ? undefined : conflict;
 }
 
-/** If not, the merchant's own system handles the invoice, and Dunlin only observes it to the end. */
+/** If not, the merchant's own system handles the invoice, and Dunlin only observes. */
 const isHandledByDunlin = ({ case: kase }: LoadedCase) => kase.arm === "dunlin";
 
 interface Draft {
@@ -130,7 +129,7 @@ interface Draft {
   settled: DeliveredAction[];
 }
 
-/** Returns the action with its outcome by now, or the same object if nothing changed. */
+/** Returns the same object if nothing changed. */
 function settleAction(
   view: LoadedCase,
   index: number,
@@ -159,7 +158,7 @@ function settleAction(
   };
 }
 
-/** Continues the case: waits for the outcome of a retry, or plans, and decides when it is time. */
+/** Waits for a retry's outcome, or plans, and decides when it is time. */
 function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | null } {
   const { view, now, settled } = draft;
   const { conflict, left } = draft.balance;
@@ -216,7 +215,7 @@ function proceed(draft: Draft, facts: PaymentFacts): { end: End; dueAt: Date | n
   return wakeAt(outcomeDueAt({ ...decided, firstAttemptAt: null }, facts, now));
 }
 
-/** Records the decision of shadow mode. Returns the latest time to decide again; null: at the end of the window. */
+/** Returns the latest time to decide again; null: at the window's end. */
 function recordShadowDecision(draft: Draft): Date | null {
   const { record, until, error } = decideInShadow(draft.view, draft.knowledge, draft.now);
   draft.decision = record;
@@ -226,7 +225,7 @@ function recordShadowDecision(draft: Draft): Date | null {
 
 const isPlan = ({ decidedAt, status }: RecoveryAction) => decidedAt === null && status === "SCHEDULED";
 
-/** Writes the decision into the planned action, or lists a new action. An equal plan stays untouched. */
+/** An equal plan stays untouched. */
 function writePlan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "wait" }>): RecoveryAction {
   const { view, listedAt } = draft;
   const { left } = draft.balance;
@@ -267,7 +266,7 @@ function writePlan(draft: Draft, decision: Exclude<Decision, { kind: "stop" | "w
   return listed;
 }
 
-/** Adds the unpaid amount to the reasons if it is a part. The reasons of a kept plan contain it already. */
+/** If only a part is unpaid. A kept plan's reasons contain it already. */
 function addPartialAmountReason(reasons: string[], { amount, currency }: Invoice, left: number): string[] {
   if (left === amount) return reasons;
   const part = `${formatMoneyText(left, currency)} of ${formatMoneyText(amount, currency)} is left to pay.`;
@@ -303,7 +302,7 @@ function nextOutcomeAt({ settled, now }: Draft, facts: PaymentFacts): Date | nul
   return moments.length > 0 ? moments.reduce(earlier) : null;
 }
 
-/** Returns the card's fields for the list. They come from the latest attempt on the invoice. */
+/** For the list, from the invoice's latest attempt. */
 function cardFields({ invoice, transactions }: LoadedCase) {
   const latest = transactions.findLast((t) => t.invoiceId === invoice.id);
   return { paymentMethodType: latest?.paymentMethodType ?? null, cardCountry: latest?.cardCountry ?? null };

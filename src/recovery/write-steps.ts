@@ -12,10 +12,9 @@ import { toStoredConflict } from "./review-invoices.ts";
 import type { Step } from "./step.ts";
 
 /**
- * Writes steps and their next due times. The caller holds the locks of their cases and of the merchant's clock, so listed rows
- * are written in the order of their times.
+ * The caller holds the locks on their cases and the merchant's clock, so listed rows are written in time order.
  *
- * @returns ids of the events that were withdrawn
+ * @returns ids of withdrawn events
  */
 export async function writeSteps(tx: Tx, merchantId: string, steps: readonly Step[], now: Date): Promise<string[]> {
   const ended = steps.filter(({ endsNow }) => endsNow).map(({ state }) => state.id);
@@ -48,15 +47,14 @@ const listFoundConflicts = (steps: readonly Step[], now: Date) =>
     .flatMap(({ conflict, state }) => (conflict ? toStoredConflict(state.invoiceId, conflict, now) : []))
     .sort((a, b) => (a.invoiceId < b.invoiceId ? -1 : 1));
 
-/** Receivers of steps after their commit. */
 export interface StepListeners {
   log: Pick<Log, "info" | "error">;
-  /** Called after events of this merchant were committed. */
+  /** Called after the merchant's events were committed. */
   onEvents(merchantId: string): void;
   onWithdrawn: OnWithdrawn;
 }
 
-/** Passes steps to the sender and the log. `withdrawn` comes from `writeSteps`. */
+/** `withdrawn` comes from `writeSteps`. */
 export function publishSteps(
   { log, onEvents, onWithdrawn }: StepListeners,
   merchantId: string,

@@ -19,7 +19,7 @@ import {
 } from "./model-layout.ts";
 import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
 
-/** Writes the weights that a time adds under every hypothesis: hour, weekday and date in the customer's time zone. */
+/** Hour, weekday and date in the customer's time zone, the same under every hypothesis. */
 export function writeCalendarWeights(of: number, clock: BankClock, at: number, into: Int32Array, from: number): number {
   const day = settlementDay(clock, at);
   into[from] = hourWeight(of, settlementHour(clock, at));
@@ -28,7 +28,7 @@ export function writeCalendarWeights(of: number, clock: BankClock, at: number, i
   return from + 3;
 }
 
-/** Writes the weights for the case's reason and history: earlier attempts, and the customer's charges around the same date. */
+/** Reason, earlier attempts, and the customer's charges around the same date. */
 export function writeHistoryWeights(belief: CasePosterior, at: number, into: Int32Array, from: number): number {
   const of = classOf(belief.reason);
   into[from] = elapsedWeight(of, at - belief.firstFailedAt);
@@ -45,7 +45,7 @@ export function writeHistoryWeights(belief: CasePosterior, at: number, into: Int
   return from + 6;
 }
 
-/** Returns the columns of a retry at this time, the same in each of its rows. */
+/** Returns a retry's columns, the same in each of its rows. */
 export function fillColumnsAt(belief: CasePosterior, at: number): Int32Array {
   const day = settlementDay(belief.clock, at);
   const columns = new Int32Array(COLUMN_GROUPS);
@@ -63,7 +63,7 @@ export function fillColumnsAt(belief: CasePosterior, at: number): Int32Array {
 }
 
 /**
- * Writes the weights of a retry that are the same at every time.
+ * Writes a retry's weights that are the same at every time.
  *
  * @returns how many were written
  */
@@ -76,7 +76,7 @@ export function writeCaseWeights({ reason, names, thenName }: CasePosterior, int
 }
 
 /**
- * Writes the weights of a retry that depend on the time, beginning at index `from`.
+ * Writes a retry's weights that depend on the time, beginning at index `from`.
  *
  * @returns the index after the last one
  */
@@ -91,7 +91,7 @@ export function writeTimeWeights(belief: CasePosterior, at: number, into: Int32A
 }
 
 /**
- * Writes all weights of a retry's score except that of the hypothesis.
+ * Writes all weights in a retry's score except the hypothesis's.
  *
  * @returns how many were written
  */

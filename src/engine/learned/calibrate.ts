@@ -3,36 +3,33 @@ import type { LearnedModel } from "./learned-model.ts";
 import { CLASS_COUNT, classOf } from "./model-layout.ts";
 import { logCdfSlope, normalCdf, probit } from "./normal-distribution.ts";
 
-/** Scores Φ⁻¹(p) with a learned correction, for the probabilities 5, 21, 50, 79 and 95%. Linear in between. */
+/** Scores Φ⁻¹(p) with a learned correction, for 5, 21, 50, 79 and 95%. Linear in between. */
 const KNOTS = [-1.6, -0.8, 0, 0.8, 1.6];
 const LAST_KNOT = KNOTS.length - 1;
-/** First retries and later ones have separate corrections. */
+/** First retries and later ones. */
 const STAGE_COUNT = 2;
 /** By class and stage: one shift per knot, then their variances. */
 const CALIBRATION_WIDTH = 2 * KNOTS.length;
 const INITIAL_VARIANCE = 0.1;
 /** Lower bound, because the selection bias changes as the model learns. */
 const MIN_VARIANCE = 0.001;
-/** Scores beyond this count as this, which limits the effect of an outcome that was nearly impossible. */
+/** Limits the effect of a nearly impossible outcome. */
 const MAX_SCORE = 2.5;
 
-/** Returns a calibration without corrections. */
 export const newCalibration = () =>
   Float64Array.from({ length: CALIBRATION_WIDTH * STAGE_COUNT * CLASS_COUNT }, (_, n) =>
     n % CALIBRATION_WIDTH < KNOTS.length ? 0 : INITIAL_VARIANCE,
   );
 
-/** Returns the index of the correction for a case's next retry, by class and stage. */
+/** Of a case's next retry, by class and stage. */
 export const calibrationIndex = ({ reason, tries }: Pick<CasePosterior, "reason" | "tries">) =>
   STAGE_COUNT * classOf(reason) + Math.min(tries, STAGE_COUNT - 1);
 
 /**
- * Corrects a probability by the outcomes of earlier chosen retries: shifts its score by the two nearest knots, by class of
- * reasons, with separate curves for first retries and later ones.
+ * Corrects a probability by the outcomes of earlier chosen retries: shifts its score by the two nearest knots.
  *
  * The best of many uncertain estimates tends to be too high. And if a limit is lifted at once, low and high probabilities come
- * out too high, medium ones too low. The shifts are learned from actual retries and remove both errors. They never reverse the
- * order of two probabilities.
+ * out too high, medium ones too low. The shifts never reverse the order of two probabilities.
  *
  * @param of  from `calibrationIndex`
  */
@@ -48,7 +45,7 @@ export function calibrate({ trim }: LearnedModel, of: number, chance: number): n
 }
 
 /**
- * Learns the correction from one retry, by assumed-density filtering of a probit.
+ * Learns from one retry by assumed-density filtering of a probit.
  *
  * @param chance  before correction
  */
@@ -73,7 +70,7 @@ export function learnCalibration({ trim }: LearnedModel, of: number, chance: num
   move(high, right);
 }
 
-/** Returns the knots around a score, and its relative position between them; beyond the outer knots, their own shift applies. */
+/** Beyond the outer knots, their own shift applies. `share`: relative position between the knots. */
 function findKnots(x: number): { low: number; high: number; share: number } {
   let high = 1;
   while (high < LAST_KNOT && x > KNOTS[high]!) high++;

@@ -30,68 +30,63 @@ import { normalCdf } from "./normal-distribution.ts";
 import { CYCLE_COUNT, CYCLE_KINDS, daysSincePay, KIND_BY_CYCLE } from "./pay-cycles.ts";
 import { type BankClock, settlementDay, settlementHour } from "./settlement.ts";
 
-/** Index of "never short of money" among a first charge's hypotheses: after the cycles. */
+/** Index of "never short of money" among a first charge's hypotheses. */
 export const AMPLE_FUNDS = CYCLE_COUNT;
 
-/** The posterior of a customer. */
 export interface CustomerPosterior {
   country: string;
-  /** Probability of each pay cycle in the customer's country. */
+  /** By pay cycle, in the customer's country. */
   usual: Float64Array;
-  /** Probability of each pay cycle for this customer. */
+  /** By pay cycle, for this customer. */
   cycles: Float64Array;
   /**
-   * Probability that the customer is never short of money. To that degree, first charges say nothing about how money runs out
-   * after pay; `cycles` assumes that the customer may run short.
+   * Probability that the customer is never short of money: then first charges say nothing about how money runs out. `cycles`
+   * assumes that the customer may run short.
    */
   ample: number;
-  /** Charges that say something about their dates; changed by `recordCharge`. */
+  /** Charges that say something about their dates; `recordCharge` adds them. */
   charges: DatedCharge[];
 }
 
-/** The posterior of a case. `observeRetry` changes it, as does `observeOtherInvoice` when other invoices are charged. */
+/** Changed by `observeRetry`, and by `observeOtherInvoice` when other invoices are charged. */
 export interface CasePosterior {
   /** Cause of the last failed attempt. */
   reason: Reason;
   /** Cause of the failed first charge. */
   firstReason: Reason;
-  /** Start of the counts for the first failure's code; null if it had none. */
+  /** Start of the first failure code's counts; null if it had none. */
   codeRow: number | null;
   /** One of STANDINGS, when the case began. */
   standing: number;
-  /** Weights of the case's features. */
+  /** Feature weights. */
   names: Int32Array;
   /** The one for the first failure's code and advice. */
   codeName: number;
-  /** The weight of the last decline's code, added to that one; null if it is the same. */
+  /** The last decline code's weight, added to that one; null if the code is the same. */
   thenName: number | null;
   /** Where its rows begin. */
   rows: Int32Array;
-  /** One cell per date, from the customer's charges up to and including this case's first charge. */
+  /** By date, from the customer's charges up to and including this case's first one. */
   dateCells: Uint8Array;
   clock: BankClock;
   firstFailedAt: number;
   lastTriedAt: number;
-  /** Retries since the first failure. */
+  /** Since the first failure. */
   tries: number;
-  /** Latest attempts on the card, oldest first, limited to the number that affects the model. */
+  /** Latest attempts on the card that affect the model, oldest first. */
   recent: number[];
-  /**
-   * The latest charge of another invoice since the last retry, among the first MAX_OTHER_INVOICE_CHARGES, and their `count`; null
-   * if none.
-   */
+  /** Latest charge of another invoice since the last retry, among the first MAX_OTHER_INVOICE_CHARGES, and their `count`. */
   beside: { at: number; approved: boolean; count: number } | null;
   /** Probability of each hypothesis. */
   shares: Float64Array;
-  /** The customer's cycles when the case began, which apply if the cause is not missing pay. */
+  /** The customer's cycles when the case began, which apply if missing pay is not the cause. */
   cyclesBefore: Float64Array;
   holdsEnd: Float64Array;
 }
 
-/** Attributes of a new case. */
 export interface CaseFacts {
   reason: Reason;
-  /** The decline's code as reported. */
+  /** As reported. */
   code: string | null;
   /** One of STANDINGS. */
   standing: number;
@@ -107,7 +102,7 @@ export interface CaseFacts {
 /** Most customers can pay every invoice. */
 const USUAL_AMPLE_SHARE = 0.7;
 
-/** Returns a new customer's prior, with the country's pay cycles. */
+/** Uses the country's pay cycles. */
 export function newCustomerPosterior(learned: LearnedModel, country: string): CustomerPosterior {
   const usual = cycleChances(learned, country);
   return { country, usual, cycles: usual.slice(), ample: USUAL_AMPLE_SHARE, charges: [] };
@@ -118,7 +113,7 @@ const CODE_STRENGTH = 30;
 /** A case's features together change a family's odds by at most e to the power of this. */
 const MAX_FEATURE_SHIFT = 3;
 
-/** Returns the probability of each kind for a reason and a code, shifted by the features. */
+/** Returns the reason's and code's probability of each kind, shifted by the features. */
 function kindChancesOf(learned: LearnedModel, reason: Reason, code: number | null, names: Int32Array): Float64Array {
   const row = reasonRow(reason);
   let all = 0;
@@ -142,12 +137,11 @@ function kindChancesOf(learned: LearnedModel, reason: Reason, code: number | nul
 }
 
 /**
- * Returns the latest attempts on the card that affect the model, oldest first. A limit is needed because every attempt in a burst
- * is recorded in each open case of the customer.
+ * Returns the attempts that affect the model, oldest first. Limited, because every attempt in a burst is recorded in each open
+ * case of the customer.
  */
 export const latestAttempts = (tries: readonly number[]) => tries.slice(-MAX_WEEK_ATTEMPTS);
 
-/** Returns the prior of a new case. */
 export function newCasePosterior(learned: LearnedModel, person: CustomerPosterior, facts: CaseFacts): CasePosterior {
   const row = facts.code === null ? null : codeRow(facts.code);
   const kinds = kindChancesOf(learned, facts.reason, row, facts.names);
@@ -176,7 +170,6 @@ export function newCasePosterior(learned: LearnedModel, person: CustomerPosterio
   };
 }
 
-/** Writes the share of each kind into `kinds`. */
 export function kindShares(belief: CasePosterior, kinds = new Float64Array(KIND_COUNT)): Float64Array {
   kinds.fill(0);
   for (let e = 0; e < HYPOTHESIS_COUNT; e++) kinds[kindOf(e)]! += belief.shares[e]!;
@@ -184,8 +177,8 @@ export function kindShares(belief: CasePosterior, kinds = new Float64Array(KIND_
 }
 
 /**
- * Writes the pay cycle probabilities that follow from a case into `cycles`. If the cause is not missing pay, the case has shown
- * nothing about them.
+ * Writes the pay cycle probabilities that follow from a case. If missing pay is not the cause, the case has shown nothing about
+ * them.
  */
 export function cycleShares({ shares, cyclesBefore }: CasePosterior, cycles: Float64Array): Float64Array {
   let paid = 0;
@@ -194,14 +187,14 @@ export function cycleShares({ shares, cyclesBefore }: CasePosterior, cycles: Flo
   return cycles;
 }
 
-/** Returns the first cell for each kind of cycle. */
+/** By kind of cycle. */
 const firstCells = (standing: number, between: number) =>
   CYCLE_KINDS.map((_, kind) => sincePayCell(standing, between, kind, 0));
 
 /**
- * Fills in the weight that each hypothesis adds to a retry at this time.
+ * Fills in the weight that each hypothesis adds to a retry.
  *
- * @param cells  HYPOTHESIS_COUNT numbers, filled in
+ * @param cells  HYPOTHESIS_COUNT numbers
  */
 export function fillRetryCells(belief: CasePosterior, at: number, cells: Int32Array) {
   const day = settlementDay(belief.clock, at);
@@ -219,10 +212,10 @@ export function fillRetryCells(belief: CasePosterior, at: number, cells: Int32Ar
   for (let e = CYCLE_COUNT; e < HYPOTHESIS_COUNT; e++) cells[e] = others[otherEffectOf(belief, e, at)]!;
 }
 
-/** Effects on a retry of hypotheses other than a pay cycle. */
+/** How hypotheses other than a pay cycle affect a retry. */
 const OTHER_EFFECT = { before: 0, after: 1, anyDay: 2, never: 3 } as const;
 
-/** Returns the OTHER_EFFECT of a hypothesis other than a pay cycle on a retry at this time. */
+/** For a hypothesis other than a pay cycle. */
 export const otherEffectOf = ({ holdsEnd }: CasePosterior, explanation: number, at: number): number =>
   explanation === NEVER_HYPOTHESIS
     ? OTHER_EFFECT.never
@@ -232,7 +225,7 @@ export const otherEffectOf = ({ holdsEnd }: CasePosterior, explanation: number, 
         ? OTHER_EFFECT.after
         : OTHER_EFFECT.before;
 
-/** Returns the weight that each other effect has at a time, in `OTHER_EFFECT` order. */
+/** In `OTHER_EFFECT` order. */
 function computeOtherEffectCells(
   { reason, lastTriedAt }: CasePosterior,
   at: number,
@@ -241,7 +234,7 @@ function computeOtherEffectCells(
   return [WEIGHT_STARTS.before + of, WEIGHT_STARTS.after + of, anyDayWeight(of, at - lastTriedAt), WEIGHT_STARTS.never];
 }
 
-/** Returns a retry's probability under each other effect, in `OTHER_EFFECT` order. */
+/** In `OTHER_EFFECT` order. */
 export function computeOtherEffectChances(
   { mean }: LearnedModel,
   belief: CasePosterior,
@@ -258,7 +251,7 @@ export function computeOtherEffectChances(
   ];
 }
 
-/** Fills in the weights of an invoice's first charge, for each cycle and for "never short of money". */
+/** For each cycle and for "never short of money". */
 export function fillFirstChargeCells(clock: BankClock, at: number, cells: Int32Array) {
   const day = settlementDay(clock, at);
   const { row, from } = daysSincePay(day);

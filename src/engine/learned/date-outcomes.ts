@@ -14,9 +14,9 @@ const DATE_COUNT = 31;
 const DAYS_PER_MONTH = 30.4;
 /** A charge's weight falls by a factor of e over this time: people change jobs and cards. */
 const FADE_MS = 120 * DAY_MS;
-/** A charge also counts for neighboring dates, with a weight that falls by a factor of e over this many days. */
+/** A charge also counts for neighboring dates; its weight falls by a factor of e over this many days. */
 const REACH_DAYS = 2;
-/** Number of latest charges kept, about as many as are loaded from a customer's history. */
+/** The latest are kept, about as many as are loaded from a customer's history. */
 const MAX_CHARGES = 24;
 
 const NEARNESS_BY_DATE = Array.from({ length: DATE_COUNT }, (_, one) =>
@@ -26,17 +26,15 @@ const NEARNESS_BY_DATE = Array.from({ length: DATE_COUNT }, (_, one) =>
   }),
 );
 
-/**
- * Whether an outcome says something about the account, unlike a lost card or a bank that was down; a null reason means approved.
- */
+/** Whether an outcome says something about the account, unlike a lost card or a bank that was down. Null: approved. */
 export const isAboutAccount = (reason: Reason | null): boolean =>
   reason === null || reason === "FUNDS" || reason === "GENERIC" || reason === "UNKNOWN" || reason === "LIMIT";
 
 /**
- * Records a customer's charge, unless it says nothing about the account.
+ * Ignores charges that say nothing about the account.
  *
  * @param day  local, since 1970
- * @param reason  why it was declined; null if approved
+ * @param reason  of the decline; null: approved
  */
 export function recordCharge(charges: DatedCharge[], day: number, at: number, reason: Reason | null) {
   if (!isAboutAccount(reason)) return;
@@ -45,14 +43,14 @@ export function recordCharge(charges: DatedCharge[], day: number, at: number, re
 }
 
 const STEP_EDGES = [0.15, 0.6, 1.2, 2.5];
-/** A cell combines the approvals around a date with the failures there, each in steps. */
+/** A cell combines approvals around a date with failures there, each in steps. */
 const STEP_COUNT = STEP_EDGES.length + 1;
 export const DATE_CELL_COUNT = STEP_COUNT * STEP_COUNT;
 
-/** Returns the steps of a cell, each from 0 to 4. */
+/** Each from 0 to 4. */
 export const cellSteps = (cell: number) => ({ approved: Math.floor(cell / STEP_COUNT), failed: cell % STEP_COUNT });
 
-/** Returns the cell for each date, from the charges made until then. The 1st comes first. */
+/** By date, the 1st first, from the charges made until then. */
 export function computeDateCells(charges: readonly DatedCharge[], until: number): Uint8Array {
   const approvedByDate = new Float64Array(DATE_COUNT);
   const failedByDate = new Float64Array(DATE_COUNT);

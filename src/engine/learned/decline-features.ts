@@ -1,7 +1,7 @@
 import type { CasePosterior } from "./case-posterior.ts";
 import { withCodeRow } from "./model-layout.ts";
 
-/** Features of a decline's code that affect the next retry. */
+/** A decline code's features for the next retry. */
 export interface DeclineFeatures {
   /** The weight of a code other than the case's first, added to that one's; null if it is the same. */
   name: number | null;
@@ -9,7 +9,7 @@ export interface DeclineFeatures {
   row: number | null;
 }
 
-/** Applies the code of a declined retry. One reason may come with several codes, each with its own best wait. */
+/** One reason may come with several codes, each with its own best wait. */
 export function applyDecline(belief: CasePosterior, { name, row }: DeclineFeatures) {
   belief.thenName = name;
   if (row !== null) belief.rows = withCodeRow(belief.rows, row);

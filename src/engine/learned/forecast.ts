@@ -21,23 +21,26 @@ import { IMMEDIATE, settlementDay, settlementDayEnd, settlementHour } from "./se
 import { MAX_ACTIVE_WEIGHTS } from "./workspace.ts";
 
 /**
- * Probabilities of a case's future retries by slot, under each hypothesis that is likely enough to matter. Tables are indexed by
- * `slot * shares.length + hypothesis`.
+ * A case's future retries by slot, under each hypothesis likely enough to matter. Tables are indexed by `slot * shares.length +
+ * hypothesis`.
  */
 export interface Forecast {
-  /** Times of possible retries, earliest first. */
+  /** Possible retry times, earliest first. */
   slots: readonly number[];
-  /** The probabilities of the hypotheses, which sum to 1. */
+  /** The hypotheses' probabilities, which sum to 1. */
   shares: Float64Array;
-  /** By slot: the probability that the very next retry succeeds when it is made there. */
+  /** By slot: success probability as the very next retry. */
   chances: Float64Array;
-  /** By slot: when the answer arrives. For a debit, the end of the day on which it is booked. Null: at once. */
+  /** By slot: when the answer arrives, for a debit the end of its booking day. Null: at once. */
   answeredAt: Float64Array | null;
-  /** Probability of a retry as the very next one. */
+  /** Success probability as the very next retry. */
   next: Float64Array;
-  /** Probability of a later retry, twice per index: without new pay since the retry before, and with it. Valid after `foresee`. */
+  /**
+   * Success probability as a later retry, twice per index: without new pay since the retry before, and with it. Valid after
+   * `foresee`.
+   */
   later: Float64Array;
-  /** Day of the last pay; 0 if the hypothesis is not about pay. */
+  /** Last pay day; 0 if the hypothesis is not about pay. */
   paidOn: Int32Array;
   /** Fills `later` for these slots. */
   foresee(slots: readonly number[]): void;
@@ -47,24 +50,21 @@ const MAX_DAYS = 370;
 /** Every fourth hour of the first day, two slots on each later one, and the last. */
 const MAX_SLOTS = 2 * MAX_DAYS + 8;
 
-/**
- * Leaves out a cycle with less than this share among all cycles, and any other passing cause with less than this share among all
- * but "never".
- */
+/** Leaves out cycles below this share among all cycles, and other passing causes below it among all but "never". */
 const MIN_SHARE = 0.006;
-/** Typical distance between later retries. */
+/** Between later retries. */
 const USUAL_GAP_MS = 3.5 * DAY_MS;
 
-/** Inputs of a forecast that `foresee` needs later. */
+/** Kept for `foresee`. */
 interface ForecastInput {
   learned: LearnedModel;
   belief: CasePosterior;
   slots: readonly number[];
-  /** The hypotheses in the forecast, cycles first, and the number of cycles. */
+  /** The hypotheses in the forecast, cycles first, and how many are cycles. */
   kept: readonly number[];
   cycles: number;
   /**
-   * By slot, without the hypothesis's weight: the score as the very next retry, the score as a later one, and their scale (see
+   * By slot, without the hypothesis's weight: scores as the very next and as a later retry, and their scale (see
    * `uncertaintyScale`).
    */
   scores: Float64Array;
@@ -74,11 +74,7 @@ interface ForecastInput {
   cells: Int32Array;
 }
 
-/**
- * Computes a case's forecast.
- *
- * @param slots  possible retry times, earliest first; at most two a day over a year
- */
+/** @param slots  earliest first; at most two a day over a year */
 export function buildForecast(learned: LearnedModel, belief: CasePosterior, slots: readonly number[]): Forecast {
   const { mean } = learned;
   const lastDay = settlementDay(belief.clock, belief.lastTriedAt);
@@ -152,8 +148,7 @@ function answerTimes({ clock }: CasePosterior, slots: readonly number[]) {
   return Float64Array.from(slots, (at) => settlementDayEnd(clock, at));
 }
 
-// A function rather than a closure, like all long ones here: V8 discards the optimized code of a closure that each forecast
-// creates again.
+// Not a closure, like all long functions here: V8 discards a closure's optimized code when the next forecast creates it again.
 function fillLaterChances(
   { learned, belief, slots, kept, cycles, laterScores, scales, cells }: ForecastInput,
   slot: number,
@@ -175,7 +170,7 @@ function fillLaterChances(
     later[2 * place] = later[2 * place + 1] = others[otherEffectOf(belief, kept[k]!, at)]!;
 }
 
-/** Returns each slot's score as the very next retry and as a later one, and the scale for both. */
+/** For `ForecastInput`. */
 function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slots: readonly number[]) {
   const slotScores = new Float64Array(slots.length);
   const laterSlotScores = new Float64Array(slots.length);
@@ -214,8 +209,7 @@ function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slo
     }
     slotScores[s] = score;
     slotScales[s] = uncertaintyScale(spread);
-    // Rows count as for the very next retry: in their training data a longer wait was also a later time, so they cannot separate
-    // the two.
+    // Rows count as for the very next retry: in training, a longer wait was also a later time, so rows cannot separate the two.
     laterSlotScores[s] = score + laterTries + usualGap - mean[gapWeight(of, at - belief.lastTriedAt)]!;
     // The next retry says more than the other invoice's charge before it.
     if (belief.beside) laterSlotScores[s]! -= mean[otherInvoiceWeight(belief.beside.approved, at - belief.beside.at)]!;
@@ -223,7 +217,7 @@ function scoreSlots({ mean, variance }: LearnedModel, belief: CasePosterior, slo
   return { scores: slotScores, laterScores: laterSlotScores, scales: slotScales };
 }
 
-/** Returns the sums of a case's rows, column by column. */
+/** Column by column. */
 function sumRows(numbers: Float64Array, rows: Int32Array): Float64Array {
   const sums = new Float64Array(ROW_WIDTH);
   for (let n = 0; n < rows.length; n++) {
@@ -235,8 +229,7 @@ function sumRows(numbers: Float64Array, rows: Int32Array): Float64Array {
 
 /**
  * Selects the hypotheses likely enough to matter, cycles first. Cycles with the same pay days within the slots count as one.
- * Unlikely hypotheses leave their shares to the rest of their family: if the outlook is poor, these shares are most of the
- * remaining chance.
+ * Unlikely hypotheses leave their shares to their family: if the outlook is poor, these are most of the remaining chance.
  */
 function selectLikely({ shares }: CasePosterior, from: number, to: number) {
   const twins = findEqualCycles(from, to);
@@ -275,7 +268,7 @@ function selectLikely({ shares }: CasePosterior, from: number, to: number) {
   return { kept, shares: Float64Array.from(keptShares), cycles };
 }
 
-/** Scales the numbers from an index on to the given sum; if all are zero, the sum is zero too. */
+/** From an index on; all zeros stay zero. */
 function scaleToSum(numbers: number[], from: number, sum: number) {
   let before = 0;
   for (let n = from; n < numbers.length; n++) before += numbers[n]!;
@@ -284,7 +277,7 @@ function scaleToSum(numbers: number[], from: number, sum: number) {
 }
 
 const equalCyclesByDays = new Map<string, Uint8Array>();
-/** Cases of the same day share their day ranges, so a few hundred entries suffice. */
+/** Cases of the same day share their day ranges. */
 const MAX_EQUAL_CYCLES = 1000;
 
 /** Returns for each cycle the first one with the same pay days, compared on five days of the range. */

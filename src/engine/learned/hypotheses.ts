@@ -4,13 +4,13 @@ import { bucketOf, REASONS, type Reason } from "./model-layout.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 
 /**
- * Causes of a failed charge, by how they end: the money comes on a pay day; the money may come on any day; something blocks the
- * card for an unknown time; or the card will never work.
+ * Why a charge failed, by how that ends: money comes on a pay day, or may come on any day; something blocks the card for an
+ * unknown time; or the card will never work.
  */
 export const FAMILIES = ["cycle", "any_day", "hold", "never"] as const;
 
 const HOUR_IN_DAYS = 1 / 24;
-/** Holds end this many days after the first failure; the last three at a calendar boundary. */
+/** Days from the first failure to a hold's end; the last three end at a calendar boundary. */
 const HOLD_DAYS = [
   2 * HOUR_IN_DAYS,
   6 * HOUR_IN_DAYS,
@@ -28,7 +28,7 @@ const HOLD_DAYS = [
 const CALENDAR_TURNS = ["midnight", "week", "month"] as const;
 const HOLD_COUNT = HOLD_DAYS.length + CALENDAR_TURNS.length;
 
-/** Indices of a case's hypotheses: the cycles, any day, the holds, never. */
+/** A case's hypotheses: the cycles, any day, the holds, never. */
 export const ANY_DAY_HYPOTHESIS = CYCLE_COUNT;
 export const FIRST_HOLD = CYCLE_COUNT + 1;
 export const NEVER_HYPOTHESIS = FIRST_HOLD + HOLD_COUNT;
@@ -45,11 +45,7 @@ export const familyOfKind = (kind: number) =>
 
 export const kindOf = (explanation: number) => Math.max(KIND_CYCLE, explanation - CYCLE_COUNT + KIND_ANY_DAY);
 
-/**
- * Returns when each hold would end.
- *
- * @param offsetMs  local time minus UTC at the first failure
- */
+/** @param offsetMs  local time minus UTC at the first failure */
 export function holdEnds(firstFailedAt: number, offsetMs: number): Float64Array {
   const ends = new Float64Array(HOLD_COUNT);
   HOLD_DAYS.forEach((days, n) => {
@@ -63,7 +59,7 @@ export function holdEnds(firstFailedAt: number, offsetMs: number): Float64Array 
   return ends;
 }
 
-/** Relative frequency of a hold by its length in days; null: a hold that ends at a calendar boundary. */
+/** Relative frequency by length in days; null: ends at a calendar boundary. */
 const HOLD_SHAPES = {
   even: (days: number | null) => (days === null ? 0.3 : 1),
   short: (days: number | null) => (days === null ? 0.3 : 1 / (1 + days * days)),
@@ -71,7 +67,7 @@ const HOLD_SHAPES = {
   days: (days: number | null) => (days === null || days < 1 ? 0.3 : 1),
 } as const;
 
-/** Initial shares of the causes by reason: cycle, any day, never; holds share the rest. */
+/** Initial shares by reason: cycle, any day, never; holds share the rest. */
 const USUAL_SHARES: Readonly<Record<Reason, readonly [number, number, number, holds: keyof typeof HOLD_SHAPES]>> = {
   FIRST: [0.4, 0.2, 0.2, "even"],
   FUNDS: [0.6, 0.15, 0.15, "even"],
@@ -87,7 +83,7 @@ const USUAL_SHARES: Readonly<Record<Reason, readonly [number, number, number, ho
   REVOKED: [0.01, 0.01, 0.97, "days"],
 };
 
-/** Returns the KIND_COUNT initial probabilities for a reason. */
+/** Returns KIND_COUNT initial probabilities. */
 export function usualKindChances(reason: Reason): Float64Array {
   const [cycle, anyDay, never, holds] = USUAL_SHARES[reason];
   const kinds = new Float64Array(KIND_COUNT);
@@ -101,12 +97,12 @@ export function usualKindChances(reason: Reason): Float64Array {
   return kinds;
 }
 
-/** Rows for decline codes, which are finer than reasons, shared by hash. */
+/** For decline codes, which are finer than reasons, shared by hash. */
 const CODE_BUCKETS = 64;
-/** Rows with counts by kind: one for each reason, then those for codes. */
+/** Rows with counts by kind: first by reason, then by code. */
 export const KIND_ROW_COUNT = REASONS.length + CODE_BUCKETS;
 
 export const reasonRow = (reason: Reason) => REASONS.indexOf(reason) * KIND_COUNT;
 
-/** Returns the row for a decline code as reported, whichever reason it was read as. */
+/** Takes the code as reported, whichever reason it was read as. */
 export const codeRow = (code: string) => (REASONS.length + bucketOf(code, CODE_BUCKETS)) * KIND_COUNT;

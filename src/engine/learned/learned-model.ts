@@ -25,57 +25,55 @@ import { newWorkspace, type Workspace } from "./workspace.ts";
  * only read it.
  */
 export interface LearnedModel {
-  /** Mean and variance of each weight. */
+  /** By weight. */
   mean: Float64Array;
   variance: Float64Array;
-  /** Pay cycles as customer counts, in total and by country. */
+  /** Customer counts by pay cycle, in total and by country. */
   cycles: Float64Array;
   countryCycles: Map<string, Float64Array>;
-  /** Cases by kind: rows with KIND_COUNT numbers, by reason and by code. */
+  /** Cases by kind: KIND_COUNT numbers per row, by reason and by code. */
   kinds: Float64Array;
-  /** Log scores of the settlement patterns, by scheme: see settlement.ts. */
+  /** Settlement patterns' log scores, by scheme: see settlement.ts. */
   bookings: Float64Array;
-  /** Shifts of the families by feature, one number for each family: see `shiftIndex`. */
+  /** By feature, one shift per family: see `shiftIndex`. */
   shifts: Float64Array;
-  /** How often each feature was seen; determines the step of its shift. */
+  /** How often each feature was seen; determines its shift's step. */
   seen: Float64Array;
-  /** Calibration for chosen retries, by class of reasons, separate for first retries: see calibrate.ts. */
+  /** For chosen retries, by class of reasons and stage: see calibrate.ts. */
   trim: Float64Array;
-  /** First retries by class of reasons and time since the failure: see first-retry-counts.ts. */
+  /** By class of reasons and time since the failure: see first-retry-counts.ts. */
   firsts: Float64Array;
-  /**
-   * The initial means. Not stored: a model is created from its pretrained state, and the stored numbers then replace the others.
-   */
+  /** Initial means. Not stored: a model is created from its pretrained state, before stored numbers replace the others. */
   start: Float64Array;
-  /** How much the variances of weight groups hold learning back: see loosen-weights.ts. */
+  /** How much weight groups' variances hold learning back: see loosen-weights.ts. */
   strain: Float64Array;
-  /** Approval rate of the latest retries, and their number. Merchant-specific: see merchant-parameters.ts. */
+  /** Latest retries' approval rate, and their number. Merchant-specific: see merchant-parameters.ts. */
   tries: Float64Array;
   /** How far the latest outcomes fell short of predictions, by class: see shortfall.ts. Merchant-specific. */
   shortfalls: Float64Array;
-  /** Scratch memory for functions that take this model. Not part of the model, and not stored. */
+  /** Scratch memory for functions that take this model. Not stored. */
   workspace: Workspace;
 }
 
-/** Returns the start of a feature's shifts, from its weight. */
+/** Takes the feature's weight. */
 export const shiftIndex = (name: number) => FAMILIES.length * (name - WEIGHT_STARTS.name);
 
-/** Prior strength: in cases for a reason's kinds, in customers for pay cycles. */
+/** Prior strength, in cases and in customers. */
 const KINDS_STRENGTH = 40;
 const CYCLES_STRENGTH = 60;
-/** A country starts with this many customers, with the pay cycles of all customers. */
+/** A country starts with this many customers, with all customers' pay cycles. */
 export const COUNTRY_START_COUNT = 20;
 /** All customers together weigh this many, however large the country's own count becomes. */
 const EVERYWHERE_COUNT = 25;
-/** Approval rate and number of retries that a new model assumes. */
+/** A new model's approval rate and retry count. */
 const INITIAL_APPROVAL_RATE = [0.2, 20];
 
-/** Initial variance of a weight, by block: how much one may differ from its neighbors. */
+/** By block: how much a weight may differ from its neighbors. */
 const INITIAL_VARIANCES: Readonly<Record<keyof typeof WEIGHT_STARTS, number>> = {
   reason: 0.15,
   hour: 0.01,
   weekday: 0.01,
-  date: 0.03, // Low: otherwise the model would attribute an effect of the date to the customers charged on it.
+  date: 0.03, // Low: otherwise the model would attribute a date's effect to the customers charged on it.
   elapsed: 0.02,
   tries: 0.02,
   gap: 0.02,
@@ -96,9 +94,7 @@ const INITIAL_VARIANCES: Readonly<Record<keyof typeof WEIGHT_STARTS, number>> = 
 /** A code mostly affects the best wait: one limit is lifted at midnight, another only days later. */
 const CODE_GAP_VARIANCE = 0.02;
 
-/**
- * Returns a model with basic assumptions only: money is likelier soon after pay, and a hold blocks every charge until it ends.
- */
+/** Basic assumptions only: money is likelier soon after pay, and a hold blocks every charge until it ends. */
 export function newLearnedModel(): LearnedModel {
   const mean = new Float64Array(WEIGHT_COUNT);
   const variance = new Float64Array(WEIGHT_COUNT);
@@ -150,13 +146,13 @@ export function newLearnedModel(): LearnedModel {
   };
 }
 
-/** Returns this many customers, with the usual pay cycles. */
+/** With the usual pay cycles. */
 function usualCycleCounts(people: number): Float64Array {
   const total = PAY_CYCLES.reduce((sum, { usual }) => sum + usual, 0);
   return Float64Array.from(PAY_CYCLES, ({ usual }) => (people * usual) / total);
 }
 
-/** Returns a country's pay cycle probabilities, from its own counts and all customers'. */
+/** Combines the country's own counts and all customers'. */
 export function cycleChances(learned: LearnedModel, country: string): Float64Array {
   const everywhere = learned.cycles;
   const own = learned.countryCycles.get(country);

@@ -5,7 +5,7 @@ import { DAY_MS } from "../../domain/durations.ts";
 /** 0 for Sunday. */
 export const weekdayOf = (day: number) => (((day + 4) % 7) + 7) % 7;
 
-/** By block: each day's date and the length of its month, two bytes a day. */
+/** Each day's date and its month's length, two bytes a day. */
 const blockByNumber = new Map<number, Uint8Array>();
 const DAYS_PER_BLOCK = 1024;
 /** About 90 years, far more than one installation needs. */

@@ -2,18 +2,18 @@ import type { LearnedModel } from "./learned-model.ts";
 import { ROW_WIDTH } from "./model-layout.ts";
 import { GROUP_BY_WEIGHT, NO_GROUP, WEIGHT_GROUPS } from "./weight-groups.ts";
 
-/** Each update to a group reduces the weight of earlier ones by this factor. */
+/** Each update reduces the weight of a group's earlier ones by this factor. */
 const FADE_FACTOR = 0.9995;
-/** A strain of this many standard deviations is not chance. Each earlier loosening raises the threshold. */
+/** A strain this large is not chance. Each earlier loosening raises the threshold. */
 const MIN_STRAIN_DEVIATIONS = 3;
 const STRAIN_DEVIATIONS_PER_LOOSENING = 0.5;
-/** This many standard deviations below zero are more than noise: the learned weights no longer hold. */
+/** Below zero by more than noise: the learned weights no longer hold. */
 const OUTDATED_DEVIATIONS = 4;
 /** Minimum sum of squared gains; below it, a single update may dominate. */
 const MIN_OBSERVED_GAIN = 0.002;
 const VARIANCE_FACTOR = 3;
 
-/** By group: the sum of gains, the sum of squared gains, and how often it was loosened for being too stiff. */
+/** By group: the gains' sum, their squares' sum, and how often it was loosened for being too stiff. */
 const SUM_INDEX = 0;
 const SQUARES_INDEX = 1;
 const LOOSENED_INDEX = 2;
@@ -23,11 +23,10 @@ export const newStrain = () => new Float64Array(STRAIN_WIDTH * WEIGHT_GROUPS.len
 /**
  * Records how an update pulls a weight, before any weight moves.
  *
- * A low variance makes a weight group stiff. The pull times the weight's distance from its start is the gain from a longer move.
- * On average it is zero if the weight is right, and negative if it is noise. A clearly positive recent sum means that the group
- * was too stiff: an effect that the prior ruled out exists. A clearly negative one means that the world has changed. (Compare the
- * adaptive learning rates in Sutton, "Adapting bias by gradient descent", 1992, which use a trace of recent steps instead of the
- * whole distance.)
+ * A low variance makes a weight group stiff. The pull times the weight's distance from its start is the gain from a longer move:
+ * on average zero if the weight is right, and negative if it is noise. A clearly positive recent sum shows an effect that the
+ * prior ruled out; a clearly negative one, that the world has changed. (Compare Sutton, "Adapting bias by gradient descent",
+ * 1992, which uses a trace of recent steps instead of the whole distance.)
  *
  * @param pull  derivative of the outcome's log-likelihood by the weight
  */
@@ -51,9 +50,7 @@ export function recordStrain(learned: LearnedModel, weight: number, pull: number
     stiffGroups.push(group);
 }
 
-/**
- * Loosens the groups found too stiff, after the update's weights have moved: all of their weights, including those never seen.
- */
+/** Call it after the update's weights have moved. Loosens all weights in a group, including those never seen. */
 export function loosenStiffGroups({ variance, strain, workspace }: LearnedModel) {
   const { stiffGroups } = workspace;
   for (const group of stiffGroups) {

@@ -1,6 +1,6 @@
 import type { LearnedModel } from "./learned-model.ts";
 
-/** The learned model for a merchant, or the reason why there is none. */
+/** A merchant's learned model, or the reason why there is none. */
 export type MerchantModel =
   | {
       version: number;
@@ -10,7 +10,6 @@ export type MerchantModel =
     }
   | { trouble: string };
 
-/** The learned models that decisions use. */
 export interface ModelCache {
   /**
    * Returns the merchant's model, at most a few seconds old. Never throws: without a model, the static policy decides.

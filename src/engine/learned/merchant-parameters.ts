@@ -3,9 +3,9 @@ import { type LearnedModel, newLearnedModel, shiftIndex } from "./learned-model.
 import { featureIndex, WEIGHT_STARTS } from "./model-layout.ts";
 
 /**
- * Stands for the merchant in feature names. A shared model has a few merchant-specific parameters: the levels for first charges
- * and for retries, how often each cause occurs, the retries' approval rate, and how far predictions fell short. They have
- * reserved places in the model. Code that works for a merchant puts that merchant's parameters there first.
+ * Stands for the merchant in feature names. A shared model has reserved places for a few merchant-specific parameters: levels for
+ * first charges and retries, each cause's frequency, the approval rate, and the shortfall. Code that works for a merchant first
+ * puts that merchant's parameters there.
  */
 export const MERCHANT_PLACEHOLDER = "own";
 
@@ -17,7 +17,6 @@ const RETRY_COUNTS_START = PARAMETERS_PER_FEATURE * MERCHANT_FEATURE_INDICES.len
 const SHORTFALLS_START = RETRY_COUNTS_START + newLearnedModel().tries.length;
 export const MERCHANT_PARAMETER_COUNT = SHORTFALLS_START + newLearnedModel().shortfalls.length;
 
-/** Returns a copy of the merchant-specific parameters that the model currently holds. */
 export function copyMerchantParameters(learned: LearnedModel): Float64Array {
   const named = MERCHANT_FEATURE_INDICES.flatMap((index) => {
     const shifts = learned.shifts.subarray(shiftIndex(index)).subarray(0, FAMILIES.length);
@@ -26,7 +25,6 @@ export function copyMerchantParameters(learned: LearnedModel): Float64Array {
   return Float64Array.from([...named, ...learned.tries, ...learned.shortfalls]);
 }
 
-/** Puts a merchant's parameters in their places. */
 export function setMerchantParameters(learned: LearnedModel, own: Float64Array) {
   MERCHANT_FEATURE_INDICES.forEach((index, n) => {
     const [mean, variance, ...rest] = own.subarray(n * PARAMETERS_PER_FEATURE, (n + 1) * PARAMETERS_PER_FEATURE);

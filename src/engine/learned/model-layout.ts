@@ -4,7 +4,7 @@ import { DATE_CELL_COUNT } from "./date-outcomes.ts";
 import { CYCLE_KINDS, MAX_CYCLE_DAYS } from "./pay-cycles.ts";
 
 /**
- * Reasons for the previous decline, as the model distinguishes them. FIRST: an invoice's first charge, so nothing has failed yet.
+ * The previous decline's reasons, as the model distinguishes them. FIRST: an invoice's first charge, so nothing has failed yet.
  */
 export const REASONS = [
   "FIRST",
@@ -40,12 +40,12 @@ const CLASS_BY_REASON: Readonly<Record<Reason, number>> = {
 export const CLASS_COUNT = 8;
 export const classOf = (reason: Reason) => CLASS_BY_REASON[reason];
 
-/** The hour for settled charges, which have no time of day; it follows the clock's 24 hours. */
+/** For settled charges, which have no time of day. */
 export const SETTLED_HOUR = 24;
 
 /**
- * Days since pay, in widening bins: the pay day in four parts, then 1, 2, 3, 4-5, 6-7, 8-10, 11-14, 15-20, 21 and more. Settled
- * charges fall in the morning.
+ * Days since pay: the pay day in four parts, then 1, 2, 3, 4-5, 6-7, 8-10, 11-14, 15-20, 21 and more. Settled charges fall in the
+ * morning.
  */
 export const SINCE_PAY_BINS = 13;
 const BIN_BY_DAYS_SINCE_PAY = Uint8Array.from({ length: 64 }, (_, days) =>
@@ -63,9 +63,7 @@ const sincePayBin = (days: number, hour: number) =>
           : 3;
 
 const sincePayBinBuffer = Int32Array.from({ length: MAX_CYCLE_DAYS + 1 }, (_, days) => sincePayBin(days, 0));
-/**
- * Returns the bin for each number of days since pay, up to MAX_CYCLE_DAYS, at an hour of the day. The next call overwrites it.
- */
+/** By days since pay, up to MAX_CYCLE_DAYS. The next call overwrites the result. */
 export function sincePayBins(hour: number): Int32Array {
   sincePayBinBuffer[0] = sincePayBin(0, hour);
   return sincePayBinBuffer;
@@ -78,26 +76,26 @@ export function sincePayBins(hour: number): Int32Array {
 export const STANDINGS = { good: 0, between: 1, bad: 2 } as const;
 const STANDING_COUNT = 3;
 
-/** Whether pay came between the last attempt and this one, under a pay cycle. */
+/** Whether pay came between the last attempt and this one. */
 export const PAID_BETWEEN = { fresh: 0, same: 1, first: 2 } as const;
 
-/** Pay cycle cells for one standing. */
+/** For one standing. */
 const SINCE_PAY_CELLS = 3 * CYCLE_KINDS.length * SINCE_PAY_BINS;
 
-/** Hash buckets for features: countries, issuers, merchants, codes. */
+/** Hash buckets for countries, issuers, merchants and codes. */
 export const FEATURE_BUCKETS = 16384;
 
-/** Time buckets since the failure. */
+/** Since the failure. */
 export const ELAPSED_BINS = 10;
 const GAP_BINS = 8;
 const ATTEMPT_BINS = 6;
-/** Time buckets since the customer's other invoice was charged. */
+/** Since the customer's other invoice was charged. */
 const OTHER_INVOICE_BINS = 5;
 
 /**
- * Attributes that may make some times better for one case than for another. Each value has a row with weights for times. They
+ * Attributes that may make some times better for one case than for another. Each value has a row with weights for times, which
  * start at zero, also in a pretrained model. Amount and tenure have a row for each step. Texts share rows by hash; there are
- * enough rows that common texts, and most issuers, do not collide.
+ * enough that common texts, and most issuers, do not collide.
  */
 const ROW_COUNT_BY_KIND = {
   country: 256,
@@ -114,7 +112,7 @@ type RowKind = keyof typeof ROW_COUNT_BY_KIND;
 const ROW_COUNT = Object.values(ROW_COUNT_BY_KIND).reduce((sum, rows) => sum + rows, 0);
 /** Six parts of four hours, and one for settled charges. */
 const DAY_PARTS = 7;
-/** Offsets of the column groups in a row; a time has one weight in each group. */
+/** Column groups in a row; a time has one weight in each group. */
 export const COLUMN_STARTS = runningSums({
   dayPart: DAY_PARTS,
   weekday: 7,
@@ -127,7 +125,6 @@ export const COLUMN_EDGES: readonly number[] = [...Object.values(COLUMN_STARTS),
 export const COLUMN_GROUPS = COLUMN_EDGES.length - 1;
 export const ROW_WIDTH = COLUMN_EDGES[COLUMN_GROUPS]!;
 
-/** Returns the start of each block when the blocks follow one another. */
 function runningSums<K extends string>(sizes: Readonly<Record<K, number>>): Readonly<Record<K, number>> {
   let sum = 0;
   const starts = Object.entries<number>(sizes).map(([name, count]) => {
@@ -174,21 +171,19 @@ export const WEIGHT_COUNT = allocatedCount;
 /** @param standing  first charges have one set of cells, chosen by `between` */
 export const sincePayCell = (standing: number, between: number, kind: number, bin: number) =>
   WEIGHT_STARTS.since + standing * SINCE_PAY_CELLS + (between * CYCLE_KINDS.length + kind) * SINCE_PAY_BINS + bin;
-/** Distance from the cell of a retry with new pay to the cell without. */
+/** From a retry's cell with new pay to the one without. */
 export const FRESH_TO_SAME_OFFSET =
   sincePayCell(0, PAID_BETWEEN.same, 0, 0) - sincePayCell(0, PAID_BETWEEN.fresh, 0, 0);
 
-/** Returns the hash bucket of a text. */
 export function bucketOf(text: string, buckets: number): number {
   const hash = hashText(text);
   return ((hash ^ (hash >>> 15)) >>> 0) % buckets;
 }
 
-/** Returns the weight of a feature, such as "issuer:N26". */
+/** Takes a name such as "issuer:N26". */
 export const featureIndex = (name: string) => WEIGHT_STARTS.name + bucketOf(name, FEATURE_BUCKETS);
 
 const ROW_STARTS = runningSums(ROW_COUNT_BY_KIND);
-/** The first row and the number of rows for each kind. */
 export const ROWS_BY_KIND = Object.fromEntries(
   Object.entries(ROW_COUNT_BY_KIND).map(([kind, rows]) => [
     kind,
@@ -196,7 +191,7 @@ export const ROWS_BY_KIND = Object.fromEntries(
   ]),
 ) as Readonly<Record<RowKind, { start: number; rows: number }>>;
 
-/** Prefixes chosen so that common values do not collide, as hashes of short texts often do. */
+/** Chosen so that common values do not collide, as hashes of short texts often do. */
 const HASH_PREFIXES = {
   country: "country/",
   code: "code/r",
@@ -207,15 +202,12 @@ const HASH_PREFIXES = {
   period: "every/",
 } as const;
 
-/**
- * Values that select a case's rows, if known: texts such as "SE", "51", "24", "debit:card", "visa", "1year"; steps of amount and
- * tenure.
- */
+/** Select a case's rows, if known: texts such as "SE", "51", "24", "debit:card", "visa", "1year"; steps of amount and tenure. */
 type RowValues = Readonly<
   Record<keyof typeof HASH_PREFIXES, string | null> & { amount: number; tenure: number | null }
 >;
 
-/** Returns the start of a value's row. Steps beyond the last row share it. */
+/** Steps beyond the last row share it. */
 export function rowStart(kind: RowKind, value: string | number): number {
   const { start, rows } = ROWS_BY_KIND[kind];
   const row =
@@ -225,14 +217,14 @@ export function rowStart(kind: RowKind, value: string | number): number {
   return start + row * ROW_WIDTH;
 }
 
-/** Returns the starts of a case's rows. Unknown values (null) have none. */
+/** Unknown values (null) have no row. */
 export function rowsOf(values: RowValues): Int32Array {
   const known = Object.entries(values).filter((each): each is [RowKind, string | number] => each[1] !== null);
   return Int32Array.from(known, ([kind, value]) => rowStart(kind, value));
 }
 
 /**
- * Returns a case's rows after a decline with another code: the new code's row replaces the previous one.
+ * After a decline with another code, its row replaces the previous one.
  *
  * @param row  where the new code's row begins
  */
@@ -242,10 +234,9 @@ export function withCodeRow(rows: Int32Array, row: number): Int32Array {
   return Int32Array.from([...rows.filter((each) => !isCode(each)), row]);
 }
 
-/** Returns where in a row a part of the day has its weight. */
 export const dayPartColumn = (hour: number) => COLUMN_STARTS.dayPart + (hour >> 2);
 
-/** A time in the units of a row. `date`: 1 to 31. */
+/** `date`: 1 to 31. */
 interface RowTime {
   hour: number;
   weekday: number;
@@ -254,7 +245,7 @@ interface RowTime {
   gapMs: number;
 }
 
-/** Writes the columns of a time, COLUMN_GROUPS numbers, into `columns`. */
+/** Writes COLUMN_GROUPS numbers. */
 export function fillColumns(of: RowTime, columns: Int32Array) {
   columns[0] = dayPartColumn(of.hour);
   columns[1] = COLUMN_STARTS.weekday + of.weekday;
@@ -279,7 +270,7 @@ export const gapWeight = (of: number, ms: number) => WEIGHT_STARTS.gap + of * GA
 
 export const attemptsWeight = (of: number, tries: number) =>
   WEIGHT_STARTS.tries + of * ATTEMPT_BINS + Math.min(ATTEMPT_BINS - 1, tries);
-/** More attempts in a week count as this many. */
+/** More attempts count as this many. */
 export const MAX_WEEK_ATTEMPTS = 5;
 export const weekAttemptsWeight = (tries: number) => WEIGHT_STARTS.weekTries + Math.min(MAX_WEEK_ATTEMPTS, tries);
 export const hourWeight = (of: number, hour: number) => WEIGHT_STARTS.hour + of * HOUR_BINS + (hour >> 1);
@@ -291,7 +282,7 @@ export const dateWeight = (of: number, date: number) =>
   (of === 0 ? WEIGHT_STARTS.firstDate : WEIGHT_STARTS.date) + date - 1;
 export const dateCellWeight = (of: number, cell: number) => WEIGHT_STARTS.dateCell + of * DATE_CELL_COUNT + cell;
 const OTHER_INVOICE_EDGES = [0.25, 1, 3, 7].map((days) => days * DAY_MS);
-/** Returns the weight for the outcome and age of another invoice's charge. All reasons share it, since such charges are rare. */
+/** All reasons share these weights, since such charges are rare. */
 export const otherInvoiceWeight = (approved: boolean, ms: number) =>
   WEIGHT_STARTS.beside + Number(approved) * OTHER_INVOICE_BINS + findBin(ms, OTHER_INVOICE_EDGES);
 const ANY_DAY_EDGES = [1, 3, 7].map((days) => days * DAY_MS);

@@ -2,7 +2,7 @@ import { type LearnedModel, newLearnedModel } from "./learned-model.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 import { MODEL_LAYOUT } from "./pretrained-model.ts";
 
-/** Numbers per part: few enough that one update leaves most parts unchanged. */
+/** Few enough numbers that one update leaves most parts unchanged. */
 const PART_SIZE = 256;
 const SPLIT_ARRAYS = [
   "mean",
@@ -20,10 +20,7 @@ const SPLIT_ARRAYS = [
 ] as const;
 const COUNTRY_PREFIX = "country/";
 
-/**
- * Returns the named parts in which a model is stored: views of the numbers, not copies. Each country that the model has seen is a
- * part.
- */
+/** Returns views of the numbers, not copies. Each country that the model has seen is a part. */
 export function splitIntoParts(learned: LearnedModel): Map<string, Float64Array> {
   const parts = new Map<string, Float64Array>();
   for (const name of SPLIT_ARRAYS) {
@@ -36,8 +33,6 @@ export function splitIntoParts(learned: LearnedModel): Map<string, Float64Array>
 }
 
 /**
- * Puts stored numbers in place.
- *
  * @param places  the model's parts, for callers that set many
  * @throws if there is no such part, or if its numbers are invalid
  */
@@ -54,9 +49,9 @@ export function setPart(learned: LearnedModel, name: string, numbers: Float64Arr
   place.set(numbers);
 }
 
-/** Number of parts in a complete model, without countries. */
+/** Without countries. */
 export const PART_COUNT = splitIntoParts(newLearnedModel()).size;
 
-/** The edition of a layout: a process does not touch a model written by a newer one. */
+/** A process does not touch a model written with a newer layout edition. */
 export const layoutEditionOf = (layout: string) => Number.parseInt(layout, 10);
 export const LAYOUT_EDITION = layoutEditionOf(MODEL_LAYOUT);

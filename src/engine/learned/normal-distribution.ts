@@ -3,14 +3,12 @@ const MAX_SCORE = 6;
 const STEPS_PER_UNIT = 64;
 const TABLE_STEPS = 2 * MAX_SCORE * STEPS_PER_UNIT;
 
-/** Φ at STEPS_PER_UNIT points per unit. A decision needs tens of thousands of values, and this table fits into the L1 cache. */
+/** A decision needs tens of thousands of values, and this table fits into the L1 cache. */
 const CDF_TABLE = Float64Array.from({ length: TABLE_STEPS + 1 }, (_, n) =>
   exactNormalCdf(n / STEPS_PER_UNIT - MAX_SCORE),
 );
 
-/**
- * Returns the standard normal distribution function, accurate to 8e-6: interpolated between the two nearest points of the table.
- */
+/** Accurate to 8e-6: interpolates between the table's two nearest points. */
 export function normalCdf(x: number): number {
   const place = (x + MAX_SCORE) * STEPS_PER_UNIT;
   if (!(place > 0)) return CDF_TABLE[0]!;
@@ -24,7 +22,7 @@ function normalDensity(x: number): number {
   return 0.3989422804014327 * Math.exp(-0.5 * x * x);
 }
 
-/** Returns the inverse of `normalCdf` by bisection of the table; `p` is limited to the table's range. */
+/** Inverts `normalCdf` by bisection; `p` is limited to the table's range. */
 export function probit(p: number): number {
   let low = 0;
   let high = TABLE_STEPS;
@@ -38,7 +36,7 @@ export function probit(p: number): number {
   return (low + share) / STEPS_PER_UNIT - MAX_SCORE;
 }
 
-/** Returns how strongly an outcome pulls the predicted score `z`, whose sign is that of the outcome: the derivative of log Φ. */
+/** Derivative of log Φ: how strongly an outcome pulls the predicted score `z`, which has the outcome's sign. */
 export const logCdfSlope = (z: number) => normalDensity(z) / Math.max(normalCdf(z), 1e-5);
 
 /** Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.17: absolute error below 7.5e-8. */

@@ -30,14 +30,13 @@ import { type Observation, PAY_CELL_COUNT } from "./workspace.ts";
 /** Each outcome moves a customer's pay cycles back toward the country's by this share: people change jobs. */
 const FORGET_RATE = 0.004;
 /**
- * A customer who always had enough money may run short one day. So each invoice reduces `ample` by this share, and a minimum
- * always remains.
+ * A customer who always had enough money may run short one day. So each invoice reduces `ample` by this share, down to a minimum.
  */
 const AMPLE_FORGET_RATE = 0.02;
 const MIN_AMPLE_SHARE = 0.002;
-/** Rough variance of the weight that a hypothesis adds. */
+/** Rough variance of a hypothesis's weight. */
 export const CELL_VARIANCE = 0.02;
-/** Lower bound on the likelihood of an outcome. */
+/** Lower bound on an outcome's likelihood. */
 const MIN_CHANCE = 1e-5;
 
 /** A write beyond the end of `indices` is lost, and a read there is NaN, which one update would spread over the model. */
@@ -46,14 +45,13 @@ function assertWeightCount({ count, indices }: Observation) {
     throw new RangeError(`an outcome of ${count} weights; at most ${indices.length} are supported`);
 }
 
-/** Fills `observation` for a retry. */
 function fillObservation(observation: Observation, belief: CasePosterior, at: number) {
   observation.count = writeRetryWeights(belief, at, observation.indices);
   assertWeightCount(observation);
   fillRetryCells(belief, at, observation.cells);
 }
 
-/** The summed weights that count under every hypothesis, and their summed variances. */
+/** Sums of the weights that count under every hypothesis, and of their variances. */
 interface SharedScore {
   score: number;
   spread: number;
@@ -61,7 +59,6 @@ interface SharedScore {
 
 const NO_SCORE: SharedScore = { score: 0, spread: CELL_VARIANCE };
 
-/** Adds the first `count` weights of the observation. */
 function addWeights(
   { mean, variance, workspace }: LearnedModel,
   { score, spread }: SharedScore,
@@ -78,20 +75,19 @@ function addWeights(
 /**
  * Returns the factor that scales a score down for uncertain weights.
  *
- * @param spread  the sum of their variances
+ * @param spread  their variances' sum
  */
 export const uncertaintyScale = (spread: number) => 1 / Math.sqrt(1 + spread);
 
-/** Each cycle's first cell, relative to the standing's first cell. */
+/** Relative to the standing's first cell. */
 const firstCellByCycle = Uint8Array.from(
   KIND_BY_CYCLE,
   (kind) => sincePayCell(0, 0, kind, 0) - sincePayCell(0, 0, 0, 0),
 );
 
 /**
- * Returns a function that computes the probability that a retry at a time is approved, before calibration. It equals the result
- * of `observeRetry`, from which calibration learns. A forecast leaves out unlikely hypotheses, which is good enough for planning,
- * but not for a prediction.
+ * Returns a function for a retry's approval probability before calibration, equal to the result of `observeRetry`, from which
+ * calibration learns. A forecast is no prediction: it leaves out unlikely hypotheses.
  */
 export function createChanceFunction(learned: LearnedModel, belief: CasePosterior): (at: number) => number {
   const { shares, clock, lastTriedAt } = belief;
@@ -105,7 +101,7 @@ export function createChanceFunction(learned: LearnedModel, belief: CasePosterio
   return (at) => weightedChance(learned, belief, ofCase, lastPaidOn, at) / sum;
 }
 
-/** The probability at a time, times the sum of all shares. */
+/** Times the sum of all shares. */
 function weightedChance(
   learned: LearnedModel,
   belief: CasePosterior,
@@ -136,15 +132,14 @@ function weightedChance(
   return chance;
 }
 
-/** Returns the probability at one time; see `createChanceFunction`. */
 export const chanceOf = (learned: LearnedModel, belief: CasePosterior, at: number) =>
   createChanceFunction(learned, belief)(at);
 
 /**
- * Weighs each hypothesis by the likelihood that it gave to the outcome in the model's observation.
+ * Weighs each hypothesis by its likelihood for the observed outcome.
  *
- * @param shares  probability of each hypothesis, replaced by the posterior
- * @returns the probability that an approval had before
+ * @param shares  replaced by the posterior
+ * @returns the prior probability of an approval
  */
 function updateShares(learned: LearnedModel, shares: Float64Array, explanations: number, approved: boolean): number {
   const { observation } = learned.workspace;
@@ -171,7 +166,7 @@ function updateShares(learned: LearnedModel, shares: Float64Array, explanations:
 /**
  * Updates a customer's pay cycles with an invoice's first charge.
  *
- * @param reason  cause of the decline; null if approved
+ * @param reason  of the decline; null: approved
  * @returns false if it shows nothing about the account, as with a lost card or a bank that was down
  */
 export function observeFirstCharge(
@@ -205,10 +200,10 @@ export function observeFirstCharge(
 }
 
 /**
- * Updates the case and the customer's pay cycles with a retry's outcome.
+ * Updates the case and the customer's pay cycles.
  *
- * @param reason  why it was declined; null if approved
- * @returns the probability that an approval had before
+ * @param reason  of the decline; null: approved
+ * @returns the prior probability of an approval
  */
 export function observeRetry(
   learned: LearnedModel,
@@ -238,18 +233,17 @@ export function observeRetry(
 }
 
 /**
- * Further charges of other invoices between two retries are ignored. Otherwise a customer who is charged every hour would have
- * the next retry postponed forever.
+ * More charges of other invoices between two retries are ignored: a customer charged every hour would have the next retry
+ * postponed forever.
  */
 export const MAX_OTHER_INVOICE_CHARGES = 8;
 
 /**
- * Updates an open case with a charge of the customer's other invoice: it shows whether there is money now, and when the customer
- * is paid.
+ * Updates an open case with another invoice's charge: it shows whether there is money now, and when the customer is paid.
  *
- * @param reason  why it was declined; null if approved
- * @param before  the customer's pay cycle probabilities before that charge
- * @param after  the same after it
+ * @param reason  of the decline; null: approved
+ * @param before  pay cycle probabilities before that charge
+ * @param after  and after it
  */
 export function observeOtherInvoice(
   belief: CasePosterior,
@@ -279,7 +273,7 @@ function shiftCycles(cycles: Float64Array, before: Float64Array, after: Float64A
   if (shifted > 0) for (let c = 0; c < CYCLE_COUNT; c++) cycles[c]! *= whole / shifted;
 }
 
-/** After a decline for another reason, raises the hypotheses that are common with that reason. */
+/** After a decline for another reason, raises the hypotheses that are common with it. */
 function shiftToReason(learned: LearnedModel, belief: CasePosterior, reason: Reason) {
   const counts = learned.kinds;
   const row = reasonRow(reason);
@@ -298,7 +292,7 @@ function shiftToReason(learned: LearnedModel, belief: CasePosterior, reason: Rea
   belief.reason = reason;
 }
 
-/** Sets the customer's cycles to `next`, mixed with a small share of the country's. */
+/** Mixes in a small share of the country's cycles. */
 function updateCycles(person: CustomerPosterior, next: Float64Array) {
   let total = 0;
   for (let c = 0; c < CYCLE_COUNT; c++) total += next[c]!;

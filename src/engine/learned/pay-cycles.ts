@@ -1,9 +1,9 @@
 import { dayOfMonth, monthLength, weekdayOf } from "./local-days.ts";
 
-/** Frequency of pay; it determines how fast the money is spent. */
+/** Determines how fast the money is spent. */
 export const CYCLE_KINDS = ["weekly", "twice", "monthly"] as const;
 
-/** One possible pattern of a customer's pay days. */
+/** A possible pattern of pay days. */
 export interface PayCycle {
   kind: number;
   /** Relative frequency before any observation. */
@@ -18,11 +18,11 @@ const WEEKLY = 0;
 const TWICE = 1;
 const MONTHLY = 2;
 
-/** Dates on which many people are paid. */
+/** Many people are paid on these. */
 const ROUND_DATES = [1, 15, 25, 28, 31];
 const isThursdayOrFriday = (weekday: number) => weekday === 4 || weekday === 5;
 
-/** The pay hypotheses of the model. Round dates, the month's end, Thursdays and Fridays start as common; none is ruled out. */
+/** Round dates, the month's end, Thursdays and Fridays start as common; none is ruled out. */
 export const PAY_CYCLES: readonly PayCycle[] = [
   ...range(1, 31).map((date) => ({
     kind: MONTHLY,
@@ -38,7 +38,7 @@ export const PAY_CYCLES: readonly PayCycle[] = [
     words: `around the ${first}${ordinal(first)} and ${second === 31 ? "the end of the month" : `${second}${ordinal(second)}`}`,
     pays: isOnEither(isPostedOnDate(first), isPostedOnDate(second)),
   })),
-  // The same dates without a shift for weekends: card balances paid off, benefits, other customs.
+  // Without a shift for weekends: card balances paid off, benefits, other customs.
   ...range(1, 31).map((date) => ({
     kind: MONTHLY,
     usual: 0.8,
@@ -89,7 +89,7 @@ export const PAY_CYCLES: readonly PayCycle[] = [
 ];
 
 export const CYCLE_COUNT = PAY_CYCLES.length;
-/** PAY_CYCLES[c].kind as an array, for inner loops. */
+/** As an array, for inner loops. */
 export const KIND_BY_CYCLE = Uint8Array.from(PAY_CYCLES, ({ kind }) => kind);
 
 /** If the date is on a weekend, pay is posted on the Friday before. Dates past the month's end mean its last day. */
@@ -125,7 +125,7 @@ export const MAX_CYCLE_DAYS = 36;
 const blockByNumber = new Map<number, Uint8Array>();
 
 /**
- * Returns the days since the last pay by cycle, as of a local day.
+ * By cycle, for a local day.
  *
  * @returns an array, and the index at which the day's CYCLE_COUNT numbers begin
  */
@@ -153,7 +153,7 @@ function makeBlock(start: number) {
   return row;
 }
 
-/** Needed because days before 1970 are negative. */
+/** Days before 1970 are negative. */
 function modulo(day: number, length: number) {
   return ((day % length) + length) % length;
 }

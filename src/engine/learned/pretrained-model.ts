@@ -6,14 +6,14 @@ import { WEIGHT_GROUPS } from "./weight-groups.ts";
 
 /** A model's state before it has seen any merchant, as stored in a file. Numbers are rounded. */
 export interface PretrainedModel {
-  /** Changes with the layout, so that a file for another layout is refused. */
+  /** A file for another layout is refused. */
   layout: string;
-  /** [weight, mean, variance] of each weight that differs from a new model. */
+  /** [weight, mean, variance], if different from a new model. */
   weights: [number, number, number][];
   /** Customers by pay cycle, in total and by country. */
   cycles: number[];
   countryCycles: Record<string, number[]>;
-  /** Cases by reason and kind of hypothesis. */
+  /** Cases by reason and kind. */
   kinds: number[];
   /** [feature weight, shift of each family]. */
   shifts: [number, number, number, number, number][];
@@ -21,18 +21,12 @@ export interface PretrainedModel {
 
 export const MODEL_LAYOUT = `19:${WEIGHT_COUNT}:${CYCLE_COUNT}:${KIND_COUNT}:${REASONS.length}:${WEIGHT_GROUPS.length}`;
 
-/**
- * Prior strength in cases and customers: enough for a good start, low enough that an installation's own data soon outweighs it.
- */
+/** Enough for a good start, low enough that an installation's own data soon outweighs it. */
 const KINDS_STRENGTH = 150;
 const CYCLES_STRENGTH = 150;
 const COUNTRY_STRENGTH = 60;
 
-/**
- * Returns a new model that starts from the pretrained one.
- *
- * @throws if it was made for another layout
- */
+/** @throws if the pretrained model has another layout */
 export function fromPretrained(prior: PretrainedModel): LearnedModel {
   if (prior.layout !== MODEL_LAYOUT)
     throw new RangeError(`the prior is of layout ${prior.layout}, this model of ${MODEL_LAYOUT}`);
@@ -66,17 +60,17 @@ function scaleCounts(counts: readonly number[], strength: number): number[] {
 }
 
 /**
- * Merchants differ more than the simulated worlds that trained the model. So the variance is a multiple of the worlds' spread,
- * and at least this share of a new model's.
+ * Merchants differ more than simulated worlds. So the variance is a multiple of the worlds' spread, and at least this share of a
+ * new model's.
  */
 const SPREAD_FACTOR = 3;
 const SPREAD_MIN = 0.3;
 
 /**
- * Combines models that were trained in different worlds: each weight gets the mean of the models, and the spread between the
- * worlds as its variance. Weights that agree everywhere start firm; weights that differ start open.
+ * Combines models from different worlds: each weight gets the models' mean, and the worlds' spread as its variance. Weights that
+ * agree everywhere start firm; others start open.
  *
- * @param models  each trained from a new model: a weight counts as seen if it has changed
+ * @param models  each trained from a new model: a changed weight counts as seen
  * @param portable  feature weights that mean the same everywhere
  */
 export function poolPretrainedModel(models: readonly LearnedModel[], portable: ReadonlySet<number>): PretrainedModel {

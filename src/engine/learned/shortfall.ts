@@ -4,8 +4,8 @@ import type { LearnedModel } from "./learned-model.ts";
 import { CLASS_COUNT, classOf, type Reason } from "./model-layout.ts";
 
 /**
- * A model that reaches this share of its predictions is within normal error and corrects itself. For a pay day moved by a
- * weekend, for example, three in five predicted approvals may come.
+ * A model that reaches this share of its predictions is within normal error and corrects itself. If a weekend moves a pay day,
+ * for example, three in five predicted approvals may come.
  */
 const ACCEPTED_RATE = 0.5;
 /** Each retry reduces the weight of earlier ones by this factor, so about the last two hundred count. */
@@ -14,12 +14,12 @@ const FADE_FACTOR = 0.995;
 const MIN_DURATION_MS = DAY_MS;
 /** After this long without a retry, the last outcomes say little about the next one. */
 const STALE_AFTER_MS = 30 * DAY_MS;
-/** Minimum sum of p (1 − p): a few retries, or retries nearly sure to fail, prove nothing. */
+/** Minimum sum of p (1 − p): few retries, or ones nearly sure to fail, prove nothing. */
 const MIN_UNCERTAINTY = 1;
 
 /**
- * By class of reasons: how many recent approvals are missing compared with the accepted rate, and the variance; when the
- * shortfall began, and when the last retry was. All zero while approvals keep up.
+ * By class of reasons: recent approvals missing from the accepted rate, and the variance; when the shortfall began, and the last
+ * retry. All zero while approvals keep up.
  */
 const SHORTFALL_INDEX = 0;
 const VARIANCE_INDEX = 1;
@@ -29,15 +29,15 @@ const SHORTFALL_WIDTH = 4;
 export const newShortfalls = () => new Float64Array(SHORTFALL_WIDTH * CLASS_COUNT);
 
 /**
- * Compares a retry's outcome with the prediction made when the retry was decided.
+ * Compares a retry's outcome with the prediction made when it was decided.
  *
- * A later prediction would not do: each failure trains many weights, so after some twenty failures a wrong model expects no
- * approval at any time, and nothing surprises it. Earlier successes do not offset failures, as in Page's cumulative sum (1954);
- * otherwise months of them would hide a change for just as long.
+ * A later prediction would not do: after some twenty failures a wrong model expects no approval, and nothing surprises it.
+ * Earlier successes do not offset failures, as in Page's cumulative sum (1954); otherwise months of them would hide a change for
+ * just as long.
  *
- * @param said  the calibrated probability of approval
- * @param at  time of the retry
- * @param reason  cause of the decline; null if approved. A bank that was down says nothing about the prediction
+ * @param said  calibrated approval probability
+ * @param at  the retry's time
+ * @param reason  of the decline; null: approved. A bank that was down says nothing
  */
 export function recordPrediction(
   { shortfalls }: LearnedModel,
@@ -62,8 +62,8 @@ export function recordPrediction(
 }
 
 /**
- * Returns by how many standard deviations recent approvals fall below half the predictions, in the class of the case's first
- * decline. Returns 0 while approvals keep up, or if the data prove nothing.
+ * By how many standard deviations recent approvals fall below half the predictions, in the class of the case's first decline; 0
+ * while approvals keep up, or if the data prove nothing.
  */
 export function shortfallDeviations(
   { shortfalls }: LearnedModel,

@@ -12,10 +12,10 @@ import type { BankClock } from "./settlement.ts";
 
 /** Lower bound, so that old data fades and the model follows changes. */
 const MIN_VARIANCE = 0.0001;
-/** Upper limit of the case count per reason. */
+/** By reason. */
 const MAX_KIND_COUNT = 1500;
 const MAX_CYCLE_COUNT = 6000;
-/** A customer counts for this much, since only about this share of a typical posterior comes from observations. */
+/** Only about this share of a typical posterior comes from observations. */
 const CUSTOMER_WEIGHT = 0.2;
 /**
  * A feature's step is RATE / (DELAY + times seen ^ 0.8): small, since a case has about twenty features, which all move together.
@@ -30,9 +30,8 @@ const MAX_AVERAGED_RETRIES = 1000;
 const MIN_SHARE = 1e-4;
 
 /**
- * Performs one step of assumed-density filtering on the latest observation: a probit whose last input is a mixture. Each
- * hypothesis is responsible for the outcome in proportion to the likelihood that it gave, and the weights move by the mean over
- * hypotheses.
+ * One step of assumed-density filtering on the latest observation: a probit whose last input is a mixture. Each hypothesis is
+ * responsible in proportion to its likelihood, and the weights move by the mean over hypotheses.
  */
 function moveWeights(learned: LearnedModel) {
   const { observation, firstDerivatives, secondDerivatives } = learned.workspace;
@@ -72,8 +71,8 @@ function moveWeight({ mean, variance }: LearnedModel, index: number, g: number, 
 }
 
 /**
- * Learns from an invoice's first charge: the customer's pay cycles and the weights for first charges. The country's pay cycles
- * learn from retries only, because most first charges are approved on any day, regardless of pay.
+ * Learns the customer's pay cycles and the weights for first charges. The country's pay cycles learn from retries only: most
+ * first charges are approved on any day, regardless of pay.
  */
 export function learnFirstCharge(
   learned: LearnedModel,
@@ -87,27 +86,27 @@ export function learnFirstCharge(
 }
 
 /**
- * Counts a new case for its reason and code, with the usual shares; outcomes then move the counts. Counting the case's own
- * posterior would add its features' effect to the counts, and both would reinforce each other until one kind is left.
+ * Counts a new case with the usual shares; outcomes then move the counts. Counting the case's own posterior would add its
+ * features' effect, and both would reinforce each other until one kind is left.
  */
 export function learnCase(learned: LearnedModel, belief: CasePosterior) {
   const counts = kindCountsOf(learned, belief);
   for (const each of counts) addCase(each, counts[0]!);
 }
 
-/** The counts of kinds for the case's reason, and for its code if it has one: views, not copies. */
+/** Counts for the case's reason and for its code, if any: views, not copies. */
 const kindCountsOf = ({ kinds }: LearnedModel, { firstReason, codeRow }: CasePosterior) =>
   (codeRow === null ? [reasonRow(firstReason)] : [reasonRow(firstReason), codeRow]).map((row) =>
     kinds.subarray(row, row + KIND_COUNT),
   );
 
-/** @param usual  the shares for the first case */
+/** @param usual  the first case's shares */
 function addCase(counts: Float64Array, usual: Float64Array) {
   if (sumCounts(counts) === 0) counts.set(usual.map((count) => count / sumCounts(usual)));
   else addCounts(counts, 1, MAX_KIND_COUNT);
 }
 
-/** Scales the counts so that their sum grows by `by`, up to `most`. */
+/** The sum grows by `by`, up to `most`. */
 function addCounts(counts: Float64Array, by: number, most: number) {
   const total = sumCounts(counts);
   const growth = Math.min(most, total + by) / total;
@@ -117,10 +116,10 @@ function addCounts(counts: Float64Array, by: number, most: number) {
 const sumCounts = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
 
 /**
- * Learns from a retry: the weights, the case, the customer's pay cycles, and how often each cause occurs.
+ * Learns the weights, the case, the customer's pay cycles, and each cause's frequency.
  *
- * @param reason  why it was declined; null if approved
- * @returns the probability that an approval had before
+ * @param reason  of the decline; null: approved
+ * @returns the prior probability of an approval
  */
 export function learnRetry(
   learned: LearnedModel,
@@ -187,8 +186,8 @@ function countryCycles(learned: LearnedModel, { country, usual }: CustomerPoster
 }
 
 /**
- * Counts a customer at the first failure, with the pay cycles of the country; outcomes then move the counts. Counting the
- * customer's own posterior, which is mostly the prior, would keep the counts from changing.
+ * Counts a customer at the first failure, with the country's pay cycles; outcomes then move the counts. The customer's own
+ * posterior is mostly the prior and would keep the counts from changing.
  */
 export function countCustomer(learned: LearnedModel, person: CustomerPosterior) {
   for (const counts of [countryCycles(learned, person), learned.cycles])

@@ -20,7 +20,6 @@ interface WeightGroup {
 const ROW_VARIANCE_MAX = 0.03;
 const CLASS_VARIANCE_MAX = 0.06;
 
-/** Returns one group per class of reasons. */
 function groupsByClass(from: number, to: number): WeightGroup[] {
   const width = (to - from) / CLASS_COUNT;
   return Array.from({ length: CLASS_COUNT }, (_, of) => ({
@@ -38,7 +37,7 @@ const singleGroup = (from: number, to: number): WeightGroup => ({
   varianceMax: CLASS_VARIANCE_MAX,
 });
 
-/** Returns one group per column group, over all rows of a kind. */
+/** Over all rows of a kind. */
 const groupsByColumn = ({ start, rows }: { start: number; rows: number }): WeightGroup[] =>
   Array.from({ length: COLUMN_GROUPS }, (_, n) => ({
     from: start + COLUMN_EDGES[n]!,
@@ -47,7 +46,7 @@ const groupsByColumn = ({ start, rows }: { start: number; rows: number }): Weigh
     varianceMax: ROW_VARIANCE_MAX,
   }));
 
-/** The groups of weights that can be loosened. */
+/** The groups that can be loosened. */
 export const WEIGHT_GROUPS: readonly WeightGroup[] = [
   ...groupsByClass(WEIGHT_STARTS.hour, WEIGHT_STARTS.weekday),
   ...groupsByClass(WEIGHT_STARTS.weekday, WEIGHT_STARTS.date),

@@ -2,38 +2,38 @@ import { HYPOTHESIS_COUNT } from "./hypotheses.ts";
 import { FRESH_TO_SAME_OFFSET, WEIGHT_COUNT } from "./model-layout.ts";
 import { CYCLE_COUNT } from "./pay-cycles.ts";
 
-/** No outcome has more active weights than this. */
+/** No outcome has more active weights. */
 export const MAX_ACTIVE_WEIGHTS = 112;
 /** Hypotheses share pay cycle cells, so each cell's probability is computed once. */
 export const PAY_CELL_COUNT = 2 * FRESH_TO_SAME_OFFSET;
 
-/** An outcome in the model's terms. Each observation fills it; training reads it right after. */
+/** Each observation fills it; training reads it right after. */
 export interface Observation {
-  /** The weights that are active under every hypothesis. */
+  /** Weights that are active under every hypothesis. */
   indices: Int32Array;
   /** Number of `indices` in use. */
   count: number;
-  /** By hypothesis: the weight that it adds, its score with the sign of the outcome, and its posterior probability. */
+  /** By hypothesis: the weight that it adds, its score with the outcome's sign, and its posterior probability. */
   cells: Int32Array;
   scores: Float64Array;
   shares: Float64Array;
   hypotheses: number;
-  /** Factor of the scores: see `uncertaintyScale`. */
+  /** See `uncertaintyScale`. */
   scale: number;
   approved: boolean;
 }
 
-/** Scratch memory of one model, for one call at a time. Its contents mean nothing between calls. */
+/** One model's scratch memory, for one call at a time. Its contents mean nothing between calls. */
 export interface Workspace {
   observation: Observation;
   chanceByCell: Float64Array;
-  /** Probabilities of the pay cycles before and after an observation. */
+  /** Before and after an observation. */
   cyclesBefore: Float64Array;
   cyclesAfter: Float64Array;
-  /** Derivatives of the log-likelihood, summed by weight. Zero between two updates. */
+  /** Of the log-likelihood, summed by weight. Zero between two updates. */
   firstDerivatives: Float64Array;
   secondDerivatives: Float64Array;
-  /** Weight groups that the current update found too stiff. Empty between two updates. */
+  /** Found by the current update. Empty between two updates. */
   stiffGroups: number[];
 }
 

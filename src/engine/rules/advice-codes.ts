@@ -3,16 +3,16 @@ import type { DeclineGroup } from "./decline-groups.ts";
 import { normalizeCardCode } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
-/** A Mastercard merchant advice code (DE48 SE84), which some issuers send with the response code. */
+/** A Mastercard merchant advice code (DE48 SE84), sent by some issuers with the response code. */
 export interface AdviceCode {
   code: string;
-  /** null if the advice concerns the number of retries, not the cause. */
+  /** Null if the advice concerns the number of retries, not the cause. */
   group: DeclineGroup | null;
-  /** Minimum wait after the decline. */
+  /** Minimum, after the decline. */
   waitMs: number;
   /** Whether the card may never be charged again. */
   bars: boolean;
-  /** Attempts after which Dunlin gives up the card; Infinity except for cards that can hardly ever pay later. */
+  /** Attempts after which Dunlin gives up the card; Infinity unless it can hardly ever pay later. */
   triesMax: number;
   words: string;
   source: Source;
@@ -31,7 +31,7 @@ const defineAdvice = (code: string, words: string, rest: Partial<AdviceCode>): A
 const defineWait = (code: string, waitMs: number, words: string) =>
   defineAdvice(code, `the bank advises to try again after ${words}`, { group: "FUNDS", waitMs });
 
-/** A code that no table lists. */
+/** For a code that no table lists. */
 export const unknownAdvice = (code: string): AdviceCode =>
   defineAdvice(normalizeAdviceCode(code), `the bank sent advice ${normalizeAdviceCode(code)}`, {});
 
@@ -63,16 +63,16 @@ const normalizeAdviceCode = (code: string) => normalizeCardCode(code).padStart(2
 const adviceByCode = new Map(ADVICE_CODES.map((each) => [each.code, each]));
 
 /**
- * Replaces the meaning of an advice code for the whole process.
+ * Replaces a meaning for the whole process.
  *
  * @see rule-overrides.ts
  */
 export const setAdviceCode = (advice: AdviceCode) => adviceByCode.set(advice.code, advice);
 
-/** Honored on every network: misreading one costs a retry, but missing one costs a fee. */
+/** On every network: misreading one costs a retry, but missing one costs a fee. */
 const CODES_READ_ON_EVERY_NETWORK = new Set(["03", "21"]);
 
-/** Returns the row of an advice code; null if there is none, or if this network's advice codes mean something else. */
+/** Returns null for an unlisted code, or if the network's advice codes mean something else. */
 export function findAdviceCode(code: string | null, readsAdvice: boolean): AdviceCode | null {
   const found = code === null ? undefined : adviceByCode.get(normalizeAdviceCode(code));
   return found && (readsAdvice || CODES_READ_ON_EVERY_NETWORK.has(found.code)) ? found : null;

@@ -4,41 +4,36 @@ import type { Source } from "./sources.ts";
 
 /** An attempt by any system, or a requested retry that no transaction answers yet. */
 export interface LedgerEntry {
-  /** Time of the attempt; for a requested retry its ideal time, which may be in the future. */
+  /** For a requested retry its ideal time, which may be in the future. */
   at: Date;
   /** Minor units. */
   amount: number;
-  /** null: pending or unanswered. Counts like a decline until then. */
+  /** Null: pending or unanswered; counts like a decline until then. */
   approved: boolean | null;
   onThisInvoice: boolean;
-  /** Whether it was made on the card or account to be charged next, or may have been; true if the card is not reported. */
+  /** Whether it was, or may have been, on the card or account to be charged next; true if the card is not reported. */
   onPresentCard: boolean;
-  /** null if nothing was reported, as for an unanswered retry. */
+  /** Null if not reported, as for an unanswered retry. */
   codes: DeclineCodes | null;
-  /** A retry of another invoice that was requested earlier, or is to come, and may still be answered. */
+  /** Another invoice's retry, requested earlier or still to come, that may be answered. */
   mayBeAnswered?: boolean;
-  /**
-   * A successful charge of the current card that still stands, so the card is known to work. Never set if the card is in doubt.
-   */
+  /** A successful charge that still stands, so the current card works. Never set if the card is in doubt. */
   clears?: boolean;
   /** A dispute of a payment on the current card or account, not an attempt. Nothing has been paid with it since. */
   isDispute?: boolean;
   /** The gateway blocked it before any bank saw it, so it counts against no limit. */
   isUnsent?: true;
-  /**
-   * The card of the attempt, if it is a substitute for the card to be charged next. Its codes are read by the rules of its own
-   * network.
-   */
+  /** The attempt's card, if a substitute for the one to be charged next. Its codes are read by its own network's rules. */
   standIn?: Instrument;
 }
 
-/** A rule that forbids an attempt, as a sentence for people, with its source. */
+/** Forbids an attempt, as a sentence for people. */
 export interface Ruling {
   sentence: string;
   source: Source;
 }
 
-/** A block of a card, with the decline that caused it. */
+/** Has the decline that caused it. */
 export type CardBlock = Ruling & { decline: InterpretedDecline; onThisInvoice: boolean; isDispute?: true };
 
 export const citeSource = (source: Source) => `(${source.document}, ${source.date})`;

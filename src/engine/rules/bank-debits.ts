@@ -3,7 +3,6 @@ import { paymentSchemeOf } from "../../domain/payment-schemes.ts";
 import type { DeclineGroup } from "./decline-groups.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
-/** Rules for presenting a returned bank debit again. */
 export interface BankDebit {
   name: string;
   representable: ReadonlySet<string>;
@@ -12,9 +11,9 @@ export interface BankDebit {
    * be debited as it is.
    */
   ended: ReadonlyMap<string, string>;
-  /** The pattern of the scheme's codes, to recognize one in a gateway's error field. */
+  /** Recognizes the scheme's codes in a gateway's error field. */
   shape: RegExp;
-  /** Total number of presentations, including the first. */
+  /** Including the first. */
   presentationsMax: number;
   withinMs: number;
   words: string;
@@ -83,27 +82,21 @@ const debitByScheme = new Map<string, BankDebit>([
 ]);
 export const BANK_DEBITS: ReadonlyMap<string, BankDebit> = debitByScheme;
 
-/**
- * Returns the rules of a payment method in any gateway's spelling; undefined if it is no bank debit, or Dunlin has no rules for
- * its scheme.
- */
+/** Takes any gateway's spelling; undefined if it is no bank debit, or Dunlin has no rules for its scheme. */
 export const findBankDebit = (paymentMethodType: string | null | undefined): BankDebit | undefined =>
   paymentMethodType ? debitByScheme.get(paymentSchemeOf(paymentMethodType)) : undefined;
 
 /**
- * Replaces the rules of a debit scheme for the whole process.
+ * Replaces a scheme's rules for the whole process.
  *
  * @see rule-overrides.ts
  */
 export const setBankDebit = (type: string, debit: BankDebit) => debitByScheme.set(type, debit);
 
-/**
- * A code followed by words: "AM04 Insufficient funds". A Bacs code requires a separator, as a single letter may be a word: "0 :
- * Refer to payer".
- */
+/** "AM04 Insufficient funds". A Bacs code requires a separator, as a single letter may be a word: "0 : Refer to payer". */
 const CODE_WITH_WORDS = /^(?:([A-Z]{1,2}\d\d)\b|([0-9A-Z])(?:\s*:|\s+-\s)).*/s;
 
-/** Returns the scheme's spelling of a gateway's code, such as "ARUDD-0" (GoCardless) or "MD01 : No mandate" (Adyen). */
+/** Takes a gateway's code, such as "ARUDD-0" (GoCardless) or "MD01 : No mandate" (Adyen). */
 export const normalizeSchemeCode = (code: string) =>
   code
     .trim()

@@ -3,12 +3,12 @@ import { cardBrandName, normalizeBrand } from "../../domain/payment-method-names
 import type { CodeDialect } from "./response-codes.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
-/** The most declined or unanswered attempts in any window of this length. */
+/** Maximum declined or unanswered attempts in any window of this length. */
 export interface AttemptLimit {
   attemptsMax: number;
   /** Infinity: while the invoice is open. */
   windowMs: number;
-  /** The attempts that count: all on the card or account, those with the same amount, or those for the same invoice. */
+  /** All attempts on the card or account, those with the same amount, or those for the same invoice. */
   counts: "card" | "card_and_amount" | "invoice";
   /** Completes "allows at most …". */
   words: string;
@@ -16,9 +16,9 @@ export interface AttemptLimit {
 }
 
 export interface CardNetwork {
-  /** The name shown to people; a file of rules may change it. */
+  /** Shown to people; a file of rules may change it. */
   name: string;
-  /** How its response codes are read, independent of the name. */
+  /** How response codes are read, whatever the name. */
   dialect: CodeDialect;
   limits: readonly AttemptLimit[];
   /** Whether a Visa category 1 code blocks the card permanently. */
@@ -78,7 +78,7 @@ const MASTERCARD: CardNetwork = {
 const AMEX = defineLikeVisa("amex", "amex");
 const DISCOVER = defineLikeVisa("discover", "common");
 
-/** For a network that is unknown, or whose limits are not available: the strictest rule of each kind. */
+/** Also if a network's limits are not available: the strictest rule of each kind. */
 export const UNKNOWN_NETWORK: CardNetwork = {
   name: "the card network",
   dialect: "common",
@@ -91,7 +91,7 @@ export const UNKNOWN_NETWORK: CardNetwork = {
   source: SOURCES.unknownCards,
 };
 
-/** A network whose own rules were not available; only its name is known. */
+/** Its own rules were not available; only the name is known. */
 const defineUnreadNetwork = (brand: string): CardNetwork => ({ ...UNKNOWN_NETWORK, name: cardBrandName(brand) });
 
 const networkByBrand = new Map<string, CardNetwork>([
@@ -108,29 +108,23 @@ const networkByBrand = new Map<string, CardNetwork>([
   ["cartesbancaires", defineUnreadNetwork("cartesbancaires")],
 ]);
 
-/**
- * Returns the name that rules and the model use for a brand: "mastercard" for "MC" and "MasterCard"; an unknown brand in lower
- * case.
- */
+/** Returns the name that rules and model use: "mastercard" for "MC" and "MasterCard"; an unknown brand in lower case. */
 export function networkKeyOf(brand: string): string {
   const key = normalizeBrand(brand);
   return networkByBrand.has(key) ? key : brand.toLowerCase();
 }
 
-/**
- * Returns the rules of a card brand in any gateway's spelling ("visa", "American Express"); for null or an unknown brand, the
- * strictest.
- */
+/** Takes any gateway's spelling ("visa", "American Express"); null or unknown: the strictest rules. */
 export const findCardNetwork = (brand: string | null): CardNetwork =>
   (brand === null ? undefined : networkByBrand.get(normalizeBrand(brand))) ?? UNKNOWN_NETWORK;
 
-/** Product names that Adyen appends to a brand without a separator: "mcdebit", "visasuperpremiumcredit". */
+/** Adyen appends products to a brand without a separator: "mcdebit", "visasuperpremiumcredit". */
 const PRODUCT_SUFFIX =
   /(?:super|premium|standard|commercial|consumer|corporate|business|small|purchasing|fleet|prepaid|reloadable|anonymous|credit|debit)+$/;
 
 /**
- * Returns the card brand. If the brand is not reported, the type may name it: Adyen reports "visa", "mc", "visa_applepay" and
- * "mcdebit". A card that is not recognized as one would be retried even after it was reported stolen.
+ * If no brand is reported, the type may name it: Adyen reports "visa", "mc", "visa_applepay" and "mcdebit". An unrecognized card
+ * would be retried even after it was reported stolen.
  */
 export function findBrand(
   cardBrand: string | null | undefined,
@@ -145,12 +139,12 @@ export function findBrand(
 }
 
 /**
- * Replaces the rules of a brand for the whole process.
+ * Replaces a brand's rules for the whole process.
  *
  * @see rule-overrides.ts
  */
 export const setCardNetwork = (brand: string, network: CardNetwork) =>
   networkByBrand.set(normalizeBrand(brand), network);
 
-/** Returns all networks, including the one for unknown brands. */
+/** Includes the one for unknown brands. */
 export const listCardNetworks = (): CardNetwork[] => [...new Set(networkByBrand.values()), UNKNOWN_NETWORK];

@@ -1,6 +1,6 @@
 import { SOURCES } from "./sources.ts";
 
-/** Causes of a failed payment, as far as the next step depends on them; the most restrictive first. */
+/** Why a payment failed, as far as the next step depends on it; most restrictive first. */
 export const DECLINE_GROUPS = [
   "REVOKED",
   "FRAUD",
@@ -20,7 +20,7 @@ export type DeclineGroup = (typeof DECLINE_GROUPS)[number];
 export const endsRetries = (group: DeclineGroup) =>
   DECLINE_GROUPS.indexOf(group) <= DECLINE_GROUPS.indexOf("AUTH_REQUIRED");
 
-/** Whether the group suggests when a later retry may work. */
+/** Whether the group suggests when a retry may work. */
 export const hasExpectedTime = (group: DeclineGroup) =>
   group === "LIMIT" || group === "FUNDS" || group === "ISSUER_DOWN";
 

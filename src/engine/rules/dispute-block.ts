@@ -2,7 +2,7 @@ import { type CardBlock, citeSource, type LedgerEntry } from "./attempt-ledger.t
 import type { InterpretedDecline } from "./interpret-decline.ts";
 import { SOURCES } from "./sources.ts";
 
-/** Ranks a dispute among declines: the card may work, but must not be charged. */
+/** The card may work, but must not be charged. */
 const DISPUTE_DECLINE: InterpretedDecline = {
   group: "HARD_CARD",
   words: "the customer disputed a payment",
@@ -12,7 +12,7 @@ const DISPUTE_DECLINE: InterpretedDecline = {
   renewsItself: false,
 };
 
-/** A disputed payment blocks its card or account for the customer, as another charge would be disputed too. */
+/** Blocks the card or account for the customer: another charge would be disputed too. */
 export function findDisputeBlock(ledger: readonly LedgerEntry[]): CardBlock | null {
   const dispute = ledger.findLast(({ isDispute }) => isDispute);
   if (!dispute) return null;

@@ -8,13 +8,10 @@ export const GATEWAY_CODES: ReadonlyMap<string, DeclineGroup> = new Map(
 
 type OptionalText = string | null | undefined;
 
-/** The gateway whose codes are recognizable without its name: they have five characters. */
+/** Its five-character codes are recognizable without its name. */
 const UNNAMED_GATEWAY = "checkout";
 
-/**
- * Gateways whose codes mean something only there: the name in the tables, the names that merchants report, and the pattern of the
- * codes.
- */
+/** Gateways whose codes mean something only there: the tables' name, the names that merchants report, and the codes' pattern. */
 const NUMBERED_GATEWAYS: readonly { name: string; written: RegExp; shape: RegExp }[] = [
   { name: "adyen", written: /adyen/i, shape: /^\d{1,4}$/ },
   { name: "braintree", written: /braintree/i, shape: /^\d{1,4}$/ },
@@ -26,11 +23,11 @@ const NUMBERED_GATEWAYS: readonly { name: string; written: RegExp; shape: RegExp
 ];
 
 /**
- * Returns the code of a failed attempt in the tables' spelling. A number has a meaning only with its gateway: 12 is insufficient
- * balance at Adyen, but an invalid transaction among response codes. Checkout.com's five-character codes are read even without a
- * gateway's name. A file of rules may put any other gateway's name before a number.
+ * Returns a failed attempt's code in the tables' spelling. A number means something only with its gateway: 12 is insufficient
+ * balance at Adyen, but an invalid transaction among response codes. Checkout.com's codes are read without a name. A file of
+ * rules may put any other gateway's name before a number.
  *
- * @param gateway  fields that may name it: `paymentGatewayName`, `paymentGatewayType`
+ * @param gateway  `paymentGatewayName`, `paymentGatewayType`
  */
 export function normalizeGatewayCode(code: OptionalText, ...gateway: readonly OptionalText[]): string | null {
   if (code === undefined || code === null) return null;
@@ -42,19 +39,19 @@ export function normalizeGatewayCode(code: OptionalText, ...gateway: readonly Op
   return read.find((each) => groupByCode.has(normalizeSpelling(each))) ?? code;
 }
 
-/** Returns a number in the spelling of a file of rules, with each of the gateway's names: "acme 12". */
+/** As a file of rules spells it, with each gateway name: "acme 12". */
 const operatorCodes = (code: string, gateway: readonly OptionalText[]) =>
   /^\d+$/.test(code) ? gateway.flatMap((name) => (name?.trim() ? `${name.trim()} ${code}` : [])) : [];
 
-/** Returns the code that a file of rules must name to give this code a group: a number with its gateway's name, if reported. */
+/** Returns the code that a file of rules must name: a number with its gateway's name, if reported. */
 export const ruleCodeOf = (code: string, ...gateway: readonly OptionalText[]): string => {
   const read = normalizeGatewayCode(code, ...gateway)!.trim();
   return read === code.trim() ? (operatorCodes(read, gateway)[0] ?? read) : read;
 };
 
 /**
- * Returns the code of the network's field in the tables' spelling. Some merchants put their gateway's own number there. One or
- * two digits are always a response code, as are three digits on an American Express card.
+ * Returns the network field's code in the tables' spelling. Some merchants put their gateway's own number there. One or two
+ * digits are always a response code, as are three on an American Express card.
  *
  * @param network  the card's, as in Instrument.network
  * @param gateway  as for `normalizeGatewayCode`
@@ -74,7 +71,7 @@ const groupByCode = new Map(GATEWAY_CODES);
 const wordingByCode = new Map(GATEWAY_CODE_WORDING);
 
 /**
- * Sets the group of a gateway's code for the whole process.
+ * For the whole process.
  *
  * @see rule-overrides.ts
  */
@@ -85,21 +82,21 @@ export function setGatewayCode(code: string, group: DeclineGroup) {
   }
 }
 
-/** If no gateway's list has the code, a decline category of that name decides: "NSF". */
+/** If no gateway lists the code, a decline category of that name decides: "NSF". */
 export const findGatewayCodeGroup = (code: string) =>
   findFirst(code, (spelling) => groupByCode.get(spelling)) ?? CATEGORIES.groups.get(categorySuffix(code));
 
-/** Returns the wording of a code whose group's wording would be wrong; else null. */
+/** Returns null unless the group's wording would be wrong. */
 export const findGatewayCodeWording = (code: string) =>
   findFirst(code, (spelling) => wordingByCode.get(spelling)) ?? null;
 
-/** Whether a code gives a reason, even one that no table lists. */
+/** Whether a code, even an unlisted one, gives a reason. */
 export const hasReason = (code: string) =>
   code.trim() !== "" && !spellingsOf(code).some((spelling) => CODES_WITHOUT_REASON.has(spelling));
 
 /**
- * Gateways spell one code as "Insufficient Funds", "insufficient-funds", "INSUFFICIENT_FUNDS" or "insufficientFunds". The unsplit
- * spelling comes first: the tables treat "PayPal" as one word.
+ * Gateways write "Insufficient Funds", "insufficient-funds", "INSUFFICIENT_FUNDS" or "insufficientFunds". The unsplit spelling
+ * comes first: the tables treat "PayPal" as one word.
  */
 const spellingsOf = (code: string) => [normalizeSpelling(code), normalizeSpelling(splitCamelCase(code))];
 

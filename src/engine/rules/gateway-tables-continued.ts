@@ -2,8 +2,8 @@ import { buildCodeTable, codeRange } from "./code-table.ts";
 import { SOURCES } from "./sources.ts";
 
 /**
- * Checkout.com's response codes for payments. Most of 20xxx and 30xxx are a network's response code behind 200 or 300, and share
- * its group.
+ * Checkout.com's response codes for payments. Most 20xxx and 30xxx codes are a network's response code behind 200 or 300, and
+ * share its group.
  */
 export const CHECKOUT = buildCodeTable(
   SOURCES.checkoutCodes,
@@ -45,7 +45,7 @@ export const NMI = buildCodeTable(
   "nmi",
 );
 
-/** CyberSource's reason codes in the Simple Order API and Secure Acceptance. */
+/** Simple Order API and Secure Acceptance. */
 export const CYBERSOURCE = buildCodeTable(
   SOURCES.cyberSourceCodes,
   {
@@ -62,7 +62,7 @@ export const CYBERSOURCE = buildCodeTable(
   "cybersource",
 );
 
-/** The same reasons in CyberSource's REST API. */
+/** REST API. */
 export const CYBERSOURCE_WORDS = buildCodeTable(SOURCES.cyberSourceCodes, {
   FUNDS: "insufficient_fund",
   GENERIC: "contact_processor processor_declined general_decline payment_refused duplicate_request",
@@ -75,7 +75,6 @@ export const CYBERSOURCE_WORDS = buildCodeTable(SOURCES.cyberSourceCodes, {
   FRAUD: "blacklisted_customer score_exceeds_threshold decision_profile_reject",
 });
 
-/** Authorize.Net's response reason codes. */
 export const AUTHORIZE_NET = buildCodeTable(
   SOURCES.authorizeNetCodes,
   {
@@ -89,7 +88,7 @@ export const AUTHORIZE_NET = buildCodeTable(
   "authorizenet",
 );
 
-/** Mercado Pago's `status_detail` for rejected payments. */
+/** `status_detail` for rejected payments. */
 export const MERCADO_PAGO = buildCodeTable(SOURCES.mercadoPagoCodes, {
   FUNDS: "cc_rejected_insufficient_amount insufficient_amount",
   GENERIC: `cc_rejected_other_reason cc_rejected_call_for_authorize cc_rejected_card_error cc_rejected_duplicated_payment
@@ -103,10 +102,7 @@ export const MERCADO_PAGO = buildCodeTable(SOURCES.mercadoPagoCodes, {
   FRAUD: "cc_rejected_high_risk rejected_high_risk cc_rejected_blacklist cc_rejected_fraud",
 });
 
-/**
- * Mollie's `failureReason` for cards, and the card schemes' codes in its `statusReason`, each in the group of the response code
- * that it names.
- */
+/** `failureReason` for cards, and the card schemes' codes in `statusReason`, each grouped as the response code that it names. */
 export const MOLLIE = buildCodeTable(SOURCES.mollieReasons, {
   GENERIC: `refused_by_issuer inactive_card refer_to_card_issuer refer_to_card_issuer_special_condition contact_card_issuer
     do_not_honor invalid_merchant no_checking_account no_savings_account no_credit_account no_reason_to_decline
@@ -126,7 +122,6 @@ export const MOLLIE = buildCodeTable(SOURCES.mollieReasons, {
   FRAUD: "possible_fraud",
 });
 
-/** Paddle's error codes for payment attempts. */
 export const PADDLE = buildCodeTable(SOURCES.paddleCodes, {
   FUNDS: "not_enough_balance",
   GENERIC: "declined invalid_amount",

@@ -12,7 +12,7 @@ import {
 } from "./gateway-tables-continued.ts";
 import { SOURCES } from "./sources.ts";
 
-/** Stripe's decline codes for cards, its error codes that give a reason, and its three advice values. */
+/** Decline codes for cards, error codes that give a reason, and the three advice values. */
 const STRIPE = buildCodeTable(SOURCES.stripeCodes, {
   FUNDS: "insufficient_funds",
   GENERIC: `do_not_honor generic_decline call_issuer no_action_taken security_violation service_not_allowed try_again_later
@@ -32,7 +32,7 @@ const STRIPE = buildCodeTable(SOURCES.stripeCodes, {
   FRAUD: "fraudulent merchant_blacklist highest_risk_level",
 });
 
-/** Stripe's failure codes for bank debits, and its codes for an account or mandate that cannot be debited. */
+/** Failure codes for bank debits, and codes for an account or mandate that cannot be debited. */
 const STRIPE_DEBITS = buildCodeTable(SOURCES.stripeDebits, {
   FUNDS: "refer_to_customer",
   INVALID_DATA: `invalid_account_number invalid_account_number_length account_number_invalid routing_number_invalid
@@ -45,7 +45,7 @@ const STRIPE_DEBITS = buildCodeTable(SOURCES.stripeDebits, {
   REVOKED: "debit_not_authorized authorization_revoked recipient_deceased",
 });
 
-/** GoCardless's causes for failed or canceled payments. */
+/** Causes for failed or canceled payments. */
 const GOCARDLESS = buildCodeTable(SOURCES.goCardlessCauses, {
   FUNDS: "refer_to_payer",
   LIMIT: "daily_payment_limit_reached",
@@ -82,7 +82,7 @@ const RECURLY = buildCodeTable(SOURCES.recurlyCodes, {
     fraud_advanced_verification`,
 });
 
-/** Adyen's refusal reasons, each with its number. */
+/** Refusal reasons, each with its number. */
 const ADYEN = buildCodeTable(SOURCES.adyenReasons, {
   FUNDS: "not_enough_balance adyen_12",
   GENERIC: `refused adyen_2 referral adyen_3 invalid_amount adyen_7 pin_validation_not_possible adyen_19
@@ -120,13 +120,13 @@ const BRAINTREE = buildCodeTable(SOURCES.braintreeCodes, {
   FRAUD: "braintree_2014 braintree_2021 braintree_2077",
 });
 
-/** Each code belongs to one group. Chargebee has no table: it passes on the codes of the gateway behind it. */
+/** Each code belongs to one group. Chargebee has no table: it passes on the codes from the gateway behind it. */
 export const GATEWAYS = {
   ...{ STRIPE, STRIPE_DEBITS, GOCARDLESS, RECURLY, ADYEN, BRAINTREE, CHECKOUT, NMI, CYBERSOURCE, CYBERSOURCE_WORDS },
   ...{ AUTHORIZE_NET, MERCADO_PAGO, MOLLIE, PADDLE, PADDLE_OWN },
 };
 
-/** Suffixes of `DECLINE_CATEGORY_…` that give a cause. The names of the groups are read too. */
+/** Suffixes of `DECLINE_CATEGORY_…` that give a cause. Group names are read too. */
 export const CATEGORIES = buildCodeTable(SOURCES.declineCategory, {
   FUNDS: "FUNDS INSUFFICIENT_FUNDS INSUFFICIENT_BALANCE NSF",
   GENERIC: "GENERIC GENERIC_DECLINE DO_NOT_HONOR",
@@ -142,7 +142,7 @@ export const CATEGORIES = buildCodeTable(SOURCES.declineCategory, {
   FRAUD: "FRAUD FRAUDULENT SUSPECTED_FRAUD SECURITY HIGH_RISK",
 });
 
-/** Wording for codes that their group's wording would describe wrongly. */
+/** For codes that their group's wording would describe wrongly. */
 export const GATEWAY_CODE_WORDING: ReadonlyMap<string, string> = new Map([
   ["recipient_deceased", "the account's holder has died"],
   ["payer_deceased", "the account's holder has died"],
@@ -155,7 +155,6 @@ export const GATEWAY_CODE_WORDING: ReadonlyMap<string, string> = new Map([
   ["checkout_20108", "the bank has newer data of the card"],
 ]);
 
-/** Codes that report a failed payment without a reason. */
 export const CODES_WITHOUT_REASON: ReadonlySet<string> = new Set(
   `payment_failed payment_declined payment_error payment_intent_payment_attempt_failed charge_failed card_declined failed
   failure error unknown unknown_reason other test_failure`.split(/\s+/),

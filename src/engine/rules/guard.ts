@@ -10,18 +10,17 @@ import { type DeclineCodes, type InterpretedDecline, interpretDecline } from "./
 import { isOperatorSource, SOURCES } from "./sources.ts";
 import { findWallet } from "./wallets.ts";
 
-/** A proposed attempt: this amount, on this card, for this invoice. */
 export interface ProposedAttempt {
   instrument: Instrument;
   amount: number;
   ledger: readonly LedgerEntry[];
-  /** Time of the invoice's first attempt on the current card, in case the ledger lacks it; null: not attempted yet. */
+  /** The invoice's first attempt on the current card, in case the ledger lacks it; null: none yet. */
   firstTriedAt: Date | null;
-  /** The attempt may be made this much before its planned time. */
+  /** How long before its planned time the attempt may be made. */
   earlyMs: number;
 }
 
-/** All rules that apply to a proposed attempt, computed once and then checked for many times. */
+/** All rules for a proposed attempt, computed once and then checked for many times. */
 export interface Guard {
   /** Blocks the current card. */
   bar: CardBlock | null;
@@ -29,25 +28,21 @@ export interface Guard {
    * A block by another invoice's decline, although the card was approved since: no retry comes before it ends. The latest to end.
    */
   lifted: (CardBlock & { at: number }) | null;
-  /** Earliest time, by the bank's advice or because an open attempt may still bring some; `earlyMs` is not subtracted yet. */
+  /** By the bank's advice, or because an open attempt may still bring some; `earlyMs` is not subtracted yet. */
   notBefore: (Ruling & { at: number }) | null;
-  /** Latest time: the last day on which a debit may be presented again. */
+  /** The last day on which a debit may be presented again. */
   notAfter: (Ruling & { at: number }) | null;
   /** The invoice has used all attempts that are ever allowed. */
   usedUp: Ruling | null;
-  /** The number of further presentations, or of declines that advise few retries, after which retries end; at least 1. */
+  /** Presentations, or declines that advise few retries, until retries end; at least 1. */
   triesLeft: (Ruling & { count: number }) | null;
-  /** `times`: earliest first, only the attempts that the limit counts. */
+  /** `times`: earliest first, only attempts that the limit counts. */
   limits: readonly (Ruling &
     Pick<AttemptLimit, "attemptsMax" | "windowMs" | "counts"> & { times: readonly number[] })[];
   earlyMs: number;
 }
 
-/**
- * Computes the rules for a proposed attempt.
- *
- * @see docs/sources.md
- */
+/** @see docs/sources.md */
 export function buildGuard(question: ProposedAttempt): Guard {
   const { instrument, ledger, earlyMs } = question;
   const type = instrument.paymentMethodType;
@@ -89,7 +84,6 @@ export function buildGuard(question: ProposedAttempt): Guard {
   return { ...guard, ...advice, bar: guard.bar ?? advice.bar, limits, usedUp };
 }
 
-/** Whether an attempt counts against a limit, by the limit's scope. */
 const COUNTS_BY_SCOPE: Readonly<
   Record<AttemptLimit["counts"], (entry: LedgerEntry, question: ProposedAttempt) => boolean>
 > = {
@@ -98,7 +92,7 @@ const COUNTS_BY_SCOPE: Readonly<
   invoice: ({ onThisInvoice }) => onThisInvoice,
 };
 
-/** Returns the last time the current card was known to work, in milliseconds since 1970; 0 if never. */
+/** When the current card was last known to work, in milliseconds since 1970; 0: never. */
 const lastAliveAt = (ledger: readonly LedgerEntry[]) =>
   ledger.reduce((latest, { at, clears }) => (clears ? Math.max(latest, at.getTime()) : latest), 0);
 
@@ -107,12 +101,12 @@ const lastAliveAt = (ledger: readonly LedgerEntry[]) =>
  */
 const BLOCK_MS = 30 * DAY_MS;
 
-/** Collects from earlier declines whether and when the same card may be charged again. */
+/** Collects from earlier declines whether and when the card may be charged again. */
 function collectAdvice(counted: readonly LedgerEntry[], alive: number, instrument: Instrument) {
   let bar: Guard["bar"] = null;
   let lifted: Guard["lifted"] = null;
   let notBefore: Guard["notBefore"] = null;
-  // The latest decline that advises few retries, and the number of attempts since the first such decline.
+  // Latest decline that advises few retries, and attempts since the first such decline.
   let few: { decline: InterpretedDecline; advice: AdviceCode; onThisInvoice: boolean } | null = null;
   let tries = 0;
   for (const { codes, at, approved, onThisInvoice, standIn, mayBeAnswered } of counted) {
@@ -148,12 +142,10 @@ function collectAdvice(counted: readonly LedgerEntry[], alive: number, instrumen
 const laterOf = (one: Guard["notBefore"], other: Guard["notBefore"]) =>
   other && other.at > (one?.at ?? 0) ? other : one;
 
-/** Merchants report the outcome of an attempt within minutes. */
+/** Merchants report an attempt's outcome within minutes. */
 const ANSWER_WAIT_MS = 15 * 60_000;
 
-/**
- * If two retries on a card are decided before either is answered, the second could ignore the first one's advice to wait or stop.
- */
+/** Of two retries decided before either is answered, the second could ignore the first one's advice to wait or stop. */
 function waitForAnswer(at: Date): Guard["notBefore"] {
   const source = SOURCES.mastercardAdvice;
   const sentence = `A retry of another invoice that counts for this card was requested. The bank's answer may be to wait or to stop, so it is awaited first ${citeSource(source)}.`;
@@ -171,7 +163,7 @@ function waitForBlockEnd({ source, at }: NonNullable<Guard["lifted"]>): NonNulla
   return { sentence, source, at };
 }
 
-/** Whether the decline concerns the card itself, not a revoked consent or a suspicion of fraud. */
+/** Not a revoked consent or a suspicion of fraud. */
 const isAboutCard = ({ group }: InterpretedDecline) => group !== "REVOKED" && group !== "FRAUD";
 
 /** Whether a decline by itself blocks its card, until the card is known to work again. */
@@ -192,7 +184,7 @@ function findBlock({ advice, category1 }: InterpretedDecline, network: CardNetwo
   return { sentence: `${who} not allow another attempt on a card after such a decline ${citeSource(source)}.`, source };
 }
 
-/** Declines of this invoice take precedence over those of another one; then the more restrictive decline wins. */
+/** This invoice's declines take precedence; then the more restrictive one wins. */
 function isMoreRestrictive(a: Guard["bar"], b: NonNullable<Guard["bar"]>) {
   if (!a || a.onThisInvoice !== b.onThisInvoice) return !a || b.onThisInvoice ? b : a;
   return compareRestriction(a.decline.group, b.decline.group) < 0 ? a : b;
@@ -245,10 +237,10 @@ function describeLimit(network: CardNetwork, limit: AttemptLimit) {
 const isUnknownNetwork = ({ name }: CardNetwork) => name === UNKNOWN_NETWORK.name;
 
 /**
- * Returns the rule that forbids an attempt at this time, or up to `earlyMs` before it; null if it is allowed.
+ * Returns the rule that forbids an attempt at this time, or up to `earlyMs` before; null if allowed.
  *
- * Limits hold in every rolling window that contains the attempt, including windows that reach attempts already requested for
- * later times. Both ends of a window belong to it.
+ * Limits hold in every rolling window that contains the attempt, also with attempts requested for later times. Both ends belong
+ * to a window.
  *
  * @param at  in milliseconds since 1970
  */
@@ -261,14 +253,13 @@ export function findForbiddingRule(guard: Guard, at: number): Ruling | null {
   return null;
 }
 
-/** Whether the rules forbid any time at all. */
 export const forbidsAnyTime = ({ bar, usedUp, notBefore, notAfter, limits }: Guard): boolean =>
   (bar ?? usedUp ?? notBefore ?? notAfter) !== null ||
   limits.some(({ times, attemptsMax }) => times.length >= attemptsMax);
 
 /**
- * It is enough to check windows that begin at an attempt, since a fullest window can be shifted to begin at one. A window that
- * begins at an earlier attempt or at the new one is overfull if the attempt `attemptsMax` positions later falls inside it.
+ * Only windows that begin at an attempt need a check, since a fullest one can be shifted to begin there. A window that begins at
+ * an earlier attempt or the new one is overfull if the attempt `attemptsMax` positions later falls inside.
  */
 function overfills({ times, windowMs, attemptsMax }: Guard["limits"][number], at: number, earlyMs: number): boolean {
   const from = at - earlyMs - windowMs;

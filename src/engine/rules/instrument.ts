@@ -5,21 +5,19 @@ import { findWallet } from "./wallets.ts";
 
 /** The payment method, as far as reading its codes requires it. */
 export interface Instrument {
-  /**
-   * "card", "sepa_debit", "ach_debit", "bacs_debit", or another type; null if not reported: then codes are read as for a card.
-   */
+  /** "card", "sepa_debit", "ach_debit", "bacs_debit", or another type; null (not reported): codes are read as for a card. */
   paymentMethodType: string | null;
-  /** Card brand; null if not reported. */
+  /** Null if not reported. */
   network: string | null;
   /** ISO 3166 alpha-2; null if not reported. */
   cardCountry: string | null;
 }
 
-/** Types that merchants report for a card. */
+/** Reported by merchants. */
 export const CARD_TYPES: ReadonlySet<string> = new Set(["card", "credit_card", "debit_card"]);
 
 /**
- * Types of Adyen, Braintree, Chargebee and Stripe that hold only cards, so a payment without a brand is still a card payment.
+ * Adyen, Braintree, Chargebee and Stripe types that hold only cards, so a payment without a brand is a card payment.
  *
  * @see docs/sources.md, names of cards
  */
@@ -29,9 +27,8 @@ const CARD_WALLET_TYPES: ReadonlySet<string> = new Set(
 );
 
 /**
- * Whether card network rules apply. They apply to anything with a card brand, also behind Link, and always to Apple Pay and
- * Google Pay: the network sees and counts these attempts like those of any card. A payment method with its own rules follows only
- * those.
+ * Whether card network rules apply: to anything with a card brand, also behind Link, and to Apple Pay and Google Pay, whose
+ * attempts the network counts like any card's. A payment method with its own rules follows only those.
  */
 export function isCard({ paymentMethodType, network }: Instrument): boolean {
   if (paymentMethodType === null) return true;
@@ -40,14 +37,13 @@ export function isCard({ paymentMethodType, network }: Instrument): boolean {
 }
 
 /**
- * Returns the model's name of a payment method: "card" also for "credit_card", and for types that are brands, such as Adyen's
- * "mc" and "visa_applepay".
+ * Returns the model's name: "card" also for "credit_card", and for types that are brands, such as Adyen's "mc" and
+ * "visa_applepay".
  */
 export const normalizeMethod = (paymentMethodType: string): string =>
   CARD_TYPES.has(paymentMethodType) || findBrand(null, paymentMethodType) !== null
     ? "card"
     : paymentSchemeOf(paymentMethodType);
 
-/** Whether Dunlin knows the retry rules of this payment method. */
 export const hasKnownRules = (instrument: Instrument): boolean =>
   isCard(instrument) || findBankDebit(instrument.paymentMethodType) !== undefined;

@@ -9,7 +9,7 @@ import { type Instrument, isCard } from "./instrument.ts";
 import { findAdviceCategory, findResponseCode, findTableCode, type ResponseCode } from "./response-codes.ts";
 import type { Source } from "./sources.ts";
 
-/** The codes of a failed attempt as the gateway reported them; null if not reported. */
+/** As the gateway reported them; null if not reported. */
 export interface DeclineCodes {
   networkDeclineCode: string | null;
   networkAdviceCode: string | null;
@@ -26,28 +26,28 @@ export interface InterpretedDecline {
   codes: DeclineCodes;
   advice: AdviceCode | null;
   /**
-   * The source that puts the code in Visa category 1, so that the card may never be charged again; null if it is not, or the
-   * network does not block cards for such codes.
+   * The source that puts the code in Visa category 1, so that the card may never be charged again; null if the network does not
+   * block cards for the code.
    */
   category1: Source | null;
   /** The card may work again unchanged: banks send new data to networks and processors without notice to the merchant. */
   renewsItself: boolean;
 }
 
-/** Response codes of payments that looked unusual or failed a security check: temporary, unless the category says HARD. */
+/** Unusual payments or failed security checks: temporary, unless the category says HARD. */
 const SUSPECTED_FRAUD: ReadonlySet<string> = new Set(["59", "63", "83"]);
 
 type DeclineFact = Pick<InterpretedDecline, "group" | "words">;
 
 /**
- * Returns the group of a decline. The most specific, most restrictive fact wins, in this order:
+ * Returns a decline's group. The most specific, most restrictive fact wins, in this order:
  *
- * 1. any fact that ends retries, the most restrictive first (REVOKED, FRAUD, HARD_CARD, INVALID_DATA, EXPIRED, AUTH_REQUIRED),
- * from any field;
+ * 1. any fact that ends retries, from any field, the most restrictive first (REVOKED, FRAUD, HARD_CARD, INVALID_DATA, EXPIRED,
+ * AUTH_REQUIRED);
  * 2. a fact that suggests a time (LIMIT, FUNDS, ISSUER_DOWN), by field: network advice, network code, gateway, category;
  * 3. the category HARD, which gives no cause: HARD_CARD, or FRAUD with response codes 59, 63 and 83;
  * 4. GENERIC, also for the category SOFT;
- * 5. UNKNOWN, but HARD_CARD for a bank debit with a reason that no table lists.
+ * 5. UNKNOWN, but HARD_CARD for a bank debit with an unlisted reason.
  *
  * HARD ranks below the timed facts because merchants map a gateway's whole "card_declined" to it, while "not enough money" comes
  * from the bank.
@@ -57,7 +57,7 @@ type DeclineFact = Pick<InterpretedDecline, "group" | "words">;
 export const findDeclineGroup = (codes: DeclineCodes, instrument: Instrument): DeclineGroup =>
   interpretDecline(codes, instrument).group;
 
-/** As `findDeclineGroup`, with the words, code and advice behind the group. */
+/** As `findDeclineGroup`, with the words, code and advice behind it. */
 export function interpretDecline(codes: DeclineCodes, instrument: Instrument): InterpretedDecline {
   const network = findCardNetwork(instrument.network);
   const fromCard = isCard(instrument);
@@ -84,7 +84,7 @@ export function interpretDecline(codes: DeclineCodes, instrument: Instrument): I
     codes,
     advice,
     category1: network.barsCategory1 && response?.category === 1 ? response.source : null,
-    // Also with another fact: for a wrong number, Mastercard may report that there is a newer one.
+    // Also with another fact: for a wrong number, Mastercard may report a newer one.
     renewsItself: fromCard && facts.some((fact) => fact.group === "EXPIRED"),
   };
   const ending = facts
@@ -105,7 +105,7 @@ export function interpretDecline(codes: DeclineCodes, instrument: Instrument): I
   return { group: suffix === "SOFT" ? "GENERIC" : "UNKNOWN", words: null, ...rest };
 }
 
-/** Reads the card network's code; if it gives nothing, the network's advice. */
+/** If the card network's code gives nothing, its advice counts. */
 const readResponse = (
   { networkDeclineCode: code, networkAdviceCode: advice }: DeclineCodes,
   { dialect, readsAdvice }: CardNetwork,
@@ -114,7 +114,7 @@ const readResponse = (
   (advice === null || readsAdvice ? null : findAdviceCategory(advice, dialect));
 
 /**
- * Adds the other code's meaning to a fact if the bank sent two codes that agree.
+ * Adds the other code's meaning if the bank sent two codes that agree.
  *
  * @param fromBank  advice and response, in this order; empty unless both are known
  */
@@ -125,9 +125,8 @@ function withOtherMeaning(fact: DeclineFact, fromBank: readonly DeclineFact[]): 
 }
 
 /**
- * Returns all codes of a decline in words, also unlisted ones, so that people recognize the code that they pushed: "code 51,
- * advice code 24" or "gateway code insufficient_funds". A gateway's own number has its name: "gateway code adyen 5". Null if the
- * decline had no code.
+ * Includes unlisted codes, so that people recognize the code that they pushed: "code 51, advice code 24", "gateway code
+ * insufficient_funds", "gateway code adyen 5". Null without any code.
  */
 export function describeCodes({ networkDeclineCode, networkAdviceCode, gatewayCode, declineCategory }: DeclineCodes) {
   const response = shownCode(networkDeclineCode);
@@ -144,8 +143,8 @@ export function describeCodes({ networkDeclineCode, networkAdviceCode, gatewayCo
 const shownCode = (code: string | null) => toDisplayText(code ?? "");
 
 /**
- * Reads a bank's return code. In the network's field any code counts: one that the scheme does not list may not be presented
- * again. In the gateway's field only a code in the scheme's pattern counts.
+ * Any code in the network's field counts: one that the scheme does not list may not be presented again. In the gateway's field
+ * only a code in the scheme's pattern counts.
  */
 function readReturnCodes(codes: DeclineCodes, debit: BankDebit): DeclineFact[] {
   const network = normalizeSchemeCode(codes.networkDeclineCode ?? "");

@@ -1,12 +1,12 @@
 import type { Ruling } from "./attempt-ledger.ts";
 import type { Guard } from "./guard.ts";
 
-/** A limit that several planned retries must keep together. */
+/** Several planned retries must keep it together. */
 export type PlanLimit = Pick<Guard["limits"][number], "times" | "attemptsMax" | "windowMs">;
 
 /**
- * Converts a limit for use in a plan. Each retry may run up to `earlyMs` early while the next one does not, so windows are that
- * much longer. Sometimes that is stricter than `findForbiddingRule`, which knows the actual times of earlier attempts.
+ * Each retry may run up to `earlyMs` early while the next one does not, so windows are that much longer. Sometimes stricter than
+ * `findForbiddingRule`, which knows earlier attempts' actual times.
  *
  * @param from  nothing is planned before this time
  */
@@ -16,10 +16,10 @@ const toPlanLimit = ({ times, attemptsMax, windowMs }: PlanLimit, earlyMs: numbe
   windowMs: windowMs + earlyMs,
 });
 
-/** Returns the limits that this many more declines could fill, from a given time on. */
+/** Limits that this many more declines could fill. */
 export function findFillableLimits({ limits, earlyMs }: Guard, from: number, tries: number): PlanLimit[] {
   const isFillable = ({ times, attemptsMax }: PlanLimit) => times.length + tries > attemptsMax;
-  // Filters first by number: most limits are far from full, whenever their attempts were made.
+  // By number first: most limits are far from full.
   return limits
     .filter(isFillable)
     .map((limit) => toPlanLimit(limit, earlyMs, from))
@@ -29,8 +29,8 @@ export function findFillableLimits({ limits, earlyMs }: Guard, from: number, tri
 /**
  * Whether one more decline keeps a limit.
  *
- * A fullest window can be shifted to begin at an attempt. So it checks in turn the windows that begin at an attempt and reach the
- * new one; their ends only move forward.
+ * A fullest window can be shifted to begin at an attempt, so the windows that begin at one and reach the new one are checked in
+ * turn; their ends only move forward.
  *
  * @param others  times of planned retries, earliest first, which keep the limit without this one
  */
@@ -57,7 +57,7 @@ export function keepsLimit(
   }
 }
 
-/** Returns how many of the ascending whole numbers are less than `value`. */
+/** Counts those less than `value`; `numbers` ascend. */
 function sortedIndex(numbers: readonly number[], value: number): number {
   let low = 0;
   let high = numbers.length;
@@ -89,7 +89,7 @@ export function findTightestLimit(
   return least;
 }
 
-/** Returns the rule whose limit earlier attempts fill for the whole time range, so that no retry fits; null if one fits. */
+/** Returns the rule that earlier attempts fill for the whole range; null if a retry fits. */
 export const findFullLimit = (guard: Guard, [from, to]: readonly [number, number]): Ruling | null =>
   guard.limits.find((limit) => countRoom(toPlanLimit(limit, guard.earlyMs, from), from, to, 0, 1) === 0) ?? null;
 
@@ -108,7 +108,7 @@ function countRoom(limit: PlanLimit, from: number, to: number, gapMs: number, mo
   return planned.length;
 }
 
-/** Returns the first time after this one at which an attempt has just left the window. */
+/** When an attempt has just left the window. */
 function nextFreeTime({ times, windowMs }: PlanLimit, planned: readonly number[], at: number): number | undefined {
   let next: number | undefined;
   for (const list of [times, planned])

@@ -1,7 +1,7 @@
 import type { DeclineGroup } from "./decline-groups.ts";
 import { SOURCES, type Source } from "./sources.ts";
 
-/** Visa's rule for a retry after a response code: 1 never, 2 later, 3 after the data is corrected, 4 as 2. */
+/** Visa's rule for a retry: 1 never, 2 later, 3 after the data is corrected, 4 as 2. */
 export type VisaCategory = 1 | 2 | 3 | 4;
 
 export interface ResponseCode {
@@ -9,7 +9,7 @@ export interface ResponseCode {
   group: DeclineGroup;
   /** Completes "The bank declined: …". */
   words: string;
-  /** The source of its category; for a code without one, of its meaning. */
+  /** Of its category; without one, of its meaning. */
   source: Source;
 }
 
@@ -20,14 +20,14 @@ const defineCode = (
   source: Source = SOURCES.visaCategories,
 ): ResponseCode => ({ category, group, words, source });
 
-/** A code that no available list of categories contains, hence category 4. */
+/** No available list of categories contains it, hence category 4. */
 const defineUnlistedCode = (group: DeclineGroup, words: string) => defineCode(4, group, words, SOURCES.responseCodes);
 
 /**
  * ISO 8583 response codes of card declines, in Visa's categories.
  *
  * A code that the group table lacks gets the mildest group that keeps its category's rule: 1 HARD_CARD, 2 GENERIC, 3
- * INVALID_DATA. Visa lists 14 in categories 1 and 3 and forbids a retry, hence 1 here. A request to keep the card ends retries,
+ * INVALID_DATA. Visa lists 14 in categories 1 and 3 and forbids a retry, hence 1. A request to keep the card ends retries,
  * whatever the category.
  *
  * @see docs/sources.md#visa-decline-categories, #response-codes and #decline-groups
@@ -111,21 +111,17 @@ export const RESPONSE_CODES: ReadonlyMap<string, ResponseCode> = new Map([
   ["98", defineUnlistedCode("ISSUER_DOWN", "the bank did not answer")],
 ]);
 
-/**
- * Networks give some codes different meanings: American Express has codes with three digits, others redefine some two-digit
- * codes.
- */
+/** American Express has three-digit codes, others redefine some two-digit codes. */
 export type CodeDialect = "visa" | "mastercard" | "amex" | "common";
 
-/** American Express's three-digit codes without a two-digit equivalent. */
+/** Three-digit codes without a two-digit equivalent. */
 const AMEX_CODES = new Map([
   ["183", defineUnlistedCode("HARD_CARD", "the card does not take this currency")],
   ["187", defineUnlistedCode("EXPIRED", "a new card was issued")],
 ]);
 /**
- * Other three-digit codes, each behind its two-digit equivalent: 208 is a lost card, like 41. They are read on American Express
- * only: many gateways have their own three-digit numbers, such as 202 for missing funds, and a card wrongly taken for lost is
- * never charged again.
+ * Other three-digit codes, each behind its equivalent: 208 is a lost card, like 41. Read on American Express only: many gateways
+ * have their own three-digit numbers, such as 202 for missing funds, and a card wrongly taken for lost is never charged again.
  *
  * @see docs/sources.md, response codes of three digits
  */
@@ -138,13 +134,13 @@ const AMEX_EQUIVALENTS = new Map(
 );
 
 const responseByCode = new Map(RESPONSE_CODES);
-/** Codes with another meaning on Mastercard: 82, with an advice code, is "policy" there. */
+/** Codes with another meaning on Mastercard: 82, with an advice code, is "policy". */
 const MASTERCARD_MEANINGS = new Map([
   ["82", defineCode(4, "GENERIC", "the bank's policy refused it", SOURCES.mastercardAdvice)],
 ]);
 
 /**
- * Replaces the meaning of a response code for the whole process.
+ * Replaces a meaning for the whole process.
  *
  * @param everywhere  also on Mastercard, if the code has another meaning there
  * @see rule-overrides.ts
@@ -155,38 +151,29 @@ export function setResponseCode(code: string, meaning: ResponseCode, everywhere:
 }
 
 const CODE_WITH_WORDS = /^\s*([0-9A-Z]{1,4})\s*:.*/is;
-/** Removes the words that a gateway may append to a response or advice code: Adyen's "41 : Lost card" becomes "41". */
+/** Gateways may append words: Adyen's "41 : Lost card" becomes "41". */
 export const removeWords = (code: string) => code.replace(CODE_WITH_WORDS, "$1");
 
-/** Returns a card's code with two digits and no superfluous zeros: "51" for " 051", "05" for "5". Words stay unchanged. */
+/** Two digits, no superfluous zeros: "51" for " 051", "05" for "5". Words stay unchanged. */
 export function normalizeCardCode(code: string): string {
   const alone = removeWords(code).trim();
   return /^\d+$/.test(alone) ? String(Number(alone)).padStart(2, "0") : alone;
 }
 
-/** Returns the key of a code in the tables: without words, in upper case, at least two characters. */
 const tableKeyOf = (code: string) => normalizeCardCode(code).toUpperCase().padStart(2, "0");
 
-/** Returns the code whose row gives this code's meaning on a card of the network, even if the table lacks it. */
+/** Returns the code whose row gives this code's meaning on the network, even if the table lacks it. */
 export function findTableCode(code: string, dialect: CodeDialect): string {
   const normal = tableKeyOf(code);
   return dialect === "amex" && !responseByCode.has(normal) ? (AMEX_EQUIVALENTS.get(normal) ?? normal) : normal;
 }
 
-/**
- * Countries where strong customer authentication is law, so that 65 may mean it is missing: the EEA, and the United Kingdom,
- * which kept the law.
- */
+/** Strong customer authentication is law in the EEA and the United Kingdom, so 65 may mean that it is missing. */
 const STRONG_AUTHENTICATION_COUNTRIES = new Set(
   "AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK ES GB".split(" "),
 );
 
-/**
- * Returns the meaning of a card network's response code.
- *
- * @param dialect  the network's
- * @returns null for a code that no table lists; such a code is in Visa category 4
- */
+/** @returns null for an unlisted code, which is in Visa category 4 */
 export function findResponseCode(code: string, dialect: CodeDialect): ResponseCode | null {
   const named = findTableCode(code, dialect);
   if (dialect === "mastercard" && MASTERCARD_MEANINGS.has(named)) return MASTERCARD_MEANINGS.get(named)!;
@@ -196,16 +183,15 @@ export function findResponseCode(code: string, dialect: CodeDialect): ResponseCo
 const CATEGORY_1_RESPONSE = defineCode(1, "HARD_CARD", "the network says that the bank will never approve it");
 
 /**
- * Returns the category in a network's advice field, used if the response code is not in the table. For Visa cards, some
- * processors pass on the category there, and category 1 ends all retries.
+ * For response codes that are not in the table: on Visa cards, some processors pass on the category as advice, and category 1
+ * ends all retries.
  */
 export const findAdviceCategory = (advice: string, dialect: CodeDialect): ResponseCode | null =>
   dialect === "visa" && normalizeCardCode(advice) === "01" ? CATEGORY_1_RESPONSE : null;
 
 /**
- * Whether a code may mean that the customer has to confirm the payment, in addition to its row's meaning. In the EEA and the
- * United Kingdom 65 may; Visa has 1A for this. Only later attempts distinguish the two: a limit passes, a missing confirmation
- * does not.
+ * Whether a code may also mean that the customer has to confirm. In the EEA and the United Kingdom 65 may; Visa has 1A for this.
+ * Only later attempts distinguish the two: a limit passes, a missing confirmation does not.
  */
 export const mayNeedCustomer = (code: string, dialect: CodeDialect, country: string | null): boolean =>
   dialect !== "visa" &&

@@ -2,14 +2,14 @@ import { DECLINE_GROUPS, type DeclineGroup } from "./decline-groups.ts";
 
 export type JsonFields = Readonly<Record<string, unknown>>;
 
-/** Reads values of a JSON file and notes what is wrong with them. Every reader returns undefined for an absent or wrong value. */
+/** Reads JSON values and notes problems. Every reader returns undefined for an absent or wrong value. */
 export type RuleReader = ReturnType<typeof createRuleReader>;
 
 /** @param problems  receives each problem with its place: `networks.visa.limits[0].attemptsMax …` */
 export function createRuleReader(problems: string[]) {
   const wrong = (place: string, problem: string) => void problems.push(`${place} ${problem}`);
 
-  /** @param known  the allowed names; null: any */
+  /** @param known  allowed names; null: any */
   function fields(value: unknown, place: string, known: readonly string[] | null): JsonFields {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       wrong(place || "the file", "must be an object");
@@ -21,7 +21,7 @@ export function createRuleReader(problems: string[]) {
     return value as JsonFields;
   }
 
-  /** Returns the named objects of an object, each with its fields and its place. */
+  /** Returns each named object's fields and place. */
   const entries = (value: unknown, place: string, known: readonly string[]): [string, JsonFields, string][] =>
     value === undefined
       ? []

@@ -1,11 +1,11 @@
-/** The source of a rule. The anchor names the paragraph in docs/sources.md that describes the source and its quality. */
+/** A rule's source. The anchor names its paragraph in docs/sources.md. */
 export interface Source {
   anchor: string;
-  /** The document, or a note that the rule is Dunlin's own; short enough for a sentence on an invoice. */
+  /** Or a note that the rule is Dunlin's own; short enough for a sentence on an invoice. */
   document: string;
-  /** Edition or date of the document, or of the rule's last dated change in it; "undated" if it has none. */
+  /** The document's edition or date, or that of the rule's last dated change; "undated" if it has none. */
   date: string;
-  /** False: written from memory or deduced, and marked [verify] in docs/sources.md. */
+  /** False: from memory or deduced, and marked [verify] in docs/sources.md. */
   verified: boolean;
 }
 
@@ -16,7 +16,7 @@ const defineSource = (anchor: string, document: string, date: string, verified =
   verified,
 });
 
-/** Each document and date appears word for word in its paragraph of docs/sources.md, as does whether it is verified. */
+/** Each document, date and verification appears word for word in docs/sources.md. */
 export const SOURCES = {
   visaReattempts: defineSource("visa-excessive-reattempts", "Recurly and TabaPay on Visa's rules", "4 August 2026"),
   visaCategories: defineSource(
@@ -60,7 +60,7 @@ export const SOURCES = {
   declineCategory: defineSource("decline-category-field", "the merchant's own decline category", "own choice", false),
 } as const satisfies Record<string, Source>;
 
-/** For an operator's rules, which have no paragraph in docs/sources.md. */
+/** Has no paragraph in docs/sources.md. */
 const OPERATOR_ANCHOR = "rules-of-your-own";
 export const operatorSource = (document: string, date: string): Source => defineSource(OPERATOR_ANCHOR, document, date);
 export const isOperatorSource = ({ anchor }: Source) => anchor === OPERATOR_ANCHOR;

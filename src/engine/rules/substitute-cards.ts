@@ -4,9 +4,8 @@ export interface CardCharge {
 }
 
 /**
- * Returns the cards that the merchant charges as substitutes: a card charged after another one on the same invoice, if that other
- * card has been charged again since. A retry may fall on either, so the declines of both count. A card that replaced another one
- * for good is not a substitute.
+ * Returns cards charged after another one on the same invoice, if that other one has been charged again since. A retry may fall
+ * on either, so the declines on both count. A card that replaced another for good is no substitute.
  *
  * @param charged  the customer's attempts, oldest first
  */

@@ -1,12 +1,11 @@
 import { SOURCES } from "./sources.ts";
 
-/** Stripe's values of `outcome.network_status` and `outcome.reason` for an attempt that it did not send to the card network. */
+/** Stripe's `outcome.network_status` and `outcome.reason` for attempts that it did not send to the network. */
 export const UNSENT_VALUES = {
   source: SOURCES.stripeBlocks,
   words: new Set(["not_sent_to_network", "previously_declined_do_not_retry"]),
 };
 
-/** Fields of an attempt that may report such a block. */
 export interface UnsentFields {
   paymentGatewayStatus?: string | null | undefined;
   paymentGatewayErrorCode?: string | null | undefined;
@@ -14,8 +13,8 @@ export interface UnsentFields {
 }
 
 /**
- * Whether the gateway blocked a failed attempt before it reached a bank. Such an attempt counts against no network limit, and the
- * model learns nothing from it. An approved attempt was always sent.
+ * Whether the gateway blocked a failed attempt before it reached a bank: it counts against no network limit, and the model learns
+ * nothing from it.
  *
  * @see docs/sources.md#stripe-blocked-payments
  */

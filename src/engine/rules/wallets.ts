@@ -3,8 +3,7 @@ import type { CardNetwork } from "./card-networks.ts";
 import { SOURCES } from "./sources.ts";
 
 /**
- * Payment methods that are neither cards nor bank debits, but still have a limit. The merchant decides how to retry: some wallets
- * make the retries themselves.
+ * Neither cards nor bank debits, but limited. The merchant decides how to retry: some wallets make the retries themselves.
  *
  * @see docs/sources.md#paypal
  */
@@ -32,12 +31,12 @@ const walletByType = new Map<string, CardNetwork>([
 ]);
 export const WALLETS: ReadonlyMap<string, CardNetwork> = walletByType;
 
-/** Returns the rules of a wallet in any gateway's spelling; undefined if Dunlin has no rules for the type. */
+/** Takes any gateway's spelling; undefined if Dunlin has no rules for it. */
 export const findWallet = (paymentMethodType: string): CardNetwork | undefined =>
   walletByType.get(paymentSchemeOf(paymentMethodType));
 
 /**
- * Replaces the rules of a wallet for the whole process.
+ * Replaces a wallet's rules for the whole process.
  *
  * @see rule-overrides.ts
  */
