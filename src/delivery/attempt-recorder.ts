@@ -7,10 +7,10 @@ import { type EndedAttempt, recordAttempts, recordWithdrawnAttempts } from "../t
 export interface AttemptRecorder {
   add(ended: EndedAttempt): void;
   pending(): number;
-  /** Pending attempts that the database rejected. They are retried with backoff. */
+  /** Pending attempts that the database rejected, retried with backoff. */
   postponed(): number;
   idle(): Promise<void>;
-  /** Stops writing. Pending attempts are repeated later under the same numbers. */
+  /** Pending attempts are repeated later under the same numbers. */
   abandon(): void;
 }
 
@@ -29,12 +29,12 @@ const OUTAGE_PAUSE_MAX_MS = 2_000;
 const REFUSED_PAUSE_MAX_MS = 60_000;
 
 /**
- * Writes ended attempts in batches: while one is written, the next collects. A batch is retried during an outage. A batch that
- * the database rejects is halved until the offending row is isolated.
+ * Writes batches: while one is written, the next collects. A batch is retried during an outage. One that the database rejects is
+ * halved until the offending row is isolated.
  */
 export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Options): AttemptRecorder {
   let queue: EndedAttempt[] = [];
-  /** Batches whose write failed. They precede the queue. */
+  /** Failed writes, which precede the queue. */
   let pieces: EndedAttempt[][] = [];
   let writing: EndedAttempt[] = [];
   const refused = new Map<EndedAttempt, { times: number; timer: NodeJS.Timeout }>();
@@ -64,7 +64,7 @@ export function createAttemptRecorder({ db, ports, log, sleep, onRecorded }: Opt
       }
       writing = [];
     }
-    // No `await` since the last check, so no attempt was added in between.
+    // No `await` since the last check, so no attempt was added.
     running = null;
   }
 

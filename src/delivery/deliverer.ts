@@ -37,29 +37,29 @@ export interface DelivererOptions {
   log: Log;
   send: Send;
   secretKeys: SecretKeys;
-  /** UUID of this process, new at each start. */
+  /** New at each start of the process. */
   owner: string;
   timings?: Partial<DelivererTimings>;
-  /** Waits during an outage; virtual time in a simulation. */
+  /** Virtual time in a simulation. */
   sleep?(ms: number): Promise<unknown>;
-  /** Called after an event was delivered, exhausted or found withdrawn. */
+  /** An event was delivered, exhausted or found withdrawn. */
   onEnded?(): void;
   metrics?: { onAttempt(figures: AttemptFigures): void };
 }
 
 export interface DelivererTimings extends LeaseTimings {
   leaseTickMs: number;
-  /** Maximum delay until a changed setting is noticed. */
+  /** Until a changed setting is noticed. */
   refreshMs: number;
-  /** Maximum delay until an event from another process is noticed. */
+  /** Until another process's event is noticed. */
   sweepMs: number;
 }
 
 export interface Deliverer {
   start(): void;
-  /** Looks at once for due deliveries of this merchant, or of all. */
+  /** Looks at once for due deliveries, of all merchants by default. */
   wake(merchantId?: string): void;
-  /** Whether this process currently owns the merchant's bucket. */
+  /** Whether this process owns the merchant's bucket. */
   sendsFor(merchantId: string): boolean;
   figures(): { leases: number; inFlight: number; unsent: number };
   /** Skips withdrawn events even if they were read ahead. */
@@ -67,8 +67,8 @@ export interface Deliverer {
   /** Waits for attempts in flight and their records, and releases the leases. Attempts that take longer are repeated later. */
   stop(graceMs?: number): Promise<void>;
   /**
-   * Sends what is due now and returns the number of attempts; for tests and simulation. Throws only after all merchants have
-   * ended, so that the next call does not read rows that this one is about to send.
+   * Returns the number of attempts; for tests and simulation. Throws only after all merchants have ended, so that the next call
+   * does not read rows that this one is about to send.
    */
   deliverDue(): Promise<number>;
 }
@@ -82,12 +82,11 @@ const READ_ROUND_SIZE = 1_000;
 const STOP_GRACE_MS = 31_000;
 const LONG_AGO = new Date(0);
 
-/** Creates the loops that read due deliveries, send them and record the attempts. */
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const { db, ports, log, send, secretKeys, owner } = options;
   const timings = { ...TIMINGS, ...options.timings };
   const lanes = createLanes(db, log, secretKeys, ports.monotonicMs);
-  /** Lanes with an attempt to start. Proven and unproven lanes have separate slots, so they queue separately. */
+  /** Lanes with an attempt to start. Proven and unproven lanes have separate slots. */
   const [ready, unproven] = [new Set<Lane>(), new Set<Lane>()];
   const queueOf = (lane: Lane) => (lane.isProven ? ready : unproven);
   let state: "new" | "running" | "stopping" | "stopped" = "new";
@@ -106,7 +105,6 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     return lane.target !== null && !lane.merchant.webhookPaused && leases.epochOf(lane.merchant.bucket) !== null;
   }
 
-  /** Starts an attempt, reads ahead, or sets a timer. */
   function advance(lane: Lane) {
     if (state !== "running" || !maySend(lane) || timers.waitsForRate(lane)) return;
     if (lane.prefetched.length > 0 && hasFreeSlot(lane)) {
@@ -118,7 +116,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     else if (lane.nextDueMs > nowMs) timers.wakeAt(lane, (lane.nextDueMs - nowMs) / ports.clockRate);
   }
 
-  /** Advances these lanes, and then lanes that waited for the freed slots. */
+  /** And then lanes that waited for the freed slots. */
   function advanceAll(...some: Lane[]) {
     for (const lane of some) advance(lane);
     pump();
@@ -199,7 +197,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       (lane, index) =>
         (part === null || index % SWEEP_PART_COUNT === part) && maySend(lane) && hasFreeSlot(lane) && !lane.reading,
     );
-    // Rows read before a pause, or before the lease was lost.
+    // Read before a pause, or before the lease was lost.
     advanceAll(...candidates.filter((lane) => lane.prefetched.length > 0));
     const idle = candidates.filter((lane) => lane.prefetched.length === 0 && !lane.reading);
     if (idle.length > 0) await probeLanes(db, lanes, idle, ports.monotonicMs(), advance);
@@ -237,7 +235,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       if (state !== "new") throw new Error("a deliverer can be started only once");
       state = "running";
       loops = startLoops(timings, leases.tick, lanes.refresh, sweep, warn);
-      // The first round does not wait for the loops.
+      // Before the loops.
       void leases
         .tick()
         .then(lanes.refresh)
@@ -305,7 +303,7 @@ const sumOrThrow = (results: readonly PromiseSettledResult<number>[]) =>
     return sum + result.value;
   }, 0);
 
-/** Notes when each lane's next delivery is due, and advances the lane. */
+/** Notes each lane's next due time, and advances it. */
 async function probeLanes(
   db: Database,
   lanes: Lanes,

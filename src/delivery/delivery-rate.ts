@@ -1,6 +1,6 @@
 import type { Merchant } from "../domain/merchant.ts";
 
-/** Token bucket for a merchant's optional rate: one token per attempt, at most one second's worth. */
+/** One token per attempt, at most one second's worth. */
 export interface RateBucket {
   tokens: number;
   /** Monotonic clock. */
@@ -11,10 +11,10 @@ export const createFullBucket = (): RateBucket => ({ tokens: 0, refilledMs: Numb
 
 type RateLimited = Pick<Merchant, "webhookRate">;
 
-/** A lane without tokens waits for this many seconds' worth, so one timer and one read serve several attempts. */
+/** A lane waits for this many seconds' worth, so one timer and one read serve several attempts. */
 const REFILL_SECONDS = 0.1;
 
-/** Returns how many attempts may start now; Infinity without a rate. */
+/** Infinity without a rate. */
 export function tokensLeft({ webhookRate }: RateLimited, bucket: RateBucket, monotonicMs: number): number {
   if (webhookRate === null) return Number.POSITIVE_INFINITY;
   const gained = ((monotonicMs - bucket.refilledMs) / 1_000) * webhookRate;
@@ -23,7 +23,7 @@ export function tokensLeft({ webhookRate }: RateLimited, bucket: RateBucket, mon
   return Math.floor(bucket.tokens);
 }
 
-/** Returns the real milliseconds until the next attempt may start. */
+/** Real milliseconds until the next attempt may start. */
 export function rateWaitMs(limited: RateLimited, bucket: RateBucket, monotonicMs: number): number {
   if (limited.webhookRate === null || tokensLeft(limited, bucket, monotonicMs) >= 1) return 0;
   const wanted = Math.max(1, limited.webhookRate * REFILL_SECONDS);

@@ -13,7 +13,7 @@ import {
   resetReadFloor,
 } from "./merchant-lane.ts";
 
-/** Reads due deliveries ahead, for several lanes at once. */
+/** For several lanes at once. */
 export interface DueDeliveryReader {
   add(lane: Lane): void;
   readNext(): void;

@@ -7,27 +7,27 @@ import type { EndedAttempt } from "../tables/delivery-attempts.ts";
 import { clearEndpointFailing, markEndpointFailing, pauseFailingEndpoint } from "../tables/endpoint-states.ts";
 import type { Lane } from "./merchant-lane.ts";
 
-/** Pauses an endpoint that has failed every attempt for days. Its deliveries wait. */
+/** Pauses an endpoint that has failed every attempt for days. */
 export interface EndpointHealth {
-  /** Call before the attempt is recorded, so that a crash in between leaves no outdated failure mark. */
+  /** Call it before the attempt is recorded, so that a crash in between leaves no outdated failure mark. */
   recordSuccess(lane: Lane, epoch: number): Promise<void>;
-  /** Call after the attempt was recorded. */
+  /** Call it after the attempt was recorded. */
   recordFailure(lane: Lane, ended: EndedAttempt): void;
 }
 
 /** Service time. */
 const HEALTH_LIMITS = {
-  /** Shorter failures stay in memory and cost no write. */
+  /** Shorter failures cost no write. */
   markAfterMs: MINUTE_MS,
   warnAfterMs: DAY_MS,
   pauseAfterMs: 3 * DAY_MS,
-  /** Requires that an event's short retries failed too: if events are days apart, one failure is no reason to pause. */
+  /** An event's short retries must fail too: if events are days apart, one failure is no reason to pause. */
   pauseAtNumber: 4,
 } as const;
 
 /** Writes under the lease epoch, so that a former owner changes nothing. */
 export function createEndpointHealth({ db, ports, log }: { db: Database; ports: Ports; log: Log }): EndpointHealth {
-  /** One write per lane at a time. A failed write is repeated at the next attempt. */
+  /** One write per lane at a time. The next attempt repeats a failed one. */
   const writing = new Map<Lane, Promise<void>>();
   const write = (lane: Lane, work: () => Promise<void>) => {
     const { id: merchantId } = lane.merchant;
@@ -51,7 +51,7 @@ export function createEndpointHealth({ db, ports, log }: { db: Database; ports: 
   return {
     async recordSuccess(lane, epoch) {
       lane.failing = { since: null, warned: false };
-      // A mark that is being written now is cleared afterwards.
+      // A mark that is being written is cleared afterwards.
       if (lane.merchant.webhookFailingSince === null && !writing.has(lane)) return;
       await write(lane, async () => {
         if (lane.merchant.webhookFailingSince === null) return;

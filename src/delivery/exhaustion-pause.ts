@@ -2,14 +2,14 @@ import type { Logger as Log } from "pino";
 
 const PROBE_INTERVAL_MS = 1_000;
 
-/** While this process is out of a resource, starts only one attempt per interval. */
+/** While this process is out of a resource, starts one attempt per interval. */
 export interface ExhaustionPause {
   isOn(): boolean;
-  /** Call when an attempt could not be sent. */
+  /** An attempt was not sent. */
   begin(why: string): void;
-  /** Call when an attempt was sent. */
+  /** An attempt was sent. */
   end(): void;
-  /** Attempts that could not be sent since the start. */
+  /** Since the process started. */
   unsent(): number;
   clear(): void;
 }

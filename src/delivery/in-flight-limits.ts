@@ -2,35 +2,35 @@ import { createDeadlines } from "./https/deadlines.ts";
 import { hasFreeSlot, type Lane } from "./merchant-lane.ts";
 
 /**
- * Limits attempts in flight across merchants. Lanes whose last attempt was quick ("proven") and other lanes have separate slots,
- * so a thousand dead endpoints compete only with each other.
+ * Limits attempts in flight across merchants. Lanes whose last attempt was quick ("proven") have separate slots, so a thousand
+ * dead endpoints compete only with each other.
  */
 export interface InFlightLimiter {
   isFull(isProven: boolean): boolean;
   mayBegin(lane: Lane): boolean;
-  /** Call the returned function when the attempt ends. */
+  /** Call the result when the attempt ends. */
   begin(lane: Lane): () => void;
   inFlight(): number;
 }
 
 export interface InFlightLimits {
-  /** Quick attempts of all proven lanes. An attempt is quick while it may still end at any time. */
+  /** For all proven lanes. An attempt is quick while it may still end at any time. */
   quickMax: number;
   /** Quick attempts of a single lane. */
   laneQuickMax: number;
-  /** Quick attempts of all unproven lanes. */
+  /** For all unproven lanes. */
   unprovenMax: number;
-  /** After this real time, an attempt only waits for its receiver, and no longer counts as quick. */
+  /** Real time after which an attempt only waits for its receiver, and no longer counts as quick. */
   quickMs: number;
-  /** The same for unproven lanes. */
+  /** For unproven lanes. */
   unprovenMs: number;
-  /** Limits sockets and their memory, 100 KiB each. `quickMax` of them are reserved for proven lanes. */
+  /** Limits sockets, 100 KiB each. `quickMax` are reserved for proven lanes. */
   attemptsMax: number;
-  /** From this many slow or unproven attempts on, such lanes have one attempt each, whatever their caps. */
+  /** With this many slow or unproven attempts, such lanes have one each, whatever their caps. */
   crowdedFrom: number;
-  /** A lane hangs if its last attempt took this long. The next one costs a handshake. */
+  /** A lane whose last attempt took this long hangs. Its next one costs a handshake. */
   hungMs: number;
-  /** From this many hanging lanes on, each has one attempt at a time, and rests in between. */
+  /** With this many hanging lanes, each has one attempt at a time, and rests in between. */
   hungLanesFrom: number;
   hungStartsPerSecond: number;
 }
@@ -56,13 +56,13 @@ interface InFlightAttempt {
   isQuick: boolean;
 }
 
-/** @param onSlow  called when an attempt stops being quick, which frees a slot */
+/** @param onSlow  an attempt stopped being quick, which frees a slot */
 export function createInFlightLimiter(
   monotonicMs: () => number,
   onSlow: (lane: Lane) => void,
   limits: InFlightLimits = IN_FLIGHT_LIMITS,
 ): InFlightLimiter {
-  /** By whether the lane was proven when they started. */
+  /** As when they started. */
   const quick = { proven: 0, unproven: 0 };
   const stopCountingQuick = (begun: InFlightAttempt) => {
     begun.isQuick = false;

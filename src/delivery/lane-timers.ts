@@ -2,11 +2,11 @@ import type { Ports } from "../domain/ports.ts";
 import { rateWaitMs } from "./delivery-rate.ts";
 import type { Lane } from "./merchant-lane.ts";
 
-/** Timers that advance a lane when nothing else does. */
+/** Advance a lane when nothing else does. */
 export interface LaneTimers {
   /** @param delayMs  real time until `lane.nextDueMs` */
   wakeAt(lane: Lane, delayMs: number): void;
-  /** Whether the merchant's rate is used up. If it is, a timer advances the lane. */
+  /** If the merchant's rate is used up, a timer advances the lane. */
   waitsForRate(lane: Lane): boolean;
   clear(lanes: Iterable<Lane>): void;
 }

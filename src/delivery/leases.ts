@@ -11,19 +11,19 @@ import {
 } from "../tables/bucket-leases.ts";
 
 export interface LeaseTimings {
-  /** How long a lease lasts if its owner hangs; real time. */
+  /** If the owner hangs; real time. */
   leaseMs: number;
   renewMs: number;
   /** No attempt starts this shortly before the lease can expire. */
   attemptMs: number;
-  /** A statement on the lease connection that takes longer means that the connection is dead. */
+  /** Beyond it, the lease connection is dead. */
   statementMs: number;
 }
 
 export const LEASE_TIMINGS: LeaseTimings = { leaseMs: 60_000, renewMs: 10_000, attemptMs: 33_000, statementMs: 5_000 };
 
 export interface Leases {
-  /** The epoch under which attempts for this bucket may start now. */
+  /** Null: no attempt may start now. */
   epochOf(bucket: number): number | null;
   /** Renews leases, releases buckets above the fair share, and acquires free ones. Call it about every second. */
   tick(): Promise<void>;
@@ -38,15 +38,15 @@ interface Options {
   log: Log;
   owner: string;
   timings: LeaseTimings;
-  /** Whether attempts of this bucket are in flight or not recorded yet. */
+  /** Attempts are in flight or unrecorded. */
   isBusy(bucket: number): boolean;
-  /** Called when attempts may start for more buckets than before. */
+  /** Attempts may start for more buckets. */
   onGained?(): void;
 }
 
 interface HeldBucket {
   epoch: number;
-  /** Monotonic, because a process that was suspended must not trust its leases. */
+  /** Monotonic, because a suspended process must not trust its leases. */
   startUntilMs: number;
   isReleasing: boolean;
 }
@@ -61,7 +61,7 @@ export function createLeases({ db, ports, log, owner, timings, isBusy, onGained 
   async function connected(): Promise<Connection> {
     if (connection !== null) return connection;
     const fresh = await db.connect();
-    // Other processes treat the loss of the old connection as our end, so the leases are renewed first.
+    // Renews the leases first, because other processes treat the loss of the old connection as our end.
     renewedMs = Number.NEGATIVE_INFINITY;
     connection = fresh;
     fresh.onLost(() => drop(fresh));

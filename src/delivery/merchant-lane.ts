@@ -3,17 +3,17 @@ import type { DueDelivery } from "../tables/deliveries.ts";
 import { createFullBucket, type RateBucket, tokensLeft } from "./delivery-rate.ts";
 import type { DeliveryTarget } from "./send-attempt.ts";
 
-/** One merchant's deliveries in flight and read ahead. */
+/** Deliveries in flight and read ahead. */
 export interface Lane {
   merchant: Merchant;
   /** Null if there is no endpoint, or its credential cannot be read. */
   target: DeliveryTarget | null;
   inFlight: number;
-  /** Attempts in flight that may still end at any time; see `InFlightLimits`. */
+  /** See `InFlightLimits`. */
   quickCount: number;
-  /** Whether the last attempt was quick. */
+  /** The last attempt was quick. */
   isProven: boolean;
-  /** Monotonic. While many lanes hang, this one starts nothing before. */
+  /** Monotonic. Only while many lanes hang. */
   restsUntilMs: number;
   /** Due times of events in flight, or ended and not recorded. Reads exclude them. */
   busy: Map<string, number>;
@@ -21,23 +21,23 @@ export interface Lane {
   floorMs: number;
   /** Monotonic. The last read or probe that also looked below the floor. */
   lastFullScanMs: number;
-  /** Rows that have not started. `readMs` is monotonic. */
+  /** Not started. `readMs` is monotonic. */
   prefetched: { delivery: DueDelivery; readMs: number }[];
-  /** Rows that the next read requests; grows while a backlog drains fast. */
+  /** Grows while a backlog drains fast. */
   readSize: number;
   reading: boolean;
   /** Monotonic. The last read, if it returned as many rows as requested. */
   lastFullBatchMs: number;
   /** Service time from which a row may be due; Infinity if none is known, -Infinity to read now. */
   nextDueMs: number;
-  /** Events withdrawn during a read that may still return them. */
+  /** During a read that may still return them. */
   withdrawn: Set<string>;
   timer: NodeJS.Timeout | null;
   timerDueMs: number;
-  /** Failures that are not in `merchant.webhookFailingSince` yet. */
+  /** Failures missing in `merchant.webhookFailingSince`. */
   failing: { since: Date | null; warned: boolean };
   rateBucket: RateBucket;
-  /** Set while the merchant's rate is used up. */
+  /** While the rate is used up. */
   rateTimer: NodeJS.Timeout | null;
 }
 
@@ -70,11 +70,11 @@ export const createLane = (merchant: Merchant): Lane => ({
 
 export const hasFreeSlot = (lane: Lane) => lane.inFlight < lane.merchant.webhookCap;
 
-/** Whether a success would end recorded failures. */
+/** A success would end the failures. */
 export const isFailing = ({ failing, merchant }: Lane) =>
   failing.since !== null || merchant.webhookFailingSince !== null;
 
-/** @param atMs  service time from which something may be due */
+/** @param atMs  service time */
 export const noteDue = (lane: Lane, atMs: number) => {
   lane.nextDueMs = Math.min(lane.nextDueMs, atMs);
   if (atMs > Number.NEGATIVE_INFINITY) lane.floorMs = Math.min(lane.floorMs, atMs);
@@ -82,7 +82,7 @@ export const noteDue = (lane: Lane, atMs: number) => {
 
 /** From a row's due time until its transaction commits. */
 const MAX_COMMIT_DELAY_MS = 5_000;
-/** Finds rows that were not announced and took longer to commit. */
+/** Finds unannounced rows that took longer to commit. */
 const FULL_SCAN_INTERVAL_MS = 30_000;
 
 const readFrom = (lane: Lane, monotonicMs: number) =>
@@ -94,7 +94,7 @@ export function probeFrom(lane: Lane, monotonicMs: number): Date {
   return from;
 }
 
-/** Call when another process may have sent for this merchant, or a read failed. */
+/** Call it when another process may have sent for this merchant, or a read failed. */
 export const resetReadFloor = (lane: Lane) => {
   lane.lastFullScanMs = Number.NEGATIVE_INFINITY;
 };
@@ -102,7 +102,7 @@ export const resetReadFloor = (lane: Lane) => {
 export const isReadDue = (lane: Lane, nowMs: number) =>
   !lane.reading && lane.nextDueMs <= nowMs && hasFreeSlot(lane) && lane.prefetched.length <= lane.readSize / 4;
 
-/** Returns the next row to send. Stale rows are dropped, to be read again. */
+/** Stale rows are dropped, to be read again. */
 export function takeNext(lane: Lane, monotonicMs: number): DueDelivery | undefined {
   const next = lane.prefetched[0];
   if (next === undefined) return undefined;
@@ -122,7 +122,7 @@ export const excludedEventIds = (lane: Lane) => [
 ];
 
 /**
- * Prepares the lane for a read. Due times noted from now on are beyond what it sees.
+ * Due times noted from now on are beyond what the read sees.
  *
  * @returns the service time from which to read
  */
@@ -137,7 +137,7 @@ export function beginRead(lane: Lane, monotonicMs: number, now: Date, clockRate:
   lane.readSize = Math.max(1, Math.min(lane.readSize, tokensLeft(lane.merchant, lane.rateBucket, monotonicMs)));
   lane.withdrawn.clear();
   lane.nextDueMs = Number.POSITIVE_INFINITY;
-  // Lowered by the rows of this read, and by due times noted meanwhile.
+  // Lowered by this read's rows, and by due times noted meanwhile.
   lane.floorMs = now.getTime() - MAX_COMMIT_DELAY_MS * clockRate;
   for (const dueMs of lane.busy.values()) lane.floorMs = Math.min(lane.floorMs, dueMs);
   for (const { delivery } of lane.prefetched) lane.floorMs = Math.min(lane.floorMs, delivery.dueMs);
@@ -150,7 +150,7 @@ export function endRead(lane: Lane, rows: readonly DueDelivery[], readMs: number
   lane.reading = false;
   if (rows[0] !== undefined) lane.floorMs = Math.min(lane.floorMs, rows[0].dueMs);
   for (const delivery of rows) if (!lane.withdrawn.has(delivery.eventId)) lane.prefetched.push({ delivery, readMs });
-  // A full batch means that there are more rows.
+  // There are more rows.
   const isFull = rows.length >= lane.readSize;
   lane.lastFullBatchMs = isFull ? readMs : Number.NEGATIVE_INFINITY;
   if (isFull) noteDue(lane, Number.NEGATIVE_INFINITY);

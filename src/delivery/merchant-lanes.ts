@@ -11,7 +11,7 @@ import { createTarget, type DeliveryTarget } from "./send-attempt.ts";
 export interface Lanes {
   get(merchantId: string): Lane | undefined;
   all(): Iterable<Lane>;
-  /** Reads changed settings. Adds lanes for new merchants and removes those of deleted ones. */
+  /** Reads changed settings, adds new merchants and removes deleted ones. */
   refresh(): Promise<void>;
   isBusy(bucket: number): boolean;
 }
@@ -32,7 +32,7 @@ export function createLanes(db: Database, log: Log, secretKeys: SecretKeys, mono
     }
   }
 
-  /** Reads all settings once a minute, because a mark is meaningless after a restore of the database. */
+  /** Reads all once a minute, because a mark is meaningless after a database restore. */
   async function read(): Promise<{ merchants: Merchant[]; mark: string }> {
     if (mark !== null && monotonicMs() - allReadAt < FULL_REFRESH_MS) return changedMerchants(db, mark);
     const newMark = await readChangeMark(db);

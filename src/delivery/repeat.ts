@@ -1,7 +1,5 @@
 /**
- * Runs `work` repeatedly, with `pauseMs` between runs.
- *
- * Unlike `startLoop`, it does not wait longer after a failure, so that leases are renewed as soon as the database is back, and a
+ * Unlike `startLoop`, does not wait longer after a failure, so that leases are renewed as soon as the database is back, and a
  * stop does not wait for a hanging run.
  */
 export function repeatWork(

@@ -13,21 +13,21 @@ import type { Send } from "./https/https-sender.ts";
 import { maskedHeaders } from "./https/request-head.ts";
 import { createSigner, type Sign } from "./https/signature.ts";
 
-/** The parsed endpoint of a merchant. */
+/** A merchant's parsed endpoint. */
 export interface DeliveryTarget {
   origin: string;
   paths: Record<EventType, string>;
   authorization: string | null;
-  /** Null if the merchant has no signing secret. */
+  /** Null without a signing secret. */
   sign: Sign | null;
-  /** Texts to redact in the log. */
+  /** Redacted in the log. */
   secrets: string[];
-  /** The part of each request that the log stores. */
+  /** Logged parts of requests. */
   heads: Record<EventType, RequestHead>;
 }
 
 /**
- * Returns null if the merchant has no endpoint.
+ * Null if there is no endpoint.
  *
  * @throws UnreadableSecret if no key opens the stored credential or signing secret
  */
@@ -72,12 +72,12 @@ function createMerchantSigner(
   return createSigner({ current: unseal(secretKeys, webhookSecret), old });
 }
 
-/** Nothing was sent because this process is out of a resource. */
+/** This process is out of a resource. */
 export interface UnsentAttempt {
   unsent: string;
 }
 
-/** Sends one event once. An attempt that was cut short is repeated under its number. */
+/** An attempt that was cut short is repeated under its number. */
 export async function sendAttempt(
   merchant: Merchant,
   target: DeliveryTarget,
@@ -103,7 +103,7 @@ export async function sendAttempt(
     reply = { outcome: "failed", error: `not sent: ${error}` };
   }
   if (reply.outcome === "failed" && reply.isLocalFailure) return { unsent: reply.error };
-  // The clock may have been set back during the attempt.
+  // The clock may have been set back meanwhile.
   const endedAt = new Date(Math.max(startedAt.getTime(), ports.now().getTime()));
   const number = delivery.attempts + 1;
   const success = reply.outcome === "response" && isSuccess(reply.status);
@@ -145,7 +145,7 @@ export interface AttemptFigures {
   success: boolean;
   status: number | null;
   durationMs: number;
-  /** Service time from when the attempt was due to when it started. */
+  /** Start minus due time, in service time. */
   latenessMs: number;
 }
 

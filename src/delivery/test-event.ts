@@ -8,14 +8,14 @@ import { type Diagnosis, diagnose } from "./https/diagnosis.ts";
 import { createSender, type SenderOptions } from "./https/https-sender.ts";
 import { createTarget } from "./send-attempt.ts";
 
-/** One traced attempt with a test event. Secrets are masked. */
+/** Traced, with masked secrets. */
 export interface TestEventResult extends Diagnosis, TraceResult {
   url: string;
   eventId: string;
   totalMs: number;
 }
 
-/** Stores nothing. Returns null if the merchant has no endpoint. */
+/** Stores nothing. Null without an endpoint. */
 export type SendTestEvent = (merchant: Merchant, type: EventType) => Promise<TestEventResult | null>;
 
 export function createTestEventSender(
@@ -69,7 +69,7 @@ const TIMING_STEPS = [
   ["total", "totalMs"],
 ] as const;
 
-/** The duration of each step that was reached. */
+/** Of each step that was reached. */
 export function timingsText(tested: TestEventResult): string {
   let beforeMs = 0;
   const parts = TIMING_STEPS.flatMap(([name, field]) => {
@@ -82,7 +82,7 @@ export function timingsText(tested: TestEventResult): string {
   return parts.join(", ");
 }
 
-/** Replaces characters that could move a terminal's cursor or reverse the reading order. */
+/** Some could move a terminal's cursor or reverse the reading order. */
 export const withoutControlCharacters = (text: string) =>
   text
     .split(/\r?\n/)

@@ -1,4 +1,4 @@
-// First digits from, to, and the lengths in use.
+// First digits from, to, and lengths.
 const LONG_LENGTHS = [14, 15, 16, 17, 18, 19];
 const CARD_RANGES: readonly (readonly [from: string, to: string, lengths: readonly number[]])[] = [
   ["2200", "2205", [16, 17, 18, 19]], // Mir
@@ -27,7 +27,7 @@ const CARD_DIGITS_MIN = 13;
 const CARD_DIGITS_MAX = 19;
 const PREFIX_DIGITS = 4;
 
-/** The card number lengths of every four first digits, as bit sets. */
+/** As bit sets. */
 const LENGTHS_BY_PREFIX = new Uint32Array(10 ** PREFIX_DIGITS);
 for (const [from, to, lengths] of CARD_RANGES)
   for (let prefix = Number(from.padEnd(PREFIX_DIGITS, "0")); prefix <= Number(to.padEnd(PREFIX_DIGITS, "9")); prefix++)
@@ -37,7 +37,7 @@ const hasLength = (lengths: number, length: number) => ((lengths >> length) & 1)
 
 const ZERO = 0x30;
 
-/** Whether the text is a card number: 13 to 19 digits in a card range that pass Luhn. */
+/** 13 to 19 digits in a card range that pass Luhn. */
 export function isCardNumber(digits: string): boolean {
   const { length } = digits;
   if (length < CARD_DIGITS_MIN || length > CARD_DIGITS_MAX) return false;
@@ -75,7 +75,7 @@ const END_CODE = 0x7a;
 const SEPARATORS_MAX = 3;
 const SEPARATORS_TOO_MANY = SEPARATORS_MAX + 1;
 
-/** Spaces, hyphens, dots, slashes, and invisible characters. */
+/** Includes invisible characters. */
 const SEPARATOR = /[\s./\u00ad\u200b-\u200d\u2010-\u2015\u2060\u2212\ufeff-]/;
 const TWO_GROUPS = new RegExp(`\\d${SEPARATOR.source}{1,${SEPARATORS_MAX}}\\d`);
 /** Indexed by UTF-16 code unit. */
@@ -83,17 +83,17 @@ const SEPARATOR_FLAGS = Uint8Array.from({ length: 0x10000 }, (_, code) =>
   Number(SEPARATOR.test(String.fromCharCode(code))),
 );
 
-// Ring buffers over the last 32 digits; a card number is shorter.
+// Ring buffers; a card number is shorter.
 const DIGIT_WINDOW = 32;
 const WINDOW_MASK = DIGIT_WINDOW - 1;
 const windowDigits = new Uint8Array(DIGIT_WINDOW);
 /**
- * For the first digit of a group: the last digit of the Luhn sum of all digits before it, with the odd-numbered ones
- * doubled. The other array doubles the even-numbered ones.
+ * For a group's first digit: the last digit of the Luhn sum of all digits before it, with the odd-numbered ones doubled. The
+ * other array doubles the even-numbered ones.
  */
 const luhnOddDoubled = new Uint8Array(DIGIT_WINDOW);
 const luhnEvenDoubled = new Uint8Array(DIGIT_WINDOW);
-/** For other digits of a group. */
+/** Other digits. */
 const NO_GROUP_START = 10;
 
 function readPrefixAt(start: number) {
@@ -104,9 +104,8 @@ function readPrefixAt(start: number) {
 }
 
 /**
- * Whether a text contains a card number: one run of digits of any script, or groups with up to three separators between
- * them. A longer number does not count, even if it contains one. Walks the text once, because a body may be two
- * megabytes of single digits.
+ * Finds one run of digits in any script, or groups with up to three separators between them. A longer number does not count, even
+ * if it contains one. Walks the text once, because a body may be two megabytes of single digits.
  *
  * @param groupsMin  1 for free text; 2 for identifiers, because one in ten order numbers passes Luhn
  */
@@ -120,7 +119,7 @@ const NOT_ASCII = /[^\0-\x7f]/;
 const NON_ASCII_DIGIT = /(?![0-9])\p{Nd}/gu;
 const isDigit = /^\p{Nd}$/u;
 
-/** In every script ten consecutive code points are the digits, from zero. */
+/** Every script's digits are ten consecutive code points, from zero. */
 function toAsciiDigit(digit: string): string {
   const code = digit.codePointAt(0)!;
   let before = 0;
@@ -129,7 +128,7 @@ function toAsciiDigit(digit: string): string {
 }
 
 function holdsAsciiCardNumber(text: string, groupsMin: 1 | 2): boolean {
-  // Most texts have no match, and this search is faster.
+  // Fast, and most texts have no match.
   if (!(groupsMin === 1 ? /\d/ : TWO_GROUPS).test(text)) return false;
   return scanForCardNumber(text.length < UUID_CHARS ? text : withoutUuids(text), groupsMin);
 }
@@ -161,7 +160,7 @@ function scanForCardNumber(text: string, groupsMin: 1 | 2): boolean {
       continue;
     }
     if (separators === 0 && digits >= CARD_DIGITS_MIN) {
-      // From the end, Luhn doubles every second digit.
+      // Luhn doubles every second digit from the end.
       const isOdd = (digits & 1) === 1;
       const sum = isOdd ? odd : even;
       const sums = isOdd ? luhnOddDoubled : luhnEvenDoubled;
@@ -169,7 +168,7 @@ function scanForCardNumber(text: string, groupsMin: 1 | 2): boolean {
       const longest = Math.min(CARD_DIGITS_MAX, digits);
       for (let length = shortest; length <= longest; length++) {
         const start = digits - length;
-        // True if a group starts there, and the digits from there on pass Luhn.
+        // A group starts there, and the digits from there on pass Luhn.
         if (sums[start & WINDOW_MASK] === sum && hasLength(LENGTHS_BY_PREFIX[readPrefixAt(start)]!, length))
           return true;
       }

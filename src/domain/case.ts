@@ -16,33 +16,33 @@ const END_REASONS = [
 ] as const;
 export type EndReason = (typeof END_REASONS)[number];
 
-/** Dunlin only observes cases in the arm `merchant`, and only logs its decisions in `shadow`. */
+/** Dunlin only observes `merchant` cases, and only logs decisions in `shadow`. */
 export type CaseArm = Arm | "shadow";
 
-/** An invoice in recovery, from its first unpaid version to the end. */
+/** An invoice in recovery, from its first unpaid version on. */
 export interface Case {
   id: string;
   invoiceId: string;
   customerId: string;
   subscriptionId: string | null;
-  /** Minor units; in an ended case, the amount at the end. */
+  /** Minor units; in an ended case, as of the end. */
   amount: number;
   currency: string;
-  /** `updatedAt` of the first unpaid version, at which the window starts. */
+  /** `updatedAt` of the first unpaid version, when the window starts. */
   unpaidAt: Date;
   windowEndsAt: Date;
-  /** The maximum number of retries. */
+  /** Maximum retries. */
   budget: number;
   /** Fixed when the case opens. */
   arm: CaseArm;
   openedAt: Date;
   endedAt: Date | null;
   endReason: EndReason | null;
-  /** When the payment was made, if it ended as paid. */
+  /** Null unless it ended as paid. */
   paidAt: Date | null;
 }
 
-/** Whether the merchant needs a `complete_dunning`, because the case ended early. */
+/** Only if the case ended early. */
 export const sendsCompleteDunning = (reason: EndReason) =>
   reason === "hopeless" ||
   reason === "budget_used" ||

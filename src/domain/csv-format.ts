@@ -5,16 +5,15 @@ import { DECIMAL_MARKS, normalizeStateWord, type ValueFormat } from "./value-for
 export interface CsvFormat extends ValueFormat {
   /** By field. Other fields are in the column with their name, in any spelling. */
   columns: ReadonlyMap<string, string>;
-  /** By word, in the form of `normalizeStateWord`. Other words keep their usual meaning. */
+  /** By `normalizeStateWord`. Other words keep their usual meaning. */
   states: ReadonlyMap<string, string>;
 }
 
 export const DEFAULT_CSV_FORMAT: CsvFormat = { columns: new Map(), states: new Map(), dates: null, decimals: null };
 
-/** Each column with its field, if it has one. */
 export type HeaderMapping = readonly (readonly [column: string, field: string | undefined])[];
 
-/** Returns the words of --states, so that a reader can remove those that occur. */
+/** A reader removes those that occur. */
 export const stateWordsOf = ({ states }: CsvFormat): Set<string> => new Set(states.keys());
 
 export type FieldNames = Pick<ReadonlyMap<string, unknown>, "has" | "keys">;
@@ -78,11 +77,11 @@ function parseStateMap(map: string, knownStates: readonly string[]): CsvFormat["
   return states;
 }
 
-/** @param takes  the expected form, and `known` the possible values, for errors */
+/** @param takes  for errors, like `known` */
 function* parsePairs(takes: string, pairs: string, known: string): Generator<[left: string, right: string]> {
   for (const pair of pairs === "" ? [] : pairs.split(",")) {
     const at = pair.indexOf("=");
-    const [left, right] = [pair.slice(0, Math.max(0, at)).trim(), pair.slice(at + 1)]; // people write a space after a comma
+    const [left, right] = [pair.slice(0, Math.max(0, at)).trim(), pair.slice(at + 1)]; // people write ", "
     if (left === "" || right === "")
       throw new FileRefusedError(`${takes}, separated by commas, not "${pair}". ${known}`);
     yield [left, right];
@@ -90,7 +89,7 @@ function* parsePairs(takes: string, pairs: string, known: string): Generator<[le
 }
 
 /**
- * Ignoring these options would silently store other amounts or skip mapped columns.
+ * Ignoring them would silently store other amounts or skip mapped columns.
  *
  * @throws FileRefusedError
  */
@@ -105,11 +104,7 @@ export function createColumnFilter(fields: FieldNames, { columns }: CsvFormat): 
   return (name) => mapped.has(name) || names.has(normalizeName(name));
 }
 
-/**
- * Returns the field of each column.
- *
- * @throws FileRefusedError if a mapped column is missing, or two columns have the same field
- */
+/** @throws FileRefusedError if a mapped column is missing, or two columns have the same field */
 export function mapHeader(names: readonly string[], fields: FieldNames, { columns }: CsvFormat): HeaderMapping {
   const present = new Set(names);
   for (const column of columns.values())
@@ -137,12 +132,12 @@ export function mapHeader(names: readonly string[], fields: FieldNames, { column
 
 const LISTED_COLUMNS_MAX = 50;
 
-/** Leaves out columns without a name, such as after a final semicolon. */
+/** Omits unnamed columns, such as after a final semicolon. */
 export function formatColumnList(columns: readonly string[]): string {
   const named = columns.filter((column) => column !== "");
   const more = named.length - LISTED_COLUMNS_MAX;
   return `${named.slice(0, LISTED_COLUMNS_MAX).join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
 }
 
-/** Makes `Invoice ID`, `invoice_id` and `invoiceId` equal. */
+/** `Invoice ID`, `invoice_id` and `invoiceId` are equal. */
 export const normalizeName = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");

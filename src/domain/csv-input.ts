@@ -1,17 +1,16 @@
 import type { CsvError } from "csv-parse";
 import { FileRefusedError } from "./file-refused-error.ts";
 
-/** Semicolons are usual where the decimal mark is a comma, and tabs in pasted text. */
+/** Semicolons are usual with a decimal comma, and tabs in pasted text. */
 const DELIMITERS = [",", ";", "\t"];
 
-/** A first line `sep=;`, which tells Excel the delimiter. A spreadsheet may have added quotes and delimiters. */
+/** `sep=;` tells Excel the delimiter. A spreadsheet may have added quotes and delimiters. */
 const SEP_DIRECTIVE = /^\s*"?sep=([^\w\s"]|\t)"?[,;\t]*(?=[\r\n])/i;
 
 /**
- * Returns the delimiter, and the text without the `sep=` line. Its line break stays, so that line numbers do not
- * change.
+ * Also removes the `sep=` line, but not its line break, so that line numbers do not change.
  *
- * @param begin  the start of the text, at least the first non-empty line
+ * @param begin  at least the first non-empty line
  * @param isName  whether a column with that name would be read
  */
 export function detectDelimiter(
@@ -24,7 +23,7 @@ export function detectDelimiter(
     : { delimiter: guessDelimiter(begin, isName), begin };
 }
 
-/** Returns the delimiter that splits the header into the most known names, then into the most names. */
+/** Prefers the most known names, then the most names. */
 export function guessDelimiter(text: string, isName: (name: string) => boolean): string {
   const heading = firstLineOf(text) ?? text.trimStart();
   const [best] = DELIMITERS.map((sign) => {
@@ -34,7 +33,7 @@ export function guessDelimiter(text: string, isName: (name: string) => boolean):
   return best!.sign;
 }
 
-/** Returns the first non-empty line, or undefined if it has no end. It may contain quoted line breaks. */
+/** Skips empty lines. Undefined if it has no end. Includes quoted line breaks. */
 export function firstLineOf(text: string): string | undefined {
   const trimmed = text.trimStart();
   let isQuoted = false;
@@ -54,7 +53,7 @@ const columnNamesOf = (heading: string, separator: string) =>
     .split("\n\r", COLUMNS_MAX)
     .map((name) => name.trim());
 
-/** Reads `="00123"`, by which programs make a spreadsheet keep zeros, as `"00123"`, piece by piece. */
+/** Reads `="00123"`, by which programs make a spreadsheet keep zeros, as `"00123"`. */
 export function createFormulaReader(): (piece: string, isLast?: boolean) => string {
   let isQuoted = false;
   let pending = "";
@@ -69,15 +68,14 @@ export function createFormulaReader(): (piece: string, isLast?: boolean) => stri
   };
 }
 
-/** The same for a single cell. */
 export const unwrapFormula = (cell: string): string => {
   const text = /^="(.*)"$/s.exec(cell)?.[1];
   return text === undefined ? cell : text.replaceAll('""', '"');
 };
 
-/** A row of nothing but delimiters would fill the memory. */
+/** A row of delimiters would fill the memory. */
 export const COLUMNS_MAX = 1_000;
-/** The rows of a spreadsheet. */
+/** A spreadsheet's rows. */
 const EMPTY_ROWS_MAX = 1_048_576;
 
 /** `COLUMNS_MAX` quoted empty cells, and any number of blanks. */
@@ -86,18 +84,18 @@ const BUFFERED_CHARS_MAX = 4 * COLUMNS_MAX;
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, QUOTE] = [9, 10, 13, 32, 34];
 
 /**
- * Removes empty rows, on which the parser is slow, piece by piece. Line breaks stay. As in the parser, a row ends at
- * the kind of line break that ended the first row.
+ * The parser is slow on empty rows. Line breaks stay. As in the parser, a row ends at the kind of line break that ended the first
+ * row.
  *
  * Throws a FileRefusedError for a row with more than `COLUMNS_MAX` columns, and after `EMPTY_ROWS_MAX` empty rows.
  */
 export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?: boolean) => string {
   const separator = delimiter.charCodeAt(0);
-  let pending = ""; // a carriage return that a line feed may follow
+  let pending = ""; // a line feed may follow
   let rowEnd = "";
   let isQuoted = false;
   let isEmpty = true;
-  let held = ""; // the text of a row that is empty so far
+  let held = ""; // text of an empty row
   let quotes = 0; // in its last cell
   let columns = 1;
   let emptyRows = 0;
@@ -121,7 +119,7 @@ export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?
     pending = text.endsWith("\r") && !isLast ? "\r" : "";
     const end = text.length - pending.length;
     let out = "";
-    let from = 0; // start of the text that is not written yet
+    let from = 0; // start of unwritten text
     for (let at = 0; at < end; at++) {
       const sign = text.charCodeAt(at);
       const lineBreak = lineBreakAt(text, at, sign);
@@ -154,7 +152,7 @@ export function createEmptyRowFilter(delimiter: string): (piece: string, isLast?
     return isLast ? out + held : out;
   };
 
-  /** Whether the row is still empty. A quoted empty cell is exactly two quotes. */
+  /** A quoted empty cell is exactly two quotes. */
   function keepsRowEmpty(sign: number): boolean {
     if (sign === QUOTE) return quotes < 2;
     if (isQuoted) return false;
@@ -174,10 +172,10 @@ const PARSE_OPTIONS = {
   relax_column_count: true,
   trim: true, // quoted blanks stay
   skip_empty_lines: true,
-  skip_records_with_empty_values: true, // empty rows of a spreadsheet
+  skip_records_with_empty_values: true, // as in spreadsheets
 } as const;
 
-/** Whether a row has all columns of the header. Additional cells must be empty. */
+/** Additional cells must be empty. */
 export const hasColumns = (cells: readonly string[], { length }: readonly unknown[]) =>
   cells.length >= length && cells.slice(length).every((cell) => cell === "");
 
@@ -185,7 +183,7 @@ export const COLUMN_COUNT_MESSAGE = "its columns do not match the first line";
 
 export const BAD_QUOTE_MESSAGE = "a quoted text is not closed, or a quote is misplaced";
 
-/** Returns the options of csv-parse for one file, and the line numbers of its rows. */
+/** For one file, because it counts lines. */
 export function createCsvOptions(delimiter: string) {
   const count = createLineCounter();
   const begins: number[] = [];
@@ -199,9 +197,9 @@ export function createCsvOptions(delimiter: string) {
   };
   return {
     options,
-    /** The first line of each parsed row. A later error may keep such a row from being returned. */
+    /** Each parsed row's first line. A later error may keep such a row from being returned. */
     begins,
-    /** The parser reports the end of the file for a text that is not closed. */
+    /** For an unclosed quote, the parser reports the file's end. */
     tornAt: ({ code, lines }: CsvError): number => (code.includes("INVALID") ? Number(lines) : count.next()),
   };
 }
@@ -211,9 +209,9 @@ function createLineCounter() {
   let next = 1;
   return {
     /**
-     * Counts from the end of the row, because empty rows may come before it. Called for every row in order.
+     * Call it for every row in order. Counts from the row's end, because empty rows may precede it.
      *
-     * @param lines  `info.lines` of the parser
+     * @param lines  the parser's `info.lines`
      */
     lineOf(cells: readonly string[], lines: number): number {
       doubleCounted += countMatches(cells, /\r\n/g);

@@ -1,22 +1,22 @@
 const KNOWN_CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
 
-/** Accepted, but someone should check them. */
+/** Accepted, but a person should check them. */
 export const isUnknownCurrency = (code: string) => !KNOWN_CURRENCIES.has(code);
 
-// Not from Intl, where HUF, IDR, COP and others have no decimals, as in common usage.
+// Intl gives HUF, IDR, COP and others no decimals, as in common usage.
 const MINOR_DIGITS: ReadonlyMap<string, number> = new Map([
   ..."BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split(" ").map((code) => [code, 0] as const),
   ..."BHD IQD JOD KWD LYD OMR TND".split(" ").map((code) => [code, 3] as const),
   ..."CLF UYW".split(" ").map((code) => [code, 4] as const),
 ]);
 
-/** The decimals of ISO 4217; 2 for unknown codes. */
+/** ISO 4217; 2 for unknown codes. */
 export const minorDigitsOf = (code: string) => MINOR_DIGITS.get(code) ?? 2;
 
-/** Numbers are rounded. Text may hold a sum beyond the range of numbers. */
+/** Numbers are rounded. Text may hold a sum beyond their range. */
 export type MinorUnits = number | bigint | string;
 
-/** 123456 in USD is "1234.56". Exact at any size. */
+/** "1234.56" for 123456 in USD. Exact at any size. */
 export function formatMajorUnits(minor: MinorUnits, currency: string): string {
   const digits = minorDigitsOf(currency);
   const whole = BigInt(typeof minor === "number" ? Math.round(minor) : minor);
@@ -33,7 +33,7 @@ export function formatMoneyText(minor: MinorUnits, currency: string): string {
 
 const currencySigns = new Map<string, { wide: string; narrow: string }>();
 
-/** "CA$" and "$" for CAD; the code if the currency has no sign. */
+/** "CA$" and "$" for CAD; the code without a sign. */
 function currencySignsOf(code: string) {
   const cached = currencySigns.get(code);
   if (cached) return cached;
@@ -46,7 +46,7 @@ function currencySignsOf(code: string) {
   return found;
 }
 
-/** Whether people write this sign beside the currency: "USD", "US$", or "$", which is ambiguous. */
+/** "USD", "US$", or "$", which is ambiguous. */
 export function isCurrencySign(sign: string, code: string): boolean {
   const written = sign.toUpperCase().replace(/\.$/, "");
   if (!/^[A-Z]{3}$/.test(code)) return false;

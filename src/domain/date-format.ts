@@ -19,7 +19,7 @@ const MONTH =
 const WEEKDAY = "(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[,.]? )?";
 const DAY_OF_MONTH = "(?<d>\\d\\d?)(?:st|nd|rd|th)?";
 const YEAR = "(?<y>\\d{4})(?!\\d)";
-/** A month name is never ambiguous: `02-Jan-2026`, `Jan 2, 2026`, `2026-Jan-02`. */
+/** `02-Jan-2026`, `Jan 2, 2026`, `2026-Jan-02` */
 const NAMED_MONTH_DATES = [
   `^${WEEKDAY}${DAY_OF_MONTH}(?:[-/]|\\.? ?| of )${MONTH}(?:[-/ ]|, ?)?${YEAR}`,
   `^${WEEKDAY}${MONTH}[-/ ]?${DAY_OF_MONTH}(?:[-/ ]|, ?)${YEAR}`,
@@ -27,8 +27,8 @@ const NAMED_MONTH_DATES = [
 ].map((form) => new RegExp(form, "i"));
 
 /**
- * `Z`, `UTC`, PostgreSQL's `+00`, Ruby's `-0800`, JavaScript's `GMT+0100 (…)`, and Go's `+0530 IST` with an optional
- * monotonic clock reading.
+ * `Z`, `UTC`, PostgreSQL's `+00`, Ruby's `-0800`, JavaScript's `GMT+0100 (…)`, and Go's `+0530 IST` with an optional monotonic
+ * clock reading.
  */
 const ZONE_PATTERN =
   "(?<zone>Z|UTC|GMT|(?:UTC|GMT)?(?<offset>[+-]\\d\\d(?::?\\d\\d)?)(?: (?<abbreviation>(?![AP]M)[A-Z]{2,5}|[+-]\\d{2,4}))?(?: \\([^()]*\\))?)(?: m=[+-]\\d+\\.\\d+)?";
@@ -38,9 +38,9 @@ const TIME_PATTERN = new RegExp(
 );
 
 /**
- * Returns an unambiguous time in RFC 3339, and other text unchanged. A day means its start in UTC.
+ * Returns RFC 3339 if the time is unambiguous, else the text. A day means its start in UTC.
  *
- * @param order  of --dates; with it, a time without a zone is in UTC
+ * @param order  from --dates; with it, a time without a zone is in UTC
  */
 export function toTimestampText(text: string, order: DateOrder | null): string {
   const moment = text.trim();
@@ -51,7 +51,7 @@ export function toTimestampText(text: string, order: DateOrder | null): string {
   if (!time) return moment;
   const { hour = "0", minute = "00", second = "00", half } = time;
   const zone = parseZone(time);
-  // A time without a zone may be local.
+  // Possibly local.
   if (zone === undefined || (zone === "" && order === null && time.hour !== undefined)) return moment;
   const { y, m, month, d } = date.groups!;
   const number = month === undefined ? m! : String(MONTHS.indexOf(month.slice(0, 3).toLowerCase()) + 1);
@@ -102,8 +102,6 @@ const TWO_DIGIT_YEAR = new RegExp(
 const TWO_DIGIT_YEAR_RULE = "has a two-digit year, which is ambiguous: write four digits, as in";
 
 /**
- * Returns the rule for errors.
- *
  * @param written  null for JSON, which has no options
  * @param text  the invalid text
  */

@@ -5,14 +5,14 @@ export type DecisionKind = (typeof DECISION_KINDS)[number];
 
 export interface EvaluatedTime {
   at: Date;
-  /** Of a successful retry. */
+  /** A retry's success. */
   chance: number;
   /** Expected share of the amount from this retry and later ones, minus costs and minimum margins. */
   worth: number;
 }
 
 export interface EvaluatedHour extends Omit<EvaluatedTime, "worth"> {
-  /** Null if it was not needed for the choice. */
+  /** Null if the choice did not need it. */
   worth: number | null;
 }
 
@@ -26,13 +26,12 @@ export interface ExcludedPeriod {
 }
 
 /**
- * Sentences by index. Among the reasons: `wait` is a rule that delays the retry, `rule` one that limits retries or is
- * unknown. Among the known facts: `limit` is the use of a network's limit, `tally` counts failed attempts that are not
- * listed.
+ * Sentences by index. Reasons: `wait` is a rule that delays the retry, `rule` one that limits retries or is unknown. Known facts:
+ * `limit` is a network limit's use, `tally` counts failed attempts that are not listed.
  */
 export type SentenceIndex = Readonly<Record<"wait" | "rule" | "limit" | "tally", readonly number[]>>;
 
-/** The grounds of a decision. Sentences have the most important first. */
+/** Most important sentences first. */
 export interface DecisionAccount {
   reasons: string[];
   known: string[];
@@ -42,7 +41,7 @@ export interface DecisionAccount {
   /** Since the previous decision. */
   changed: string[];
   ruledOut: ExcludedPeriod[];
-  /** The best time of each local day. Empty without the learned model. */
+  /** Each local day's best time. Empty without the learned model. */
   days: EvaluatedTime[];
   /** Every fourth allowed hour of the chosen local day. */
   hours: EvaluatedHour[];
@@ -55,8 +54,8 @@ export interface DecisionAccount {
     planRecovers: number;
     planWorth: number;
     /**
-     * A plan with as many retries as the even ones, because more retries alone recover more. Null if the plan has no
-     * more, after an attempt, or in older records.
+     * A plan with as many retries as the even ones, because more retries alone recover more. Null if the plan has no more, after an
+     * attempt, or in older records.
      */
     asMany: { recovers: number; worth: number } | null;
   } | null;
@@ -82,9 +81,8 @@ export interface DecisionRecord {
   /** Null for `stop` and `wait`. */
   actionId: string | null;
   idealTime: Date | null;
-  /** Null if none was computed. */
   chance: number | null;
-  /** The probability of choosing this time, for reweighting history. */
+  /** Probability of choosing this time, for reweighting history. */
   propensity: number | null;
   /** A hash of the facts. */
   facts: string;

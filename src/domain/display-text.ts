@@ -1,4 +1,4 @@
-/** Makes a code or name from outside safe to show: one line, no control characters, limited length. */
+/** One line, no control characters, limited length. */
 export function toDisplayText(text: string): string {
   const line = text.trim().replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "·");
   const chars = [...line];

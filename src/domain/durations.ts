@@ -1,4 +1,4 @@
-/** Milliseconds. A day has 24 hours; for local days see `engine/local-time.ts`. */
+/** For local days see `engine/local-time.ts`. */
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;

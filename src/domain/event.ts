@@ -3,12 +3,12 @@ import type { ActionSuggestion } from "./recovery-action.ts";
 export const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning"] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Returns how many failed attempts exhaust an event in one round. */
+/** Failed attempts that exhaust an event in one round. */
 export const maxAttempts = (type: EventType) => (type === "recovery_action" ? 6 : 7);
 
-/** An instruction to the merchant. Every attempt sends the same `body`. */
+/** Every attempt sends the same `body`. */
 export interface Event {
-  /** UUIDv7; the action's id for a `recovery_action`. */
+  /** UUIDv7; a `recovery_action` has the action's id. */
   id: string;
   caseId: string;
   invoiceId: string;
@@ -24,7 +24,7 @@ export interface RecoveryActionData {
   idealRetryTime: Date;
 }
 
-/** Builds the webhook body `{id, type, created, data}`. */
+/** `{id, type, created, data}` */
 export function buildEnvelope(
   id: string,
   type: EventType,
@@ -39,7 +39,7 @@ export function buildEnvelope(
   });
 }
 
-/** Builds the other body of a `recovery_action`, whose `requestId` is the event's id. */
+/** The alternative body of a `recovery_action`. */
 export const buildFlatRetryRequest = (id: string, data: RecoveryActionData) =>
   JSON.stringify({ requestId: id, ...actionFields(data) });
 
@@ -47,7 +47,7 @@ export const buildFlatRetryRequest = (id: string, data: RecoveryActionData) =>
 const TEST_INVOICE_ID = "dunlin-webhook-test";
 
 /**
- * The usual shape with `test: true`, which receivers ignore. The event is not stored.
+ * The usual shape with `test: true`, which receivers ignore.
  *
  * @param flat  whether a `recovery_action` is a flat retry request
  */
@@ -73,5 +73,5 @@ const actionFields = (data: RecoveryActionData) => ({
   idealRetryTime: data.idealRetryTime.toISOString(),
 });
 
-/** Called after the commit, so that a sender drops events that it has already read. */
+/** Call it after the commit, so that a sender drops events that it has already read. */
 export type OnWithdrawn = (merchantId: string, eventIds: readonly string[]) => void;

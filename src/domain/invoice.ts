@@ -9,7 +9,7 @@ export const INVOICE_STATES = [
 ] as const;
 export type InvoiceState = (typeof INVOICE_STATES)[number];
 
-/** As the merchant's billing system sent it. Amounts are in minor units. */
+/** As the merchant's billing system sent it. Amounts in minor units. */
 export interface Invoice {
   id: string;
   state: InvoiceState;
@@ -17,14 +17,14 @@ export interface Invoice {
   subscriptionId?: string | undefined;
   businessEntity?: string | undefined;
   amount: number;
-  /** 0 to `amount`; absent if this version does not contain it. */
+  /** Absent if this version does not contain it. */
   amountDue?: number | undefined;
   currency: string;
   createdAt: Date;
   updatedAt: Date;
 }
 
-/** The later state wins between two versions with the same date. */
+/** Of two versions with the same date, the later state wins. */
 export const INVOICE_STATE_ORDER: readonly InvoiceState[] = [
   "DRAFT",
   "UNPAID",

@@ -1,6 +1,5 @@
 import type { Actor } from "./person.ts";
 
-/** Work that takes longer than a page. */
 const JOB_KINDS = ["replay", "backtest", "shadow"] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
@@ -15,13 +14,13 @@ export interface Job<Input = unknown, Progress = unknown, Result = unknown> {
   input: Input;
   /** `{}` before its first step. */
   progress: Progress;
-  /** Null before it ends, and if it failed. */
+  /** Null until it succeeds. */
   result: Result | null;
-  /** For the person who started it. */
+  /** For its actor. */
   failure: string | null;
   endedAt: Date | null;
-  /** No other process takes the job before this real time. Null after it ended. */
+  /** No other process takes it before this real time. Null after it ended. */
   dueAt: Date | null;
-  /** The current or last process. */
+  /** Current or last process. */
   holder: string | null;
 }

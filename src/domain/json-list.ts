@@ -1,26 +1,25 @@
 import { FileRefusedError } from "./file-refused-error.ts";
 
 export interface JsonListItem {
-  /** The position from 1. A list may be on one line, so its line says little. */
+  /** From 1. Lists on one line have useless line numbers. */
   record: number;
   json: string;
 }
 
-/** Enough characters to recognize any list. */
 export const LIST_SAMPLE_CHARS = 1_000;
 
 const listStartPattern = (name: string) => new RegExp(`^\\s*(?:\\[|\\{\\s*"${name}"\\s*:\\s*\\[)`);
 
 /**
- * Whether a text is `[{…}, {…}]`, or a body of the API, `{"invoices": [{…}]}`.
+ * Recognizes `[{…}, {…}]`, or an API body: `{"invoices": [{…}]}`.
  *
  * @param begin  the first `LIST_SAMPLE_CHARS` characters
- * @param name  of the list in a body
+ * @param name  the list in a body
  */
 export const isJsonList = (begin: string, name: string): boolean => listStartPattern(name).test(begin);
 
 /**
- * Splits a JSON list into records as its text arrives, without parsing them.
+ * Splits a list into unparsed records as its text arrives.
  *
  * @param charsMax  the longest record
  */
@@ -29,13 +28,13 @@ export function createJsonListSplitter(name: string, charsMax: number) {
   let isBody = false;
   let pending = ""; // text of an incomplete record
   let line = 1;
-  let recordLine = 0; // line of the next record; 0 before its first character
+  let recordLine = 0; // 0 before the next record's first character
   let recordCount = 0;
   let depth = 0;
   let isText = false;
   let isEscaped = false;
 
-  /** Returns the text after the start of the list, or null if the start is incomplete. */
+  /** Null if the start is incomplete. */
   function readStart(text: string): string | null {
     pending += text;
     const opening = listStartPattern(name).exec(pending)?.[0];

@@ -1,13 +1,12 @@
 /** The secret is stored encrypted, and only `src/delivery` decrypts it. */
 export type WebhookAuth = "bearer" | "basic";
 
-/** Only a person resumes what a person paused. A change of the endpoint resumes what Dunlin paused. */
+/** Only a person resumes what a person paused. A changed endpoint resumes what Dunlin paused. */
 export type PausedBy = "person" | "dunlin";
 
 export const ENGINES = ["learned", "static"] as const;
 export type Engine = (typeof ENGINES)[number];
 
-/** A business whose failed payments Dunlin recovers. */
 export interface Merchant {
   id: string;
   name: string;
@@ -17,18 +16,18 @@ export interface Merchant {
   webhookAuth: WebhookAuth | null;
   /** A bearer token or "user:password", encrypted with AES-256-GCM. */
   webhookCredential: Buffer | null;
-  /** The `whsec_` secret, encrypted the same way; null without signatures. */
+  /** `whsec_…`, encrypted likewise; null without signatures. */
   webhookSecret: Buffer | null;
   /** Also signs until `webhookOldSecretUntil`. */
   webhookOldSecret: Buffer | null;
   webhookOldSecretUntil: Date | null;
   /** Post to `…/recovery_action` and so on. */
   webhookSubPaths: boolean;
-  /** Send `recovery_action` as a flat retry request. */
+  /** `recovery_action` as a flat retry request. */
   webhookFlat: boolean;
   /** Maximum concurrent requests. */
   webhookCap: number;
-  /** Per second of real time; null without a limit. */
+  /** Per real second; null: unlimited. */
   webhookRate: number | null;
   /** Nothing is dropped meanwhile. */
   webhookPaused: boolean;
@@ -42,14 +41,14 @@ export interface Merchant {
   windowDays: number;
   /** Retries per case. */
   budget: number;
-  /** In minor units of any currency. */
+  /** Minor units, any currency. */
   smallestAmount: number;
   engine: Engine;
   /** New cases are only decided and logged. */
   shadow: boolean;
   /** Whether it shares one model with other merchants. */
   sharesLearning: boolean;
-  /** Whether retries are sampled to learn from them. Null waits for enough outcomes. */
+  /** Samples retries to learn from them. Null waits for enough outcomes. */
   explore: boolean | null;
   ratePerSecond: number;
   rateBurst: number;

@@ -1,18 +1,18 @@
 import type { Initiator } from "./transaction.ts";
 
-/** A paid or failed attempt in a merchant's history. Text is as the gateway wrote it. */
+/** A paid or failed attempt. Text is as the gateway wrote it. */
 export interface PastAttempt {
   invoiceId: string;
   /** The invoice's id if the customer is unknown. */
   customerId: string;
   at: Date;
   approved: boolean;
-  /** A customer's own attempt is not a retry of the merchant's system. */
+  /** A customer's own attempt is not a retry by the merchant's system. */
   initiator: Initiator | null;
   /** Minor units. */
   amount: number;
   currency: string;
-  /** The probability with which the merchant's system chose this time, by the classes of src/backtest/retry-gaps.ts. */
+  /** Probability that the merchant's system chose this time, by the classes in src/backtest/retry-gaps.ts. */
   chance: number | null;
   networkDeclineCode: string | null;
   networkAdviceCode: string | null;

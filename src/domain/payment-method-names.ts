@@ -19,7 +19,7 @@ const BRAND_NAMES = new Map([
   ["cartesbancaires", "Cartes Bancaires"],
 ]);
 
-/** Including those of Adyen. @see docs/sources.md, names of cards */
+/** @see docs/sources.md, names of cards */
 const BRAND_ALIASES = new Map([
   ["mc", "mastercard"],
   ["americanexpress", "amex"],
@@ -34,9 +34,9 @@ export function normalizeBrand(brand: string): string {
   return BRAND_ALIASES.get(name) ?? name;
 }
 
-/** "American Express" for "amex"; unknown brands stay unchanged. */
+/** "American Express" for "amex". */
 export const cardBrandName = (brand: string): string => BRAND_NAMES.get(normalizeBrand(brand)) ?? brand;
 
-/** "SEPA debit" for "sepa_debit"; unknown types stay unchanged. */
+/** "SEPA debit" for "sepa_debit". */
 export const paymentMethodName = (paymentMethodType: string): string =>
   METHOD_NAMES.get(paymentSchemeOf(paymentMethodType)) ?? cardBrandName(paymentMethodType);

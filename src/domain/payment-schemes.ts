@@ -1,5 +1,5 @@
 /**
- * Names of bank debits and PayPal at Stripe, Braintree, Adyen, GoCardless, Chargebee and others.
+ * Names at Stripe, Braintree, Adyen, GoCardless, Chargebee and others.
  *
  * @see docs/sources.md, names of bank debits, and of PayPal #paypal
  */
@@ -22,6 +22,6 @@ const SCHEMES_BY_METHOD_TYPE: ReadonlyMap<string, string> = new Map(
   Object.entries(METHOD_TYPES_BY_SCHEME).flatMap(([scheme, names]) => names.map((name) => [name, scheme] as const)),
 );
 
-/** Returns the name in rules and models: "ach_debit" for Stripe's "us_bank_account". Unknown types stay unchanged. */
+/** The name in rules and models: "ach_debit" for Stripe's "us_bank_account". Unknown types stay unchanged. */
 export const paymentSchemeOf = (paymentMethodType: string): string =>
   SCHEMES_BY_METHOD_TYPE.get(paymentMethodType.toLowerCase()) ?? paymentMethodType;

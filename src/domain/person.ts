@@ -7,9 +7,9 @@ export interface Person {
   /** In lower case. */
   email: string;
   name: string;
-  /** A hash; null if the person signs in with an identity provider. */
+  /** A hash; null with an identity provider. */
   password: string | null;
-  /** IANA time zone of pages. */
+  /** IANA time zone. */
   zone: string;
   theme: Theme;
   createdAt: Date;
@@ -17,7 +17,7 @@ export interface Person {
 
 export interface Actor {
   personId: string | null;
-  /** The e-mail address, or "command line". */
+  /** E-mail address, or "command line". */
   name: string;
   address: string | null;
 }

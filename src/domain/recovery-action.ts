@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from "./durations.ts";
 export const ACTION_TYPES = ["RETRY", "CARD_CHANGE"] as const;
 export type ActionType = (typeof ACTION_TYPES)[number];
 
-/** How long after its ideal time Dunlin waits for an outcome. */
+/** How long Dunlin waits for an outcome, from the ideal time. */
 export const OUTCOME_WAIT_MS: Readonly<Record<ActionType, number>> = { RETRY: 48 * HOUR_MS, CARD_CHANGE: 7 * DAY_MS };
 
 export const ACTION_STATUSES = [
@@ -39,13 +39,12 @@ export interface RecoveryAction {
   integrationType: string;
   actionSuggestion: ActionSuggestion;
   idealRetryTime: Date;
-  /** For people, most important first. */
+  /** Most important first. */
   reasons: string[];
   /** When the event was created. */
   decidedAt: Date | null;
   /** When Dunlin recorded the outcome. */
   executedAt: Date | null;
-  /** When the attempt was made. */
   attemptedAt: Date | null;
   createdAt: Date;
   updatedAt: Date;

@@ -1,7 +1,7 @@
 export const ROLES = ["owner", "admin", "developer", "viewer"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** All members can read the results of recovery; these need a role. */
+/** Any member can read recovery results. */
 export const ROLE_OPERATIONS = {
   replay: "Send events again",
   stop: "Stop the recovery of an invoice",

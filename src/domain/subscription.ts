@@ -9,7 +9,7 @@ export const SUBSCRIPTION_STATES = [
 ] as const;
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number];
 
-/** The later state wins between two versions with the same date. */
+/** Of two versions with the same date, the later state wins. */
 export const SUBSCRIPTION_STATE_ORDER: readonly SubscriptionState[] = [
   "TRIALING",
   "ACTIVE",
@@ -23,7 +23,7 @@ export const SUBSCRIPTION_STATE_ORDER: readonly SubscriptionState[] = [
 export const BILLING_PERIOD_UNITS = ["DAY", "WEEK", "MONTH", "YEAR"] as const;
 export type BillingPeriodUnit = (typeof BILLING_PERIOD_UNITS)[number];
 
-/** As the merchant's billing system sent it. Amounts are in minor units. */
+/** As the merchant's billing system sent it. Amounts in minor units. */
 export interface Subscription {
   id: string;
   state: SubscriptionState;

@@ -4,7 +4,7 @@ export const SAMPLE_BYTES = 1_000;
 const ZERO_BYTE_RATE_MAX = 0.05;
 
 /**
- * Detects UTF-16 with or without a byte order mark.
+ * With or without a byte order mark.
  *
  * @param begin  the first `SAMPLE_BYTES` bytes
  */

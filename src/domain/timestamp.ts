@@ -1,7 +1,7 @@
 import { DAY_MS } from "./durations.ts";
 
 const DAYS_BY_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-/** For past events; the second for dates such as the end of a subscription. */
+/** Past events; the second for dates such as a subscription's end. */
 const YEAR_MAX = 2199;
 export const FUTURE_YEAR_MAX = 9999;
 const TIMESTAMP_LENGTH_MIN = 20;
@@ -15,20 +15,18 @@ const LOWERCASE_BIT = 0x20; // turns a capital letter into lower case
 const LETTER_T = 0x74;
 const LETTER_Z = 0x7a;
 
-/** The rule of `parseTimestamp`. */
 export const TIMESTAMP_RULE = `must be an RFC 3339 timestamp with Z or an offset, such as 2026-01-31T12:00:00Z, on a real date from 1970 to ${YEAR_MAX}`;
-/** For dates that may be in the future. */
 export const FUTURE_TIMESTAMP_RULE = TIMESTAMP_RULE.replace(String(YEAR_MAX), String(FUTURE_YEAR_MAX));
 
 const timestampPattern = (years: string) =>
   `^(${years})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3])(:[0-5][0-9]){2}` +
   "([.][0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$";
-/** As far as a regular expression can check. An offset can move the outermost years into range. */
+/** An offset can move the outermost years into range. */
 export const TIMESTAMP_PATTERN = timestampPattern("1969|19[7-9][0-9]|2[01][0-9]{2}|2200");
 export const FUTURE_TIMESTAMP_PATTERN = timestampPattern("1969|19[7-9][0-9]|[2-9][0-9]{3}");
 
 /**
- * Parses an RFC 3339 time, or returns undefined. Keeps microseconds. Refuses leap seconds, which nothing can store.
+ * RFC 3339; undefined if invalid. Keeps microseconds. Refuses leap seconds, which nothing can store.
  *
  * @example parseTimestamp("2026-03-01T01:30:00.1239+02:00") // 2026-02-28T23:30:00.123Z
  */
@@ -47,7 +45,7 @@ export interface MicrosecondDate extends Date {
   microseconds?: number;
 }
 
-/** With three decimals; NaN if the text is not valid. */
+/** With three decimals; NaN if invalid. */
 function parseToMs(text: string, yearMax: number): number {
   if (text.length < TIMESTAMP_LENGTH_MIN || text.length > TIMESTAMP_LENGTH_MAX) return Number.NaN;
   const year = parseTwoDigits(text, 0) * 100 + parseTwoDigits(text, 2);
@@ -86,7 +84,7 @@ function parseToMs(text: string, yearMax: number): number {
   return time >= 0 && time < daysSince1970(yearMax + 1, 1, 1) * DAY_MS ? time : Number.NaN;
 }
 
-/** Minutes ahead of UTC; NaN if there is no offset. */
+/** NaN without an offset. */
 function parseOffsetMinutes(text: string, at: number): number {
   if (text.length !== at + 6 || text.charCodeAt(at + 3) !== COLON) return Number.NaN;
   const sign = text.charCodeAt(at);

@@ -1,7 +1,7 @@
 export const TRANSACTION_STATES = ["PAID", "FAILED", "PENDING", "VOIDED", "REFUNDED", "DISPUTED"] as const;
 export type TransactionState = (typeof TRANSACTION_STATES)[number];
 
-/** The later state wins between two versions with the same date. */
+/** Of two versions with the same date, the later state wins. */
 export const TRANSACTION_STATE_ORDER: readonly TransactionState[] = [
   "PENDING",
   "FAILED",
@@ -11,7 +11,7 @@ export const TRANSACTION_STATE_ORDER: readonly TransactionState[] = [
   "DISPUTED",
 ];
 
-/** Words with the same meaning in every system. "Authorised" and "processed" may or may not mean paid. */
+/** Unambiguous in every system. "Authorised" and "processed" may or may not mean paid. */
 export const TRANSACTION_STATE_SYNONYMS: Readonly<Record<TransactionState, readonly string[]>> = {
   PAID: ["SUCCEEDED", "SUCCESS", "SUCCESSFUL", "APPROVED", "CAPTURED", "SETTLED", "PARTIALLY_REFUNDED"],
   FAILED: ["FAILURE", "UNSUCCESSFUL", "DECLINED", "REFUSED", "REJECTED", "ERROR"],
@@ -24,10 +24,10 @@ export const TRANSACTION_STATE_SYNONYMS: Readonly<Record<TransactionState, reado
 export const CARD_FUNDINGS = ["CREDIT", "DEBIT", "PREPAID", "CHARGE"] as const;
 export type CardFunding = (typeof CARD_FUNDINGS)[number];
 
-/** Words of Adyen and Checkout.com for charge cards, letters only. */
+/** Adyen's and Checkout.com's words, letters only. */
 const CHARGE_CARD_SYNONYMS = ["CHARGE", "CHARGECARD", "DEFERREDDEBIT", "DEFERREDDEBITCARD"];
 
-/** Accepts any spelling, such as `DeferredDebit` or `deferred_debit`. */
+/** In any spelling, such as `DeferredDebit` or `deferred_debit`. */
 export function parseCardFunding(word: string): CardFunding | undefined {
   const letters = word
     .toUpperCase()
@@ -51,7 +51,7 @@ export interface Transaction {
   customerId?: string | undefined;
   subscriptionId?: string | undefined;
   businessEntity?: string | undefined;
-  /** The action that requested the attempt. */
+  /** Requested the attempt. */
   recoveryActionId?: string | undefined;
   /** In lower case: card, sepa_debit, ach_debit, bacs_debit, paypal or others. See `paymentSchemeOf`. */
   paymentMethodType?: string | undefined;
@@ -81,6 +81,6 @@ export interface Transaction {
   networkToken?: boolean | undefined;
 }
 
-/** Whether the bank approved it, even if the money went back later. */
+/** By the bank, even if the money went back later. */
 export const isApproved = ({ state }: Pick<Transaction, "state">) =>
   state === "PAID" || state === "REFUNDED" || state === "DISPUTED";

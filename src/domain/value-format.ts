@@ -2,17 +2,17 @@ import { isCurrencySign, minorDigitsOf } from "./currency.ts";
 import type { DateOrder } from "./date-format.ts";
 import { TRANSACTION_STATE_SYNONYMS, TRANSACTION_STATES, type TransactionState } from "./transaction.ts";
 
-/** Without NA, which is Namibia. */
+/** NA is Namibia. */
 const ABSENT_WORD = /^(?:null|\\n|#?n\/a|none|nan|nil|undefined)$/i;
 
 export const isAbsentWord = (cell: string): boolean => cell.length <= 9 && ABSENT_WORD.test(cell);
 
 export const DECIMAL_MARKS = ["point", "comma"] as const;
 
-/** Null reads only unambiguous values. */
+/** Null: only unambiguous values. */
 export interface ValueFormat {
   dates: DateOrder | null;
-  /** Null for whole minor units, otherwise major units. */
+  /** Null: whole minor units; otherwise major. */
   decimals: (typeof DECIMAL_MARKS)[number] | null;
 }
 
@@ -24,15 +24,15 @@ const GROUPED_AMOUNT = {
 
 const AMOUNT_PARTS = /^(\D*)(\d(?:.*\d)?)(\D*)$/s;
 
-/** Returns the digits with their separators, and the signs beside them. */
+/** `digits` with separators. */
 function splitAmount(amount: string): { digits: string; signs: string[] } {
   const [, before = "", digits = "", behind = ""] = AMOUNT_PARTS.exec(amount) ?? [];
   return { digits, signs: [before, behind].map((sign) => sign.trim()).filter((sign) => sign !== "") };
 }
 
 /**
- * Returns a whole number of minor units, or other text if the amount is invalid. Accepts the currency's sign or code
- * beside major units only, because beside minor units it is probably a mistake.
+ * Returns other text if the amount is invalid. Accepts the currency's sign or code beside major units only, because beside minor
+ * units it is probably a mistake.
  */
 export function toMinorUnitsText(text: string, currency: string, decimals: ValueFormat["decimals"]): string {
   const amount = text.trim();
@@ -48,8 +48,8 @@ export function toMinorUnitsText(text: string, currency: string, decimals: Value
 }
 
 /**
- * Turns `Partially refunded` into PARTIALLY_REFUNDED, without the prefix. Text without letters stays, because + and -,
- * or ✓ and ✗, mean different things.
+ * `Partially refunded` becomes PARTIALLY_REFUNDED. Text without letters stays, because + and -, or ✓ and ✗, mean different
+ * things.
  */
 export function toUpperSnakeCase(word: string, prefix = ""): string {
   const upper = word.trim().toUpperCase();
@@ -57,7 +57,7 @@ export function toUpperSnakeCase(word: string, prefix = ""): string {
   return written.startsWith(prefix) ? written.slice(prefix.length) : written;
 }
 
-/** Removes the API's prefix, too. */
+/** Also without the API's prefix. */
 export const normalizeStateWord = (word: string) =>
   toUpperSnakeCase(word).replace(/^(?:SUBSCRIPTION|INVOICE|TRANSACTION)_STATE_/, "");
 
@@ -68,11 +68,10 @@ export const toLowerSnakeCase = (word: string) =>
     .toLowerCase()
     .replace(/[\s-]+/g, "_");
 
-/** Whether an error may repeat a word. Digits could be a card or account number. */
+/** For errors. Digits could be a card or account number. */
 export const isSafeToShow = (word: string) =>
   /^[\p{L}\p{M}\p{N}\p{So}_]{1,40}$/u.test(word) && !/(?:\p{N}_*){5}/u.test(word);
 
-/** Returns the rule for errors. */
 export const describeStateRule = (states: readonly string[], word: string) =>
   `must be one of ${states.join(", ")}; --states ${isSafeToShow(word) ? word : "WORD"}=STATE maps the word to one of them`;
 
@@ -82,7 +81,7 @@ const STATES_BY_WORD = new Map(
   ),
 );
 
-/** Returns the state only if the word means the same in every system. */
+/** Undefined for words that systems use differently. */
 export const parseTransactionState = (word: string): TransactionState | undefined =>
   STATES_BY_WORD.get(toUpperSnakeCase(word, "TRANSACTION_STATE_"));
 
@@ -92,8 +91,6 @@ const AMOUNT_EXAMPLES = { point: ["1,234.50", "1,234"], comma: ["1.234,50", "1.2
 const CURRENCY_SIGN = /^(?:\p{L}{0,3}\p{Sc}|\p{L}{1,3}\.?)$/u;
 
 /**
- * Returns the rule for errors.
- *
  * @param written  null for JSON, which has no options
  * @param amount  the invalid text, and `currency` of its record
  */

@@ -1,7 +1,7 @@
 import { prepared, type Tx } from "./database.ts";
 
-// `relpages` dates from the last ANALYZE or VACUUM. A new table has 0 and counts as grown from four pages on, about a hundred
-// cases. Uncommitted rows are analyzed as an empty table, which then counts as new again.
+// `relpages` dates from the last ANALYZE or VACUUM. A new table has 0 and counts as grown from four pages on. Uncommitted rows
+// are analyzed as an empty table, which then counts as new again.
 const GROWN_TABLES = prepared(
   "grown_tables",
   `select quote_ident(relname) as name from pg_class
@@ -11,16 +11,14 @@ const GROWN_TABLES = prepared(
 );
 
 /**
- * Returns tables that grew eightfold since their last ANALYZE, as SQL names. Autovacuum checks only once a minute. Until then,
- * plans made for empty tables would make each batch of a first import read all batches before it.
- *
- * @param owner  owns the tables
+ * Returns tables that grew eightfold since their last ANALYZE, as SQL names. Autovacuum checks once a minute; until then, plans
+ * made for empty tables would make each batch of a first import read all batches before it.
  */
 export async function findGrownTables(owner: Tx, exceptTables: readonly string[]): Promise<string[]> {
   return (await owner.run<{ name: string }>(GROWN_TABLES, [exceptTables])).rows.map(({ name }) => name);
 }
 
-/** Analyzes one of `findGrownTables`, unless another process does. */
+/** Does nothing if another process analyzes it. */
 export async function analyzeTable(owner: Tx, table: string) {
   await owner.run(prepared("", `analyze (skip_locked) ${table}`));
 }

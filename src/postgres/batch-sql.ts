@@ -1,40 +1,38 @@
 import { encodeBinaryArray } from "./binary-array.ts";
 import { prepared, preparedGeneric, type Statement, type Tx } from "./database.ts";
 
-/** A column of a table, its PostgreSQL type, and the field of the row that holds its value. */
 export type Column<Row> = readonly [name: string, type: string, field: keyof Row & string];
 
-/** `$2::text[], $3::int8[], …`: one array parameter per column. */
+/** `$2::text[], $3::int8[], …` */
 export const arrayParameters = <Row>(columns: readonly Column<Row>[], first: number) =>
   columns.map(([, type], index) => `$${first + index}::${type}[]`).join(", ");
 
 /**
- * `unnest($2::text[]) as id, unnest($3::int8[]) as amount, …`: a select list that reads the arrays side by side. `from unnest($2, …)`
- * would first copy each array to a store of its own, a tenth of an upsert's time.
+ * `unnest($2::text[]) as id, unnest($3::int8[]) as amount, …` reads the arrays side by side. `from unnest($2, …)` would first
+ * copy each array.
  */
 export const unnestColumns = <Row>(columns: readonly Column<Row>[], first: number) =>
   columns.map(([name, type], index) => `unnest($${first + index}::${type}[]) as ${name}`).join(", ");
 
-/** The values of `rows` as array parameters, one per column. */
+/** Values for `arrayParameters`. */
 export const columnValues = <Row>(rows: readonly Row[], columns: readonly Column<Row>[]): Buffer[] =>
   columns.map(([, type, field]) => encodeBinaryArray(rows, field, type));
 
 /** `id, amount, …` */
 export const columnNames = <Row>(columns: readonly Column<Row>[]) => columns.map(([name]) => name).join(", ");
 
-/** `id, created_at as "createdAt", …`: columns named by their fields. */
+/** `id, created_at as "createdAt", …` */
 export const selectList = <Row>(columns: readonly Column<Row>[]) =>
   columns.map(([name, , field]) => `${name} as "${field}"`).join(", ");
 
-/** How versions of a record are compared. */
 export interface VersionRules<Row> {
   table: string;
   columns: readonly Column<Row>[];
-  /** States in their order: of two versions with the same date, the later state wins. */
+  /** Of two versions with the same date, the later state in this order wins. */
   stateOrder: readonly string[];
 }
 
-/** An SQL array of states, for `array_position`. */
+/** For `array_position`. */
 export const stateArray = (states: readonly string[]) => `array[${states.map((state) => `'${state}'`).join(", ")}]`;
 
 export interface UpsertChanges {
@@ -44,20 +42,20 @@ export interface UpsertChanges {
 
 export interface VersionedTable<Row> {
   /**
-   * Stores the winning version of each record (decision 52) and returns the records that changed.
+   * Stores each record's winning version (decision 52) and returns the records that changed.
    *
    * @param records  sorted by id, without duplicate ids
    * @param now  service time
    */
   upsert(tx: Tx, merchantId: string, records: readonly Row[], now: Date): Promise<UpsertChanges[]>;
-  /** Returns the ids of versions that are older than the stored ones. */
+  /** Returns the ids of versions older than the stored ones. */
   older(tx: Tx, merchantId: string, records: readonly Row[]): Promise<string[]>;
 }
 
 /**
- * Creates the statements of a table that keeps the winning version of each record:
- * - A dated version wins over an older date, and over an earlier state of the same date.
- * - A version without a date wins, because it arrived later. `version_at` keeps the last date that the sender gave (migration 0031).
+ * Keeps each record's winning version:
+ * - A dated version wins over an older date, and over an earlier state with the same date.
+ * - A version without a date wins, because it arrived later. `version_at` keeps the sender's last date (migration 0031).
  * - A version that equals the stored one changes nothing.
  */
 export function versionedTable<Row extends { id: string }>(rules: VersionRules<Row>): VersionedTable<Row> {
@@ -93,7 +91,6 @@ export function versionedTable<Row extends { id: string }>(rules: VersionRules<R
   };
 }
 
-/** Creates the lookup of versions that are older than the stored ones. */
 export function createOlderVersionsFinder<Row extends { id: string }>({
   table,
   columns,
@@ -117,25 +114,25 @@ export function createOlderVersionsFinder<Row extends { id: string }>({
 }
 
 /**
- * Replaces null by undefined, as the domain represents unknown values. Changes the row in place, so that all rows of a query keep the
- * same shape: new objects without the null fields would cost more than reading the rows.
+ * Unknown values are undefined in the domain. Changes the row in place, so that all rows keep the same shape: new objects without
+ * the null fields would cost more than reading the rows.
  */
 export function nullsToUndefined<Row extends object>(row: Row): Row {
   for (const field in row) if (row[field] === null) row[field] = undefined as Row[typeof field];
   return row;
 }
 
-/** Inlined in the statement on purpose: PostgreSQL plans a parameterized LIMIT as 10% of the rows. */
+/** Inlined in the statement: PostgreSQL plans a parameterized LIMIT as 10% of the rows. */
 const PAGE_SIZE = 1_000;
 
-/** Prepares the statement of `readPageAfter`: `$1` is the merchant, `$2` the id after which the page starts. */
+/** For `readPageAfter`: `$1` is the merchant, `$2` the id after which the page starts. */
 export const selectPageAfter = <Row>(table: string, columns: readonly Column<Row>[]): Statement =>
   preparedGeneric(
     `${table}_after`,
     `select ${selectList(columns)} from ${table} where merchant_id = $1 and id > $2 order by id limit ${PAGE_SIZE}`,
   );
 
-/** Returns the page of records after `last`, ordered by id; the first page if `last` is undefined. */
+/** Ordered by id. `last` undefined: the first page. */
 export async function readPageAfter<Row extends { id: string }>(
   tx: Tx,
   after: Statement,

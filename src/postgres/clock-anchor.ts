@@ -12,7 +12,7 @@ const FIND = prepared(
   `select real_at as "realAt", service_at as "serviceAt", rate from clock_anchor where id = 1 for update`,
 );
 
-/** Returns the anchor that all processes share, or null before the first start. Locks it until the transaction ends. */
+/** Null before the first start. Locks the anchor until the transaction ends. */
 export async function findClockAnchor(tx: Tx) {
   return (await tx.run<ClockAnchor>(FIND)).rows[0] ?? null;
 }

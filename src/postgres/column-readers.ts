@@ -4,7 +4,7 @@ const INT8 = 20;
 const TIMESTAMPTZ = 1184;
 const readAnyTimestamp = pg.types.getTypeParser(TIMESTAMPTZ) as (text: string) => Date;
 
-/** Makes the driver read int8 as numbers and timestamps as Dates, for the whole process. */
+/** Reads int8 as numbers and timestamps as Dates, in the whole process. */
 export function setColumnReaders() {
   pg.types.setTypeParser(INT8, readInt8);
   pg.types.setTypeParser(TIMESTAMPTZ, readTimestamp);
@@ -17,8 +17,8 @@ function readInt8(text: string): number {
 }
 
 /**
- * Reads a timestamp such as `2026-03-02 07:12:00.123456+00`. Nearly all are in UTC with a four-digit year, and are read by
- * position in less than half the time of the driver's regular expression.
+ * Nearly all are like `2026-03-02 07:12:00.123456+00`. These are read by position, faster than by the driver's regular
+ * expression.
  */
 function readTimestamp(text: string): Date {
   const end = text.length - 3;

@@ -8,7 +8,7 @@ import { migrate } from "./migrate.ts";
 import { partitionStatements } from "./partitions.ts";
 
 export interface DumpHeader {
-  /** File names of the applied migrations, and the SHA-256 of their texts. */
+  /** Applied migrations: file names, and SHA-256 of their texts. */
   migrations: { name: string; checksum: string }[];
   partitions: { table: string; name: string; bound: string }[];
   tables: CopiedTable[];
@@ -18,17 +18,17 @@ export interface DumpHeader {
 export interface CopiedTable {
   name: string;
   columns: string[];
-  /** Whether row-level security is forced, so that it applies to the owner too. */
+  /** Whether row-level security applies to the owner too. */
   isWalled: boolean;
 }
 
-/** `sum` adds up hashes of the rows, so it does not depend on their order. */
+/** `sum` adds up hashes of the rows, independent of their order. */
 export interface TableChecksum {
   rows: number;
   sum: string;
 }
 
-/** A dump in pieces: the header, then for each table its name, its rows in COPY text format, and its checksum. */
+/** The header, then for each table its name, its rows in COPY text format, and its checksum. */
 export type DumpPiece =
   | { kind: "whole"; whole: DumpHeader }
   | { kind: "table"; table: string }
@@ -42,7 +42,7 @@ export class RestoreRefused extends Error {}
 const DUMP_SETTINGS = `set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'; set local row_security = on;
   select set_config('dunlin.every_merchant', 'on', true)`;
 
-/** Reads all tables in one snapshot. */
+/** One snapshot of all tables. */
 export async function* readDump(address: Address): AsyncGenerator<DumpPiece> {
   const client = await openClient(address);
   try {
@@ -61,8 +61,7 @@ export async function* readDump(address: Address): AsyncGenerator<DumpPiece> {
 }
 
 /**
- * Restores a dump into an empty database, entirely or not at all, compares the checksums, and migrates the schema to the latest
- * version.
+ * Restores a dump into an empty database, entirely or not at all, compares the checksums, and migrates the schema.
  *
  * @throws RestoreRefused, or UnknownMigration if the dump is from a newer version
  */
@@ -97,7 +96,7 @@ export async function restoreDump(
   await migrate(address, log);
 }
 
-/** Returns the number of other Dunlin sessions on the database. */
+/** Counts other Dunlin sessions. */
 export async function countOtherSessions(address: Address): Promise<number> {
   const client = await openClient(address);
   try {
@@ -137,7 +136,6 @@ async function describeDatabase(client: pg.ClientBase): Promise<DumpHeader> {
   };
 }
 
-/** Sorts each table after those it references. */
 function sortByReferences<T extends { name: string; references: string[] }>(tables: readonly T[]): T[] {
   const ordered: T[] = [];
   let remaining = [...tables];
@@ -150,7 +148,7 @@ function sortByReferences<T extends { name: string; references: string[] }>(tabl
   return ordered;
 }
 
-// Hashes the row's text, which includes generated columns.
+// Includes generated columns.
 async function computeTableChecksum(client: pg.ClientBase, table: string): Promise<TableChecksum> {
   const { rows } = await client.query<TableChecksum>(
     `select count(*)::int8 as rows, coalesce(sum(('x' || substr(md5(t::text), 1, 15))::bit(60)::int8::numeric), 0)::text as sum from "${table}" t`,
@@ -202,7 +200,7 @@ async function writeTable(
       return;
     }
   }
-  // COPY does not work with row-level security, but the owner may suspend it in this transaction.
+  // COPY fails with row-level security, which the owner may suspend in this transaction.
   if (isWalled) await client.query(`alter table "${name}" no force row level security`);
   await pipeline(Readable.from(rows()), client.query(copyFrom(`copy "${name}" (${quoteColumns(columns)}) from stdin`)));
   const found = await computeTableChecksum(client, name);

@@ -1,7 +1,7 @@
-/** Returns the SQLSTATE of a database error, or undefined for other errors. */
+/** Undefined for other errors. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
-  // No SQLSTATE begins with E, unlike system codes such as EPIPE.
+  // No SQLSTATE begins with E, unlike EPIPE.
   return typeof code === "string" && /^[0-9A-DF-Z][0-9A-Z]{4}$/.test(code) ? code : undefined;
 }
 
@@ -31,15 +31,13 @@ export function isSilentOutage(error: unknown): boolean {
 }
 
 /**
- * Whether a failed COMMIT, or a failed statement outside a transaction, certainly left nothing behind. "Not queryable" means that
- * it was not even sent.
+ * Whether a failed COMMIT, or a failed statement outside a transaction, certainly left nothing behind. "Not queryable": it was
+ * never sent.
  */
 export const wasRolledBack = (error: unknown) =>
   /^(25006|25P03|40001|40P01|53)/.test(sqlState(error) ?? "") || /is not queryable/.test(String(error));
 
-/**
- * Returns the fields of an error that may be logged. Messages and details of database errors quote values, so they are left out.
- */
+/** For logs. Excludes database errors' messages and details, because they quote values. */
 export function errorFields(error: unknown) {
   const { name, code, message, stack, table, constraint } = (error ?? {}) as Partial<Error & ErrorPosition>;
   const fromDatabase = sqlState(error) !== undefined;

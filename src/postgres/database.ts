@@ -10,19 +10,19 @@ setColumnReaders();
 export interface Statement {
   readonly name: string;
   readonly text: string;
-  /** Whether a tenant database plans it once for all values, outside of transactions. */
+  /** Planned once for all values, on a tenant database outside transactions. */
   readonly isPlannedOnce?: true;
 }
 
-/** @param name  empty for a text that is parsed and planned each time */
+/** @param name  empty: the text is parsed and planned each time */
 export const prepared = (name: string, text: string): Statement => ({ name, text });
 
-/** Prepares a statement that has one good plan for all values, so that PostgreSQL does not plan each run. */
+/** For a statement with one good plan for all values. */
 export const preparedGeneric = (name: string, text: string): Statement => ({ name, text, isPlannedOnce: true });
 
 /**
- * Runs statements, inside a transaction or each on its own. A statement without a name can contain several, but only on a
- * separate connection.
+ * Inside a transaction, or each statement on its own. An unnamed statement can contain several, but only on a separate
+ * connection.
  */
 export interface Tx {
   run<Row = Record<string, unknown>>(statement: Statement, values?: readonly unknown[]): Promise<Result<Row>>;
@@ -34,8 +34,8 @@ export interface Result<Row> {
 }
 
 /**
- * Runs the last statements of a transaction all at once, and returns the transaction's result. They are sent together with
- * COMMIT, which does not wait for their results. Later statements are rejected.
+ * Sends a transaction's last statements together with COMMIT, which does not wait for their results. Returns the transaction's
+ * result. Later statements are rejected.
  */
 export type LastStatements<T> = () => Promise<T>;
 
@@ -43,17 +43,17 @@ export interface Database extends Tx {
   /**
    * Runs a read-committed transaction. Repeats it up to five times after a conflict or a short outage.
    *
-   * If the outcome of COMMIT is unknown, it fails instead, and the caller must read the current state: a blind repetition of a
-   * committed decision would violate the key of its own event.
+   * If COMMIT's outcome is unknown, it fails instead, and the caller must read the current state: repeating a committed decision
+   * would violate its event's key.
    *
    * @param work  returns the result, or the last statements
    */
   transaction<T>(work: (tx: Tx) => Promise<T | LastStatements<T>>): Promise<T>;
   /**
-   * Opens a separate connection for leases and notifications. It is not replaced if it breaks. It uses the login's role, which
-   * alone sees the login's other sessions in pg_stat_activity; it is not meant for tables of merchants.
+   * Opens a separate connection for leases and notifications, which is not replaced if it breaks. It uses the login's role, which
+   * alone sees the login's other sessions in pg_stat_activity; not for merchants' tables.
    *
-   * @param answerMs  time limit of a statement; without it there is none
+   * @param answerMs  statement time limit; without it there is none
    */
   connect(answerMs?: number): Promise<Connection>;
   figures?(): PoolFigures;
@@ -73,7 +73,7 @@ export interface Connection extends Tx {
 }
 
 /**
- * A URL, or the socket folder of the embedded server. `session` holds PostgreSQL options for pooled connections, such as `-c
+ * A URL, or the embedded server's socket folder. `session`: PostgreSQL options for pooled connections, such as `-c
  * role=dunlin_worker`.
  */
 export type Address = ({ url: string } | { socketDir: string; user: string; database: string }) & { session?: string };
@@ -82,8 +82,8 @@ export type Address = ({ url: string } | { socketDir: string; user: string; data
 export const ANSWER_TIMEOUT_MS = 60_000;
 
 /**
- * @param onError  called if an idle connection breaks; the pool replaces it
- * @param answerMs  time limit of a statement
+ * @param onError  an idle connection broke; the pool replaces it
+ * @param answerMs  statement time limit
  */
 export function openDatabase(
   address: Address,
@@ -116,20 +116,20 @@ export const poolFiguresOf = ({ totalCount: open, idleCount: idle, waitingCount:
   waiting,
 });
 
-/** Creates the pool behind `withPooledClient`. Ending it waits for borrowed connections. Parameters as for `openDatabase`. */
+/** For `withPooledClient`. Ending it waits for borrowed connections. Parameters as for `openDatabase`. */
 export function createPool(address: Address, connections: number, onError: (error: Error) => void, answerMs: number) {
-  // Slightly longer than the client waits, so that the client gives up first and the server does not continue needlessly.
+  // The client gives up first, and the server does not continue needlessly.
   const session = [address.session ?? "", ...SESSION_TIMEOUTS, `-c statement_timeout=${answerMs + 1_000}`].join(" ");
   const limits = { max: connections, idleTimeoutMillis: 30_000, query_timeout: answerMs };
   const config = { ...clientConfig({ ...address, session }), ...limits };
   // Statements of a transaction that are run at once are sent at once. Separate connections do not pipeline, because closing them
   // would wait for a running statement.
   const pool = new pg.Pool({ ...config, pipeline: true } as pg.PoolConfig);
-  // An error while the pool ends is harmless: the server may stop before it has seen that the connection was closed.
+  // Harmless while the pool ends: the server may stop before it has seen the connection close.
   pool.on("error", (error) => {
     if (!pool.ending) onError(error);
   });
-  // Handles errors between the removal of one listener and the next.
+  // Between the removal of one listener and the next.
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
 }
@@ -139,14 +139,14 @@ const IDLE_TRANSACTION_TIMEOUT_MS = 30_000;
 /** Callers retry later and work on something else meanwhile. */
 const LOCK_TIMEOUT_MS = 10_000;
 
-/** The server ends sessions of processes that hang in a transaction, and, by TCP probes, of hosts that vanished. */
+/** Ends sessions of processes that hang in a transaction, and, by TCP probes, of hosts that vanished. */
 const SESSION_TIMEOUTS = [
   `-c idle_in_transaction_session_timeout=${IDLE_TRANSACTION_TIMEOUT_MS}`,
   `-c lock_timeout=${LOCK_TIMEOUT_MS}`,
   "-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3 -c tcp_user_timeout=30000",
 ];
 
-/** Timestamps are parsed from text, which depends on the server's date style. */
+/** Timestamps are parsed from text. */
 const ISO_DATE_STYLE = "-c datestyle=ISO";
 
 const clientConfig = (address: Address): pg.ClientConfig => ({
@@ -170,14 +170,14 @@ const clientConfig = (address: Address): pg.ClientConfig => ({
 const sessionOptionsOf = ({ session }: Address) =>
   session === undefined ? ISO_DATE_STYLE : `${ISO_DATE_STYLE} ${session}`;
 
-/** The last option of a URL counts, so an existing one is merged. */
+/** A URL's last option counts, so an existing one is merged. */
 function addSessionToUrl(url: string, session: string) {
   const existing = new URLSearchParams(url.split("?")[1]).get("options");
   const options = existing === null ? session : `${existing} ${session}`;
   return `${url}${url.includes("?") ? "&" : "?"}options=${encodeURIComponent(options)}`;
 }
 
-/** Lends a pooled connection to `use`. If `use` throws, rolls back; a connection that broke or did not answer is closed. */
+/** If `use` throws, rolls back, or closes a connection that broke or did not answer. */
 export async function withPooledClient<T>(pool: pg.Pool, use: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -188,7 +188,7 @@ export async function withPooledClient<T>(pool: pg.Pool, use: (client: pg.Client
   try {
     return await use(client);
   } catch (error) {
-    // A silent server would not answer a rollback either. Outside a transaction, a rollback does nothing.
+    // A silent server would not answer a rollback either.
     if (isSilentOutage(error)) broken = error as Error;
     else await client.query("rollback").catch(onError);
     throw error;
@@ -198,7 +198,7 @@ export async function withPooledClient<T>(pool: pg.Pool, use: (client: pg.Client
   }
 }
 
-/** Without jitter: PostgreSQL resolves a deadlock by aborting only one of the transactions. */
+/** Without jitter: PostgreSQL aborts only one of two deadlocked transactions. */
 const RETRY_PAUSES_MS = [2, 10, 50, 250];
 
 /** @param run  calls `onCommit` right before it sends what may commit */
@@ -221,9 +221,9 @@ export async function retryTransaction<T>(run: (onCommit: () => void) => Promise
 }
 
 /**
- * Opens a connection outside of any pool, with the login's role and without `session`. The caller closes it, even if it broke.
+ * Outside any pool, with the login's role and without `session`. The caller closes it, even if it broke.
  *
- * @param answerMs  time limit of a statement; without it there is none
+ * @param answerMs  statement time limit; without it there is none
  */
 export async function connect(address: Address, answerMs?: number): Promise<Connection> {
   const listeners: (() => void)[] = [];
@@ -239,7 +239,7 @@ export async function connect(address: Address, answerMs?: number): Promise<Conn
   };
 }
 
-/** Like `connect`, but returns the driver's client, for streams of rows. */
+/** Like `connect`, for streams of rows. */
 export async function openClient(address: Address, answerMs?: number): Promise<pg.Client> {
   const { session: _, ...login } = address;
   const client = new pg.Client({ ...clientConfig(login), ...(answerMs && { query_timeout: answerMs }) });

@@ -2,10 +2,7 @@ import type pg from "pg";
 import type { LastStatements, Result, Statement, Tx } from "./database.ts";
 import { runPipelined, type StatementCall, type StatementResult } from "./pipelined-statements.ts";
 
-/**
- * Runs a statement on this connection, inside its current transaction if any. Without a name and values, the text can contain
- * several statements.
- */
+/** Inside the connection's current transaction, if any. Without a name and values, the text can contain several statements. */
 export async function runOnClient<Row>(
   on: pg.ClientBase,
   statement: Statement,
@@ -21,8 +18,8 @@ export const BEGIN: StatementCall = { statement: { name: "begin", text: "begin" 
 const COMMIT: StatementCall = { statement: { name: "commit", text: "commit" } };
 
 /**
- * Runs a transaction. Statements that `work` runs without waiting in between are sent together and answered in order; the first
- * ones are sent with `opening`.
+ * Statements that `work` runs without waiting in between are sent together and answered in order; the first ones are sent with
+ * `opening`.
  *
  * If one fails, all later ones fail with its error, so each must be awaited. After `work` has settled, further statements are
  * rejected. Statements that it did not await are sent before COMMIT, or dropped if it failed.
@@ -57,7 +54,6 @@ export async function runInTransaction<T>(
   return value;
 }
 
-/** Returns the result of a transaction after its last statements. */
 export const finishTransaction = async <T>(worked: T | LastStatements<T>): Promise<T> =>
   typeof worked === "function" ? await (worked as LastStatements<T>)() : worked;
 
@@ -65,14 +61,14 @@ interface PendingStatement extends StatementCall {
   answer: PromiseWithResolvers<StatementResult>;
 }
 
-/** Collects statements until all running code waits for results, and sends them after `opening`. */
+/** Collects statements until all running code waits for results. */
 function createStatementQueue(client: pg.ClientBase, first: readonly StatementCall[]) {
   let waiting: PendingStatement[] = [];
   let opening = first;
   let isClosed = false;
   /** No statement follows the opening ones before they succeed, or it could run outside a transaction. */
   let isBeginning = false;
-  /** The first failure, which all later statements share. */
+  /** Shared by all later statements. */
   let failure: { reason: unknown } | undefined;
 
   function send() {
@@ -107,7 +103,7 @@ function createStatementQueue(client: pg.ClientBase, first: readonly StatementCa
       if (isClosed) throw new Error(`${statement.name} was run after its transaction had ended`);
       if (failure) throw failure.reason;
       const answer = Promise.withResolvers<StatementResult>();
-      // `nextTick` runs after all promises that can continue.
+      // After all promises that can continue.
       if (waiting.push({ statement, values, answer }) === 1) process.nextTick(send);
       return await answer.promise;
     },

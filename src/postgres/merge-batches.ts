@@ -1,13 +1,12 @@
-/** Records for one statement: without duplicate ids, and sorted by id so that concurrent statements lock rows in the same order. */
+/** For one statement: no duplicate ids, and sorted so that concurrent statements lock rows in the same order. */
 export interface Wave<Row> {
   rows: readonly Row[];
-  /** For each row, the index of the batch that holds it. */
+  /** Each row's batch. */
   batchIndexes: readonly number[];
 }
 
 /**
- * Merges batches into as few statements as possible. Later versions of a record go to later waves, so that they are stored in
- * order of arrival.
+ * Merges batches into few statements. A record's later versions go to later waves, so that they are stored in order of arrival.
  */
 export function mergeBatches<Row extends { id: string }>(batches: readonly (readonly Row[])[]): Wave<Row>[] {
   const rows = batches.flat();
@@ -33,7 +32,7 @@ function isAscending(rows: readonly { id: string }[]): boolean {
   return true;
 }
 
-/** Places of the rows in the order of their ids; versions of one record keep their order. */
+/** Rows by id; a record's versions keep their order. */
 function sortedOrder(rows: readonly { id: string }[]): number[] {
   const ids = rows.map(({ id }) => id);
   return ids.map((_, place) => place).sort((a, b) => (ids[a]! < ids[b]! ? -1 : ids[a]! > ids[b]! ? 1 : a - b));

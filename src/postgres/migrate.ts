@@ -11,15 +11,15 @@ interface Migration {
   name: string;
   checksum: string;
   sql: string;
-  /** The checksum of the migration that this baseline replaces, together with all before it; null if it is no baseline. */
+  /** The checksum of the last migration that this baseline replaces; null if it is no baseline. */
   replaces: string | null;
 }
 
 export interface MigrateOptions {
   folder?: string;
-  /** Accepts a server that may lose acknowledged writes; for tests. */
+  /** For tests: accepts a server that may lose acknowledged writes. */
   allowDataLoss?: boolean;
-  /** The migrations of another database: applies only those, and requires that all are known. */
+  /** Another database's migrations: applies only those, and requires that all are known. */
   upTo?: readonly Pick<Migration, "name" | "checksum">[];
 }
 
@@ -28,13 +28,12 @@ const NO_TRANSACTION = /^-- no-transaction\s*$/m;
 const REPLACES = /^-- replaces \S+ ([0-9a-f]{64})$/m;
 
 /**
- * Migrates the schema to the latest version, each file `NNNN_name.sql` in one transaction. Any number of processes can call it at
- * once.
+ * Applies each new file `NNNN_name.sql` in one transaction. Any number of processes can call it at once.
  *
- * A file that starts with `-- no-transaction` runs outside of one. It must contain a single repeatable statement, because it may
- * be interrupted before it is recorded.
+ * A file that starts with `-- no-transaction` runs outside one. It must contain a single repeatable statement, because it may be
+ * interrupted before it is recorded.
  *
- * The first file may be a baseline. Its first line `-- replaces NAME CHECKSUM` names the last of the migrations that it replaces. A
+ * The first file may be a baseline. Its first line `-- replaces NAME CHECKSUM` names the last migration that it replaces. A
  * database at that migration is taken over as it is; an older one is refused.
  */
 export async function migrate(address: Address, log: Log, options: MigrateOptions = {}): Promise<{ applied: number }> {
@@ -49,7 +48,7 @@ export async function migrate(address: Address, log: Log, options: MigrateOption
     checkHistory(applied, files);
     const last = applied.at(-1)?.number ?? 0;
     const pending = files.filter(({ number }) => number > last);
-    // For a new database, a line per file would say nothing.
+    // A line per file would say nothing about a new database.
     const isNew = applied.length === 0;
     for (const migration of pending) {
       await applyMigration(connection, migration);
@@ -64,7 +63,7 @@ export async function migrate(address: Address, log: Log, options: MigrateOption
   }
 }
 
-/** The database has a migration that this version does not know. */
+/** A newer version has migrated the database. */
 export class UnknownMigration extends Error {}
 
 const outdatedError = (name: string) =>
@@ -85,7 +84,6 @@ export async function assertSchemaIsNewest(owner: Tx): Promise<void> {
   if (newer) throw new UnknownMigration(outdatedError(newer.name));
 }
 
-/** @param upTo  the migrations of another database, in their order */
 function migrationsUpTo(files: Migration[], upTo: MigrateOptions["upTo"]): Migration[] {
   const last = upTo?.at(-1);
   if (!last) return files;
@@ -121,7 +119,7 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   );
 }
 
-/** Row-level security applies to an owner that is no superuser, but a migration changes rows of all merchants. */
+/** Row-level security applies to an owner that is no superuser, but migrations change all merchants' rows. */
 const EVERY_MERCHANT = prepared("migrate_every_merchant", "select set_config('dunlin.every_merchant', 'on', false)");
 
 const SERVER = prepared(
@@ -152,7 +150,7 @@ const LOCK_NAMESPACE = 0x64756e6d;
 const TRY_LOCK = prepared("migrate_lock", `select pg_try_advisory_lock(${LOCK_NAMESPACE}, 0) as got`);
 const LOCK_POLL_MS = 50;
 
-/** Polls, because a waiting statement would hold a snapshot that `create index concurrently` waits for. */
+/** Polls: a waiting statement would hold a snapshot that `create index concurrently` waits for. */
 async function acquireMigrationLock(connection: Connection): Promise<void> {
   while (!(await connection.run<{ got: boolean }>(TRY_LOCK)).rows[0]!.got) await sleep(LOCK_POLL_MS);
 }
@@ -167,7 +165,7 @@ const CREATE_TABLE = prepared(
    )`,
 );
 const READ = prepared("migrate_read", "select number, name, checksum from schema_migrations order by number");
-// The server's clock; only for people.
+// By the server's clock; only for people.
 const RECORD = prepared(
   "migrate_record",
   "insert into schema_migrations (number, name, checksum, applied_at) values ($1, $2, $3, clock_timestamp())",
@@ -184,7 +182,7 @@ function checkHistory(applied: readonly AppliedMigration[], files: readonly Migr
       `the database is at migration ${last.name}, and this version begins after ${first.name}: start Dunlin 0.2.0 on it once, then this version`,
     );
   for (const row of applied) {
-    // A baseline stands for all before it.
+    // Replaced by the baseline.
     if (row.number < first.number) continue;
     const file = files[row.number - first.number];
     if (!file) throw new UnknownMigration(outdatedError(row.name));
@@ -195,7 +193,7 @@ function checkHistory(applied: readonly AppliedMigration[], files: readonly Migr
   }
 }
 
-/** Without a name and values, the simple protocol is used, which accepts several statements. */
+/** The simple protocol (no name, no values) accepts several statements. */
 const rawStatement = (text: string) => prepared("", text);
 
 async function applyMigration(connection: Connection, migration: Migration): Promise<void> {

@@ -11,7 +11,7 @@ export interface ChannelMessage {
 
 const IDS_MAX = 180;
 
-/** Joins ids into as few payloads as possible. Each starts with `first`. */
+/** As few as possible, each starting with `first`. */
 export function payloadsOf(ids: readonly string[], first: readonly string[] = []): string[] {
   const payloads: string[] = [];
   for (let from = 0; from < ids.length; from += IDS_MAX)
@@ -25,13 +25,13 @@ export const withdrawnMessages = (merchantId: string, eventIds: readonly string[
 const CHANNEL_PREFIX = "dunlin_";
 const LISTENER_NAME = "dunlin hints";
 
-// Notifications are only hints, so they need not survive a crash of the server.
+// Only hints, so they need not survive a server crash.
 const ANNOUNCE = prepared(
   "announce_hints",
   "select set_config('application_name', $1, false), set_config('synchronous_commit', 'off', false)",
 );
 
-/** Announces on this connection which channels its process listens to, for `findOtherListeners`. */
+/** For `findOtherListeners`. */
 export async function announceListener(connection: Tx, channels: readonly Channel[]) {
   await connection.run(ANNOUNCE, [[LISTENER_NAME, ...channels].join(" ")]);
 }
@@ -57,7 +57,7 @@ const NOTIFY = prepared(
   "select pg_notify($1 || n.channel, n.payload) from unnest($2::text[], $3::text[]) as n (channel, payload)",
 );
 
-/** Sends notifications. Needs a separate connection, because the commit takes a lock that all notifying sessions share. */
+/** Needs a separate connection, because the commit takes a lock that all notifying sessions share. */
 export async function notify(connection: Tx, messages: readonly ChannelMessage[]) {
   await connection.run(NOTIFY, [
     CHANNEL_PREFIX,
@@ -73,7 +73,7 @@ const OTHER_LISTENERS = prepared(
    where me.pid = pg_backend_pid() and other.application_name like '${LISTENER_NAME} %'`,
 );
 
-/** Returns the channels that other connections to this database listen to. */
+/** On other connections to this database. */
 export async function findOtherListeners(connection: Tx): Promise<Set<Channel>> {
   const { rows } = await connection.run<{ name: string }>(OTHER_LISTENERS);
   return new Set(rows.flatMap(({ name }) => name.slice(LISTENER_NAME.length + 1).split(" ")) as Channel[]);

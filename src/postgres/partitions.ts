@@ -1,9 +1,9 @@
 import { type Database, prepared } from "./database.ts";
 import { sqlState } from "./database-errors.ts";
 
-/** A table partitioned by ranges of time-ordered ids (UUIDv7), with a default partition. */
+/** Partitioned by ranges of time-ordered ids (UUIDv7), with a default partition. */
 export interface PartitionedTable {
-  /** The partitions of `request_log` are `request_log_2026_11_03` (or `…_2026_11` for a month) and `request_log_default`. */
+  /** Prefix of its partitions: `request_log_2026_11_03` (or `…_2026_11` for a month) and `request_log_default`. */
   name: string;
   /** When the row was written, in service time. */
   timeColumn: string;
@@ -23,7 +23,7 @@ function partitionOf({ name, span }: PartitionedTable, year: number, month: numb
   return { name: `${name}_${date.replaceAll("-", "_")}`, startMs, endMs };
 }
 
-/** Returns the lowest UUIDv7 of a time. */
+/** The time's lowest UUIDv7. */
 function firstId(ms: number): string {
   const hex = ms.toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
@@ -47,13 +47,12 @@ async function listPartitions(db: Database, table: PartitionedTable): Promise<Pa
 }
 
 /**
- * Creates the partitions of the current and the next day or month, and drops those with only ids older than `keepFrom`. Deletes
- * rows of that age from the default partition.
- *
- * Any number of processes can call it. A statement that waits more than a second for the table is left to the next call.
+ * Creates the current and the next day's or month's partition, and drops those with only ids older than `keepFrom`, also such
+ * rows in the default partition. Any number of processes can call it. Waits at most a second for the table; the next call does
+ * the rest.
  *
  * @param now  service time
- * @returns the names of created and dropped partitions
+ * @returns names of created and dropped partitions
  */
 export async function maintainPartitions(db: Database, table: PartitionedTable, now: Date, keepFrom: Date) {
   const existing = await listPartitions(db, table);
@@ -74,10 +73,10 @@ export async function maintainPartitions(db: Database, table: PartitionedTable, 
   return { made, dropped };
 }
 
-/** The default partition already has rows of the range, which stay there. */
+/** Rows of the range stay in the default partition. */
 const DEFAULT_HAS_ROWS = "23514";
 
-/** Returns false if it exists, or the default partition has its rows. */
+/** False if it exists, or the default partition has its rows. */
 async function createPartition(db: Database, table: PartitionedTable, { name, startMs, endMs }: Partition) {
   try {
     const bound = `for values from ('${firstId(startMs)}') to ('${firstId(endMs)}')`;
@@ -88,10 +87,7 @@ async function createPartition(db: Database, table: PartitionedTable, { name, st
   }
 }
 
-/**
- * Statements that create a partition. Its row-level security is that of the table, for readers such as a dump that access it
- * directly.
- */
+/** The table's row-level security is repeated for readers that access the partition directly, such as a dump. */
 export const partitionStatements = (table: string, name: string, bound: string): string[] => [
   `create table ${name} partition of ${table} ${bound}`,
   `alter table ${name} enable row level security, force row level security`,
@@ -99,15 +95,14 @@ export const partitionStatements = (table: string, name: string, bound: string):
      select pg_get_expr(polqual, polrelid) from pg_policy where polrelid = '${table}'::regclass and polname = 'wall')); end $$`,
 ];
 
-/** Returns false if it does not exist. */
 const dropPartition = (db: Database, name: string) => alterPartitions(db, name, true, [`drop table ${name}`]);
 
 const SET_LOCK_TIMEOUT = prepared("partition_lock_timeout", "set local lock_timeout = '1s'");
-// Concurrent changes of partitions fail inside PostgreSQL.
+// Concurrent changes to partitions fail inside PostgreSQL.
 const LOCK_PARTITIONS = prepared("partition_lock", "select pg_advisory_xact_lock(hashtext('partitions'))");
 const PARTITION_EXISTS = prepared("partition_there", "select to_regclass($1) is not null as there");
 
-/** A change that waits for its lock blocks the whole table, so it waits at most a second. */
+/** Waits at most a second for its lock, because waiting blocks the whole table. */
 const alterPartitions = (
   db: Database,
   name: string,

@@ -8,16 +8,16 @@ export interface StatementCall {
   values?: readonly unknown[];
 }
 
-/** `command` is the command tag, such as `INSERT 0 5` or `COMMIT`. */
+/** `command`: the tag, such as `INSERT 0 5` or `COMMIT`. */
 export interface StatementResult extends Result<Record<string, unknown>> {
   command: string;
 }
 
 /**
- * Runs statements in order on this connection, as one transaction unless one is open. If one fails, the following ones do not
- * run, and its error is thrown.
+ * Runs statements in order, as one transaction unless one is open. If one fails, the following ones do not run, and its error is
+ * thrown.
  *
- * They are sent in one write and answered in one. The driver would let PostgreSQL answer each, and every answer wakes both sides.
+ * They are sent in one write and answered in one: the driver would let PostgreSQL answer each, and every answer wakes both sides.
  * Named statements are prepared and described once per connection.
  *
  * @see https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
@@ -34,17 +34,16 @@ export async function runPipelined(client: pg.ClientBase, calls: readonly Statem
     return { form, isNew: !existing, values };
   });
   const results = await readResults(client, bound);
-  // Stored only now: if a statement had failed, it would be unknown which ones were prepared.
+  // Only now: after a failure, it would be unknown which ones were prepared.
   for (const [name, form] of newForms) forms.set(name, form);
   return results;
 }
 
-/** A statement prepared on a connection. */
 interface PreparedForm {
   name: string;
   text: string;
   columns: readonly { name: string; read(text: string): unknown }[];
-  /** A row of nulls. Rows are copies of it, so that all have the same shape. */
+  /** Rows are copies of this row of nulls, so that all have the same shape. */
   emptyRow: Record<string, unknown>;
 }
 
@@ -70,7 +69,7 @@ function setResultColumns(form: PreparedForm, { fields }: RowDescription) {
 
 /** The driver's interface to a running query, beyond its published types. */
 interface QueryHandling {
-  /** Returns an error if nothing was written. */
+  /** An error if nothing was written. */
   submit(connection: { stream: Writable }): unknown;
   callback(error?: Error | null): void;
   handleRowDescription(description: RowDescription): void;
@@ -92,7 +91,7 @@ function readResults(
 ): Promise<StatementResult[]> {
   const results: StatementResult[] = [];
   let rows: Record<string, unknown>[] = [];
-  /** A value that could not be read. The rest of the reply must be read all the same. */
+  /** An unreadable value. The rest of the reply must still be read. */
   let problem: Error | undefined;
   return new Promise((resolve, reject) => {
     createDriverQuery(client, {

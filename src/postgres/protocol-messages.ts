@@ -7,14 +7,14 @@ export interface BoundStatement {
   values: readonly unknown[];
 }
 
-// Not in the driver's types: converts a value as the driver does.
+// Missing in the driver's types.
 const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): Buffer | string | null } }).utils;
 
 const BIND = "B".charCodeAt(0);
 const DESCRIBE = Buffer.from("D\0\0\0\x06P\0");
 const EXECUTE = Buffer.from("E\0\0\0\x09\0\0\0\0\0");
 const SYNC = Buffer.from("S\0\0\0\x04");
-/** The fixed parts of a Bind: kind, length, ends of two names, and three counts. */
+/** Kind, length, ends of two names, and three counts. */
 const FRAME_BYTES = 1 + 4 + 2 + 3 * 2;
 const FORMAT_BYTES = 2;
 const LENGTH_BYTES = 4;
@@ -23,8 +23,8 @@ const NULL_LENGTH = -1;
 const SEPARATE_PIECE_MIN_BYTES = 2048;
 
 /**
- * Builds the messages that run these statements. A large value becomes a separate piece, without a copy. The driver would copy
- * everything into a growing buffer, more than twice the size of the values, as work for the garbage collector.
+ * A large value becomes a separate piece, without a copy. The driver would copy everything into a growing buffer, as work for the
+ * garbage collector.
  *
  * @throws if a value cannot be converted
  * @see https://www.postgresql.org/docs/current/protocol-message-formats.html#PROTOCOL-MESSAGE-FORMATS-BIND
@@ -67,7 +67,7 @@ export function buildBoundMessages(bound: readonly BoundStatement[]): Buffer[] {
   return pieces;
 }
 
-/** Closes the statement first, because after a failure it may exist already. */
+/** Closes the statement first: after a failure, it may exist already. */
 function buildParseMessages({ name, text }: BoundStatement["form"]): Buffer {
   const close = buildMessage("C", `S${name}\0`);
   return Buffer.concat([close, buildMessage("P", `${name}\0${text}\0\0\0`)]);
@@ -79,7 +79,7 @@ function buildMessage(kind: string, body: string): Buffer {
   return message;
 }
 
-/** Converts the values, and counts the bytes in the Bind message and in separate pieces. */
+/** Bytes in the Bind message, and in separate pieces. */
 function measureBindMessage(name: string, values: readonly unknown[]) {
   const isText: boolean[] = [];
   const converted = values.map((value) => {

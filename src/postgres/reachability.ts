@@ -8,7 +8,7 @@ const IS_STANDBY = prepared("reach_standby", "select pg_is_in_recovery() as stan
 /**
  * Checks whether the database accepts writes.
  *
- * @returns the reason why not, in one line without a password; null if it does
+ * @returns the reason why not, in one line without a password
  * @throws errors that do not pass by waiting, such as a wrong password
  */
 export async function findDatabaseProblem(address: Address): Promise<string | null> {
@@ -26,7 +26,7 @@ export async function findDatabaseProblem(address: Address): Promise<string | nu
   }
 }
 
-/** Explains why a database refuses its address, and what to do. Returns null for other errors. */
+/** For a refused address: why, and what to do. Null for other errors. */
 export function describeRefusal(error: unknown): string | null {
   const { message = "", code } = error as { message?: string; code?: string };
   const reason = REFUSALS[sqlState(error) ?? ""];

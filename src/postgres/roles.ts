@@ -3,16 +3,16 @@ import { type Address, type Connection, prepared, type Tx } from "./database.ts"
 import { sqlState } from "./database-errors.ts";
 
 /**
- * Roles of connections besides the login, which owns the tables: `dunlin_api` works for one merchant at a time, and sees only
- * that merchant's rows; `dunlin_worker` works for all. Neither can change the schema.
+ * Besides the login, which owns the tables: `dunlin_api` sees one merchant's rows at a time, `dunlin_worker` all. Neither can
+ * change the schema.
  */
 export const DATABASE_ROLES = ["dunlin_api", "dunlin_worker"] as const;
 export type DatabaseRole = (typeof DATABASE_ROLES)[number];
 
 const EVERY_MERCHANT = "-c dunlin.every_merchant=on";
 /**
- * Loops run the same statements all day. PostgreSQL would plan each run, because an array of one element looks cheaper than one
- * of unknown length. Planning takes up to twenty times as long as the statement.
+ * PostgreSQL would plan each run of the loops' statements, far longer than it runs, because an array of one element looks cheaper
+ * than one of unknown length.
  */
 const GENERIC_PLANS = "-c plan_cache_mode=force_generic_plan";
 
@@ -49,7 +49,7 @@ const MISSING_STATEMENTS = prepared(
    order by wanted.name`,
 );
 
-/** Returns the statements that let this login act as both roles, in order. Empty if it already can. */
+/** In order. Empty if this login can already act as both roles. */
 export async function listRoleStatements(tx: Tx): Promise<string[]> {
   const missing = (
     await tx.run<{ name: DatabaseRole; login: string; isNew: boolean }>(MISSING_STATEMENTS, [DATABASE_ROLES])
@@ -64,10 +64,10 @@ const MAY_CREATE = prepared(
   "may_create_roles",
   "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user",
 );
-/** Roles belong to the whole server, so another process may have created or granted one at the same time. */
+/** Roles belong to the whole server, so another process may have created or granted one concurrently. */
 const CREATED_CONCURRENTLY = /^(42710|23505|XX000)$/;
 
-/** Creates missing roles as far as this login is allowed to. */
+/** As far as this login is allowed to. */
 async function createRoles(connection: Connection): Promise<void> {
   if (!(await connection.run<{ may: boolean }>(MAY_CREATE)).rows[0]!.may) return;
   for (const text of await listRoleStatements(connection))
@@ -77,7 +77,7 @@ async function createRoles(connection: Connection): Promise<void> {
     });
 }
 
-// Partitions are accessed only through their table. The API needs only tables of merchants. The audit log is append-only.
+// Partitions are accessed only through their table. The API needs only merchants' tables. The audit log is append-only.
 const MISSING_GRANTS = prepared(
   "ungranted_tables",
   `select wanted.name, wanted.role, array_to_string(wanted.privileges, ', ') as privileges
@@ -97,7 +97,7 @@ const SCHEMA = prepared(
 );
 
 /**
- * Creates the roles and grants them access to all tables, as far as this login is allowed to. Call it under the migration lock,
+ * Creates the roles and grants access to all tables, as far as this login is allowed to. Call it under the migration lock,
  * whenever tables may be new.
  */
 export async function prepareRoles(connection: Connection, log: Log): Promise<void> {
@@ -130,7 +130,7 @@ const TENANT_ISOLATION = prepared(
 export interface TenantIsolation {
   login: string;
   bypassesRowSecurity: boolean;
-  /** Tables with a merchant_id but without forced row-level security. */
+  /** With a merchant_id but without forced row-level security. */
   unprotectedTables: string[];
 }
 

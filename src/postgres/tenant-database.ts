@@ -16,15 +16,15 @@ import { BEGIN, runInTransaction } from "./in-transaction.ts";
 import { runPipelined, type StatementCall } from "./pipelined-statements.ts";
 
 export interface TenantDatabase {
-  /** Statements and transactions see only rows of this merchant, whatever their texts say. */
+  /** Sees only this merchant's rows, whatever the statements say. */
   of(merchantId: string): Database;
   figures?(): PoolFigures;
   close(): Promise<void>;
 }
 
 /**
- * A pool whose transactions belong to one merchant each. The merchant is set together with the first statements, without an extra
- * round trip. Parameters as for `openDatabase`.
+ * Each transaction belongs to one merchant, which is set together with the first statements, without a round trip. Parameters as
+ * for `openDatabase`.
  */
 export function openTenantDatabase(
   address: Address,
@@ -62,7 +62,7 @@ const GENERIC_PLAN = {
   statement: prepared("plan_once", "select set_config('plan_cache_mode', 'force_generic_plan', true)"),
 };
 
-/** Pipelined statements are one transaction, so no BEGIN and COMMIT are needed. */
+/** Pipelined statements are one transaction, without BEGIN and COMMIT. */
 async function runSingleStatement<Row>(
   client: pg.ClientBase,
   setMerchant: StatementCall,

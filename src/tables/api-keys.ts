@@ -1,7 +1,6 @@
 import type { Permission } from "../domain/permission.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** A stored key. Only its owner knows its text. */
 export interface ApiKey {
   id: string;
   merchantId: string;
@@ -15,7 +14,6 @@ export interface ApiKey {
   lastUsedAt: Date | null;
   /** As named in the audit log. */
   madeBy: string | null;
-  /** The key that this one replaced. */
   replaces: string | null;
 }
 
@@ -41,14 +39,14 @@ export async function insertApiKey(
 
 const FIND = prepared("find_api_key", `select ${COLUMNS} from api_keys where hash = $1`);
 
-/** Returns the key with this SHA-256, even if it is revoked or expired. */
+/** Even if it is revoked or expired. */
 export async function findApiKey(tx: Tx, hash: Buffer) {
   return (await tx.run<ApiKey>(FIND, [hash])).rows[0] ?? null;
 }
 
 const BY_IDS = prepared("api_keys_by_ids", `select ${COLUMNS} from api_keys where id = any($1::uuid[])`);
 
-/** Returns keys of any merchant, so that replicas notice revocations. */
+/** Of any merchant, so that replicas notice revocations. */
 export async function apiKeysByIds(tx: Tx, ids: readonly string[]) {
   return (await tx.run<ApiKey>(BY_IDS, [ids])).rows;
 }
@@ -68,7 +66,7 @@ const REVOKE = prepared(
   "update api_keys set revoked_at = $3 where merchant_id = $1 and id = $2 and revoked_at is null",
 );
 
-/** Returns false if there is no such key, or it was revoked before. */
+/** Returns false if it is unknown or already revoked. */
 export async function revokeApiKey(tx: Tx, merchantId: string, id: string, now: Date) {
   return (await tx.run(REVOKE, [merchantId, id, now])).rowCount === 1;
 }
@@ -84,7 +82,6 @@ const SUCCESSOR = prepared(
   `select ${COLUMNS} from api_keys where merchant_id = $1 and replaces = $2 and revoked_at is null order by id desc limit 1`,
 );
 
-/** Returns the unrevoked key that replaced this one. */
 export async function findSuccessor(tx: Tx, merchantId: string, id: string) {
   return (await tx.run<ApiKey>(SUCCESSOR, [merchantId, id])).rows[0] ?? null;
 }
@@ -95,7 +92,7 @@ const EXPIRE = prepared(
    returning expires_at as "expiresAt"`,
 );
 
-/** Makes a key expire at this service time or earlier. Returns the expiry, or null for a revoked key. */
+/** Only brings the expiry forward (service time). Returns it, or null for a revoked key. */
 export async function expireApiKey(tx: Tx, merchantId: string, id: string, at: Date) {
   return (await tx.run<{ expiresAt: Date }>(EXPIRE, [merchantId, id, at])).rows[0]?.expiresAt ?? null;
 }

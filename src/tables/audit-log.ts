@@ -10,9 +10,8 @@ export interface AuditEntry {
   actor: string;
   /** `noun.verb`, such as key.created. */
   deed: string;
-  /** Name of the changed object, for people. */
+  /** For people. */
   object: string;
-  /** Old and new values, and other details. */
   details: Record<string, unknown>;
   address: string | null;
 }
@@ -23,7 +22,7 @@ const INSERT = prepared(
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 
-/** Records a change in its own transaction. */
+/** Call it in the transaction of the recorded change. */
 export async function writeAuditEntry(
   tx: Tx,
   merchantId: string,
@@ -43,15 +42,12 @@ const REDACT = prepared(
    where merchant_id = $1 and deed in ('recovery.stopped', 'delivery.replayed') and object = any($2::text[])`,
 );
 
-/** Lets a transaction of the table owner change and delete audit entries. */
+/** Needs the table owner's transaction. */
 export async function allowErasure(tx: Tx) {
   await tx.run(ALLOW_ERASURE);
 }
 
-/**
- * Removes these invoices and events, and people's reasons, from the audit log. Actor, operation and time stay. The transaction
- * must be the table owner's.
- */
+/** Removes these ids, and people's reasons. Actor, operation and time stay. Needs the table owner's transaction. */
 export async function redactAuditEntries(tx: Tx, merchantId: string, ids: readonly string[]) {
   await allowErasure(tx);
   await tx.run(REDACT, [merchantId, ids]);
@@ -61,7 +57,6 @@ export interface AuditFilter {
   actor?: string | undefined;
   /** Such as `key`: all operations on keys. */
   noun?: string | undefined;
-  /** Only entries with a lower id. */
   before?: string | undefined;
 }
 

@@ -1,17 +1,16 @@
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** The right to send for the merchants of a bucket. Writes under an older epoch have no effect. */
+/** The right to send for a bucket's merchants. Writes under an older epoch have no effect. */
 export interface BucketLease {
   bucket: number;
   epoch: number;
 }
 
-/** All delivering processes share a role, so each can see the others' sessions. */
+/** Visible to the other delivering processes, because they share a role. */
 const DELIVERER = "dunlin deliverer";
 
 const ANNOUNCE = prepared("announce_deliverer", `select set_config('application_name', '${DELIVERER}', false)`);
 
-/** Marks this connection's process as delivering. */
 export async function announceDeliverer(connection: Tx) {
   await connection.run(ANNOUNCE);
 }
@@ -24,7 +23,7 @@ const COUNT = prepared(
      and other.query_start > me.query_start - interval '25 s'`,
 );
 
-/** Counts delivering processes, including this one. A process without a statement for 25 s does not count. */
+/** Includes this process. One without a statement for 25 s does not count. */
 export async function countDeliverers(connection: Tx) {
   return (await connection.run<{ count: number }>(COUNT)).rows[0]?.count ?? 0;
 }
@@ -37,7 +36,7 @@ const RENEW = prepared(
    returning l.bucket, l.epoch`,
 );
 
-/** Extends all owned leases and binds them to this connection. Times are real. */
+/** Binds all owned leases to this connection. Times are real. */
 export async function renewLeases(connection: Tx, owner: string, expiresAt: Date) {
   return (await connection.run<BucketLease>(RENEW, [owner, expiresAt])).rows;
 }
@@ -58,7 +57,7 @@ const ACQUIRE = prepared(
    returning l.bucket, l.epoch`,
 );
 
-/** Acquires up to `limit` buckets without an owner, with an expired lease, or whose owner's connection is gone. Times are real. */
+/** Acquires buckets without an owner, with an expired lease, or whose owner's connection is gone. Times are real. */
 export async function acquireLeases(connection: Tx, owner: string, now: Date, expiresAt: Date, limit: number) {
   return (await connection.run<BucketLease>(ACQUIRE, [owner, now, expiresAt, limit])).rows;
 }

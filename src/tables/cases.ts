@@ -22,7 +22,7 @@ const SELECTED = `${selectList(COLUMNS)},
 
 export type NewCase = Omit<Case, "endedAt" | "endReason" | "paidAt">;
 
-// `given_up` locks its rows, because a step may be ending one of them: after waiting for it, the statement reads what it wrote.
+// `given_up` locks its rows to read what a step that is ending one of them writes.
 const OPEN = prepared(
   "open_cases",
   `with given_up as materialized (
@@ -55,9 +55,8 @@ const OPEN = prepared(
 );
 
 /**
- * Opens a case for each invoice. If an invoice has an open case, that one takes the new customer, subscription and amount, and is
- * queued. An invoice that was given up gets no case before it has left recovery and returned, or before the subscription that ended
- * its case is active again.
+ * An existing open case takes the new customer, subscription and amount, and is queued. An invoice that was given up gets no case
+ * before it has left recovery and returned, or before the subscription that ended its case is active again.
  *
  * @param cases  sorted by invoice
  */
@@ -67,9 +66,9 @@ export async function openCases(tx: Tx, merchantId: string, cases: readonly NewC
 
 export interface CaseEnd {
   endReason: EndReason;
-  /** Date of the payment; null if the case was not paid. */
+  /** Payment date; null if unpaid. */
   paidAt: Date | null;
-  /** Final amount of the invoice in minor units; null if unknown. */
+  /** Final, in minor units; null if unknown. */
   amount: number | null;
   currency: string | null;
 }
@@ -80,7 +79,7 @@ export interface EndedCase extends CaseEnd {
 
 export type ReviewedCase = Pick<Case, "id" | "invoiceId" | "unpaidAt" | "endedAt" | "endReason">;
 
-// `offset 0` keeps one index probe per invoice, even while statistics are missing.
+// One index probe per invoice, even while statistics are missing.
 const LOCK_BY_INVOICE = prepared(
   "lock_cases_of_invoices",
   `select id, invoice_id as "invoiceId", unpaid_at as "unpaidAt", ended_at as "endedAt", end_reason as "endReason"
@@ -92,7 +91,7 @@ const LOCK_BY_INVOICE = prepared(
    order by id for no key update`,
 );
 
-/** Locks the cases of these invoices, oldest first. */
+/** Oldest first. */
 export async function lockCasesOfInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
   return (await tx.run<ReviewedCase>(LOCK_BY_INVOICE, [merchantId, encodeTextArray(invoiceIds, "text")])).rows;
 }
@@ -105,8 +104,8 @@ const END_COLUMNS: readonly Column<EndedCase>[] = [
   ["currency", "text", "currency"],
 ];
 
-// The join alone would read all cases while statistics know of few, so the cases are also found by an array of their ids. The array
-// comes from a select because PostgreSQL would plan the statement again for each array of known length, longer than it runs.
+// While statistics know few cases, the join alone would read all, so they are also found by an array of ids. It comes from a
+// select: PostgreSQL would plan the statement again for each array of known length.
 const END = prepared(
   "end_cases",
   `with ends as materialized (
@@ -130,7 +129,7 @@ const END = prepared(
 );
 
 /**
- * Ends open cases whose invoices are out of recovery, and queues all of these cases, so that their actions are settled.
+ * Ends open cases whose invoices are out of recovery. Queues all `cases`, so that their actions are settled.
  *
  * @param cases  sorted by id
  */
@@ -138,11 +137,10 @@ export async function endCases(tx: Tx, merchantId: string, cases: readonly Ended
   await tx.run(END, [merchantId, now, entryId, ...columnValues(cases, END_COLUMNS)]);
 }
 
-// Separate from the upsert of invoices for two reasons:
-// - An upsert that waited for another transaction does not see the cases which that one opened.
-// - Most invoices that leave recovery have no case, and a plan that expects one for each reads all cases.
+// Separate from the upsert of invoices, which does not see cases opened by a transaction that it waited for. Also, most invoices
+// that leave recovery have no case, and a plan that expects one for each reads all cases.
 //
-// A state out of recovery is the end reason in capitals. `collate "C"`, because a Turkish database would lowercase I to a dotless ı.
+// A state out of recovery is the end reason in capitals. `collate "C"`: a Turkish database would lowercase I to a dotless ı.
 const END_LEFT_RECOVERY = prepared(
   "end_cases_of_left",
   `with ends as materialized (
@@ -178,8 +176,8 @@ const END_LEFT_RECOVERY = prepared(
 );
 
 /**
- * Ends and queues every case of these invoices, which an upsert of this transaction took out of recovery, and clears the invoices'
- * conflicts. Returns the ids of the cases.
+ * Ends and queues the cases of invoices that an upsert in this transaction took out of recovery, and clears the invoices'
+ * conflicts. Returns the cases' ids.
  */
 export async function endCasesLeavingRecovery(
   tx: Tx,
@@ -240,7 +238,7 @@ const LOCK = prepared(
   `select ${SELECTED} from cases where merchant_id = $1 and id = any($2::uuid[]) for update skip locked`,
 );
 
-/** Locks and returns those cases that no other transaction holds. */
+/** Skips cases that another transaction holds. */
 export async function lockCases(tx: Tx, merchantId: string, ids: readonly string[]) {
   return (await tx.run<Case>(LOCK, [merchantId, encodeTextArray(ids, "uuid")])).rows;
 }
@@ -250,7 +248,7 @@ const LOCK_OPEN = prepared(
   `select ${SELECTED} from cases where merchant_id = $1 and invoice_id = $2 and ended_at is null for update`,
 );
 
-/** Returns null if the case is not open after waiting for the lock. */
+/** Null if the case is not open after waiting for the lock. */
 export async function lockOpenCase(tx: Tx, merchantId: string, invoiceId: string) {
   return (await tx.run<Case>(LOCK_OPEN, [merchantId, invoiceId])).rows[0] ?? null;
 }
@@ -279,16 +277,16 @@ const IN_SHADOW = prepared(
    order by unpaid_at, id limit $4`,
 );
 
-/** `isPaid`: whether the invoice is paid now, possibly after the case ended. */
+/** `isPaid`: now, possibly after the case ended. */
 export type ShadowCase = Case & { isPaid: boolean };
 
-/** Returns cases after `after`, in the order in which they became unpaid. */
+/** Ordered by when they became unpaid. */
 export async function casesInShadow(tx: Tx, merchantId: string, after: Pick<Case, "unpaidAt" | "id">, limit: number) {
   return (await tx.run<ShadowCase>(IN_SHADOW, [merchantId, after.unpaidAt, after.id, limit])).rows;
 }
 
 export interface CaseState extends Pick<Case, "id" | "endedAt" | "endReason" | "paidAt"> {
-  /** Whether an instruction of Dunlin succeeded, even after the end, and everything is paid. */
+  /** Whether a Dunlin instruction succeeded, even after the end, and everything is paid. */
   recovered: boolean;
 }
 
@@ -313,7 +311,7 @@ const SAVE = prepared(
    where cases.merchant_id = $1 and cases.id = saved.id`,
 );
 
-/** Writes the state of locked, ended cases. A paid or settled invoice counts as out of recovery, even if no version says so. */
+/** The cases are locked and ended. A paid or settled invoice counts as out of recovery, even if no version says so. */
 export async function saveCaseStates(tx: Tx, merchantId: string, states: readonly CaseState[]) {
   await tx.run(SAVE, [merchantId, ...columnValues(states, STATE_COLUMNS)]);
 }

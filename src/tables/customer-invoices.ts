@@ -2,14 +2,12 @@ import type { Invoice } from "../domain/invoice.ts";
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** An invoice of a customer, and the course of its cases. */
 export interface CustomerInvoice
   extends Pick<Invoice, "id" | "customerId" | "state" | "amount" | "currency" | "createdAt"> {
   subscriptionId: string | null;
   /** Whether an open case has a planned or sent action. */
   isPlanned: boolean;
   unpaidAt: Date | null;
-  /** Date of the payment that ended a case. */
   paidAt: Date | null;
 }
 
@@ -36,7 +34,7 @@ const OF_CUSTOMERS = prepared(
    order by i.id`,
 );
 
-/** Returns the latest invoices of these customers created after `since`, a few each, ordered by id. */
+/** Per customer. Ordered by id. */
 export async function latestInvoicesOfCustomers(
   tx: Tx,
   merchantId: string,

@@ -76,12 +76,11 @@ export async function decisionsOfCases(tx: Tx, merchantId: string, caseIds: read
 export const decisionsOfCase = (tx: Tx, merchantId: string, caseId: string) =>
   decisionsOfCases(tx, merchantId, [caseId]);
 
-/** Latest decisions of a case that are explained one by one. */
 const NEWEST_EXPLAINED_COUNT = 200;
-/** The first decision that knew the decline is among these, because the decline is pushed with the invoice or soon after. */
+/** Includes the first decision that knew the decline, which is pushed with the invoice or soon after. */
 const OLDEST_EXPLAINED_COUNT = 20;
 
-// A case of a shared customer id may have tens of thousands of decisions, because every payment is a new fact.
+// A shared customer id's case may have tens of thousands of decisions.
 const EXPLANATORY = preparedGeneric(
   "telling_decisions",
   `select explanatory.*
@@ -100,8 +99,7 @@ const EXPLANATORY = preparedGeneric(
 );
 
 /**
- * Returns the decisions that explanations use, ordered as by `decisionsOfCases`: the oldest, the latest, and the first and last
- * of each kind and action. For most cases, these are all.
+ * Ordered as by `decisionsOfCases`: the oldest, the latest, and the first and last of each kind and action. For most cases, all.
  */
 export async function explanatoryDecisions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   return (await tx.run<StoredRecord>(EXPLANATORY, [merchantId, encodeTextArray(caseIds, "uuid")])).rows.map(
@@ -123,7 +121,7 @@ const AFTER = preparedGeneric(
 );
 const BEFORE_FIRST = { caseId: "00000000-0000-0000-0000-000000000000", number: 0 };
 
-/** Returns the page of decisions after `last`, grouped by case, in the order in which cases were opened. */
+/** Grouped by case, in the order of opening. */
 export async function decisionsAfter(tx: Tx, merchantId: string, last?: InvoiceDecision): Promise<InvoiceDecision[]> {
   const { caseId, number } = last ?? BEFORE_FIRST;
   const { rows } = await tx.run<StoredRecord & { invoiceId: string }>(AFTER, [merchantId, caseId, number]);
@@ -132,9 +130,9 @@ export async function decisionsAfter(tx: Tx, merchantId: string, last?: InvoiceD
 
 const restoreRecord = <Row extends StoredRecord>(row: Row) => ({ ...row, account: fromStoredAccount(row.account) });
 
-/** A partition holds the decisions on cases opened in its month. */
+/** A partition holds decisions on cases opened in its month. */
 const DECISIONS_TABLE: PartitionedTable = { name: "decisions", timeColumn: "made_at", span: "month" };
 
-/** Creates the current partitions and drops those with only cases opened before `keepFrom`: see `maintainPartitions`. */
+/** Drops partitions with only cases opened before `keepFrom`. */
 export const maintainDecisionPartitions = (db: Database, now: Date, keepFrom: Date) =>
   maintainPartitions(db, DECISIONS_TABLE, now, keepFrom);

@@ -7,7 +7,6 @@ const FIELDS = [
   ...(["paymentGatewayName", "paymentGatewayType", "paymentGatewayErrorCode"] as const),
 ] as const;
 
-/** Declines with the same codes. */
 export interface DeclineCodeCount extends Pick<TransactionFacts, (typeof FIELDS)[number]> {
   declines: number;
   lastAt: Date;
@@ -16,7 +15,7 @@ export interface DeclineCodeCount extends Pick<TransactionFacts, (typeof FIELDS)
 const READ_FIELDS: readonly string[] = FIELDS;
 const COLUMNS = TRANSACTION_COLUMNS.filter(([, , field]) => READ_FIELDS.includes(field));
 
-/** A page must not read all of a merchant's history. */
+/** A page must not read a merchant's whole history. */
 export const ATTEMPTS_MAX = 20_000;
 const ROWS_MAX = 2_000;
 
@@ -30,7 +29,7 @@ const COUNT_DECLINE_CODES = prepared(
    order by declines desc, "lastAt" desc limit ${ROWS_MAX}`,
 );
 
-/** Counts declines by their codes, among the merchant's latest attempts after `since`. Most frequent first. */
+/** Among the merchant's latest attempts after `since`. Most frequent first. */
 export async function countDeclineCodes(tx: Tx, merchantId: string, since: Date): Promise<DeclineCodeCount[]> {
   return (await tx.run<DeclineCodeCount>(COUNT_DECLINE_CODES, [merchantId, since])).rows.map(nullsToUndefined);
 }

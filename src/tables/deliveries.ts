@@ -7,24 +7,24 @@ export interface DueDelivery {
   type: EventType;
   body: string;
   round: number;
-  /** Ended attempts of this round. */
+  /** This round's ended attempts. */
   attempts: number;
   attemptsMax: number;
-  /** Service time. A Date per row would cost as much as the ids. */
+  /** Service time. A Date per row would be expensive. */
   dueMs: number;
 }
 
 export interface DueRequest {
   merchantId: string;
-  /** Deleted rows leave dead index entries, which are expensive to scan while an old transaction may still see them. */
+  /** Skips dead index entries, which are expensive to scan while an old transaction may still see them. */
   from: Date;
   limit: number;
   /** Events in flight, read ahead, or ended and not recorded. */
   busy: readonly string[];
 }
 
-// `materialized`, so that each list of busy events is read once. The lateral subqueries keep one lookup per row, where a hash
-// join would read all events.
+// `materialized` reads each list of busy events once. The lateral subqueries keep one lookup per row, where a hash join would
+// read all events.
 const DUE = prepared(
   "due_deliveries",
   `with requests as materialized (
@@ -45,9 +45,9 @@ const DUE = prepared(
 );
 
 /**
- * Returns due deliveries of several merchants, oldest first. Does not claim them, because the caller owns the merchants' buckets.
+ * Oldest first. Does not claim them, because the caller owns the merchants' buckets.
  *
- * @returns the rows of each request, in the order of the requests
+ * @returns each request's rows, in the order of the requests
  */
 export async function dueDeliveries(tx: Tx, now: Date, requests: readonly DueRequest[]): Promise<DueDelivery[][]> {
   const { rows } = await tx.run<DueDelivery & { position: number }>(DUE, [
@@ -70,7 +70,7 @@ const FIRST_DUE = prepared(
    from unnest($1::uuid[], $2::timestamptz[]) as m (id, due_from)`,
 );
 
-/** Returns when the first delivery of each merchant is due, or null. `from` as in `DueRequest`. */
+/** Null if there is none. `from` as in `DueRequest`. */
 export async function firstDeliveriesDue(tx: Tx, merchants: readonly { id: string; from: Date }[]) {
   const values = [merchants.map(({ id }) => id), merchants.map(({ from }) => from)];
   return (await tx.run<{ merchantId: string; dueAt: Date | null }>(FIRST_DUE, values)).rows;

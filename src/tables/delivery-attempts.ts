@@ -1,30 +1,29 @@
 import { type Column, columnNames, columnValues, unnestColumns } from "../postgres/batch-sql.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** An ended attempt, with the lease under which it was made. */
 export interface EndedAttempt {
   merchantId: string;
   eventId: string;
-  /** The case of a recovery action; null for other events. */
+  /** Null unless it is a recovery action. */
   caseId: string | null;
   bucket: number;
   epoch: number;
   round: number;
   number: number;
-  /** When the next attempt is due; null if this was the last. */
+  /** The next attempt; null if this was the last. */
   dueAt: Date | null;
   startedAt: Date;
   endedAt: Date;
   durationMs: number;
   success: boolean;
-  /** How the event ended, if this attempt was its last. */
+  /** Null unless this was the last attempt. */
   ends: "delivered" | "exhausted" | null;
   status: number | null;
   error: string | null;
   response: string | null;
   /** Id of the `RequestHead`. */
   headId: number | null;
-  /** Milliseconds from the start. The first three are null on a reused connection. */
+  /** From the start. The first three are null on a reused connection. */
   lookUpMs: number | null;
   connectMs: number | null;
   tlsMs: number | null;
@@ -57,15 +56,15 @@ const ENDED_COLUMNS: readonly Column<EndedAttempt>[] = [
 ];
 const RECORDED_COLUMNS: readonly Column<EndedAttempt>[] = [...ENDED_COLUMNS, ["due_at", "timestamptz", "dueAt"]];
 
-/** `merchant_id, event_id, …`: the columns of the log. */
+/** `merchant_id, event_id, …` */
 const LOG = `merchant_id, ${columnNames(LOGGED_COLUMNS)}`;
 const LOG_OF_ATTEMPT = `e.merchant_id, ${LOGGED_COLUMNS.map(([name]) => `e.${name}`).join(", ")}`;
 
 // In the statements below:
-// - `e` are the attempts of the batch whose lease still holds: a former owner records nothing.
-// - `ended` and `moved` find deliveries by key and attempt number, and return whole log lines. A second join to the batch would
-//   compare all pairs, because a generic plan knows no sizes.
-// - The result is one row of event ids, or none if every attempt was recorded: hundreds of ids would cost more than the rest.
+// - `e`: attempts whose lease still holds. A former owner records nothing.
+// - `ended` and `moved` return whole log lines: with a second join to the batch, a generic plan would compare all pairs.
+// - The result is one row of event ids, or none if every attempt was recorded, because hundreds of ids would cost more than the
+//   rest.
 const RECORD_ENDS = prepared(
   "record_ends",
   `with e as (
@@ -120,8 +119,7 @@ const RECORD = prepared(
  * Logs attempts, ends or reschedules their deliveries, and queues the cases of actions whose event ended.
  *
  * @param ended  without duplicate events
- * @param entryId  a new id for the queue entry
- * @returns the attempts that were not recorded: their lease was lost, their number was recorded before, or their event was withdrawn
+ * @returns unrecorded attempts: their lease was lost, their number was recorded before, or their event was withdrawn
  */
 export async function recordAttempts(
   tx: Tx,
@@ -155,10 +153,8 @@ const RECORD_WITHDRAWN = prepared(
 );
 
 /**
- * Logs attempts whose event was withdrawn while they were in flight, because the merchant did receive them, and queues the cases of
- * actions. Separate from `recordAttempts`, because only a later snapshot is sure to see the withdrawal.
- *
- * @param entryId  a new id for the queue entry
+ * Logs attempts whose event was withdrawn in flight, because the merchant did receive them, and queues actions' cases. Separate
+ * from `recordAttempts`, because only a later snapshot is sure to see the withdrawal.
  */
 export async function recordWithdrawnAttempts(tx: Tx, ended: readonly EndedAttempt[], entryId: string) {
   const values = [entryId, ...columnValues(ended, ENDED_COLUMNS)];

@@ -1,6 +1,6 @@
 import { type Database, prepared, type Tx } from "../postgres/database.ts";
 
-// Reads every row, about 2 million per second. Without parallel workers, which would take CPU from other statements.
+// Reads every row. Parallel workers would take CPU from other statements.
 const WITHOUT_PARALLEL_WORKERS = prepared(
   "count_alone",
   "select set_config('max_parallel_workers_per_gather', '0', true), set_config('statement_timeout', '30s', true)",
@@ -13,13 +13,17 @@ const DEPTHS = prepared(
    from ranked group by 1`,
 );
 
-/** Undelivered events; `merchantId` is null for all other merchants together. */
+/** `merchantId` is null for all other merchants together. */
 export interface QueueDepth {
   merchantId: string | null;
   depth: number;
 }
 
-/** Counts undelivered events of the `top` merchants with the most. Expensive. */
+/**
+ * Expensive.
+ *
+ * @param top  merchants with the most undelivered events
+ */
 export async function countQueueDepths(db: Database, top: number): Promise<QueueDepth[]> {
   return db.transaction(async (tx) => {
     await tx.run(WITHOUT_PARALLEL_WORKERS);
@@ -35,7 +39,7 @@ const OLDEST = prepared(
    ) o where "dueAt" <= $1`,
 );
 
-/** Returns when the oldest overdue delivery of each merchant was due. Excludes paused merchants. */
+/** Excludes paused merchants. */
 export async function findOldestDue(tx: Tx, now: Date) {
   return (await tx.run<{ merchantId: string; dueAt: Date }>(OLDEST, [now])).rows;
 }

@@ -8,11 +8,10 @@ const UNDELIVERED = prepared(
 );
 
 export interface UndeliveredCounts {
-  /** Without those that were replayed. */
+  /** Excludes replayed ones. */
   exhausted: number;
   /** For their next attempt. */
   waiting: number;
-  /** Waiting events with a failed attempt. */
   failed: number;
 }
 
@@ -20,7 +19,7 @@ export async function countUndelivered(tx: Tx, merchantId: string) {
   return (await tx.run<UndeliveredCounts>(UNDELIVERED, [merchantId])).rows[0]!;
 }
 
-// No names: planned for the day. For any day, reading all of a merchant's attempts looks as cheap.
+// Unnamed, so planned for the day: for any day, reading all attempts looks as cheap.
 const FIGURES = prepared(
   "",
   `select count(*) filter (where round = 1 and number = 1) as "firstAttempts",
@@ -32,11 +31,11 @@ const FIGURES = prepared(
 export interface DeliveryFigures {
   firstAttempts: number;
   firstSuccesses: number;
-  /** Of successful attempts; null if there is none. */
+  /** Successful attempts; null if none. */
   p95Ms: number | null;
 }
 
-/** Counts attempts that started at or after `since`. */
+/** By start, from `since` on. */
 export async function readDeliveryFigures(tx: Tx, merchantId: string, since: Date) {
   return (await tx.run<DeliveryFigures>(FIGURES, [merchantId, since])).rows[0]!;
 }
@@ -49,7 +48,7 @@ const BY_HOUR = prepared(
 );
 
 export interface HourlyAttempts {
-  /** 0 is the hour that starts at `since`. */
+  /** Hours after `since`. */
   hour: number;
   delivered: number;
   failed: number;

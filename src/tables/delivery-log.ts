@@ -1,9 +1,9 @@
 import type { Database } from "../postgres/database.ts";
 import { maintainPartitions, type PartitionedTable } from "../postgres/partitions.ts";
 
-/** A partition holds the attempts of events created in its month. */
+/** A partition holds attempts for events created in its month. */
 const ATTEMPTS_TABLE: PartitionedTable = { name: "delivery_attempts", timeColumn: "ended_at", span: "month" };
 
-/** Creates the current partitions and drops those with only events created before `keepFrom`: see `maintainPartitions`. */
+/** Drops partitions with only events created before `keepFrom`. */
 export const maintainDeliveryLogPartitions = (db: Database, now: Date, keepFrom: Date) =>
   maintainPartitions(db, ATTEMPTS_TABLE, now, keepFrom);

@@ -13,20 +13,18 @@ export interface ListedDelivery {
   state: DeliveryState;
   createdAt: Date;
   withdrawnAt: Date | null;
-  /** Current or last round; 1 before the first attempt ended. */
+  /** 1 before the first attempt ended. */
   round: number;
   attempts: number;
-  /** Of the next attempt; null if there is none. */
+  /** Next attempt, if any. */
   dueAt: Date | null;
-  /** Of the latest attempt. */
+  /** Latest attempt. */
   endedAt: Date | null;
   status: number | null;
   error: string | null;
 }
 
 /**
- * CTE `delivery`: events with their state and latest attempt.
- *
  * The state must not depend on the log, which is deleted after a while. Only the log shows that a withdrawn event was delivered.
  */
 const WITH_DELIVERY = `with delivery as (
@@ -51,7 +49,7 @@ const WITH_DELIVERY = `with delivery as (
 const LISTED = `event_id as "eventId", case_id as "caseId", invoice_id as "invoiceId", type, state, created_at as "createdAt",
      withdrawn_at as "withdrawnAt", round, attempts, due_at as "dueAt", ended_at as "endedAt", status, error`;
 
-/** Conditions that PostgreSQL can use to find the events of a state, besides the state itself. */
+/** Find a state's events by index, besides the state itself. */
 const STATE_CONDITIONS: Record<DeliveryState | "all", string> = {
   all: "true",
   waiting: "queued_event_id is not null",
@@ -59,7 +57,7 @@ const STATE_CONDITIONS: Record<DeliveryState | "all", string> = {
   exhausted: "exhausted_at is not null and state = 'exhausted'",
   withdrawn: "withdrawn_at is not null and state = 'withdrawn'",
 };
-// Events are found by their cases, because an index by invoice would cost every event.
+// By case, because an index by invoice would cost every event.
 const OF_INVOICE = "case_id in (select id from cases where merchant_id = $1 and invoice_id = $3)";
 const OF_ANY_INVOICE = "$3::text is null";
 
@@ -67,23 +65,22 @@ export interface DeliveryFilter {
   state?: DeliveryState | undefined;
   type?: EventType | undefined;
   invoiceId?: string | undefined;
-  /** Only events with a lower id. */
   before?: string | undefined;
   /** Both inclusive. */
   createdFrom?: Date | undefined;
   createdTo?: Date | undefined;
-  /** Status of the latest attempt. */
+  /** The latest attempt's status. */
   code?: number | undefined;
 }
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** Returns a merchant's events with the state of their delivery, the latest decision first. */
+/** Latest decision first. */
 export async function listDeliveries(tx: Tx, merchantId: string, filter: DeliveryFilter & { limit: number }) {
   const { state = "all", type = null, invoiceId = null, limit, before = LAST_ID } = filter;
   const { createdFrom = null, createdTo = null, code = null } = filter;
   const values = [merchantId, type, invoiceId, limit, before, createdFrom, createdTo, code];
-  // No name: planned for the filters of each call.
+  // Unnamed, so planned for each call's filters.
   const list = prepared(
     "",
     `${WITH_DELIVERY}
@@ -102,8 +99,8 @@ export async function listDeliveries(tx: Tx, merchantId: string, filter: Deliver
 }
 
 /**
- * Returns the time by which the list is ordered. An id begins with the milliseconds of its creation, and an instruction has the id of
- * its plan. An id that is created during a step is a little later than the step's time, by minutes on the clock of a demo.
+ * The time that orders the list. An id begins with the milliseconds of its creation, and an instruction has its plan's id. An id
+ * created during a step is a little later than the step's time, by minutes on a demo's clock.
  */
 export const planMadeAt = ({ eventId, createdAt }: Pick<ListedDelivery, "eventId" | "createdAt">) =>
   new Date(Math.min(Number.parseInt(eventId.replace("-", "").slice(0, 12), 16), createdAt.getTime()));
@@ -127,13 +124,12 @@ interface ReplayCandidate {
   superseded: boolean;
   /** Whether a transaction shows that the instruction was carried out. */
   executed: boolean;
-  /** Whether its log was deleted, and with it the number of its attempts. */
+  /** If so, the number of attempts is unknown. */
   isLogDeleted: boolean;
   actionType: ActionType | null;
   idealRetryTime: Date | null;
 }
 
-/** Selects a merchant's events with the facts that decide whether they can be replayed. */
 const candidatesStatement = (name: string, condition: string) =>
   prepared(
     `replay_candidates_${name}`,
@@ -172,12 +168,11 @@ export interface ReplayFilter {
   /** Both inclusive. */
   createdFrom?: Date | undefined;
   createdTo?: Date | undefined;
-  /** Only events with a higher id. */
   after?: string | undefined;
   limit?: number | undefined;
 }
 
-/** Whether an event can be sent again; `skip` explains why not. */
+/** `skip`: why it cannot be sent again now; null if it can. */
 export interface ReplayVerdict {
   eventId: string;
   skip: string | null;
@@ -185,7 +180,7 @@ export interface ReplayVerdict {
 
 export type ReplaySelection = { eventIds: readonly string[] } | ReplayFilter;
 
-/** Returns which of these events, or of the exhausted events that match the filter, can be replayed now. Oldest first. */
+/** Oldest first. */
 export async function findReplayable(tx: Tx, merchantId: string, selection: ReplaySelection, now: Date) {
   if (!("eventIds" in selection)) {
     const { type = null, createdFrom = null, createdTo = null, after = FIRST_ID, limit = null } = selection;
@@ -225,7 +220,7 @@ const LOCK_CASES = prepared(
    order by c.id for update`,
 );
 
-/** Locks the cases of these events, so that no payment or decision intervenes before they are replayed. */
+/** Call it before a replay, so that no payment or decision intervenes. */
 export async function lockCasesOfEvents(tx: Tx, merchantId: string, eventIds: readonly string[]) {
   await tx.run(LOCK_CASES, [merchantId, eventIds]);
 }
@@ -249,8 +244,8 @@ const REPLAY = prepared(
 );
 
 /**
- * Starts a new round of the whole schedule for exhausted events, with the same id and body. Returns the events that were started. Call
- * `findReplayable` first in the same transaction, because this statement checks only that they are exhausted.
+ * Starts a new round of the whole schedule, with the same id and body. Returns the started events. Call `findReplayable` first in
+ * the same transaction: this statement checks only that they are exhausted.
  */
 export async function replayEvents(tx: Tx, merchantId: string, eventIds: readonly string[], now: Date) {
   return (await tx.run<{ eventId: string }>(REPLAY, [merchantId, eventIds, now])).rows.map((row) => row.eventId);

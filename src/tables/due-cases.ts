@@ -3,14 +3,13 @@ import { arrayParameters, type Column, columnValues } from "../postgres/batch-sq
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** A merchant with due or queued cases. */
 export interface MerchantWork {
   merchantId: string;
-  /** Service time since when the first case waits. */
+  /** Service time. */
   since: Date;
 }
 
-/** If few merchants have that many due cases, they are excluded, and more are read. */
+/** If few merchants have that many due cases, the next read excludes them. */
 const DUE_READ_SIZE = 1_000;
 const READS_MAX = 4;
 
@@ -39,7 +38,7 @@ const QUEUED_MERCHANTS = prepared(
    select merchant_id as "merchantId", id from oldest`,
 );
 
-/** Returns merchants with queued or due cases; those that wait longest come first. Other merchants cost nothing. */
+/** Those that wait longest come first. Merchants without work cost nothing. */
 export async function merchantsWithWork(tx: Tx, now: Date): Promise<MerchantWork[]> {
   const [queued, due] = await Promise.all([
     tx.run<{ merchantId: string; id: string }>(QUEUED_MERCHANTS),
@@ -73,7 +72,7 @@ const timeOfUuid = (id: string) => new Date(Number.parseInt(id.slice(0, 8) + id.
 
 const NEXT = prepared("next_due_case", `select min(due_at) as "dueAt" from due_cases where due_at > $1`);
 
-/** Returns when the next case of any merchant is due after `now`. */
+/** Across all merchants, after `now`. */
 export async function nextDueCase(tx: Tx, now: Date): Promise<Date | null> {
   return (await tx.run<{ dueAt: Date | null }>(NEXT, [now])).rows[0]!.dueAt;
 }
@@ -84,10 +83,7 @@ const DUE = prepared(
    where merchant_id = $1 and due_at <= $2 order by due_at, case_id limit $3 for update skip locked`,
 );
 
-/**
- * Locks and returns up to `limit` due cases of a merchant, longest due first. Skips cases that another transaction holds.
- * `failures`: failed steps in a row.
- */
+/** Locks due cases, longest due first. Skips those that another transaction holds. `failures`: failed steps in a row. */
 export async function dueCases(tx: Tx, merchantId: string, now: Date, limit: number) {
   return (await tx.run<{ caseId: string; failures: number }>(DUE, [merchantId, now, limit])).rows;
 }
@@ -114,10 +110,10 @@ const UNSCHEDULE = prepared(
   "delete from due_cases where merchant_id = $1 and case_id = any($2::uuid[])",
 );
 
-/** Schedules locked cases that were stepped at `now`. */
+/** The cases are locked and were stepped at `now`. */
 export async function rescheduleCases(tx: Tx, merchantId: string, evaluations: readonly NextEvaluation[], now: Date) {
   const scheduled = evaluations.filter(({ dueAt }) => dueAt !== null);
-  // A case that is due again at once would be stepped forever and delay others, so it is postponed like a failed one.
+  // A case that is due again at once would be stepped forever and delay others.
   assert(
     scheduled.every(({ dueAt }) => dueAt! > now),
     "a case is due again before it was stepped",
@@ -138,10 +134,7 @@ const DELETE_ORPHANED = prepared(
    select id from orphaned`,
 );
 
-/**
- * Removes deleted cases from `due_cases` and returns their ids. A statement that read them before the deletion may have scheduled
- * them.
- */
+/** Returns the removed ids. A statement that read a case before its deletion may have scheduled it. */
 export async function deleteOrphanedDueCases(
   tx: Tx,
   merchantId: string,
@@ -159,7 +152,6 @@ const POSTPONE = prepared(
    on conflict (merchant_id, case_id) do update set due_at = excluded.due_at, failures = due_cases.failures + 1`,
 );
 
-/** Schedules a case whose step failed, and removes it from the queue. */
 export async function postponeFailedCase(tx: Tx, merchantId: string, caseId: string, dueAt: Date) {
   await tx.run(POSTPONE, [merchantId, caseId, dueAt]);
 }

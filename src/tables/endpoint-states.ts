@@ -1,6 +1,6 @@
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** Only the current owner of the lease changes the state of an endpoint. */
+/** Only the lease's current owner may write. */
 const LEASE_FENCE = "from bucket_leases l where m.id = $1 and l.bucket = m.bucket and l.epoch = $2";
 
 const FAILING = prepared(
@@ -8,7 +8,7 @@ const FAILING = prepared(
   `update merchants m set webhook_failing_since = $3 ${LEASE_FENCE} and m.webhook_failing_since is null`,
 );
 
-/** @param since  service time since when every attempt has failed */
+/** @param since  service time */
 export async function markEndpointFailing(tx: Tx, merchantId: string, epoch: number, since: Date) {
   await tx.run(FAILING, [merchantId, epoch, since]);
 }
@@ -29,7 +29,7 @@ const PAUSE = prepared(
    returning m.id`,
 );
 
-/** Pauses a merchant's deliveries if every attempt has failed since `since` or longer. Returns whether it did. */
+/** Returns whether it did. It does so if every attempt has failed since `since` or longer. */
 export async function pauseFailingEndpoint(tx: Tx, merchantId: string, epoch: number, now: Date, since: Date) {
   return (await tx.run(PAUSE, [merchantId, epoch, now, since])).rowCount > 0;
 }

@@ -16,7 +16,7 @@ const INVOICES = prepared(
    ) i limit $3`,
 );
 
-/** Returns up to `limit` invoices with data of this customer; those in recovery come first. */
+/** Those in recovery come first. */
 export async function invoicesOfCustomer(tx: Tx, merchantId: string, customerId: string, limit: number) {
   const ids = async (statement: typeof INVOICES) =>
     (await tx.run<{ id: string }>(statement, [merchantId, customerId, limit])).rows.map(({ id }) => id);
@@ -29,7 +29,6 @@ const LOCK_INVOICES = prepared(
   `select id from invoices where merchant_id = $1 and id = any($2::text[]) and customer_id = $3 order by id for update`,
 );
 
-/** Locks and returns those invoices that still belong to this customer. */
 export async function lockInvoicesOfCustomer(tx: Tx, merchantId: string, ids: readonly string[], customerId: string) {
   return (await tx.run<{ id: string }>(LOCK_INVOICES, [merchantId, ids, customerId])).rows.map(({ id }) => id);
 }
@@ -41,7 +40,7 @@ const LOCK_CASES = prepared(
    order by id for update`,
 );
 
-/** Locks the cases of `ownIds`, and those of `invoiceIds` that belong to the customer. */
+/** Locks all cases of `ownIds`, and the customer's cases of `invoiceIds`. */
 export async function lockCasesToDelete(
   tx: Tx,
   merchantId: string,
@@ -82,9 +81,8 @@ const DELETE_DUE = prepared(
 const DELETE_CASES = prepared("delete_cases", "delete from cases where merchant_id = $1 and id = any($2::uuid[])");
 
 /**
- * Deletes everything decided and sent in locked cases, also from the totals of lists. The caller holds the merchant's clock lock.
- *
- * The cases stay, and so do their queue entries: claiming drops entries of deleted cases.
+ * Deletes everything decided and sent, also from lists' totals. The caller holds the merchant's clock lock and has locked the
+ * cases, which stay. Their queue entries stay too: claiming drops entries of deleted cases.
  *
  * @returns the deleted events, and those of them that were not delivered
  */
@@ -107,15 +105,12 @@ const REASSIGN_CASES = prepared(
    returning k.id`,
 );
 
-/**
- * Moves ended cases to the customer that their invoice belongs to now, because they show that the invoice was given up. Returns
- * their ids.
- */
+/** Moves ended cases to their invoice's current customer, because they show that the invoice was given up. Returns their ids. */
 export async function reassignCases(tx: Tx, merchantId: string, caseIds: readonly string[], customerId: string) {
   return (await tx.run<{ id: string }>(REASSIGN_CASES, [merchantId, caseIds, customerId])).rows.map(({ id }) => id);
 }
 
-/** Deletes locked cases without contents. */
+/** Locked and without contents. */
 export async function deleteCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   await tx.run(DELETE_CASES, [merchantId, caseIds]);
 }
@@ -139,9 +134,9 @@ const DELETE_INVOICES = prepared(
 );
 
 /**
- * Deletes locked invoices, their attempts and their entries in experiments, whose totals stay. Their cases are deleted already.
+ * Deletes locked invoices without cases, their attempts and their entries in experiments, whose totals stay.
  *
- * @param keptIds  ids of rows that stay
+ * @param keptIds  rows that stay
  */
 export async function deleteInvoices(
   tx: Tx,
@@ -173,7 +168,7 @@ const DELETE_TRANSACTIONS = prepared(
   "delete from transactions where merchant_id = $1 and id = any($2::text[])",
 );
 
-/** Deletes attempts. For kept ones, deletes only the record that they were observed. */
+/** Kept attempts are only no longer marked as observed. */
 export async function deleteTransactions(
   tx: Tx,
   merchantId: string,
@@ -195,7 +190,6 @@ export async function transactionsOfCustomer(tx: Tx, merchantId: string, custome
   return rows.map(({ id }) => id);
 }
 
-/** Columns that identify the payer or the payment method. */
 const PAYER_COLUMNS =
   `customer_id, subscription_id, customer_timezone, payment_method_id, payment_gateway_transaction_id, payment_gateway_error_message,
   card_bin, card_last4, card_fingerprint, card_country, card_issuer, card_expiry_month, card_expiry_year`.split(/,\s+/);
@@ -207,7 +201,7 @@ const CLEAR_PAYER = prepared(
    returning id`,
 );
 
-/** Removes the payer from attempts that determine how much of an existing invoice is left to pay. Returns their ids. */
+/** For attempts that determine how much of an existing invoice is left to pay. Returns their ids. */
 export async function clearPayer(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
   return (await tx.run<{ id: string }>(CLEAR_PAYER, [merchantId, ids])).rows.map(({ id }) => id);
 }
@@ -222,7 +216,7 @@ const SUBSCRIPTIONS_OF = prepared(
   "delete from subscriptions where merchant_id = $1 and customer_id = $2",
 );
 
-/** Deletes a customer's records without an invoice. Reads all subscriptions of the merchant. */
+/** Deletes records without an invoice. Reads all of the merchant's subscriptions. */
 export async function deleteRestOfCustomer(tx: Tx, merchantId: string, customerId: string) {
   await tx.run(SUBSCRIPTIONS_OF, [merchantId, customerId]);
   await tx.run(ENTRIES_OF, [merchantId, customerId]);
@@ -256,7 +250,7 @@ export interface CustomerCounts {
   experimentInvoices: number;
 }
 
-/** Reads all subscriptions of the merchant. */
+/** Reads all of the merchant's subscriptions. */
 export async function countCustomerRecords(tx: Tx, merchantId: string, customerId: string): Promise<CustomerCounts> {
   return (await tx.run<CustomerCounts>(COUNTS, [merchantId, customerId])).rows[0]!;
 }

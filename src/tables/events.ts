@@ -30,7 +30,7 @@ const INSERT = prepared(
    select $1, id, attempts_max, created_at from decided`,
 );
 
-/** Inserts events and queues them for delivery. Fails on a second event for the same decision. */
+/** Also queues them for delivery. Fails on a second event for the same decision. */
 export async function insertEvents(tx: Tx, merchantId: string, events: readonly Event[]) {
   const queued = events.map((event) => ({ ...event, attemptsMax: maxAttempts(event.type) }));
   await tx.run(INSERT, [merchantId, ...columnValues(queued, QUEUED_COLUMNS)]);
@@ -47,7 +47,6 @@ const OWNERS = prepared(
   `select m.id from merchants m where exists (select from events e where e.merchant_id = m.id and e.id = $1) order by m.id`,
 );
 
-/** Returns the merchant of an event, or nothing. */
 export async function merchantsWithEvent(tx: Tx, eventId: string): Promise<string[]> {
   return (await tx.run<{ id: string }>(OWNERS, [eventId])).rows.map((merchant) => merchant.id);
 }
@@ -83,8 +82,8 @@ export async function withdrawRetries(tx: Tx, merchantId: string, caseIds: reado
 }
 
 /**
- * Withdraws undelivered events: all of `caseIds`, and `eventIds`. Returns the withdrawn ones. An attempt in flight still ends,
- * and is logged.
+ * Withdraws undelivered events: all of `caseIds`, and `eventIds`. Returns the withdrawn ones. An attempt in flight still ends and
+ * is logged.
  */
 export async function withdrawEvents(
   tx: Tx,
@@ -115,7 +114,7 @@ const SENT_ONCE_EVENTS = prepared(
    where merchant_id = $1 and case_id = any($2::uuid[]) and type <> 'recovery_action'`,
 );
 
-/** Returns which `pause_collection` and `complete_dunning` events these cases had, as `case:type`. */
+/** `case:type` for `pause_collection` and `complete_dunning`. */
 export async function sentOnceEventKeys(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   const { rows } = await tx.run<{ caseId: string; type: EventType }>(SENT_ONCE_EVENTS, [
     merchantId,

@@ -2,11 +2,11 @@ import type { Arm, ArmHalf, Phase } from "../domain/experiment.ts";
 import { arrayParameters, type Column, columnValues } from "../postgres/batch-sql.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** An invoice at the time it failed, in an experiment. */
+/** As of the time it failed. */
 export interface EnrolledInvoice {
   invoiceId: string;
   customerId: string;
-  /** The customer's arm. During calibration, the case is the merchant's in either arm. */
+  /** During calibration, the case is the merchant's in either arm. */
   arm: Arm;
   phase: Phase;
   half: ArmHalf;
@@ -22,7 +22,7 @@ const ARMS = prepared(
    where merchant_id = $1 and experiment_id = $2 and customer_id = any($3::text[]) order by customer_id, failed_at`,
 );
 
-/** Omits customers that are new to the experiment. */
+/** Omits customers new to the experiment. */
 export async function armsOfCustomers(
   tx: Tx,
   merchantId: string,
@@ -57,7 +57,7 @@ const ENROLL = prepared(
    on conflict (merchant_id, experiment_id, invoice_id) do nothing`,
 );
 
-/** Adds the invoices of opened cases to the experiment, each once. */
+/** Each invoice once. */
 export async function enrollInvoices(
   tx: Tx,
   merchantId: string,
@@ -72,8 +72,8 @@ export type MatureInvoice = Pick<
   "invoiceId" | "customerId" | "phase" | "arm" | "half" | "amount" | "currency"
 > & { recovered: boolean };
 
-// Paid by the billing system's version, or by an attempt if a newer version is missing. After any other end of the case, only the
-// billing system knows.
+// Paid by the billing system's version, or by an attempt if a newer version is missing. After any other end, only the billing
+// system knows.
 const MATURE = prepared(
   "ripe_invoices",
   `select e.invoice_id as "invoiceId", e.customer_id as "customerId", e.phase, e.arm, e.half, e.amount, e.currency,
@@ -86,12 +86,12 @@ const MATURE = prepared(
    cross join lateral (select state from invoices where merchant_id = $1 and id = e.invoice_id offset 0) i`,
 );
 
-/** Returns up to `limit` uncounted invoices that are old enough, and whether they were recovered. */
+/** Uncounted invoices that are old enough. */
 export async function matureInvoices(tx: Tx, merchantId: string, experimentId: string, now: Date, limit: number) {
   return (await tx.run<MatureInvoice>(MATURE, [merchantId, experimentId, now, limit])).rows;
 }
 
-/** Counted invoices of a customer in one phase and currency. Amounts in minor units. */
+/** Counted invoices. Amounts in minor units. */
 export interface CustomerSums {
   customerId: string;
   phase: Phase;
@@ -133,7 +133,7 @@ const WAITING = prepared(
    where merchant_id = $1 and experiment_id = $2 and recovered is null`,
 );
 
-/** `compared`: those of the comparison phase. */
+/** `compared`: in the comparison phase. */
 export async function countImmatureInvoices(tx: Tx, merchantId: string, experimentId: string) {
   return (await tx.run<{ compared: number; waiting: number }>(WAITING, [merchantId, experimentId])).rows[0]!;
 }
@@ -148,7 +148,7 @@ export async function countImmatureByArm(tx: Tx, merchantId: string, experimentI
   return (await tx.run<{ phase: Phase; arm: Arm; n: number }>(IMMATURE_BY_ARM, [merchantId, experimentId])).rows;
 }
 
-/** If `counted` is less than `failed`, some invoices are too young. */
+/** `counted` is less than `failed` while invoices are too young. */
 export interface FailedWeek {
   /** The Monday, such as 2026-03-09. */
   week: string;
@@ -167,7 +167,7 @@ const WEEKS = prepared(
    group by 1, 2 order by 1 desc, 2`,
 );
 
-/** Returns the comparison by week of failure, latest first. Weeks start on Monday in `zone`. */
+/** By week of failure in `zone`, latest first. */
 export async function failedWeeks(tx: Tx, merchantId: string, experimentId: string, zone: string, from: Date) {
   return (await tx.run<FailedWeek>(WEEKS, [merchantId, experimentId, zone, from])).rows;
 }

@@ -29,7 +29,7 @@ const ADD = prepared(
      set ${SUMS.map(([name]) => `${name} = t.${name} + excluded.${name}`).join(", ")}`,
 );
 
-/** Adds to the totals of cells, each at most once. The caller has locked the experiment. */
+/** Each cell at most once. The caller has locked the experiment. */
 export async function addTallies(tx: Tx, merchantId: string, experimentId: string, tallies: readonly CellTally[]) {
   await tx.run(ADD, [merchantId, experimentId, ...columnValues(tallies, COLUMNS)]);
 }

@@ -47,7 +47,6 @@ const STOP = prepared(
   `update experiments set stopped_at = $2 where merchant_id = $1 and stopped_at is null returning ${selectList(COLUMNS)}`,
 );
 
-/** Stops the running experiment, which takes no new invoices then. */
 export async function stopExperiment(tx: Tx, merchantId: string, now: Date) {
   return (await tx.run<Experiment>(STOP, [merchantId, now])).rows[0] ?? null;
 }
@@ -58,13 +57,12 @@ export interface DueExperiment {
   nextAnalysisAt: Date;
 }
 
-// The table is small, because a merchant has few experiments.
 const DUE_EXPERIMENTS = prepared(
   "experiments_to_count",
   `select merchant_id as "merchantId", id, look_at as "nextAnalysisAt" from experiments where look_at is not null order by look_at`,
 );
 
-/** Returns experiments with a next interim analysis, the earliest first. */
+/** Earliest first. */
 export async function dueExperiments(tx: Tx) {
   return (await tx.run<DueExperiment>(DUE_EXPERIMENTS)).rows;
 }
@@ -74,7 +72,6 @@ const LOCK_DUE = prepared(
   `${SELECT} where merchant_id = $1 and id = $2 and look_at <= $3 for update`,
 );
 
-/** Locks and returns the experiment if its analysis is due. */
 export async function lockDueExperiment(tx: Tx, merchantId: string, id: string, now: Date) {
   return (await tx.run<Experiment>(LOCK_DUE, [merchantId, id, now])).rows[0] ?? null;
 }

@@ -2,8 +2,8 @@ import { prepared, type Tx } from "../postgres/database.ts";
 import { allowErasure } from "./audit-log.ts";
 
 /**
- * Whether an invoice `i` and its records are older than `$3`, and no running experiment counts it. An invoice in recovery qualifies
- * only if it has other records to delete: its own row stays.
+ * Invoice `i` and its records are older than `$3`, and no running experiment counts it. An invoice in recovery qualifies only if
+ * it has other records to delete: its own row stays.
  */
 const IS_EXPIRED = `i.updated_at < $3
      and not exists (
@@ -36,7 +36,7 @@ const PAGE = prepared(
      coalesce((select array_agg(id order by id) from page i where ${IS_EXPIRED}), '{}') as ids`,
 );
 
-/** `ids`: expired invoices of a page in the order of their ids. `last`: the last id read; null at the end. */
+/** `ids`: expired invoices. `last`: the last id read; null at the end. */
 export interface ExpiredInvoicePage {
   last: string | null;
   ids: string[];
@@ -57,12 +57,12 @@ const RECHECK_EXPIRED = prepared(
    where i.merchant_id = $1 and i.id = any($2::text[]) and ${IS_EXPIRED}`,
 );
 
-/** Locks these invoices, so that no newer version is stored meanwhile. */
+/** Prevents a newer version. */
 export async function lockExpiredInvoices(tx: Tx, merchantId: string, ids: readonly string[]) {
   await tx.run(LOCK_INVOICES, [merchantId, ids]);
 }
 
-/** Returns those locked invoices that are still expired. `isOwed`: the invoice itself stays, with its cases and payments. */
+/** `isOwed`: the invoice itself stays, with its cases and payments. */
 export async function recheckExpiredInvoices(tx: Tx, merchantId: string, ids: readonly string[], until: Date) {
   return (await tx.run<{ id: string; isOwed: boolean }>(RECHECK_EXPIRED, [merchantId, ids, until])).rows;
 }
@@ -73,7 +73,7 @@ const PAYMENTS = prepared(
    where merchant_id = $1 and invoice_id = any($2::text[]) and state in ('PAID', 'REFUNDED')`,
 );
 
-/** Returns attempts that paid these invoices, even in part or refunded. */
+/** Even in part or refunded. */
 export async function paymentsOn(tx: Tx, merchantId: string, invoiceIds: readonly string[]): Promise<string[]> {
   return (await tx.run<{ id: string }>(PAYMENTS, [merchantId, invoiceIds])).rows.map(({ id }) => id);
 }
@@ -84,7 +84,7 @@ const DISPUTED = prepared(
    where merchant_id = $1 and state = 'DISPUTED' and (card_fingerprint = any($2::text[]) or payment_method_id = any($3::text[]))`,
 );
 
-/** Returns card and payment method of disputed payments that used one of these; an empty text means unknown. */
+/** Card and payment method of disputed payments that used one of these; empty means unknown. */
 export async function disputedInstruments(
   tx: Tx,
   merchantId: string,
@@ -109,7 +109,7 @@ const SUBSCRIPTIONS = prepared(
    select (select max(id) from page) as last, (select count(*) from deleted) as deleted`,
 );
 
-/** Among the next `limit` subscriptions after an id, deletes those that ended and last changed before `until`. */
+/** Checks the next `limit` ids. Deletes subscriptions that ended and last changed before `until`. */
 export async function deleteOldSubscriptions(tx: Tx, merchantId: string, after: string, until: Date, limit: number) {
   const { rows } = await tx.run<{ last: string | null; deleted: number }>(SUBSCRIPTIONS, [
     merchantId,
@@ -126,7 +126,7 @@ const AUDITED = prepared(
      and id in (select id from audit_log where merchant_id = $1 and at < $2 order by id limit $3)`,
 );
 
-/** Deletes up to `limit` audit entries before `until` and returns how many. The transaction must be the table owner's. */
+/** Returns how many. Needs the table owner's transaction. */
 export async function deleteOldAuditEntries(tx: Tx, merchantId: string, until: Date, limit: number) {
   await allowErasure(tx);
   return (await tx.run(AUDITED, [merchantId, until, limit])).rowCount;

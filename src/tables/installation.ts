@@ -7,26 +7,26 @@ const CLAIM = prepared(
    returning key_check as "keyCheck"`,
 );
 
-/** Returns a value that identifies a secret key without revealing it. */
+/** Identifies a secret key without revealing it. */
 export const keyCheck = (secretKey: Buffer): Buffer => createHmac("sha256", secretKey).update("installation").digest();
 
 const SET = prepared("set_key_checks", "update installation set key_check = $1 where id = 1");
 
-/** Stores which keys encrypt the credentials: one, or several during a rotation. */
+/** One, or several during a rotation. */
 export async function setKeyChecks(tx: Tx, checks: readonly Buffer[]) {
   await tx.run(SET, [Buffer.concat(checks)]);
 }
 
 const FORGET = prepared("forget_keys", "delete from installation");
 
-/** Forgets the keys. The next process that starts sets its own. */
+/** The next process that starts sets its own. */
 export async function forgetKeys(tx: Tx) {
   await tx.run(FORGET);
 }
 
 const CHECK_BYTES = 32;
 
-/** Returns the checks of the stored keys, after storing `check` if there was none. */
+/** Stores `check` if there was none. Returns the stored checks. */
 export async function claimInstallation(tx: Tx, check: Buffer): Promise<Buffer[]> {
   const stored = (await tx.run<{ keyCheck: Buffer }>(CLAIM, [check])).rows[0]!.keyCheck;
   return Array.from({ length: stored.length / CHECK_BYTES }, (_, at) =>

@@ -1,14 +1,13 @@
 import type { Role } from "../domain/role.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** A link that makes a person a member. */
 export interface Invite {
   merchantId: string;
   id: string;
   role: Role;
   /** Person; null: the command line. */
   madeBy: string | null;
-  /** Only this address can use it; null: anyone with the link. */
+  /** Null: anyone with the link. */
   email: string | null;
   createdAt: Date;
   /** Real time. */
@@ -30,7 +29,7 @@ const FORGET_SETUP = prepared(
   "delete from invites where merchant_id = $1 and role = 'owner' and email is null and used_at is null",
 );
 
-/** Deletes the links by which the first owner could have signed up. */
+/** The links by which the first owner could have signed up. */
 export async function forgetSetupInvites(tx: Tx, merchantId: string) {
   await tx.run(FORGET_SETUP, [merchantId]);
 }
@@ -43,7 +42,7 @@ export async function insertInvite(tx: Tx, invite: Omit<Invite, "usedAt" | "revo
 
 const FIND = prepared("find_invite", `select ${COLUMNS} from invites where hash = $1`);
 
-/** Returns the invite even if it is used or expired. */
+/** Even if it is used or expired. */
 export async function findInvite(tx: Tx, hash: Buffer) {
   return (await tx.run<Invite>(FIND, [hash])).rows[0] ?? null;
 }
@@ -53,7 +52,7 @@ const USE = prepared(
   `update invites set used_at = $3 where merchant_id = $1 and id = $2 and used_at is null and revoked_at is null and expires_at > $4`,
 );
 
-/** Uses an invite, which works once. Returns false if it is no longer valid. */
+/** Returns false if it is used, revoked or expired. */
 export async function useInvite(tx: Tx, { merchantId, id }: Invite, now: Date, realNow: Date) {
   return (await tx.run(USE, [merchantId, id, now, realNow])).rowCount === 1;
 }
@@ -63,7 +62,6 @@ const OPEN = prepared(
   `select ${COLUMNS} from invites where merchant_id = $1 and used_at is null and revoked_at is null and expires_at > $2 order by id`,
 );
 
-/** Returns valid invites. */
 export async function openInvites(tx: Tx, merchantId: string, realNow: Date) {
   return (await tx.run<Invite>(OPEN, [merchantId, realNow])).rows;
 }
@@ -74,7 +72,7 @@ const FOR_ADDRESS = prepared(
    order by merchant_id, id`,
 );
 
-/** Returns valid invites of any merchant for this address only. */
+/** Valid invites for this address only, of any merchant. */
 export async function invitesForAddress(tx: Tx, email: string, realNow: Date) {
   return (await tx.run<Invite>(FOR_ADDRESS, [email, realNow])).rows;
 }
@@ -85,7 +83,7 @@ const REVOKE = prepared(
    returning ${COLUMNS}`,
 );
 
-/** Returns null if it was used or revoked before. */
+/** Null if already used or revoked. */
 export async function revokeInvite(tx: Tx, merchantId: string, id: string, now: Date) {
   return (await tx.run<Invite>(REVOKE, [merchantId, id, now])).rows[0] ?? null;
 }
@@ -96,7 +94,7 @@ const REVOKE_OF = prepared(
    where merchant_id = $1 and made_by = $2 and role = any($4::text[]) and used_at is null and revoked_at is null`,
 );
 
-/** Revokes unused links to these roles made by a person. Returns how many. */
+/** Unused links to these roles. Returns how many. */
 export async function revokeInvitesOf(tx: Tx, merchantId: string, personId: string, roles: readonly Role[], now: Date) {
   return (await tx.run(REVOKE_OF, [merchantId, personId, now, roles])).rowCount;
 }

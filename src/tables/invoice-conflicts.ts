@@ -2,12 +2,11 @@ import { arrayParameters, type Column, columnValues, selectList } from "../postg
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** Contradicting facts about an invoice. */
 export interface InvoiceConflict {
   invoiceId: string;
   /** paid_but_unpaid, two_currencies or paid_too_much */
   kind: string;
-  /** Amounts in minor units, currencies, and dates as ISO 8601 text. */
+  /** Amounts in minor units, and dates in ISO 8601. */
   facts: Readonly<Record<string, unknown>>;
   foundAt: Date;
 }
@@ -68,7 +67,7 @@ const LIST = prepared(
    from invoice_conflicts where merchant_id = $1 order by found_at desc, invoice_id limit $2`,
 );
 
-/** Returns the latest conflicts, newest first, and their total number. */
+/** Newest first. */
 export async function listConflicts(tx: Tx, merchantId: string, limit: number) {
   const { rows } = await tx.run<InvoiceConflict & { total: number }>(LIST, [merchantId, limit]);
   return { total: rows[0]?.total ?? 0, conflicts: rows };

@@ -3,12 +3,12 @@ import type { InvoiceState } from "../domain/invoice.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
 /**
- * The outcome of a case:
- * - `recovered`: paid after a successful instruction, even after the end of the case.
+ * A case's outcome:
+ * - `recovered`: paid after a successful instruction, even after the case ended.
  * - `paid`: paid without one.
  * - `lost`: ended unpaid.
  * - `stopped`: ended because nothing was left to pay.
- * - `watched`: in the holdout of an experiment, or observed in shadow mode.
+ * - `watched`: in an experiment's holdout, or observed in shadow mode.
  */
 export const OUTCOMES = ["open", "recovered", "paid", "lost", "stopped", "watched"] as const;
 export type Outcome = (typeof OUTCOMES)[number];
@@ -19,7 +19,7 @@ export interface InvoiceFilter {
   subscriptionId?: string | undefined;
   invoiceId?: string | undefined;
   currency?: string | undefined;
-  /** End of the case: from inclusive, to exclusive. */
+  /** End of the case; `endedTo` exclusive. */
   endedFrom?: Date | undefined;
   endedTo?: Date | undefined;
 }
@@ -39,7 +39,7 @@ function conditions(merchantId: string, filter: InvoiceFilter) {
   return { part: "ended" as const, values: [...values, endedFrom ?? LONG_AGO, endedTo ?? FAR_AHEAD] };
 }
 
-/** A case with its invoice. An invoice has one row per case. */
+/** One row per case. */
 export interface ListedInvoice {
   caseId: string;
   invoiceId: string;
@@ -53,11 +53,11 @@ export interface ListedInvoice {
   openedAt: Date;
   endedAt: Date | null;
   requestedRetries: number;
-  /** Of the planned action. */
+  /** Planned action. */
   nextAt: Date | null;
 }
 
-// No name: planned for the filters of each call. A generic plan takes minutes.
+// Unnamed, so planned for each call's filters. A generic plan takes minutes.
 const listStatement = (part: keyof typeof CONDITION_SQL, first: number) =>
   prepared(
     "",
@@ -89,7 +89,7 @@ export async function listInvoices(
   return (await tx.run<ListedInvoice>(LIST[part], [...values, before ?? LAST_ID, limit])).rows;
 }
 
-/** `amount` in minor units, as text because it may exceed a number. */
+/** Minor units, as text because a sum may exceed a number. */
 export interface OutcomeSum {
   outcome: Outcome;
   currency: string;
@@ -105,13 +105,13 @@ const sumsStatement = (part: keyof typeof CONDITION_SQL) =>
   );
 const SUMS = { any: sumsStatement("any"), ended: sumsStatement("ended") };
 
-/** Counts cases and adds up their amounts, by outcome and currency. */
+/** By outcome and currency. */
 export async function sumInvoices(tx: Tx, merchantId: string, filter: InvoiceFilter) {
   const { part, values } = conditions(merchantId, filter);
   return (await tx.run<OutcomeSum>(SUMS[part], values)).rows;
 }
 
-// Each span separately, because grouping by a function of time would sort all rows.
+// Each span separately: grouping by a function of time would sort all rows.
 const ENDED = prepared(
   "",
   `select s.span - 1 as span, k.*
@@ -128,10 +128,7 @@ const FAILED = prepared(
    where merchant_id = $1 and ended_at >= $2 and unpaid_at >= $2 and unpaid_at < $3 group by 1`,
 );
 
-/**
- * Counts ended cases by outcome, for cases that became unpaid in a time range. The index by end suffices, because they ended
- * after it began.
- */
+/** By when they became unpaid. The index by end suffices, because cases end later. */
 export async function countFailed(tx: Tx, merchantId: string, from: Date, to: Date) {
   return (await tx.run<Pick<OutcomeSum, "outcome" | "n">>(FAILED, [merchantId, from, to])).rows;
 }
@@ -141,7 +138,7 @@ export interface EndedSum extends OutcomeSum {
   span: number;
 }
 
-/** @param bounds  two or more times, ascending; each pair of neighbors is a span */
+/** @param bounds  ascending; each pair of neighbors is a span */
 export async function sumEnded(tx: Tx, merchantId: string, bounds: readonly Date[]) {
   const times = bounds.map((at) => at.toISOString());
   return (await tx.run<EndedSum>(ENDED, [merchantId, times.slice(0, -1), times.slice(1)])).rows;

@@ -83,11 +83,11 @@ const INSERT_NEW = prepared(
 const UNIQUE_VIOLATION = "23505";
 
 /**
- * Stores the invoices if all of them are new, and otherwise nothing. Half the work of an upsert, because it needs no speculative insertion.
+ * Stores all, or nothing if one exists. Half the work of an upsert, because it needs no speculative insertion.
  *
- * @param entryId  of the queue entry for other open cases of the customers (see `UPSERT`); null: none are queued
+ * @param entryId  see `upsertInvoices`
  * @returns whether they were stored
- * @throws an error that `isDuplicateInsert` recognizes if another transaction stores one of them at the same time
+ * @throws an error that `isDuplicateInsert` recognizes if another transaction stores one at the same time
  */
 export async function insertNewInvoices(
   tx: Tx,
@@ -99,25 +99,19 @@ export async function insertNewInvoices(
   return (await tx.run<{ areNew: boolean }>(INSERT_NEW, values)).rows[0]!.areNew;
 }
 
-/** Whether an insert failed because the invoice was stored meanwhile. */
 export const isDuplicateInsert = (error: unknown) =>
   sqlState(error) === UNIQUE_VIOLATION && (error as { table?: string }).table === "invoices";
 
 const STATES = stateArray(INVOICE_STATE_ORDER);
-/** Whether a version of a partly paid invoice has the amount that is left to pay in place of the total. */
+/** A partly paid invoice's version may state the amount left to pay in place of the total. */
 const HAS_AMOUNT_LEFT = `excluded.state = 'PARTIALLY_PAID' and excluded.amount_due is null
   and excluded.currency = stored.currency and excluded.amount < stored.amount`;
 
-// The rules for versions are those of `versionedTable`.
-//
-// `was_in_recovery` and `unpaid_since` depend on the stored row as it is once it is locked, so they include versions that another
-// transaction stored while this one waited.
-//
-// An invoice that is paid or in recovery is news for other open cases of the same customer (`affected`). Attempts queue these cases
-// themselves, so invoices with attempts are skipped; so are invoices whose state has not changed, and shared accounts. The statement
-// sees the invoices as they were before it. The expensive conditions come last.
-//
-// The result is one row of JSON lists, which the client reads in a third of the time of 200 rows.
+// The rules for versions are those of `versionedTable`. `was_in_recovery` and `unpaid_since` depend on the locked row, so they
+// include versions that another transaction stored while this one waited. An invoice that is paid or in recovery is news for the
+// customer's other open cases (`affected`), unless its state has not changed, the account is shared, or it has attempts, which
+// queue these cases themselves. The statement sees the invoices as they were before it. Expensive conditions come last. The
+// client reads one row of JSON lists faster than a row per invoice.
 const UPSERT = prepared(
   "upsert_invoices",
   `with changed as (
@@ -211,20 +205,18 @@ const UPSERT = prepared(
 interface ChangedInvoices {
   /** New, and in recovery. */
   unpaid: string[];
-  /** Stored before in another version, and in recovery. */
+  /** In recovery, stored before in another version. */
   unpaidAgain: string[];
-  /** Not in recovery, although an earlier version was. */
+  /** Left recovery. */
   settled: string[];
-  /** Already stored in the same version or a newer one; null if all invoices changed. */
+  /** Stored before in the same version or a newer one; null if all changed. */
   unchanged: string[] | null;
 }
 
 /**
- * Stores the winning version of each invoice.
- *
  * @param invoices  sorted by id, without duplicate ids
  * @param now  service time
- * @param entryId  of the queue entry for other open cases of the customers; null: none are queued
+ * @param entryId  queue entry for the customers' other open cases; null: none are queued
  */
 export async function upsertInvoices(
   tx: Tx,
@@ -258,9 +250,8 @@ const FILL_IN_TOTALS = prepared(
 );
 
 /**
- * Takes the total of partly paid invoices from older versions of them. The stored amount is then the amount that is left to pay.
- *
- * @returns the ids of the updated invoices
+ * Takes partly paid invoices' totals from older versions. The stored amount is then the amount left to pay. Returns the updated
+ * ids.
  */
 export async function fillInTotals(tx: Tx, merchantId: string, invoices: readonly Invoice[]): Promise<string[]> {
   const values = [merchantId, ...columnValues(invoices, TOTALS_COLUMNS)];
@@ -268,7 +259,7 @@ export async function fillInTotals(tx: Tx, merchantId: string, invoices: readonl
 }
 
 export interface StoredInvoice extends Invoice {
-  /** Date of the first unpaid version since the invoice was last out of recovery. */
+  /** First unpaid version since the invoice was last out of recovery. */
   unpaidSince?: Date | undefined;
 }
 
@@ -288,7 +279,7 @@ const UNPAID = prepared(
   `select id from invoices where merchant_id = $1 and id = any($2::text[]) and state in ('UNPAID', 'PARTIALLY_PAID')`,
 );
 
-/** Returns the ids of those invoices that are in recovery, sorted. */
+/** Sorted. */
 export async function unpaidInvoices(tx: Tx, merchantId: string, ids: readonly string[]): Promise<string[]> {
   const { rows } = await tx.run<{ id: string }>(UNPAID, [merchantId, encodeTextArray(ids, "text")]);
   return rows.map(({ id }) => id).sort();

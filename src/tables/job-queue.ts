@@ -12,7 +12,7 @@ const INSERT = prepared(
    on conflict (merchant_id, kind) where due_at is not null do nothing`,
 );
 
-/** Stores a new job that is due at once. Returns false if the merchant has an unfinished job of this kind. */
+/** Returns false if the merchant has an unfinished job of this kind. */
 export async function insertJob(
   tx: Tx,
   job: Pick<Job, "merchantId" | "id" | "kind" | "askedAt" | "actor"> & { input: object; progress: object },
@@ -35,9 +35,8 @@ const CLAIM = prepared(
 );
 
 /**
- * Claims the job of this kind that has waited longest. Times are real.
+ * Longest waiting first. Times are real.
  *
- * @param until  end of the lease
  * @param holder  a new id
  */
 export async function claimJob(tx: Tx, kind: JobKind, realNow: Date, until: Date, holder: string) {
@@ -50,11 +49,7 @@ const EXTEND_LEASE = prepared(
    where merchant_id = $1 and id = $2 and holder = $3 and due_at is not null`,
 );
 
-/**
- * Stores the progress of a job and extends its lease.
- *
- * @returns false if another process has claimed it: then the caller must write nothing more
- */
+/** @returns false if another process has claimed it: the caller must write nothing more */
 export async function extendJobLease(tx: Tx, job: Job, until: Date, progress: object | null): Promise<boolean> {
   const values = [job.merchantId, job.id, job.holder, until, progress && JSON.stringify(progress)];
   return (await tx.run(EXTEND_LEASE, values)).rowCount === 1;
@@ -66,7 +61,7 @@ const END = prepared(
    where merchant_id = $1 and id = $2 and holder = $3 and due_at is not null`,
 );
 
-/** Ends a job with its result or failure. Returns false if another process has claimed it. */
+/** Returns false if another process has claimed the job. */
 export async function endJob(
   tx: Tx,
   job: Job,

@@ -1,6 +1,6 @@
 import { type Database, prepared, type Tx } from "../postgres/database.ts";
 
-/** The model of all merchants that share training data. */
+/** For all merchants that share training data. */
 export const SHARED_MODEL = "00000000-0000-0000-0000-000000000000";
 
 export interface StoredModel {
@@ -8,19 +8,18 @@ export interface StoredModel {
   version: number;
 }
 
-/** Parameters of a part of a model. */
 export interface StoredPart {
   name: string;
   numbers: Buffer;
 }
 
-/** The last example that was trained on. */
+/** The last trained example. */
 export interface TrainingCursor {
   notedAt: Date;
   lessonId: string;
 }
 
-/** A merchant's cursor, and its merchant-specific parameters. */
+/** With the merchant-specific parameters. */
 export interface MerchantTrainingState extends TrainingCursor {
   lessons: number;
   version: number;
@@ -39,7 +38,7 @@ const OTHER_LAYOUTS = prepared(
   "select merchant_id as id from learned_models where layout <> $1",
 );
 
-/** Returns models stored by a version of Dunlin with another layout. */
+/** Stored by another Dunlin version. */
 export async function modelsOfOtherLayouts(tx: Tx, layout: string) {
   return (await tx.run<{ id: string }>(OTHER_LAYOUTS, [layout])).rows.map(({ id }) => id);
 }
@@ -72,7 +71,7 @@ const TRAINING_EXAMPLE_COUNT = prepared(
    where $1 = case when m.shares_learning then '${SHARED_MODEL}' else m.id end`,
 );
 
-/** Counts outcomes that a model was trained on in this installation, by all of its merchants. */
+/** Only this installation's outcomes, across the model's merchants. */
 export async function countTrainingExamples(tx: Tx, modelId: string) {
   return (await tx.run<{ n: number }>(TRAINING_EXAMPLE_COUNT, [modelId])).rows[0]!.n;
 }
@@ -82,7 +81,6 @@ const PARTS = prepared(
   "select name, numbers, version from learned_parts where merchant_id = $1 and version > $2",
 );
 
-/** Returns parts written after this version. */
 export async function partsSince(tx: Tx, modelId: string, version: number) {
   return (await tx.run<StoredPart & { version: number }>(PARTS, [modelId, version])).rows;
 }
@@ -98,8 +96,8 @@ export async function findMerchantTrainingState(tx: Tx, merchantId: string) {
   return (await tx.run<MerchantTrainingState>(MERCHANT, [merchantId])).rows[0] ?? null;
 }
 
-// `(select … limit 1) is not null` uses the index. With `exists`, PostgreSQL estimates that every third row qualifies, and reads the
-// whole table of merchants that have nothing to train on.
+// Uses the index. With `exists`, PostgreSQL estimates that every third row qualifies, and reads the whole table for merchants
+// that have nothing to train on.
 const WAITING = prepared(
   "merchants_with_lessons",
   `select m.id
@@ -118,7 +116,7 @@ const WAITING = prepared(
    order by l.noted_at nulls first, m.id limit $2`,
 );
 
-/** Returns merchants with outcomes up to `until` to train on, except `excludedIds`; those furthest behind come first. */
+/** With outcomes up to `until`; those furthest behind come first. */
 export async function merchantsWithTrainingExamples(
   tx: Tx,
   until: Date,
@@ -128,7 +126,7 @@ export async function merchantsWithTrainingExamples(
   return (await tx.run<{ id: string }>(WAITING, [until, limit, excludedIds])).rows.map(({ id }) => id);
 }
 
-// Both tables take their times from the merchant's clock, so there is one order. Ids break ties.
+// One order for both tables, because their times come from the merchant's clock. Ids break ties.
 const TRAINING_EXAMPLES = prepared(
   "lessons",
   `with executed as (
@@ -151,17 +149,17 @@ const TRAINING_EXAMPLES = prepared(
 );
 
 export interface TrainingExampleRow {
-  /** Of the action or of the observed retry. */
+  /** Action or observed retry. */
   id: string;
   caseId: string;
   notedAt: Date;
-  /** Of an observed retry; null for a retry by Dunlin. */
+  /** Null for a retry by Dunlin. */
   transactionId: string | null;
-  /** Predicted probability at the decision; null if unknown. */
+  /** At the decision; null if unknown. */
   predictedChance: number | null;
 }
 
-/** Returns the first outcomes after the cursor, up to `until`, in order. */
+/** In order, up to `until`. */
 export async function trainingExamplesAfter(
   tx: Tx,
   merchantId: string,
@@ -202,10 +200,10 @@ const NEXT_MERCHANT = prepared(
 export interface TrainingResult {
   modelId: string;
   layout: string;
-  /** Versions that were read; 0 if there was none. */
+  /** As read; 0 if there was none. */
   modelVersion: number;
   merchantVersion: number;
-  /** Changed parts. */
+  /** Only changed parts. */
   parts: readonly StoredPart[];
   merchantId: string;
   cursor: TrainingCursor;
@@ -214,7 +212,7 @@ export interface TrainingResult {
 }
 
 /**
- * Stores trained parameters and the cursor in one transaction.
+ * One transaction.
  *
  * @returns false if another process trained meanwhile: then nothing is stored
  */
@@ -263,10 +261,10 @@ const DROP_CURSORS = prepared(
 );
 
 /**
- * Replaces all parts of a model, and deletes the cursors of its merchants, so that it is trained on their outcomes again.
+ * Also deletes its merchants' cursors, so that it is trained on their outcomes again.
  *
- * @param renewed.version  of the replaced model
- * @returns false if the model was changed after that version
+ * @param renewed.version  the replaced model's version
+ * @returns false if the model changed after that version
  */
 export async function replaceModel(
   db: Database,
@@ -293,7 +291,7 @@ const RELEASE_LEASE = prepared(
   "update learner_lease set owner = null, expires_at = null where id = 1 and owner = $1",
 );
 
-/** Acquires or extends the right to train until `expiresAt`. Returns false if another process has it. Times are real. */
+/** Acquires or extends the lease. Returns false if another process has it. Times are real. */
 export async function acquireLearnerLease(tx: Tx, owner: string, realNow: Date, expiresAt: Date): Promise<boolean> {
   return (await tx.run(ACQUIRE_LEASE, [owner, realNow, expiresAt])).rowCount === 1;
 }

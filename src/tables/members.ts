@@ -7,7 +7,7 @@ export interface Member {
   name: string;
   role: Role;
   createdAt: Date;
-  /** Real time of the latest page; null if unknown. */
+  /** Real time; null if unknown. */
   seenAt: Date | null;
 }
 
@@ -39,7 +39,7 @@ const ADD = prepared(
    on conflict (merchant_id, person_id) do nothing`,
 );
 
-/** Returns false if the person is a member already, in any role. */
+/** Returns false if the person is a member in any role. */
 export async function addMember(tx: Tx, merchantId: string, personId: string, role: Role, now: Date) {
   return (await tx.run(ADD, [merchantId, personId, role, now])).rowCount === 1;
 }
@@ -53,7 +53,6 @@ export async function setRole(tx: Tx, merchantId: string, personId: string, role
 
 const REMOVE = prepared("remove_member", "delete from members where merchant_id = $1 and person_id = $2");
 
-/** Ends only this membership. */
 export async function removeMember(tx: Tx, merchantId: string, personId: string) {
   await tx.run(REMOVE, [merchantId, personId]);
 }

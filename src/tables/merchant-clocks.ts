@@ -2,7 +2,7 @@ import { prepared, type Tx } from "../postgres/database.ts";
 
 const READ = prepared("merchant_clock", "select last_at as at from merchant_clocks where merchant_id = $1");
 
-/** Returns the latest time given to a merchant's listed rows. All rows up to it are committed. */
+/** The latest time of a merchant's listed rows. All rows up to it are committed. */
 export async function merchantClock(tx: Tx, merchantId: string): Promise<Date | null> {
   return (await tx.run<{ at: Date }>(READ, [merchantId])).rows[0]?.at ?? null;
 }
@@ -17,10 +17,10 @@ const ADVANCE = prepared(
 const SET_LOCK_TIMEOUT = prepared("merchant_clock_wait", "select set_config('lock_timeout', $1, true)");
 
 /**
- * Returns the time for rows that this transaction lists: `now`, or just after the latest one. Locks the clock until the commit,
- * so times are in commit order, and a reader of one time has seen all earlier rows.
+ * Returns `now`, or just after the latest listed row. Locks the clock until the commit, so times are in commit order, and a
+ * reader of one time has seen all earlier rows.
  *
- * @param waitMs  how long to wait for the lock; by default as for any lock
+ * @param waitMs  for the lock; by default as for any lock
  * @throws after that, see `isLockTimeout`
  */
 export async function advanceMerchantClock(tx: Tx, merchantId: string, now: Date, waitMs?: number): Promise<Date> {

@@ -24,7 +24,7 @@ const TABLES = prepared(
 /** First, because that ends all decisions. */
 const QUEUE_TABLES = ["due_cases", "case_pokes"];
 
-/** Returns every table with a merchant_id except the sessions, each before the tables that it references. */
+/** Every table with a merchant_id except the sessions, each before the tables that it references. */
 export async function listMerchantTables(tx: Tx): Promise<MerchantTable[]> {
   const { rows } = await tx.run<MerchantTable & { references: string[] }>(TABLES);
   const ordered = rows.filter(({ name }) => QUEUE_TABLES.includes(name));
@@ -39,7 +39,7 @@ export async function listMerchantTables(tx: Tx): Promise<MerchantTable[]> {
 }
 
 /**
- * Deletes rows of a merchant. The transaction must be the table owner's.
+ * Needs the table owner's transaction.
  *
  * @param limit  null: all rows
  */
@@ -63,7 +63,7 @@ const DELIVERIES = prepared(
    returning event_id as id`,
 );
 
-/** Returns the events of the deleted deliveries. */
+/** Returns the deleted deliveries' events. */
 export async function deleteDeliveries(tx: Tx, merchantId: string, limit: number) {
   return (await tx.run<{ id: string }>(DELIVERIES, [merchantId, limit])).rows.map(({ id }) => id);
 }
@@ -89,7 +89,7 @@ const DELETE_PEOPLE = [
   prepared("delete_people", "delete from people where id = any($1::uuid[])"),
 ];
 
-/** Ends all access to a merchant and its webhooks. Deletes people without another merchant. */
+/** Also removes the endpoint, and people without another merchant. */
 export async function revokeMerchantAccess(tx: Tx, merchantId: string) {
   for (const statement of [REMOVE_ENDPOINT, KEYS, INVITES, SESSIONS]) await tx.run(statement, [merchantId]);
   const people = (await tx.run<{ id: string }>(PEOPLE_ONLY_HERE, [merchantId])).rows.map(({ id }) => id);
@@ -99,7 +99,7 @@ export async function revokeMerchantAccess(tx: Tx, merchantId: string) {
 
 const DELETE = prepared("delete_merchant", "delete from merchants where id = $1");
 
-/** Call it after all rows of the merchant are deleted. */
+/** Call it last. */
 export async function deleteMerchantRow(tx: Tx, merchantId: string) {
   await tx.run(DELETE, [merchantId]);
 }

@@ -55,19 +55,19 @@ export async function listMerchants(tx: Tx) {
 }
 
 const CHANGE_MARK = prepared("merchants_mark", "select pg_snapshot_xmin(pg_current_snapshot())::text as mark");
-// Transaction ids wrap around at 32 bits. An id is later than another if it follows within half of that range.
+// Transaction ids wrap around at 32 bits. One is later than another if it follows within half of that range.
 const CHANGED = prepared(
   "changed_merchants",
   `${SELECT} where ((xmin::text::bigint - $1::bigint) & 4294967295) < 2147483648 order by id`,
 );
 
-/** Returns merchants that were stored or changed since `mark`, and the mark for the next call. */
+/** Stored or changed since `mark`. Also returns the next mark. */
 export async function changedMerchants(tx: Tx, mark: string): Promise<{ merchants: Merchant[]; mark: string }> {
   const next = await readChangeMark(tx);
   return { merchants: (await tx.run<Merchant>(CHANGED, [mark])).rows, mark: next };
 }
 
-/** Returns a mark after which every change of a merchant is found. */
+/** Every later change of a merchant is found after this mark. */
 export const readChangeMark = async (tx: Tx): Promise<string> =>
   (await tx.run<{ mark: string }>(CHANGE_MARK)).rows[0]!.mark;
 
@@ -80,7 +80,7 @@ const INSERT = prepared(
    insert into merchant_clocks (merchant_id, last_at) select id, created_at from inserted`,
 );
 
-/** Inserts a merchant and its clock. */
+/** Also inserts its clock. */
 export async function insertMerchant(tx: Tx, merchant: Merchant) {
   await tx.run(
     INSERT,
@@ -104,7 +104,7 @@ const UPDATE_ENCRYPTED = prepared(
   "update merchants set webhook_credential = $2, webhook_secret = $3, webhook_old_secret = $4 where id = $1",
 );
 
-/** Writes re-encrypted secrets. Settings do not change. */
+/** Re-encrypted secrets only. */
 export async function updateEncryptedFields(
   tx: Tx,
   { id, webhookCredential, webhookSecret, webhookOldSecret }: Merchant,
@@ -114,7 +114,7 @@ export async function updateEncryptedFields(
 
 const LOCK_TABLE = prepared("lock_merchants", "lock table merchants in share row exclusive mode");
 
-/** Prevents new merchants until the transaction ends. */
+/** No new merchants until the transaction ends. */
 export async function lockMerchantsTable(tx: Tx) {
   await tx.run(LOCK_TABLE);
 }

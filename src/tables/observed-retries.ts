@@ -1,7 +1,7 @@
 import { arrayParameters, type Column, columnValues } from "../postgres/batch-sql.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** An ended retry by the merchant's system, on an invoice that Dunlin only observes. */
+/** A retry by the merchant's system, on an invoice that Dunlin only observes. */
 export interface ObservedRetry {
   /** Time-ordered. */
   id: string;
@@ -23,7 +23,7 @@ const RECORD = prepared(
    on conflict (merchant_id, transaction_id) do nothing`,
 );
 
-/** Records new observed retries. The caller holds the merchant's clock lock at `now`, so they are in commit order. */
+/** The caller holds the merchant's clock lock at `now`. */
 export async function recordObservedRetries(tx: Tx, merchantId: string, retries: readonly ObservedRetry[], now: Date) {
   await tx.run(RECORD, [merchantId, now, ...columnValues(retries, COLUMNS)]);
 }

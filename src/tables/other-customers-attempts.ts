@@ -10,7 +10,6 @@ const FIELDS = [
   ...(["paymentGatewayName", "paymentGatewayType", "paymentGatewayStatus", "paymentGatewayErrorCode"] as const),
 ] as const;
 
-/** An attempt of any customer: the payment method, the route and the result. */
 export type OtherCustomerAttempt = Pick<TransactionFacts, (typeof FIELDS)[number]>;
 
 const READ_FIELDS: readonly string[] = FIELDS;
@@ -33,7 +32,7 @@ const OF_MERCHANT = prepared(
    order by created_at desc, id desc limit $4`,
 );
 
-/** Returns up to `limit` of the latest ended attempts at each of these banks, after `since` and up to `now`. */
+/** Ended attempts, up to `limit` per bank. */
 export async function latestAttemptsAtBanks(
   tx: Tx,
   merchantId: string,
@@ -46,7 +45,7 @@ export async function latestAttemptsAtBanks(
   return (await tx.run<OtherCustomerAttempt>(AT_BANKS, values)).rows.map(nullsToUndefined);
 }
 
-/** Returns up to `limit` of the merchant's latest ended attempts, after `since` and up to `now`. */
+/** Ended attempts. */
 export async function latestAttemptsOfMerchant(tx: Tx, merchantId: string, since: Date, now: Date, limit: number) {
   return (await tx.run<OtherCustomerAttempt>(OF_MERCHANT, [merchantId, since, now, limit])).rows.map(nullsToUndefined);
 }

@@ -1,10 +1,10 @@
 import type { PastAttempt } from "../domain/past-attempt.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** A pushed or imported attempt. The propensity with which the merchant's system chose it is unknown. */
+/** Pushed or imported. The propensity with which the merchant's system chose it is unknown. */
 export interface StoredAttempt extends PastAttempt {
   id: string;
-  /** Name of the gateway. `gatewayCode` is the code as the gateway wrote it. */
+  /** `gatewayCode` is the code as this gateway wrote it. */
   gateway: string | null;
   gatewayType: string | null;
   gatewayStatus: string | null;
@@ -35,9 +35,9 @@ const BEFORE = prepared(
 );
 
 /**
- * Returns attempts grouped by invoice, newest first. Invoices come in descending order of their ids, which mostly count up.
+ * Grouped by invoice, newest first. Invoices come in descending order of their ids, which mostly count up.
  *
- * @param after  the last attempt that was read; null starts from the beginning
+ * @param after  null starts from the beginning
  */
 export async function readAttemptsAfter(tx: Tx, merchantId: string, after: StoredAttempt | null, limit: number) {
   const values = [merchantId, limit];

@@ -25,7 +25,7 @@ export async function findPersonByEmail(tx: Tx, email: string) {
 
 const SET_PREFERENCES = prepared("set_view_of_person", "update people set zone = $2, theme = $3 where id = $1");
 
-/** Writes only these fields, because the rest of the page's data may be outdated. */
+/** Only these fields, because the page's other data may be outdated. */
 export async function setPreferences(tx: Tx, personId: string, { zone, theme }: Pick<Person, "zone" | "theme">) {
   await tx.run(SET_PREFERENCES, [personId, zone, theme]);
 }
@@ -36,7 +36,7 @@ const CHANGE_PASSWORD = prepared(
 );
 
 /**
- * @param former  the hash that was verified; null: there was none
+ * @param former  the verified hash; null: there was none
  * @returns false if the password has changed meanwhile
  */
 export async function changePassword(tx: Tx, personId: string, former: string | null, password: string) {
@@ -45,7 +45,6 @@ export async function changePassword(tx: Tx, personId: string, former: string | 
 
 const DROP_PASSWORD = prepared("drop_password", "update people set password = null where id = $1");
 
-/** For a person that signs in with a provider. */
 export async function dropPassword(tx: Tx, personId: string) {
   await tx.run(DROP_PASSWORD, [personId]);
 }
@@ -64,7 +63,7 @@ const MEMBERSHIPS = prepared(
 
 export interface Membership {
   merchantId: string;
-  /** Of the merchant. */
+  /** The merchant's name. */
   name: string;
   role: Role;
 }

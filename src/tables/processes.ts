@@ -3,7 +3,7 @@ import { prepared, type Tx } from "../postgres/database.ts";
 /** A logged warning or error. */
 export interface StoredProblem {
   name: string;
-  /** Since the start of the process. */
+  /** Since the process started. */
   count: number;
   /** ISO 8601, real time. */
   last: string;
@@ -43,7 +43,7 @@ export const listProcesses = async (tx: Tx): Promise<ProcessRow[]> => (await tx.
 
 const DELETE_PROCESSES = prepared("forget_processes", "delete from processes where id = $1 or seen_at < $2");
 
-/** Deletes a process, and all that were last seen before `before`. */
+/** Also deletes all last seen before `before`. */
 export async function deleteProcesses(tx: Tx, id: string | null, before: Date): Promise<void> {
   await tx.run(DELETE_PROCESSES, [id, before]);
 }

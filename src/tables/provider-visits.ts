@@ -2,18 +2,14 @@ import { prepared, type Tx } from "../postgres/database.ts";
 
 const INSERT = prepared("insert_provider_visit", "insert into provider_visits (hash, started_at) values ($1, $2)");
 
-/**
- * A person leaves for the provider.
- *
- * @param hash  SHA-256 of the token that the browser keeps
- */
+/** @param hash  SHA-256 of the browser's token */
 export async function insertProviderVisit(tx: Tx, hash: Buffer, realNow: Date) {
   await tx.run(INSERT, [hash, realNow]);
 }
 
 const TAKE = prepared("take_provider_visit", "delete from provider_visits where hash = $1 and started_at > $2");
 
-/** A person returns. Returns true once, and only if they left after `from`. */
+/** Returns true once, and only for a visit started after `from`. */
 export async function takeProviderVisit(tx: Tx, hash: Buffer, from: Date) {
   return (await tx.run(TAKE, [hash, from])).rowCount === 1;
 }

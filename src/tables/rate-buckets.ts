@@ -1,7 +1,7 @@
 import { type Column, columnValues } from "../postgres/batch-sql.ts";
 import { type Database, prepared } from "../postgres/database.ts";
 
-/** A request for tokens in advance. Negative amounts are returned to the bucket. */
+/** Negative amounts are returned to the bucket. */
 export interface TokenRequest {
   merchantId: string;
   keyId: string;
@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<TokenRequest>[] = [
   ["asked", "int8", "requested"],
 ];
 
-// If the clock is slightly behind, nothing is refilled until it has caught up. If it was set back by more, the bucket starts over.
+// A clock slightly behind refills nothing until it has caught up. If it was set back by more, the bucket starts over.
 const REFILLED = `least(excluded.burst, b.left_over
        + greatest(0, extract(epoch from excluded.at - b.at)::float8) * excluded.per_second)`;
 

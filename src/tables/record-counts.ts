@@ -1,6 +1,6 @@
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** Larger counts are not exact, because counting takes long. */
+/** Exact counting of more takes long. */
 export const COUNT_MAX = 100_000;
 
 const COUNTS = prepared(

@@ -3,7 +3,7 @@ import { arrayParameters, type Column, columnValues } from "../postgres/batch-sq
 import { encodeTextArray } from "../postgres/binary-array.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-// Reasons are sent as JSON, because `unnest` would flatten an array of arrays.
+// JSON, because `unnest` would flatten an array of arrays.
 interface Row extends Omit<RecoveryAction, "reasons"> {
   reasons: string;
 }
@@ -37,8 +37,8 @@ const toRows = (actions: readonly RecoveryAction[]): Row[] =>
   actions.map((action) => ({ ...action, reasons: JSON.stringify(action.reasons) }));
 
 /**
- * SQL that adds the rows of the CTE `changes` (facets, execution time, and 1 or -1) to the counts behind the totals of lists. Every
- * statement that writes actions ends with it, so that totals are exact.
+ * Adds the CTE `changes` (facets, execution time, and 1 or -1) to the counts behind lists' totals. Every statement that writes
+ * actions ends with it.
  */
 const COUNT_CHANGES = `counted as (
      insert into action_counts (merchant_id, facets, actions)
@@ -72,7 +72,7 @@ const INSERT = prepared(
    ), ${COUNT_CHANGES}`,
 );
 
-/** Inserts new actions. The caller holds the merchant's clock lock. */
+/** The caller holds the merchant's clock lock. */
 export async function insertRecoveryActions(tx: Tx, merchantId: string, actions: readonly RecoveryAction[]) {
   await tx.run(INSERT, [merchantId, ...columnValues(toRows(actions), COLUMNS)]);
 }
@@ -95,7 +95,7 @@ const UPDATE = prepared(
    ), ${COUNT_CHANGES}`,
 );
 
-/** Updates actions. The caller holds the merchant's clock lock, so they do not change meanwhile. */
+/** The caller holds the merchant's clock lock, so actions do not change meanwhile. */
 export async function updateRecoveryActions(tx: Tx, merchantId: string, actions: readonly RecoveryAction[]) {
   await tx.run(UPDATE, [merchantId, ...columnValues(toRows(actions), COLUMNS)]);
 }
@@ -109,7 +109,7 @@ const DELETE = prepared(
    ), ${COUNT_CHANGES}`,
 );
 
-/** Deletes all actions of these cases, also from the totals of lists. The caller holds the merchant's clock lock. */
+/** Also updates lists' totals. The caller holds the merchant's clock lock. */
 export async function deleteRecoveryActions(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   await tx.run(DELETE, [merchantId, caseIds]);
 }
@@ -117,12 +117,12 @@ export async function deleteRecoveryActions(tx: Tx, merchantId: string, caseIds:
 const SELECTED = COLUMNS.map(([name, , field]) => `r.${name} as "${field}"`).join(", ");
 
 export interface ActionDelivery {
-  /** Start of the first ended delivery attempt. */
+  /** Ended attempts only. */
   firstAttemptAt: Date | null;
   delivery: "none" | "waiting" | "delivered" | "exhausted" | "withdrawn";
 }
 
-// Subqueries that the planner cannot flatten, so each event is one index probe.
+// The planner cannot flatten these subqueries, so each event is one index probe.
 const OF_CASES = prepared(
   "recovery_actions_of_cases",
   `select ${SELECTED}, attempts.first_at as "firstAttemptAt",
@@ -144,12 +144,12 @@ const OF_CASES = prepared(
    order by r.created_at, r.id`,
 );
 
-/** Returns all actions of these cases with the delivery of their events, oldest first. */
+/** Oldest first. */
 export async function recoveryActionsOfCases(tx: Tx, merchantId: string, caseIds: readonly string[]) {
   return (await tx.run<RecoveryAction & ActionDelivery>(OF_CASES, [merchantId, encodeTextArray(caseIds, "uuid")])).rows;
 }
 
-/** A sent retry without a transaction that answers it. */
+/** A sent retry that no transaction answers. */
 export interface PendingRetryRequest {
   actionId: string;
   caseId: string;
@@ -159,7 +159,7 @@ export interface PendingRetryRequest {
   mayBeAnswered: boolean;
 }
 
-// A canceled retry counts if a delivery attempt ended, because the merchant may have carried it out.
+// A canceled retry counts if a delivery attempt ended: the merchant may have carried it out.
 const PENDING_RETRY_REQUESTS = prepared(
   "asks_concerning",
   `select id as "actionId", case_id as "caseId", invoice_id as "invoiceId", customer_id as "customerId", ideal_retry_time as at,
@@ -177,7 +177,7 @@ const RETRY_REQUESTS_AFTER = prepared(
    from recovery_actions where merchant_id = $1 and updated_at > $2 and type = 'RETRY' and decided_at is not null`,
 );
 
-/** Returns retries that were sent or updated after this time of the merchant's clock. */
+/** Sent or updated after this time of the merchant's clock. */
 export async function retryRequestsAfter(
   tx: Tx,
   merchantId: string,
@@ -186,7 +186,7 @@ export async function retryRequestsAfter(
   return (await tx.run<PendingRetryRequest>(RETRY_REQUESTS_AFTER, [merchantId, listedAfter])).rows;
 }
 
-/** Returns unanswered retries on these invoices or of these customers that were created after `since`. */
+/** Unanswered, and created after `since`. */
 export async function pendingRetryRequests(
   tx: Tx,
   merchantId: string,

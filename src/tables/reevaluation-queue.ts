@@ -1,15 +1,15 @@
-// The queue of cases to reevaluate because facts about them changed (table `case_pokes`). Cases that only wait for a time are in
-// `due_cases`. Code that writes facts adds an entry in the same transaction; claiming a case removes it before the facts are read.
+// Cases to reevaluate because facts changed (table `case_pokes`); `due_cases` holds cases that only wait for a time. Code that
+// writes facts adds an entry in the same transaction. Claiming a case removes it before the facts are read.
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** Case ids per entry. About one step's worth: a step that handles part of an entry rewrites the rest of it. */
+/** About one step's worth of cases: a step that handles part of an entry rewrites the rest. */
 const ENTRY_SIZE = 100;
 
 /**
- * SQL that queues the cases selected by `caseIds` and returns the number of cases in each new entry.
+ * Queues the cases selected by `caseIds` and returns the number of cases in each new entry.
  *
  * @param caseIds  a query with one column and no duplicates; `$1` is the merchant
- * @param entryId  a parameter holding a new, time-ordered id (UUIDv7), so that entries are read oldest first
+ * @param entryId  a parameter with a new UUIDv7, so that entries are read oldest first
  */
 export const enqueueSql = (caseIds: string, entryId: string) =>
   `insert into case_pokes (merchant_id, id, part, case_ids)
@@ -20,14 +20,14 @@ export const enqueueSql = (caseIds: string, entryId: string) =>
    group by part
    returning cardinality(case_ids) as cases`;
 
-/** A batch of queued cases. One statement may write several, numbered by `part`. */
+/** One statement may write several, numbered by `part`. */
 export interface QueueEntry {
   id: string;
   part: number;
   caseIds: string[];
 }
 
-// Ids are joined to one text because the driver parses arrays character by character, and a lookahead holds a thousand ids.
+// Joined to one text, because the driver parses arrays character by character.
 const READ = prepared(
   "first_pokes",
   `with locked as materialized (
@@ -46,7 +46,7 @@ const READ = prepared(
    order by id, part`,
 );
 
-/** Locks and returns the oldest unlocked entries of a merchant: at most `maxEntries`, stopping once they hold `maxCases` cases. */
+/** Locks the oldest unlocked entries: at most `maxEntries`, stopping once they hold `maxCases` cases. */
 export async function readQueue(tx: Tx, merchantId: string, maxEntries: number, maxCases: number) {
   const { rows } = await tx.run<Omit<QueueEntry, "caseIds"> & { caseIds: string }>(READ, [
     merchantId,
@@ -67,7 +67,7 @@ const SHRINK_ENTRY = prepared(
 );
 
 /**
- * Removes claimed cases from these entries, and deletes entries that become empty.
+ * Removes claimed cases, and entries that become empty.
  *
  * @param entries  as locked by `readQueue`
  */
@@ -86,8 +86,8 @@ export async function dequeue(
       await tx.run(SHRINK_ENTRY, [merchantId, id, part, caseIds]);
 }
 
-// `offset 0` here and below keeps the planner from flattening the subquery, so each value is one index probe. Otherwise a plan
-// cached while the table was small would compare every case with every record of a batch.
+// `offset 0` here and below keeps one index probe per value. Otherwise a plan cached while the table was small would compare
+// every case with every record.
 const ENQUEUE_BY_INVOICE = prepared(
   "poke_cases_by_invoice",
   `with affected as (
@@ -102,7 +102,7 @@ const ENQUEUE_BY_INVOICE = prepared(
    select distinct invoice_id as "invoiceId" from affected where ended_at is null`,
 );
 
-/** Queues all cases of these invoices, ended ones included. Returns the invoices that have an open case. */
+/** Includes ended cases. Returns the invoices that have an open case. */
 export async function enqueueCasesOfInvoices(
   tx: Tx,
   merchantId: string,
@@ -116,13 +116,13 @@ export async function enqueueCasesOfInvoices(
 const totalCases = (rows: readonly { cases: number }[]) => rows.reduce((sum, { cases }) => sum + cases, 0);
 
 /**
- * Customers with more open cases than this are treated as shared accounts (for example one id for all guests). Reevaluating all
- * their cases on every attempt would be too expensive.
+ * Customers with more are treated as shared accounts (for example one id for all guests), whose cases would be too expensive to
+ * reevaluate on every attempt.
  */
 export const MAX_OPEN_CASES_PER_CUSTOMER = 16;
 
-// A case that waits for a new card is queued even for a shared account. The conditions on `ended_at` repeat the expression of the
-// index by customer: with plain `ended_at is null`, PostgreSQL may scan all open cases for each customer until statistics exist.
+// A case that waits for a new card is queued even for a shared account. The conditions on `ended_at` repeat the index expression:
+// with plain `ended_at is null`, PostgreSQL may scan all open cases for each customer until statistics exist.
 const ENQUEUE_BY_CUSTOMER = prepared(
   "poke_cases_by_customer",
   `with customers as materialized (
@@ -150,8 +150,7 @@ const ENQUEUE_BY_CUSTOMER = prepared(
 );
 
 /**
- * Queues the open cases of these customers. For a shared account, queues only cases that wait for a new card, including those whose
- * card change has expired.
+ * Queues open cases. For a shared account, only those that wait for a new card, even if their card change has expired.
  *
  * @param exceptInvoiceIds  invoices whose cases the caller queues separately
  */
@@ -177,7 +176,7 @@ const ENQUEUE_BY_SUBSCRIPTION = prepared(
    ${enqueueSql("select id from affected", "$3")}`,
 );
 
-/** Queues the open cases of these subscriptions. Returns how many there are. */
+/** Returns how many. */
 export async function enqueueCasesOfSubscriptions(
   tx: Tx,
   merchantId: string,
@@ -194,7 +193,6 @@ const ENQUEUE_BY_EVENT = prepared(
   enqueueSql("select distinct case_id from events where merchant_id = $1 and id = any($2::uuid[])", "$3"),
 );
 
-/** Queues the cases of events that are being sent again. */
 export async function enqueueCasesOfEvents(tx: Tx, merchantId: string, eventIds: readonly string[], entryId: string) {
   await tx.run(ENQUEUE_BY_EVENT, [merchantId, eventIds, entryId]);
 }
@@ -213,7 +211,6 @@ const ENQUEUE_OPEN = prepared(
   enqueueSql("select id from cases where merchant_id = $1 and ended_at is null", "$2"),
 );
 
-/** Queues every open case of a merchant, after its settings changed. */
 export async function enqueueOpenCases(tx: Tx, merchantId: string, entryId: string) {
   await tx.run(ENQUEUE_OPEN, [merchantId, entryId]);
 }

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { arrayParameters, type Column, columnValues } from "../postgres/batch-sql.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** Request line and headers of a merchant's attempts, for people. */
+/** Request line and headers, for people. */
 export interface RequestHead {
   merchantId: string;
   id: number;
   head: string;
 }
 
-/** The id is 48 bits of the text's hash, so equal heads need no lookup. */
+/** 48 bits of the text's hash, so equal heads need no lookup. */
 export const createRequestHead = (merchantId: string, head: string): RequestHead => ({
   merchantId,
   id: createHash("sha256").update(head).digest().readUIntBE(0, 6),

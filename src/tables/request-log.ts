@@ -2,7 +2,7 @@ import { arrayParameters, type Column, columnValues, selectList } from "../postg
 import { type Database, prepared, type Tx } from "../postgres/database.ts";
 import { maintainPartitions, type PartitionedTable } from "../postgres/partitions.ts";
 
-/** Stands for callers without a valid key. */
+/** Callers without a valid key. */
 export const UNAUTHENTICATED_MERCHANT_ID = "00000000-0000-0000-0000-000000000000";
 
 export interface LoggedRequest {
@@ -12,7 +12,7 @@ export interface LoggedRequest {
   id: string;
   /** Arrival in service time. */
   at: Date;
-  /** The caller's own id of the request. */
+  /** Sent by the caller. */
   callerRequestId: string | null;
   keyId: string | null;
   /** Null if the request could not be parsed. */
@@ -25,9 +25,8 @@ export interface LoggedRequest {
   records: number | null;
   /** New records, or newer versions. */
   stored: number | null;
-  /** Ignored records, because a newer version is stored. */
+  /** Ignored, because a newer version is stored. */
   older: number | null;
-  /** Error message of a failed request. */
   error: string | null;
 }
 
@@ -53,7 +52,7 @@ const INSERT = prepared(
    select * from unnest(${arrayParameters(COLUMNS, 1)}) on conflict do nothing`,
 );
 
-/** Can be repeated with the same batch. */
+/** Idempotent. */
 export async function logRequests(tx: Tx, requests: readonly LoggedRequest[]) {
   await tx.run(INSERT, columnValues(requests, COLUMNS));
 }
@@ -64,7 +63,7 @@ const FIND = prepared(
    where merchant_id in (select id from merchants union all select $2::uuid) and id = $1`,
 );
 
-/** Finds a request of any merchant. */
+/** Of any merchant. */
 export async function findRequest(tx: Tx, id: string) {
   return (await tx.run<LoggedRequest>(FIND, [id, UNAUTHENTICATED_MERCHANT_ID])).rows[0] ?? null;
 }
@@ -81,12 +80,11 @@ const LIST_REFUSED = listStatement("refused", "and status >= 400");
 const LIST_OLDER = listStatement("older", "and older > 0");
 
 export interface RequestFilter {
-  /** Range of statuses, inclusive. */
+  /** Statuses, inclusive. */
   from?: number;
   to?: number;
-  /** Only requests with ignored older records. */
+  /** With ignored older records. */
   isOlder?: boolean;
-  /** Only requests with a lower id. */
   before?: string | undefined;
   limit: number;
 }
@@ -105,6 +103,6 @@ export async function listRequests(
 
 const REQUEST_LOG_TABLE: PartitionedTable = { name: "request_log", timeColumn: "at", span: "day" };
 
-/** Creates the current partitions and drops those with only requests before `keepFrom`: see `maintainPartitions`. */
+/** Drops partitions with only requests before `keepFrom`. */
 export const maintainRequestLogPartitions = (db: Database, now: Date, keepFrom: Date) =>
   maintainPartitions(db, REQUEST_LOG_TABLE, now, keepFrom);

@@ -1,6 +1,6 @@
 import { type Database, prepared } from "../postgres/database.ts";
 
-// A first attempt is due at once; later ones keep their delay from the end of the previous attempt.
+// First attempts are due at once; later ones keep their delay from the previous end.
 const DELIVERIES = prepared(
   "bring_deliveries_forward",
   `update deliveries d set due_at = case when w.attempts = 0 then $1 else w.due_at - (a.ended_at - $1) end
@@ -30,12 +30,7 @@ const CASES = prepared(
    returning cardinality(case_ids) as cases`,
 );
 
-/**
- * Repairs rows written while a clock was ahead: reschedules deliveries, and queues cases that were opened or stepped then.
- *
- * @param entryId  a new id for the queue entries
- * @returns the number of deliveries and cases
- */
+/** Reschedules deliveries, and queues cases opened or stepped while a clock was ahead. Returns the number of each. */
 export async function rescheduleAfterClockReset(db: Database, now: Date, entryId: string) {
   const { rowCount } = await db.run(DELIVERIES, [now]);
   const { rows } = await db.run<{ cases: number }>(CASES, [now, entryId]);

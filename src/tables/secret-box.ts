@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv } from "node:crypto";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Keys of 32 bytes. The first one encrypts, and each can decrypt. */
+/** 32 bytes each. The first one encrypts, and each can decrypt. */
 export type SecretKeys = readonly Buffer[];
 
 /**
@@ -17,7 +17,7 @@ export function seal([key]: SecretKeys, nonce: Buffer, text: string): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
 }
 
-/** No key encrypted it, or it was changed. */
+/** Encrypted by no key, or changed. */
 export class UnreadableSecret extends Error {}
 
 /** @throws UnreadableSecret */

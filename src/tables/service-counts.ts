@@ -5,7 +5,7 @@ const POSTPONED_CASES = prepared(
   "select count(*)::int4 as cases from due_cases where failures > 0",
 );
 
-/** Counts cases whose last step failed. */
+/** Cases whose last step failed. */
 export async function countPostponedCases(tx: Tx): Promise<number> {
   return (await tx.run<{ cases: number }>(POSTPONED_CASES)).rows[0]!.cases;
 }
@@ -25,7 +25,6 @@ const OLDEST_UNTRAINED = prepared(
    from merchants m left join learned_merchants l on l.merchant_id = m.id`,
 );
 
-/** Returns since when the oldest outcome waits for training. */
 export async function oldestUntrainedOutcome(tx: Tx, now: Date): Promise<Date | null> {
   return (await tx.run<{ at: Date | null }>(OLDEST_UNTRAINED, [now])).rows[0]!.at;
 }
@@ -37,7 +36,7 @@ const ACTIONS = prepared(
    from action_counts group by 1`,
 );
 
-/** Of all merchants. */
+/** Across all merchants. */
 export async function countActionsByStatus(tx: Tx) {
   return (await tx.run<{ status: string; actions: number }>(ACTIONS)).rows;
 }
@@ -48,7 +47,7 @@ const MONEY = prepared(
    where outcome in ('recovered', 'open') and currency is not null group by 1, 2`,
 );
 
-/** Amounts in recovery and recovered, in minor units by currency. */
+/** Minor units by currency. */
 export async function sumMoneyByOutcome(tx: Tx) {
   return (await tx.run<{ outcome: string; currency: string; amount: string }>(MONEY)).rows;
 }
@@ -61,7 +60,7 @@ const SESSIONS = prepared(
 );
 
 /**
- * Counts Dunlin sessions that wait for a lock, and returns the age of the oldest transaction in seconds.
+ * Dunlin sessions that wait for a lock, and the oldest transaction's age in seconds.
  *
  * @param owner  the login, which alone sees its sessions
  */

@@ -1,10 +1,10 @@
 import type { Person } from "../domain/person.ts";
 import { prepared, type Tx } from "../postgres/database.ts";
 
-/** A signed-in person. Times are real. */
+/** Times are real. */
 export interface Session {
   person: Person;
-  /** The merchant whose pages are shown. */
+  /** The merchant shown. */
   merchantId: string | null;
   createdAt: Date;
   seenAt: Date;
@@ -34,7 +34,7 @@ interface Row extends Omit<Person, "createdAt"> {
   seenAt: Date;
 }
 
-/** Returns the session even if it is over. */
+/** Even if it is over. */
 export async function findSession(tx: Tx, hash: Buffer): Promise<Session | null> {
   const row = (await tx.run<Row>(FIND, [hash])).rows[0];
   if (!row) return null;
@@ -63,7 +63,7 @@ export async function deleteSession(tx: Tx, hash: Buffer) {
 
 const DELETE_OTHERS = prepared("delete_other_sessions", "delete from sessions where person_id = $1 and hash <> $2");
 
-/** Ends all other sessions of a person. Returns how many. */
+/** Returns how many. */
 export async function deleteOtherSessions(tx: Tx, personId: string, hash: Buffer) {
   return (await tx.run(DELETE_OTHERS, [personId, hash])).rowCount;
 }
@@ -76,7 +76,7 @@ export async function deleteSessionsOf(tx: Tx, personId: string) {
 
 const DELETE_OVER = prepared("delete_old_sessions", "delete from sessions where seen_at < $1 or created_at < $2");
 
-/** Deletes sessions last used before `seenBefore`, or started before `createdBefore`. */
+/** Last used before `seenBefore`, or started before `createdBefore`. */
 export async function deleteOldSessions(tx: Tx, seenBefore: Date, createdBefore: Date) {
   await tx.run(DELETE_OVER, [seenBefore, createdBefore]);
 }

@@ -12,8 +12,8 @@ const COUNT = prepared(
 const DELETE_OLD = prepared("delete_old_sign_in_counts", "delete from sign_in_counts where since <= $1");
 
 /**
- * Counts an attempt and returns the number of attempts since `from`. Times are real. The first attempt deletes outdated counts of
- * all subjects, because nothing else does.
+ * Returns the number since `from`, including this one. Times are real. A first attempt deletes all subjects' outdated counts,
+ * because nothing else does.
  */
 export async function countSignInAttempt(tx: Tx, subject: string, realNow: Date, from: Date) {
   const { tries } = (await tx.run<{ tries: number }>(COUNT, [subject, realNow, from])).rows[0]!;

@@ -4,21 +4,18 @@ import { MINUTE_MS } from "../domain/durations.ts";
 type EvenlySpaced = NonNullable<DecisionAccount["even"]>;
 type AccountSentences = Omit<DecisionAccount, "days" | "hours" | "even">;
 
-/** A stored account: its sentences, and all numbers as one text. */
+/** Its sentences, and all numbers as one text. */
 export type StoredDecisionAccount = AccountSentences & {
   /**
    * Lists separated by `/`: days, hours with their chances, evenly spaced retries, the plan, the values of both (and of a plan
-   * with as many retries), and the expected values of hours.
+   * with as many retries), and the hours' expected values. A time is minutes after the previous one, a fraction is in
+   * ten-thousandths, and `-` is null.
    *
-   * A time is minutes after the previous one, a fraction is in ten-thousandths, and `-` is null.
-   *
-   * Packed because an account has about 150 numbers: this saves 30% of the text, and a fifth of PostgreSQL's CPU time when cases
-   * are replanned.
+   * Packed, because 150 numbers per account would cost much text and CPU time.
    */
   numbers: string;
 };
 
-/** Rounds times to minutes and fractions to ten-thousandths. */
 export function toStoredAccount({ days, hours, even, ...sentences }: DecisionAccount): StoredDecisionAccount {
   const lists = [
     packProspects(days),
@@ -52,10 +49,9 @@ function unpackEvenlySpaced(tries: Date[], plan: Date[], packedValues: readonly 
   return { tries, recovers, worth, plan, planRecovers, planWorth, asMany };
 }
 
-/** The topics of an account that names none. */
 export const NO_TOPICS: SentenceIndex = { wait: [], rule: [], limit: [], tally: [] };
 
-/** Reads a stored account. One of a version before 0.2.0 keeps its sentences and has no figures. */
+/** Before version 0.2.0, accounts had no figures. */
 export function fromStoredAccount(stored: StoredDecisionAccount): DecisionAccount {
   const { numbers = "", about = NO_TOPICS, knowsFailure = false, ruledOut, ...sentences } = stored;
   const [days, hours, tries, plan, packedValues, hoursWorth] = numbers
@@ -103,7 +99,7 @@ function packProspects(prospects: readonly EvaluatedTime[]): number[] {
   return numbers;
 }
 
-/** All times come first, then two values for each. */
+/** All times, then two values for each. */
 function unpackProspects(numbers: readonly number[]): EvaluatedTime[] {
   const count = numbers.length / 3;
   return unpackTimes(numbers.slice(0, count)).map((at, n) => ({

@@ -63,18 +63,17 @@ const FACT_FIELDS = [
   ...(["paymentGatewayName", "paymentGatewayType", "paymentGatewayStatus", "paymentGatewayErrorCode"] as const),
 ] as const;
 
-/** The fields of a transaction that recovery reads: two thirds of the columns, because reading all takes 10% of planning a case. */
+/** The fields that recovery reads; all would slow planning down. */
 export type TransactionFacts = Pick<Transaction, (typeof FACT_FIELDS)[number]>;
 
 const FACT_FIELD_NAMES: readonly string[] = FACT_FIELDS;
 const SELECT_FACTS = `select ${selectList(TRANSACTION_COLUMNS.filter(([, , field]) => FACT_FIELD_NAMES.includes(field)))} from transactions`;
 
 /**
- * Maximum attempts read per customer, card and payment method, because a shop may use one customer id for all guests.
+ * Maximum attempts per customer, card and payment method, because a shop may use one customer id for all guests.
  *
- * No network limit allows more than a thousand declines, so older attempts of a card that is declined thousands of times change
- * nothing. A decline is missed only if the same card was charged 2,000 times since, within the window of a limit, successfully or
- * with other amounts.
+ * No network limit allows more than a thousand declines. One is missed only if the card was charged 2,000 times since, within a
+ * limit's window, successfully or with other amounts.
  */
 const ATTEMPTS_MAX = 2_000;
 
@@ -91,7 +90,7 @@ const FOR_CASES = prepared(
    ) latest`,
 );
 
-/** Returns all attempts on these invoices, and the latest by each of these customers after `since`. Oldest first. */
+/** All attempts on these invoices, and each customer's latest after `since`. Oldest first. */
 export async function transactionsForCases(
   tx: Tx,
   merchantId: string,
@@ -103,7 +102,7 @@ export async function transactionsForCases(
   return sortOldestFirst((await tx.run<TransactionFacts>(FOR_CASES, values)).rows);
 }
 
-/** The fields of an attempt that determine how much of its invoice is left to pay. */
+/** Determines how much of the invoice is left to pay. */
 export type InvoiceAttempt = Pick<
   Transaction,
   "id" | "invoiceId" | "state" | "amount" | "currency" | "createdAt" | "updatedAt"
@@ -119,7 +118,7 @@ const ON_INVOICES = prepared(
    ) attempts`,
 );
 
-/** Returns all attempts on these invoices, in any order. */
+/** In any order. */
 export async function attemptsOnInvoices(tx: Tx, merchantId: string, invoiceIds: readonly string[]) {
   return (await tx.run<InvoiceAttempt>(ON_INVOICES, [merchantId, encodeTextArray(invoiceIds, "text")])).rows;
 }
@@ -144,10 +143,7 @@ const ON_CARDS = prepared(
    ) latest`,
 );
 
-/**
- * Returns the latest attempts of any customer on each of these cards and payment methods after `since`, except `known` ones. Oldest
- * first.
- */
+/** Any customer's latest attempts after `since`, except `known` ones. Oldest first. */
 export async function transactionsOnCards(
   tx: Tx,
   merchantId: string,
@@ -172,7 +168,7 @@ const DECLINED_BEFORE = prepared(
    ) latest`,
 );
 
-/** Returns the latest declines of any customer on each of these cards up to `until`. Oldest first. */
+/** Any customer's latest declines up to `until`. Oldest first. */
 export async function latestDeclinesBefore(tx: Tx, merchantId: string, fingerprints: readonly string[], until: Date) {
   const values = [merchantId, encodeTextArray(fingerprints, "text"), until];
   return sortOldestFirst((await tx.run<TransactionFacts>(DECLINED_BEFORE, values)).rows);
@@ -190,7 +186,7 @@ const SUCCESS_BEFORE = prepared(
    ) latest`,
 );
 
-/** Returns the latest successful charge by the merchant on each of these cards up to `until`. Oldest first. */
+/** Each card's latest successful charge that the customer did not initiate, up to `until`. Oldest first. */
 export async function latestSuccessBefore(tx: Tx, merchantId: string, fingerprints: readonly string[], until: Date) {
   const values = [merchantId, encodeTextArray(fingerprints, "text"), until];
   return sortOldestFirst((await tx.run<TransactionFacts>(SUCCESS_BEFORE, values)).rows);
@@ -219,7 +215,7 @@ const DISPUTED = prepared(
 );
 
 /**
- * Returns disputed payments by these customers, on these invoices, or without a customer on these cards, unless a later charge on the
+ * Disputed payments by these customers, on these invoices, or without a customer on these cards, unless a later charge on the
  * same card or payment method was paid. Oldest first.
  */
 export async function standingDisputes(

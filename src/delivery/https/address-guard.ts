@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** A private address range that the operator allows for webhooks, on one port. */
+/** A private range on one port. */
 export interface AllowedAddress {
   range: [Address, number];
   port: number;
@@ -11,11 +11,11 @@ export interface AllowedAddress {
 
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
-/** Returns the secrets of an Azure machine. */
+/** Returns an Azure machine's secrets. */
 const AZURE_WIRE_SERVER = "168.63.129.16";
 
 /**
- * Explains why a connection to this address is refused. Returns null if it is allowed.
+ * Explains why a connection is refused; null if it is allowed.
  *
  * @param text  a numeric address
  * @param allow  exceptions for private addresses
@@ -31,21 +31,20 @@ export function findAddressProblem(text: string, port: number, allow: readonly A
 
 function isPublic(address: Address): boolean {
   if (address instanceof ipaddr.IPv4) return address.range() === "unicast" && address.toString() !== AZURE_WIRE_SERVER;
-  // Networks without IPv4 reach it through this prefix. 6to4, Teredo and the local NAT64 prefix embed an address too, but no
-  // endpoint needs them.
+  // Networks without IPv4 need this prefix. No endpoint needs 6to4, Teredo or the local NAT64 prefix, which embed an address too.
   if (isInRange(address, NAT64)) return isPublic(new ipaddr.IPv4(address.toByteArray().slice(-4)));
   // IANA assigns public addresses only in 2000::/3, so ranges that it reserves elsewhere later are refused already.
   return isInRange(address, GLOBAL_UNICAST) && address.range() === "unicast" && !isIsatap(address);
 }
 
-/** Whether a router may dial the embedded IPv4 address: https://www.rfc-editor.org/rfc/rfc5214#section-6.1 */
+/** A router may dial the embedded IPv4 address: https://www.rfc-editor.org/rfc/rfc5214#section-6.1 */
 const isIsatap = ({ parts }: ipaddr.IPv6) => parts[5] === 0x5efe && (parts[4] === 0 || parts[4] === 0x200);
 
 const isInRange = (address: Address, range: [Address, number]) =>
   address.kind() === range[0].kind() && address.match(range as [ipaddr.IPv4 & ipaddr.IPv6, number]);
 
 /**
- * Parses DUNLIN_WEBHOOK_ALLOW: comma-separated `CIDR:port` entries.
+ * DUNLIN_WEBHOOK_ALLOW: comma-separated `CIDR:port` entries.
  *
  * @throws Error that names the first invalid entry
  */
@@ -65,7 +64,7 @@ function parseAllowEntry(entry: string): AllowedAddress {
     throw new Error(`"${entry}" is not an address range with a port; write it like 10.1.0.0/16:443 or [fd00::]/8:443`);
   if (Number(port) < 1 || Number(port) > 65_535) throw new Error(`the port of "${entry}" is not between 1 and 65535`);
   const parsed = ipaddr.parse(address);
-  // Dialed addresses are unmapped first, so such an entry would never match.
+  // It would never match, because dialed addresses are unmapped first.
   if (parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress())
     throw new Error(`"${entry}" is an IPv4 range in IPv6 notation; write it like 10.1.0.0/16:443`);
   // 10.1.2.3/8 may be meant as one machine, but would allow 16 million.
@@ -83,10 +82,7 @@ const URL_LENGTH_MAX = 2_048;
 /** @see docs/reference/webhook-addresses.md#special-use-names */
 const PRIVATE_NAMES = /(^|\.)(localdomain|local|internal|home\.arpa|onion|invalid|alt)$/;
 
-/**
- * Explains why a webhook URL is refused. Returns null if it is accepted. A host name's addresses are checked later, at each
- * connection.
- */
+/** Explains why a URL is refused; null if it is accepted. Each connection checks the host name's addresses. */
 export function findWebhookUrlProblem(text: string, allow: readonly AllowedAddress[]): string | null {
   if (text.length > URL_LENGTH_MAX) return `the URL is longer than ${URL_LENGTH_MAX} characters`;
   // The URL parser drops these silently, so a different URL would be called than the one that was typed.
@@ -97,7 +93,7 @@ export function findWebhookUrlProblem(text: string, allow: readonly AllowedAddre
   if (url.username !== "" || url.password !== "") return "the URL must not contain a user name or password";
   if (url.port === "0") return "the port must not be 0";
   const port = url.port === "" ? 443 : Number(url.port);
-  // The URL parser has already normalized 0x7f.1, 2130706433 and 127.1 to 127.0.0.1.
+  // The URL parser has already normalized 0x7f.1, 2130706433 and 127.1.
   const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
   if (host === "" || host.length > 253) return "the host name in the URL is not valid";
   if (isIP(host) !== 0) return findAddressProblem(host, port, allow);

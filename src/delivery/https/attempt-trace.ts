@@ -2,13 +2,13 @@ import { X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { emptyTimings, type Timings } from "./exchange.ts";
 
-/** Records one attempt on the wire, for diagnosis. Deliveries of events are not traced, because it costs time. */
+/** Diagnoses one attempt. Too slow for events. */
 export interface AttemptTrace {
-  /** Call when the connection is opened. */
+  /** When the connection is opened. */
   watch(socket: TLSSocket): void;
-  /** Raw bytes of the reply. */
+  /** The reply, raw. */
   onBytes(bytes: Buffer): void;
-  /** A piece of the body, without its framing. */
+  /** Without its framing. */
   onBody(bytes: Buffer): void;
   result(): TraceResult;
 }
@@ -18,13 +18,13 @@ export interface TraceResult extends Timings {
   addresses: string[];
   /** The exact request. */
   sent: string;
-  /** The reply up to the end of its headers. */
+  /** Reply, with headers. */
   head: string;
   /** The first 4 KiB. */
   body: string;
   protocol: string | null;
   certificate: Certificate | null;
-  /** Code of the error that ended the connection, such as ENOTFOUND. */
+  /** Such as ENOTFOUND. */
   code: string | null;
 }
 
@@ -57,7 +57,7 @@ export function startTrace(monotonicMs: () => number): AttemptTrace {
       socket.once("connect", () => {
         timings.connectMs = sinceMs();
       });
-      // Runs before the verification, because an invalid certificate is the most useful one to show.
+      // Before the verification, because an invalid certificate is the most useful one to show.
       socket.prependOnceListener("secure", () => {
         timings.tlsMs = sinceMs();
         protocol = socket.getProtocol();
@@ -94,7 +94,7 @@ export function startTrace(monotonicMs: () => number): AttemptTrace {
   };
 }
 
-/** Returns the final headers and any interim replies before them. */
+/** The final headers, after any interim replies. */
 function extractHead(raw: string): string {
   let end = 0;
   do {

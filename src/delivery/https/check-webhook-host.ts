@@ -2,17 +2,14 @@ import { isIP } from "node:net";
 import { type AllowedAddress, findAddressProblem } from "./address-guard.ts";
 import { createResolver, type ResolveHostname, SYSTEM_DNS } from "./dns-lookup.ts";
 
-/** `unknown` means that no name server answered, which is no reason to refuse a URL. */
+/** `unknown`: no name server answered, which is no reason to refuse a URL. */
 export type HostCheck = { verdict: "ok" } | { verdict: "refused" | "unknown"; reason: string };
 
 const resolveQuickly: ResolveHostname = createResolver({ ...SYSTEM_DNS, timeoutMs: 1_500, attempts: 2 });
 
 /**
- * Looks up the host name of a URL that is about to be saved. This is no protection, because the name may resolve differently
- * later: each connection checks again.
- *
- * A mix of public and private addresses is refused here, because a public endpoint has no private ones. An attempt would use only
- * the public ones.
+ * No protection, because the name may resolve differently later: each connection checks again. Refuses a mix of public and
+ * private addresses, which no public endpoint has; an attempt would use only the public ones.
  *
  * @param url  accepted by `findWebhookUrlProblem`
  */
@@ -24,7 +21,7 @@ export async function checkWebhookHost(
   const { hostname, port: urlPort } = new URL(url);
   const port = urlPort === "" ? 443 : Number(urlPort);
   const name = hostname.replace(/\.$/, "");
-  // `findWebhookUrlProblem` has judged names of this machine. Possibly only one of their two addresses is allowed.
+  // Judged by `findWebhookUrlProblem`. Possibly only one localhost address is allowed.
   if (isIP(name.replace(/^\[|\]$/g, "")) !== 0 || /(^|\.)localhost$/.test(name)) return { verdict: "ok" };
   let found: string[];
   try {
@@ -39,7 +36,7 @@ export async function checkWebhookHost(
     .filter((problem) => problem !== null);
   if (problems.length === 0) return { verdict: "ok" };
   const allowed = found.filter((address) => findAddressProblem(address, port, allow) === null);
-  // All of them are private, so the operator knows this network, and may have allowed only one address family.
+  // All are private: the operator knows this network, and may have allowed only one address family.
   if (allowed.length > 0 && allowed.every((address) => findAddressProblem(address, port, []) !== null))
     return { verdict: "ok" };
   return { verdict: "refused", reason: `${name} resolves to a refused address: ${problems[0]}` };

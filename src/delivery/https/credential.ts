@@ -1,7 +1,7 @@
 import type { WebhookAuth } from "../../domain/merchant.ts";
 
 const REDACTED = "[redacted]";
-/** Shorter secrets occur in any text by chance, and redacting them would reveal where. */
+/** Shorter secrets occur in any text, and redacting them would reveal where. */
 const SECRET_LENGTH_MIN = 4;
 
 /** @param secret  a bearer token or "user:password" */
@@ -10,15 +10,15 @@ export const authorizationHeader = (auth: WebhookAuth, secret: string) =>
 
 export const maskAuthorization = (field: string) => `${field.split(" ", 1)[0]} ${REDACTED}`;
 
-/** JSON writers in some languages do this. */
+/** As some languages' JSON writers do. */
 const escapeNonAscii = (json: string) =>
   json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 const HTML_ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 /**
- * Lists the encodings in which a receiver could echo a credential, longest first, so that redacting a part never leaves the rest
- * of a longer form.
+ * Encodings in which a receiver could echo a credential, longest first, so that redacting a part never leaves the rest of a
+ * longer one.
  */
 export function credentialSpellings(auth: WebhookAuth, secret: string): string[] {
   const colon = secret.indexOf(":");
@@ -46,7 +46,7 @@ export function credentialSpellings(auth: WebhookAuth, secret: string): string[]
   return [...new Set(forms)].filter((form) => form.length >= SECRET_LENGTH_MIN).sort((a, b) => b.length - a.length);
 }
 
-/** Redacts secrets, and replaces characters that PostgreSQL cannot store. */
+/** Also replaces characters that PostgreSQL cannot store. */
 export function redactSecrets(text: string, secrets: readonly string[]): string {
   let clean = text;
   for (const secret of secrets) clean = clean.replaceAll(secret, REDACTED);
@@ -54,7 +54,7 @@ export function redactSecrets(text: string, secrets: readonly string[]): string 
   return clean.replaceAll("\u0000", "\ufffd").toWellFormed();
 }
 
-/** Only the beginning of a reply is kept, so a secret may be cut off at the end. */
+/** Only a reply's beginning is kept. */
 function redactCutOffSecret(text: string, secret: string): string {
   // A multi-byte character may have been cut in two.
   const end = text.replace(/\ufffd$/, "");

@@ -1,13 +1,9 @@
-/** Deadlines with the same time limit. */
 export interface Deadlines<Thing> {
   add(thing: Thing): void;
   remove(thing: Thing): void;
 }
 
-/**
- * Reports things that are not removed in time. One timer serves all of them, because three timers per attempt would cost about 3%
- * of its CPU time.
- */
+/** One timer serves all, because three timers per attempt would cost 3% of its CPU time. */
 export function createDeadlines<Thing>(
   limitMs: number,
   monotonicMs: () => number,

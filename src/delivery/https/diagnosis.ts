@@ -3,15 +3,14 @@ import type { TraceResult } from "./attempt-trace.ts";
 import { isSuccess, type Reply } from "./exchange.ts";
 
 export interface Diagnosis {
-  /** Whether an event sent like this would be delivered. */
+  /** Whether an event would be delivered. */
   fine: boolean;
   /** The fault and its remedy. */
   problem: string | null;
-  /** Warnings that do not prevent delivery. */
+  /** They do not prevent delivery. */
   notes: string[];
 }
 
-/** By the code of the error that ended the connection. */
 const CAUSE_BY_ERROR_CODE: Record<string, (seen: TraceResult) => string> = {
   ENOTFOUND: () => "DNS: the host name does not exist or has no address. Check the host in the URL",
   EAI_AGAIN: () => "DNS: no name server answers for this host name. Ask the owner of the domain, and try again",
@@ -65,10 +64,9 @@ const STATUS_ADVICE: Record<number, string> = {
 };
 
 const EXPIRY_WARNING_DAYS = 14;
-/** Of the 30 s that a reply may take. */
+/** The limit is 30 s. */
 const SLOW_REPLY_MS = 5_000;
 
-/** Names what is wrong with an endpoint. */
 export function diagnose(reply: Reply, seen: TraceResult, totalMs: number, realNow: Date): Diagnosis {
   if (reply.outcome === "failed") return { fine: false, problem: describeFailure(reply.error, seen), notes: [] };
   const { status } = reply;

@@ -4,16 +4,16 @@ import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isExhaustion } from "./resource-exhaustion.ts";
 
-/** Rejects with the code ENOTFOUND (no address) or EAI_AGAIN (no name server answered). */
+/** Rejects with ENOTFOUND (no address) or EAI_AGAIN (no name server answered). */
 export type ResolveHostname = (hostname: string) => Promise<LookupAddress[]>;
 
 export interface DnsSettings {
   hostsFile: string;
-  /** `address:port`, in place of the system's name servers; for tests. */
+  /** `address:port`; for tests. By default the system's. */
   servers?: readonly string[];
   /** Time limit of one query. */
   timeoutMs: number;
-  /** Queries per name server, because packets get lost. */
+  /** Per name server, because packets get lost. */
   attempts: number;
 }
 
@@ -26,8 +26,8 @@ const LOOPBACK: readonly LookupAddress[] = [
 ];
 
 /**
- * Creates a resolver that replaces the system's. That one has two threads per process, so two silent name servers would delay
- * every merchant. Concurrent lookups of a name share one query.
+ * The system's resolver has two threads per process, so two silent name servers would delay every merchant. Concurrent lookups of
+ * a name share one query.
  */
 export function createResolver(settings: DnsSettings = SYSTEM_DNS): ResolveHostname {
   const running = new Map<string, Promise<LookupAddress[]>>();
@@ -44,7 +44,7 @@ export function createResolver(settings: DnsSettings = SYSTEM_DNS): ResolveHostn
 async function resolveHostname(name: string, settings: DnsSettings): Promise<LookupAddress[]> {
   const hostsEntries = findInHostsFile(await readHostsFile(settings.hostsFile), name);
   if (hostsEntries.length > 0) return hostsEntries;
-  // These names must not be sent to name servers: https://www.rfc-editor.org/rfc/rfc6761#section-6.3
+  // Never sent to name servers: https://www.rfc-editor.org/rfc/rfc6761#section-6.3
   if (name === "localhost" || name.endsWith(".localhost")) return [...LOOPBACK];
   return queryNameServers(name, settings);
 }
@@ -65,7 +65,7 @@ function findInHostsFile(text: string, name: string): LookupAddress[] {
 }
 
 async function queryNameServers(name: string, { servers, timeoutMs, attempts }: DnsSettings): Promise<LookupAddress[]> {
-  // A new resolver reads the system's current settings, and does not remember how slow earlier answers were.
+  // A new resolver reads the system's current settings, and forgets how slow earlier answers were.
   const resolver = new dns.Resolver({ timeout: timeoutMs, maxTimeout: timeoutMs, tries: attempts });
   if (servers) resolver.setServers(servers);
   try {

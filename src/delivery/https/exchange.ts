@@ -1,13 +1,13 @@
 import type { AttemptTrace } from "./attempt-trace.ts";
 
 /**
- * `text` is the beginning of an unsuccessful body. `isLocalFailure`: nothing was sent, because this process is out of a resource.
+ * `text`: the beginning of an unsuccessful body. `isLocalFailure`: nothing was sent, because this process is out of a resource.
  */
 export type Reply =
   | { outcome: "response"; status: number; retryAfter: string | null; text: string | null }
   | { outcome: "failed"; error: string; isLocalFailure?: true };
 
-/** Milliseconds from the start of the attempt to the end of each step; null if it was not reached or not needed. */
+/** From the attempt's start to each step's end; null if the step was not reached or not needed. */
 export interface Timings {
   lookUpMs: number | null;
   connectMs: number | null;
@@ -18,9 +18,9 @@ export interface Timings {
 export const emptyTimings = (): Timings => ({ lookUpMs: null, connectMs: null, tlsMs: null, firstByteMs: null });
 
 export interface ReplyLimits {
-  /** From the start of the attempt to the status line. */
+  /** To the status line. */
   replyMs: number;
-  /** From the status line to the end of the body. */
+  /** From the status line to the body's end. */
   bodyMs: number;
   bodyBytes: number;
 }
@@ -28,16 +28,16 @@ export interface ReplyLimits {
 export const REPLY_LIMITS: ReplyLimits = { replyMs: 30_000, bodyMs: 2_000, bodyBytes: 65_536 };
 
 const STORED_BODY_BYTES = 4_096;
-/** Limits interim replies such as 103. */
+/** Such as 103. */
 const INTERIM_BYTES_MAX = 65_536;
 
 export interface Exchange {
   startedMs: number;
   timings: Timings;
-  /** 0 until a final status line arrived. */
+  /** 0 before a final status line. */
   status: number;
   retryAfter: string | null;
-  /** Unparsed bytes before the final status line. */
+  /** Unparsed bytes before it. */
   head: string;
   interimBytes: number;
   bodyBytes: number;
@@ -49,8 +49,7 @@ export interface Exchange {
 export const isSuccess = (status: number) => status >= 200 && status <= 299;
 
 /**
- * Looks for the final status line in the raw bytes. The HTTP parser reports the status only after the last header, but the status
- * line alone decides success.
+ * The status line alone decides success, but the HTTP parser reports it only after the last header.
  *
  * @returns an error text if the bytes before it are invalid
  */
@@ -78,7 +77,7 @@ export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null
     }
     if (status === 101) return "the reply switches to another protocol";
     // RFC 9110, section 15.2, requires skipping interim replies, but the parser closes the connection after an unexpected 100. So
-    // it is shown a 102 instead.
+    // it is shown a 102.
     const lastDigit = start + "HTTP/1.1 10".length;
     if (status === 100 && lastDigit >= 0) bytes[lastDigit] = "2".charCodeAt(0);
     const next = match === null ? -1 : exchange.head.indexOf("\r\n\r\n");
@@ -92,10 +91,7 @@ export function readStatusLine(exchange: Exchange, bytes: Buffer): string | null
 const PROTOCOL = Buffer.from("HTTP/1.");
 const [LF, CR, SPACE, ZERO, ONE, TWO, NINE] = [0x0a, 0x0d, 0x20, 0x30, 0x31, 0x32, 0x39];
 
-/**
- * Returns the final status if the bytes begin with a complete status line, as nearly all replies do; else 0. A string and a
- * search for each delivery would be expensive.
- */
+/** Nearly all replies begin with a complete status line, so this avoids a string and a search; else 0. */
 function parseCompleteStatusLine(bytes: Buffer): number {
   for (let at = 0; at < PROTOCOL.length; at++) if (bytes[at] !== PROTOCOL[at]) return 0;
   const [minor, first, second, third, next] = [bytes[7], bytes[9], bytes[10], bytes[11], bytes[12]];
@@ -109,7 +105,7 @@ function parseCompleteStatusLine(bytes: Buffer): number {
 
 const isDigit = (byte: number | undefined): byte is number => byte !== undefined && byte >= ZERO && byte <= NINE;
 
-/** Keeps the beginning of an unsuccessful body. Returns false once enough was read. */
+/** Keeps an unsuccessful body's beginning. Returns false once enough was read. */
 export function readBody(exchange: Exchange, bytes: Buffer, limits: ReplyLimits): boolean {
   if (!isSuccess(exchange.status) && exchange.bodyBytes < STORED_BODY_BYTES)
     exchange.bodyChunks.push(Buffer.from(bytes.subarray(0, STORED_BODY_BYTES - exchange.bodyBytes)));
@@ -136,7 +132,7 @@ const ERROR_TEXT_BY_CODE: Record<string, string> = {
   ERR_ASSERTION: "the reply is not HTTP/1.1",
 };
 
-/** Describes a failure before the status line, for the log. */
+/** A failure before the status line, for the log. */
 export function errorText(error: Error): string {
   const first = error instanceof AggregateError ? ((error.errors[0] as Error | undefined) ?? error) : error;
   const code = String((first as { code?: unknown }).code ?? "");

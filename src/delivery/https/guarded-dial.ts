@@ -4,22 +4,21 @@ import tls from "node:tls";
 import { type AllowedAddress, findAddressProblem } from "./address-guard.ts";
 import { createResolver, type ResolveHostname } from "./dns-lookup.ts";
 
-/** Throws for a numeric address that must not be dialed. Passes every later error to `onEnd`. */
+/** Throws for a refused numeric address. Passes later errors to `onEnd`. */
 export type Dial = (hostname: string, port: number, onEnd: (error: Error | null) => void) => tls.TLSSocket;
 
-/** PEM of a certificate with its chain, and of its key. */
+/** PEM. `cert` includes its chain. */
 export interface ClientCertificate {
   cert: string;
   key: string;
 }
 
-/** Until the next address is dialed. */
 const NEXT_ADDRESS_DELAY_MS = 2_000;
 
 /**
- * Creates TLS connections to allowed addresses only, even if the name server's answer changes between lookups.
+ * Connects to allowed addresses only, even if the name server's answer changes between lookups.
  *
- * @param extraCa  PEM of authorities to trust in addition to those of Node and the system
+ * @param extraCa  PEM of authorities to trust besides those of Node and the system
  * @param clientCertificate  for endpoints that request one
  */
 export function createGuardedDial(
@@ -44,7 +43,7 @@ export function createGuardedDial(
       lookup: createGuardedLookup(resolve, port, allow),
       ALPNProtocols: ["http/1.1"],
       autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_DELAY_MS,
-      // No `session`: resuming one skips the check of the certificate, which may have expired.
+      // No `session`: resuming one skips the certificate check, and it may have expired.
       ...(isLiteral ? {} : { servername: hostname.replace(/\.$/, "") }),
     };
     const socket = tls.connect(target);
@@ -65,7 +64,7 @@ const trustedAuthorities = () => [
   ...new Set([...tls.getCACertificates("default"), ...tls.getCACertificates("system")]),
 ];
 
-/** Removes refused addresses, and fails if none remains. */
+/** Fails if no address remains. */
 function createGuardedLookup(resolve: ResolveHostname, port: number, allow: readonly AllowedAddress[]): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname).then(

@@ -21,7 +21,7 @@ import { buildHeaders } from "./request-head.ts";
 import { isExhaustion } from "./resource-exhaustion.ts";
 
 export interface OutgoingRequest {
-  /** Scheme, host and port of the endpoint. */
+  /** Scheme, host and port. */
   origin: string;
   /** Path and query. */
   path: string;
@@ -29,20 +29,20 @@ export interface OutgoingRequest {
   body: string;
   /** Alternating name and value. */
   signature?: readonly string[] | null;
-  /** Filled in during the attempt. */
+  /** An output. */
   timings?: Timings;
-  /** A traced attempt opens its own connection. */
+  /** Opens its own connection. */
   trace?: AttemptTrace;
 }
 
-/** Posts exactly once and never rejects: failures are part of the reply. */
+/** Posts exactly once. Never rejects: failures are part of the reply. */
 export type Send = (request: OutgoingRequest) => Promise<Reply>;
 
 export interface Sender {
   send: Send;
   /** Attempts in flight fail. */
   close(): void;
-  /** `made` counts connections since the start. */
+  /** `made`: since the start. */
   connections(): { open: number; idle: number; made: number };
 }
 
@@ -55,14 +55,14 @@ export interface SenderOptions {
   resolve?: ResolveHostname;
 }
 
-/** A new connection costs Node more than 1 ms; a request on a kept one costs 30 µs. */
+/** A new connection costs far more CPU time than a request. */
 const KEEP_ALIVE_MS = 45_000;
-/** Busy connections are replaced, so that a moved address or an expired certificate is noticed. */
+/** A moved address or an expired certificate is noticed. */
 const MAX_CONNECTION_AGE_MS = 300_000;
 const MAX_IDLE_CONNECTIONS = 1_024;
 const HEADER_BYTES_MAX = 32_768;
 
-/** An undici client with one socket and one request at a time, so that every byte belongs to a known request. */
+/** One socket and one request at a time, so that every byte belongs to a known request. */
 interface Connection {
   origin: string;
   client: Client;
@@ -72,7 +72,6 @@ interface Connection {
   handler: Dispatcher.DispatchHandler;
 }
 
-/** Creates the HTTPS client for deliveries. */
 export function createSender(options: SenderOptions): Sender {
   const dial = createGuardedDial(options.allow, options.extraCa, options.resolve, options.clientCertificate);
   const limits = options.limits ?? REPLY_LIMITS;
@@ -173,13 +172,13 @@ export function createSender(options: SenderOptions): Sender {
   const fail = (connection: Connection, exchange: Exchange, error: string) =>
     end(connection, exchange, { outcome: "failed", error }, false);
 
-  /** Closes idle connections, because the next attempt needs their resources. */
+  /** The next attempt needs the idle connections' resources. */
   function runOut(connection: Connection, exchange: Exchange, error: Error) {
     end(connection, exchange, { outcome: "failed", error: errorText(error), isLocalFailure: true }, false);
     for (const each of [...idle.values()].flat()) retire(each);
   }
 
-  /** Does not wait for the rest of the reply. */
+  /** Does not wait for the reply's rest. */
   const endWithout = (connection: Connection, exchange: Exchange) =>
     end(connection, exchange, buildReply(exchange), false);
 
@@ -257,7 +256,7 @@ function openConnection(origin: string, dial: Dial, openedMs: number, listeners:
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: HEADER_BYTES_MAX,
-    // Both restart with every byte. The sender has its own deadlines.
+    // Restarted by every byte, so the sender has its own deadlines.
     headersTimeout: 0,
     bodyTimeout: 0,
     allowH2: false,
@@ -268,7 +267,7 @@ function openConnection(origin: string, dial: Dial, openedMs: number, listeners:
         isReported = true;
         if (error !== null) return callback(error, null);
         callback(null, socket);
-        // Added after the parser's listener, so it sees the same bytes and does not start the flow.
+        // After the parser's listener: sees the same bytes and does not start the flow.
         socket.on("data", listeners.onBytes);
       });
       socket.once("close", listeners.onClosed);

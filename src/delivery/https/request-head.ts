@@ -8,7 +8,7 @@ const { version } = JSON.parse(readFileSync(new URL("../../../package.json", imp
 
 export const USER_AGENT = `Dunlin/${version.split(".", 2).join(".")}`;
 
-/** Returns the fields that Dunlin sets, alternating name and value. */
+/** Alternating name and value. */
 export function buildHeaders({
   authorization,
   signature,
@@ -21,7 +21,7 @@ export function buildHeaders({
 
 const MASK = "[redacted]";
 
-/** Returns the same fields as lines, with credential and signature masked. */
+/** As lines, with credential and signature masked. */
 export function maskedHeaders(authorization: string | null, signed: boolean): string[] {
   const signature = [
     "webhook-id",

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 const PREFIX = "whsec_";
 /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#signature-scheme */
 const SECRET_BYTES_MIN = 24;
-/** Block size of SHA-256. A longer HMAC key would have to be hashed first. */
+/** SHA-256's block size. A longer HMAC key would have to be hashed first. */
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 /** Events are far smaller. */
@@ -19,7 +19,7 @@ export interface SigningSecrets {
 }
 
 /**
- * Returns the signature fields of one attempt, alternating name and value.
+ * Returns one attempt's signature fields, alternating name and value.
  *
  * @param realNow  receivers compare it with their clock
  * @param now  service time, decides whether the rotation is over
@@ -47,8 +47,7 @@ function parseSecretKey(secret: string): Buffer {
 }
 
 /**
- * Computes HMAC-SHA256 in base64: https://www.rfc-editor.org/rfc/rfc2104. The object of `createHmac` costs more than hashing an
- * event.
+ * In base64: https://www.rfc-editor.org/rfc/rfc2104. `createHmac`'s object costs more than hashing an event.
  *
  * @param key  at most one block
  */

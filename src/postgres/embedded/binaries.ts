@@ -3,12 +3,12 @@ import { chmod, cp, readdir, readFile, rename, rm, stat, symlink } from "node:fs
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The embedded PostgreSQL is not available on this machine; the message says what to set. */
+/** The message says what to set. */
 export class NoEmbeddedServer extends Error {}
 
 /**
- * Returns the folder of PostgreSQL's programs (bin, lib, share). Throws NoEmbeddedServer if npm has no such package for this
- * platform, or it is not installed.
+ * Returns the folder of bin, lib and share. Throws NoEmbeddedServer if npm has no package for this platform, or it is not
+ * installed.
  */
 export function findNativeFolder(): string {
   if (process.platform === "win32") {
@@ -26,8 +26,7 @@ export function findNativeFolder(): string {
 }
 
 /**
- * Creates the links between PostgreSQL's libraries. npm packages contain no symbolic links, and `npm ci --ignore-scripts` skips
- * the script that makes them.
+ * npm packages contain no symbolic links, and `npm ci --ignore-scripts` skips the script that creates them.
  *
  * @returns false if links are missing and this user cannot create them
  */
@@ -42,16 +41,14 @@ export async function linkLibraries(native: string): Promise<boolean> {
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       if (code === "EACCES" || code === "EPERM" || code === "EROFS") return false;
-      // Another process may have created it at the same time.
+      // Created concurrently.
       if (code !== "EEXIST") throw error;
     }
   }
   return true;
 }
 
-/**
- * Copies the programs, once, to a place that the server's user can read. The links contain paths relative to the folder "native".
- */
+/** To a place that the server's user can read. The links contain paths relative to "native". */
 export async function copyNative(native: string, target: string): Promise<string> {
   const copy = join(target, "native");
   if (existsSync(copy)) return copy;
@@ -67,7 +64,7 @@ export async function copyNative(native: string, target: string): Promise<string
   return copy;
 }
 
-/** Undoes a restrictive umask at the time of installation. */
+/** Undoes a restrictive umask during installation. */
 async function makeReadableForAll(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {

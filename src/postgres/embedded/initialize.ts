@@ -5,7 +5,7 @@ import { openServerLog, type ServerFolder } from "./server-folder.ts";
 
 export const DATABASE_OWNER = "dunlin";
 
-/** Creates a folder that only the server's account can enter, because the socket requires no password. */
+/** Only the server's account can enter the folder, because the socket requires no password. */
 export async function openSocketDir(folder: ServerFolder, launchMethod: LaunchMethod): Promise<void> {
   try {
     await mkdir(folder.socketDir, { mode: 0o700 });
@@ -22,8 +22,8 @@ export async function openSocketDir(folder: ServerFolder, launchMethod: LaunchMe
 }
 
 /**
- * Creates the data directory if there is none. It is renamed once it is complete and on disk, so an interruption leaves no
- * half-made directory.
+ * Creates the data directory if there is none. It is renamed once complete and on disk, so an interruption leaves no half-made
+ * one.
  *
  * @returns whether it was created
  */
@@ -33,14 +33,14 @@ export async function initializeCluster(folder: ServerFolder, launchMethod: Laun
   const unfinished = await mkdtemp(`${folder.cluster}.new-${process.pid}-`);
   try {
     await giveOwnership(launchMethod, unfinished);
-    // The builtin locale sorts text by code point on every system.
+    // Sorts text by code point on every system.
     const locale = ["-E", "UTF8", "--locale-provider=builtin", "--locale=C.UTF-8"];
     await initdb(folder, launchMethod, ["-D", unfinished, "-U", DATABASE_OWNER, "-A", "trust", ...locale]);
     await rename(unfinished, folder.cluster);
     await syncFolder(folder.root);
     return true;
   } catch (error) {
-    // Another process created it at the same time.
+    // Created concurrently.
     const code = (error as NodeJS.ErrnoException).code;
     if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
     return false;

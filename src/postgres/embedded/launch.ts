@@ -5,12 +5,12 @@ import { dirname, join } from "node:path";
 import { copyNative, findNativeFolder, linkLibraries } from "./binaries.ts";
 import type { ServerFolder } from "./server-folder.ts";
 
-/** How to run PostgreSQL's programs, which refuse to run as root. */
+/** PostgreSQL's programs refuse to run as root. */
 export interface LaunchMethod {
   native: string;
   /** Empty, or `unshare …`. */
   commandPrefix: string[];
-  /** Account to switch to; undefined keeps the current one. */
+  /** Undefined keeps the current account. */
   account: Account | undefined;
 }
 
@@ -19,13 +19,13 @@ interface Account {
   gid: number;
 }
 
-// Excludes this process's environment, because PGPORT, PGDATA and others would change the programs' behavior.
+// Excludes PGPORT, PGDATA and others, which would change the programs' behavior.
 const ENVIRONMENT = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C", TZ: "UTC" };
 
 /**
  * Chooses a way to run the programs:
  * - An ordinary user runs them directly.
- * - Root switches to the owner of the data folder, or to nobody.
+ * - Root switches to the data folder's owner, or to nobody.
  * - If that account cannot read the files, root maps itself to nobody in a user namespace.
  * - If namespaces are forbidden (Docker), the programs are copied into the data folder.
  */
@@ -46,7 +46,7 @@ export async function chooseLaunchMethod(folder: ServerFolder): Promise<LaunchMe
       `${folder.cluster} was created in a user namespace, which this system forbids: change its owner to nobody`,
     );
   }
-  // initdb requires a user name. Once the data directory exists, a user id is enough.
+  // initdb requires a user name; later, a user id is enough.
   const namedAccount = owner === 0 ? undefined : await findAccount(owner);
   const account = namedAccount ?? (existing ? { uid: existing.uid, gid: existing.gid } : nobody);
   const blocked = await findInaccessibleFolder(folder, account);
@@ -72,13 +72,12 @@ export async function giveOwnership(launchMethod: LaunchMethod, path: string): P
   if (launchMethod.account) await chown(path, launchMethod.account.uid, launchMethod.account.gid);
 }
 
-/** Whether the program, its interpreter and its libraries are accessible. */
 function canRunPrograms(launchMethod: LaunchMethod): boolean {
   const [command, ...rest] = [...launchMethod.commandPrefix, join(launchMethod.native, "bin", "postgres"), "--version"];
   return spawnSync(command!, rest, { ...launchMethod.account, env: ENVIRONMENT, stdio: "ignore" }).status === 0;
 }
 
-/** initdb requires a user name, which containers often lack. */
+/** initdb requires one, and containers often lack it. */
 function hasUserName(): boolean {
   try {
     return userInfo().username !== "";
@@ -93,7 +92,7 @@ async function findAccount(user: number | "nobody"): Promise<Account | undefined
   return line && { uid: Number(line[2]), gid: Number(line[3]) };
 }
 
-/** Returns the first folder on the path that this account cannot enter. Makes the data folder itself passable. */
+/** Makes the data folder itself passable. */
 async function findInaccessibleFolder(folder: ServerFolder, account: Account): Promise<string | undefined> {
   const root = await stat(folder.root);
   if (root.uid === 0) await chmod(folder.root, (root.mode & 0o7777) | 0o011);

@@ -4,7 +4,7 @@ import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { giveOwnership, type LaunchMethod } from "./launch.ts";
 
-/** The content of postmaster.pid. */
+/** postmaster.pid */
 export interface PidFile {
   pid: number;
   socketDir: string;
@@ -21,7 +21,7 @@ export async function readPidFile(cluster: string): Promise<PidFile | undefined>
   return { pid, socketDir: lines[4] ?? "", ready: lines[7]?.trim() === "ready", lines };
 }
 
-/** Whether this process is a running server of this data directory, and not another process with a reused pid. */
+/** Whether this is a running server of this data directory, not another process with a reused pid. */
 export function isServer(pid: number, cluster: string): boolean {
   if (process.platform === "linux") return isPostgres(pid) && (isWorkingIn(pid, cluster) ?? isPostmaster(pid, cluster));
   try {
@@ -32,9 +32,9 @@ export function isServer(pid: number, cluster: string): boolean {
 }
 
 /**
- * Kills the backends of a server that was killed. A backend that waits for another killed backend's lock, or never pauses, does
- * not notice, and PostgreSQL refuses to start while it holds the shared memory. Does nothing if a server is running, or for
- * processes that it cannot inspect. Linux only.
+ * Kills a killed server's backends. One that waits for another's lock, or never pauses, does not notice, and PostgreSQL refuses
+ * to start while it holds the shared memory. Does nothing if a server is running, or for processes that it cannot inspect. Linux
+ * only.
  */
 export async function killOrphanedBackends(cluster: string): Promise<void> {
   if (process.platform !== "linux") return;
@@ -51,7 +51,7 @@ export async function killOrphanedBackends(cluster: string): Promise<void> {
   }
 }
 
-/** Returns "" if the process has ended. */
+/** "" if the process has ended. */
 function readProc(pid: number, file: "stat" | "cmdline"): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");
@@ -62,18 +62,18 @@ function readProc(pid: number, file: "stat" | "cmdline"): string {
 
 const isPostgres = (pid: number) => /^\d+ \(postgres\) [^ZX]/.test(readProc(pid, "stat"));
 
-/** Returns null if permission is denied, as for root in most containers, where the server runs as another user. */
+/** Null if permission is denied, as for root in most containers, where the server runs as another user. */
 function isWorkingIn(pid: number, cluster: string): boolean | null {
   try {
     const [working, expected] = [`/proc/${pid}/cwd`, cluster].map((path) => statSync(path, { bigint: true }));
-    // Compares inodes, because in another container the same path may be another folder.
+    // Inodes, because another container's same path may be another folder.
     return working!.dev === expected!.dev && working!.ino === expected!.ino;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EACCES" ? null : false;
   }
 }
 
-/** Whether this process is a server, of this data directory if given. Backends overwrite their command line. */
+/** Backends overwrite their command line. */
 function isPostmaster(pid: number, cluster?: string): boolean {
   const args = readProc(pid, "cmdline").split("\0");
   const dataDirIndex = args.indexOf("-D") + 1;
@@ -84,11 +84,10 @@ const stateAndProgram = (pid: number) =>
   execFileSync("ps", ["-o", "stat=", "-o", "comm=", "-p", String(pid)], { encoding: "utf8" });
 
 /**
- * Replaces the pid in a leftover postmaster.pid by our own.
+ * Replaces the pid in a leftover postmaster.pid by our own, and deletes the socket's lock file.
  *
- * PostgreSQL refuses to start while that process is alive, even if it is an unrelated process with the same pid, or a zombie. The
- * only process that it ignores is its parent. The rest of the file stays, because it shows whether old backends are alive. The
- * socket's lock file is deleted.
+ * PostgreSQL refuses to start while that pid is alive, even as an unrelated process or a zombie, unless it is its parent. The
+ * file's rest stays, because it shows whether old backends are alive.
  */
 export async function takeOverPidFile(cluster: string, found: PidFile, launchMethod: LaunchMethod): Promise<void> {
   const path = join(cluster, "postmaster.pid");

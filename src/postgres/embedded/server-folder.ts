@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, realpath, rename, stat } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Paths are absolute and without symbolic links. */
+/** Absolute paths without symbolic links. */
 export interface ServerFolder {
   root: string;
   cluster: string;
@@ -20,10 +20,10 @@ export async function openServerFolder(dataDir: string): Promise<ServerFolder> {
 // The limit is 107 bytes on Linux and 103 on macOS, and PostgreSQL appends "/.s.PGSQL.5432".
 const SOCKET_DIR_BYTES = 88;
 
-/** Returns a folder in the data folder or, if that path is too long, one in the system's temporary folder. */
+/** In the data folder or, if that path is too long, in the system's temporary folder. */
 async function socketDirOf(root: string): Promise<string> {
   const inside = join(root, "socket");
-  // PostgreSQL reads the setting as a list, which a comma or quote would split.
+  // A comma or quote would split PostgreSQL's list.
   if (Buffer.byteLength(inside) <= SOCKET_DIR_BYTES && !/[",']/.test(inside)) return inside;
   const hash = createHash("sha256").update(root).digest("hex").slice(0, 16);
   return join(await realpath(tmpdir()), `dunlin-${hash}`);
@@ -31,7 +31,7 @@ async function socketDirOf(root: string): Promise<string> {
 
 const MAX_LOG_BYTES = 10_000_000;
 
-/** Opens the server's log for appending. A large log is moved aside first. */
+/** A large log is moved aside first. */
 export async function openServerLog(folder: ServerFolder): Promise<FileHandle> {
   if ((await serverLogBytes(folder)) > MAX_LOG_BYTES) await rename(folder.log, `${folder.log}.1`);
   return open(folder.log, "a", 0o600);

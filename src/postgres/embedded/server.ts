@@ -5,7 +5,7 @@ import { type LaunchMethod, launchProgram } from "./launch.ts";
 import { isServer, killOrphanedBackends, readPidFile, takeOverPidFile } from "./pid-file.ts";
 import { openServerLog, type ServerFolder, serverLogBytes } from "./server-folder.ts";
 
-/** A server that accepts connections. */
+/** It accepts connections. */
 export interface EmbeddedServer {
   pid: number;
   socketDir: string;
@@ -16,13 +16,13 @@ export interface EmbeddedServer {
 const MIB = 2 ** 20;
 const BUFFERS_MIB_RANGE = { least: 128, most: 1024 };
 
-/** A quarter of the available memory. PostgreSQL uses it only as tables are read. */
+/** A quarter of the available memory, which PostgreSQL uses only as tables are read. */
 function sharedBuffersMib(): number {
   const quarter = Math.min(totalmem(), process.constrainedMemory() || totalmem()) / 4 / MIB;
   return Math.floor(Math.min(BUFFERS_MIB_RANGE.most, Math.max(BUFFERS_MIB_RANGE.least, quarter)));
 }
 
-/** On the command line, so that settings in the data directory cannot weaken them. */
+/** Settings in the data directory cannot weaken those on the command line. */
 const SETTINGS = {
   listen_addresses: "",
   port: "5432",
@@ -34,12 +34,12 @@ const SETTINGS = {
   autovacuum_naptime: "5s",
   // With the default of 128 MB, pages in use would be read and verified repeatedly.
   shared_buffers: `${sharedBuffersMib()}MB`,
-  // After each checkpoint, the first change of a page logs the whole page, which quadruples the log.
+  // After each checkpoint, a page's first change logs the whole page, which quadruples the log.
   max_wal_size: "4GB",
   timezone: "UTC",
   log_timezone: "UTC",
   log_checkpoints: "off",
-  // A failed statement and its values do not belong in a log file.
+  // Logs must not contain a failed statement's values.
   log_min_error_statement: "panic",
   log_error_verbosity: "terse",
 };
@@ -47,25 +47,23 @@ const SETTINGS = {
 export interface ServerOptions {
   folder: ServerFolder;
   launchMethod: LaunchMethod;
-  /** Overrides for the settings above. */
+  /** Override those above. */
   settings: Record<string, string>;
 }
 
 const START_TIMEOUT_MS = 30_000;
-// Remains of a killed server that disappear soon: its unreaped process, or its backends.
+// A killed server's remains that disappear soon: its unreaped process, or its backends.
 const TRANSIENT_START_FAILURE = /lock file .* already exists|shared memory block .* is still in use/;
 const OLD_BACKENDS_ALIVE = /shared memory block .* is still in use/;
-/** How long old backends may take to end by themselves. */
 const OLD_BACKENDS_WAIT_MS = 3_000;
 
 /**
- * Finds or starts the server of this data directory, and waits until it accepts connections.
+ * Finds or starts the server, and waits until it accepts connections.
  *
  * A server that ends at once is started again, with growing pauses, for 30 s: after a crash, the old server's memory may still be
  * in use. Old backends that hold it for long are killed. A server that is recovering or stopping is waited for.
  *
- * @param isRestart  whether it ran before. Then every failure may be temporary (such as a full disk); otherwise only known ones
- * are.
+ * @param isRestart  after a restart, every failure may be temporary (such as a full disk); otherwise only known ones are
  */
 export async function ensureServer(options: ServerOptions, isRestart: boolean): Promise<EmbeddedServer> {
   const { folder, launchMethod, settings } = options;

@@ -9,37 +9,35 @@ import { stopServer } from "./stop.ts";
 import { acquireUsageLock, addressOf, releaseUsageLock, type UsageMode } from "./usage-lock.ts";
 
 export interface EmbeddedOptions {
-  /** Folder of the data directory, the server's log and, if the path is short enough, its socket. */
+  /** Holds the data directory, the server's log and, if the path is short enough, its socket. */
   dataDir: string;
   log: Log;
   /**
-   * `own` (default): for the service, one per data folder. It restarts the server if it dies.
-   * `borrow`: for a short command, beside a service or alone.
-   * Both adopt a running server or start one, and stop it only as its last user.
+   * `own` (default): for the service, one per data folder. It restarts the server if it dies. `borrow`: for a short command,
+   * beside a service or alone. Both adopt a running server or start one, and stop it only as its last user.
    */
   mode?: UsageMode;
   /** For tests. */
   settings?: Record<string, string>;
-  /** Called if the server died and could not be restarted within 30 s. */
+  /** The server died and could not be restarted within 30 s. */
   onFatal?: (error: Error) => void;
 }
 
 export interface EmbeddedDatabase {
   address: Address;
-  /** Whether the server was already running. */
   adopted: boolean;
-  /** Stops the server unless another process uses it. */
+  /** Unless another process uses the server. */
   stop(): Promise<void>;
 }
 
-/** Stops a server that a killed process left running. Throws FolderInUse if a service uses it. */
+/** For a server that a killed process left running. Throws FolderInUse if a service uses it. */
 export async function stopEmbedded(dataDir: string, log: Log) {
   const { cluster } = await openServerFolder(dataDir);
   const found = await readPidFile(cluster);
   if (found && isServer(found.pid, cluster)) await (await startEmbedded({ dataDir, log })).stop();
 }
 
-/** Starts PostgreSQL from npm's binaries. If our process is killed, the server keeps running, and the next start adopts it. */
+/** If our process is killed, the server keeps running, and the next start adopts it. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const { dataDir, log, mode = "own", settings = {}, onFatal } = options;
   const startedAt = performance.now();

@@ -6,8 +6,8 @@ const FAST_SHUTDOWN_MS = 20_000;
 const IMMEDIATE_SHUTDOWN_MS = 10_000;
 
 /**
- * Stops a server and waits for its end. SIGINT closes all sessions and writes a checkpoint. SIGQUIT skips the checkpoint, so the
- * next start recovers. SIGKILL is the last resort, because it leaves backends behind.
+ * Waits for the server's end. SIGINT closes all sessions and writes a checkpoint. SIGQUIT skips the checkpoint, so the next start
+ * recovers. SIGKILL is the last resort, because it leaves backends behind.
  */
 export async function stopServer(pid: number, cluster: string, log: Log): Promise<void> {
   for (const [signal, waitMs] of [

@@ -5,10 +5,10 @@ import { DATABASE_OWNER } from "./initialize.ts";
 import { type EmbeddedServer, ensureServer, type ServerOptions } from "./server.ts";
 import type { ServerFolder } from "./server-folder.ts";
 
-/** `own`: the one service of a data folder. `borrow`: a short command beside it. */
+/** `own`: a data folder's one service. `borrow`: a short command beside it. */
 export type UsageMode = "own" | "borrow";
 
-// Advisory locks end with their connection, and so with the process. The namespace separates them from other advisory locks.
+// Advisory locks end with their connection, and so with the process. The namespace separates them from others.
 const LOCK_NAMESPACE = 0x64756e6c;
 const USE_LOCK = 1;
 const OWNER_LOCK = 2;
@@ -38,14 +38,13 @@ export interface UsageLock {
   connection: Connection;
 }
 
-// The connection of a killed owner ends a little later, especially if its backend is busy.
+// A killed owner's connection ends a little later, especially if its backend is busy.
 const OWNER_WAIT_MS = 3_000;
 const ACQUIRE_TIMEOUT_MS = 30_000;
 
-/** Another service uses this data folder. */
 export class FolderInUse extends Error {}
 
-/** Starts or finds the server and locks it for use. Throws if that fails for 30 s. */
+/** Throws if that fails for 30 s. */
 export async function acquireUsageLock(
   options: ServerOptions,
   mode: UsageMode,
@@ -110,7 +109,7 @@ async function createDatabase(server: EmbeddedServer): Promise<void> {
   try {
     await connection.run(CREATE_DATABASE);
   } catch (error) {
-    // Another process created it at the same time.
+    // Created concurrently.
     if (!["42P04", "23505", "55006"].includes(sqlState(error) ?? "")) throw error;
   } finally {
     await connection.close();
@@ -124,7 +123,7 @@ async function tryUsageLock(connection: Connection, mode: UsageMode): Promise<"l
   return "locked";
 }
 
-/** Releases the lock. Returns true if no other process uses the server; from then on none can, and it may be stopped. */
+/** Returns true if no other process uses the server; from then on none can, and it may be stopped. */
 export async function releaseUsageLock(connection: Connection): Promise<boolean> {
   await tryLock(connection, UNLOCK_USE_SHARED);
   return tryLock(connection, LOCK_USE_EXCLUSIVE);

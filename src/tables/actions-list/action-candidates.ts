@@ -2,20 +2,19 @@ import { conditionsSql } from "./action-conditions.ts";
 import { wasExecutedSql } from "./action-facets.ts";
 import type { Cursor, ListingSql, TimeBounds } from "./action-listing.ts";
 
-/** Up to this many rows are simply sorted, in 5 ms. */
 const DIRECT_SORT_MAX_ROWS = 5_000;
-/** Up to this many actions per day, the days around the page are sorted. */
+/** Up to this many actions per day, only the days around the page are sorted. */
 const SPARSE_DAY_MAX_ROWS = 600;
 const SORT_WINDOW_ROWS = 1_500;
-/** Parts that guide the others. A single part may be shorter than a page: the first day of a range has just started. */
+/** One part may be shorter than a page: a range's first day has just started. */
 const GUIDE_COUNT = 3;
 
 /**
- * SQL that selects `id` and `at`, the value of the order, of the actions on one page. Reads only indexes, each in the order of the
- * list. The cost depends on the page size, not on the number of actions or on how rare the requested ones are.
+ * Selects `id` and `at` (the order's value) of one page's actions. Reads only indexes, each in list order, so the cost depends on
+ * the page size, not on the number or rarity of actions.
  *
  * @param total  SQL for the number of actions on all pages
- * @param limit  rows of the page; inlined, because a plan for any number of rows sorts all of them
+ * @param limit  inlined, because a plan for any number of rows sorts all of them
  */
 export function candidatesSql(listing: ListingSql, cursor: Cursor | null, total: string, limit: number): string {
   const { owners, facets, executed, orderBy } = listing;
@@ -27,7 +26,7 @@ export function candidatesSql(listing: ListingSql, cursor: Cursor | null, total:
 
 interface PageQuery {
   listing: ListingSql;
-  /** A condition on rows after the cursor; empty on the first page. */
+  /** Empty on the first page. */
   afterCursor: string;
   limit: number;
 }
@@ -35,23 +34,20 @@ interface PageQuery {
 const afterCursorSql = ({ orderBy, descending, parameter }: ListingSql, { at, id }: Cursor) =>
   `and (${orderBy}, id) ${descending ? "<" : ">"} (${parameter(at)}::timestamptz, ${parameter(id)}::uuid)`;
 
-/** Walks the index of the order, or sorts the actions of one owner. */
 const inIndexOrderSql = ({ listing, afterCursor, limit }: PageQuery) =>
   `select id, ${listing.orderBy} as at from recovery_actions
    where ${conditionsSql(listing, afterCursor)} ${listing.orderClause(listing.orderBy)} limit ${limit}`;
 
-/** A merchant's matching groups of facets, each in the order of the list. */
 const matchingFacetsSql = ({ facets, onlyExecuted }: ListingSql) =>
   `select facets, actions from action_counts
    where merchant_id = $1 and actions > 0 and facets like ${facets} ${onlyExecuted ? `and ${wasExecutedSql("facets")}` : ""}`;
 
-/** `guide` is the value at which the guiding parts alone would fill the page. No part is walked beyond it. */
+/** `guide`: the value at which the guiding parts alone would fill the page. No part is walked beyond it. */
 const endOfPage = ({ descending }: ListingSql) =>
   descending
     ? ({ last: "min", within: ">=", unlimited: "-infinity" } as const)
     : ({ last: "max", within: "<=", unlimited: "infinity" } as const);
 
-/** Merges the matching groups of facets. The largest groups guide the others. */
 function mergedFacetsSql({ listing, afterCursor, limit }: PageQuery): string {
   const { orderBy, orderClause } = listing;
   const { last, within, unlimited } = endOfPage(listing);
@@ -80,17 +76,16 @@ function mergedFacetsSql({ listing, afterCursor, limit }: PageQuery): string {
 }
 
 /**
- * Picks the cheapest of three ways to list a range of execution time in another order, by the number of actions:
- * - few: sorts all of them.
- * - sparse (with facets): sorts a window around the page. On days with few matching actions, a walk along the day would pass many
- *   others.
- * - many: merges the days of execution, each of which has the order of the list.
+ * Lists a range of execution time in another order, by the number of actions:
+ * - few: sorts all.
+ * - sparse (with facets): sorts a window around the page, because a walk along a day would pass many other actions.
+ * - many: merges the days of execution, each in list order.
  */
 function byDaysSql(page: PageQuery, executed: TimeBounds, cursor: Cursor | null, total: string): string {
   const { facets, orderBy, descending, parameter } = page.listing;
   const from = `${parameter(executed.from?.toISOString() ?? "-infinity")}::timestamptz`;
   const to = `${parameter(executed.to?.toISOString() ?? "infinity")}::timestamptz`;
-  // The first page of the latest created actions is where those are, not at the end of the range.
+  // Latest creation first: the page is near the latest action, not the end of the range.
   const latest = "(select max(created_at) from recovery_actions where merchant_id = $1)";
   const start = cursor !== null ? parameter(cursor.at) : orderBy === "created_at" && descending ? latest : null;
   const reachable = reachableDaysSql(page, cursor);
@@ -116,10 +111,9 @@ function byDaysSql(page: PageQuery, executed: TimeBounds, cursor: Cursor | null,
    ${ways.join(" union all ")}`;
 }
 
-/** Sorts the whole range, found by the index of execution time, or by those of the matching facets. */
 function sortedRangeSql({ listing, afterCursor, limit }: PageQuery, { since, until }: TimeBounds): string {
   const { facets, orderBy, orderClause } = listing;
-  // `offset 0` keeps the planner from walking the index of the order, which may find nothing for long.
+  // Keeps the planner from walking the order's index, which may find nothing for long.
   const found =
     facets === null
       ? `select id, ${orderBy} from recovery_actions
@@ -133,8 +127,6 @@ function sortedRangeSql({ listing, afterCursor, limit }: PageQuery, { since, unt
 }
 
 /**
- * Merges the days of execution.
- *
  * @param guideDays  SQL for the days that are likely to fill the page
  * @param reachable  a condition on `parts`, with `where`, or empty
  */
@@ -169,7 +161,6 @@ function mergedDaysSql({ listing, afterCursor, limit }: PageQuery, guideDays: st
 const isBoundedByExecution = ({ orderBy, descending }: ListingSql) =>
   orderBy === (descending ? "created_at" : "updated_at");
 
-/** A condition that excludes days without actions on the page: see `isBoundedByExecution`. */
 function reachableDaysSql({ listing }: PageQuery, cursor: Cursor | null): string {
   const { descending, parameter } = listing;
   if (isBoundedByExecution(listing))
@@ -180,11 +171,11 @@ function reachableDaysSql({ listing }: PageQuery, cursor: Cursor | null): string
 const dayOf = (time: string) => `((${time})::timestamptz at time zone 'UTC')::date`;
 
 /**
- * SQL for the days that guide the others: those nearest to the start of the page, because most actions on a page were executed on its
- * day. Days with few actions and days cut by the range are no guide. If there is none ahead, one behind is used: without a guide, all
- * days would be walked to their ends.
+ * SQL for the days that guide the others: those nearest to the page's start, where most of its actions were executed. Excludes
+ * days with few actions or cut by the range. If none is ahead, uses one behind: without a guide, all days would be walked to
+ * their ends.
  *
- * @param start  SQL for the time at which the page starts; null: the end of the range
+ * @param start  when the page starts; null: the end of the range
  */
 function guideDaysSql(page: PageQuery, start: string | null, from: string, to: string): string {
   const { facets, descending } = page.listing;
@@ -204,15 +195,13 @@ function guideDaysSql(page: PageQuery, start: string | null, from: string, to: s
 }
 
 /**
- * Sorts actions executed around the start of the page, by matching facets. Days beyond are walked only for actions that precede the
- * end of the page.
+ * Sorts actions executed around the page's start. Days beyond are walked only for actions before the page's end.
  *
- * - `earlier` and `later` walk away from the start, each group for about the same time. Only one of them is walked if the other side
- *   has nothing on the page.
+ * - `earlier` and `later` walk away from the start, each group for about the same time; only one if the other has nothing on the
+ *   page.
  * - `low` and `high` are the times up to which all groups were walked. A group that ended counts as fully walked.
  *
- * @param start  SQL for the time at which the page starts; null: the end of the range
- * @param reachable  a condition on `parts`, with `where`, or empty
+ * @param start  when the page starts; null: the end of the range
  */
 function aroundCursorSql(
   { listing, afterCursor, limit }: PageQuery,

@@ -1,6 +1,6 @@
 import type { ActionStatus, ActionType } from "../../domain/recovery-action.ts";
 
-// The codes of the generated column `facets` of recovery_actions.
+// Codes in the generated column `facets`.
 const TYPE_CODE: Record<ActionType, string> = { RETRY: "R", CARD_CHANGE: "C" };
 const STATUS_CODE: Record<ActionStatus, string> = {
   SCHEDULED: "P",
@@ -19,7 +19,7 @@ export interface Facets {
   status?: ActionStatus;
 }
 
-/** Returns the LIKE pattern of the facets to list, or null if all match. */
+/** A LIKE pattern; null if all match. */
 export function facetsPattern({ cardCountry, currency, type, status }: Facets): string | null {
   const pattern = `${cardCountry ?? "__"}${currency ?? "___"}${type ? TYPE_CODE[type] : "_"}${status ? STATUS_CODE[status] : "_"}`;
   return /^_*$/.test(pattern) ? null : pattern;

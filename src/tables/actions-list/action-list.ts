@@ -7,12 +7,12 @@ import { totalSql } from "./action-total.ts";
 const TIME_FIELDS = ["idealRetryTime", "executedAt", "attemptedAt", "createdAt", "updatedAt"] as const;
 type TimeField = (typeof TIME_FIELDS)[number];
 
-/** A listed action. Times are text as shown (`2026-03-02T07:12:00.123Z`); `cursorAt` belongs to its cursor. */
+/** Times are text as shown (`2026-03-02T07:12:00.123Z`). */
 export type ListedAction = Omit<RecoveryAction, "caseId" | "decidedAt" | TimeField> & {
   [name in TimeField]: null extends RecoveryAction[name] ? string | null : string;
 } & { cursorAt: string };
 
-// Times are read as text, because a Date for each would cost half a millisecond per page of 100.
+// A Date for each time would be expensive.
 const SELECTED = `id, invoice_id as "invoiceId", subscription_id as "subscriptionId", customer_id as "customerId",
          transaction_id as "transactionId", payment_method_type as "paymentMethodType", card_country as "cardCountry", currency,
          amount_due as "amountDue", type, status, integration_type as "integrationType", action_suggestion as "actionSuggestion",
@@ -24,9 +24,9 @@ const SELECTED = `id, invoice_id as "invoiceId", subscription_id as "subscriptio
          (updated_at at time zone 'UTC')::text as "updatedAt"`;
 
 /**
- * Returns the first page, and the number of actions on all pages in the same snapshot.
+ * The number of actions on all pages is from the same snapshot.
  *
- * @param limit  maximum rows; one more than the page shows whether there is another page
+ * @param limit  one more than the page shows whether there is another page
  */
 export async function readFirstPage(tx: Tx, merchantId: string, listing: ActionListing, limit: number) {
   const text = buildListingSql(merchantId, listing);
@@ -34,11 +34,7 @@ export async function readFirstPage(tx: Tx, merchantId: string, listing: ActionL
   return { total: rows[0]!.total, actions: toListedActions(rows) };
 }
 
-/**
- * Returns the rows after `cursor`.
- *
- * @param total  as returned with the first page
- */
+/** @param total  as returned with the first page */
 export async function readPageAfter(
   tx: Tx,
   merchantId: string,
@@ -60,7 +56,7 @@ async function readPage(
   limit: number,
 ) {
   const rowLimit = PAGE_LIMITS.find((step) => step >= limit) ?? limit;
-  // `offset 0` keeps PostgreSQL from reading all rows to find those of the page, which looks cheaper while there are few.
+  // `offset 0`: while there are few rows, reading all to find the page's looks cheaper.
   const text = `with counted as materialized (
      select ${total} as total
    ), page as materialized (
@@ -79,16 +75,16 @@ async function readPage(
    ${listing.orderClause("found.at")}`;
   // Every connection keeps each prepared statement, so the rare combination of two owners is parsed each time.
   const name = listing.owners.length > 1 ? "" : `list_${kind}_${listing.name}_${rowLimit}`;
-  // The best index for an owner depends on how many actions it has, so that is planned each time.
+  // Planned each time: an owner's best index depends on how many actions it has.
   const statement = listing.owners.length > 0 ? prepared(name, text) : preparedGeneric(name, text);
   const found = (await tx.run<PageRow>(statement, listing.values)).rows;
   return found.slice(0, limit);
 }
 
-/** Limits are rounded up to these, because every connection keeps a plan for each limit, of up to 200 kB. */
+/** Limits are rounded up, because every connection keeps a plan (up to 200 kB) for each. */
 const PAGE_LIMITS = [51, 101, 1_000];
 
-/** A row of a page with the total; for an empty page, only the total. */
+/** For an empty page, only the total. */
 type PageRow = { total: number } & (ListedAction | { id: null });
 
 function toListedActions(rows: readonly PageRow[]): ListedAction[] {
@@ -101,5 +97,5 @@ function toListedActions(rows: readonly PageRow[]): ListedAction[] {
   return actions;
 }
 
-/** Converts "2026-03-02 07:12:00.1234" to ISO 8601, cut to milliseconds. */
+/** From "2026-03-02 07:12:00.1234", cut to milliseconds. */
 const toIsoText = (text: string) => `${text.slice(0, 10)}T${text.slice(11, 19)}.${text.slice(20, 23).padEnd(3, "0")}Z`;

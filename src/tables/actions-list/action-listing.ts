@@ -18,7 +18,7 @@ export interface ActionFilters {
   executedBefore?: Date;
 }
 
-/** The last row of a page: its value of the order, in microseconds as PostgreSQL writes it, and its id, which breaks ties. */
+/** A page's last row: its value of the order, in microseconds as PostgreSQL writes it, and its id, which breaks ties. */
 export interface Cursor {
   at: string;
   id: string;
@@ -38,27 +38,25 @@ const OWNER_COLUMNS = {
   transactionId: "transaction_id",
 } as const;
 
-/** A listing as parts of SQL on `recovery_actions`. */
 export interface ListingSql {
   /** Listings with the same name have the same statement text. */
   name: string;
-  /** The values of the parameters; `$1` is the merchant. */
+  /** `$1` is the merchant. */
   values: unknown[];
   /** Adds a value and returns its parameter. */
   parameter(value: unknown): string;
   orderBy: ListingOrder;
   descending: boolean;
-  /** `order by COLUMN, id`, in the direction of the listing. */
+  /** `order by COLUMN, id`, in the listing's direction. */
   orderClause(column: string): string;
-  /** Conditions on owner columns; empty if none is requested. */
+  /** Conditions on owner columns. */
   owners: readonly string[];
-  /** The parameter with the pattern of the facets, or null. */
   facets: string | null;
   executed: TimeBounds | null;
   onlyExecuted: boolean;
 }
 
-/** Bounds of the execution time, the upper one exclusive: as dates, as SQL, and as conditions. */
+/** The upper bound is exclusive. As dates, as SQL, and as conditions. */
 export interface TimeBounds {
   from: Date | null;
   to: Date | null;
@@ -109,7 +107,7 @@ function executedBoundsSql(
 ): TimeBounds | null {
   if (!executedAfter && !executedBefore) return null;
   const from = executedAfter ?? null;
-  // Times are shown in milliseconds, so every time that is shown as the bound itself is included.
+  // Shown times are cut to milliseconds, and one shown as the bound itself is included.
   const to = executedBefore ? new Date(executedBefore.getTime() + 1) : null;
   const first = `${parameter(from?.toISOString() ?? "-infinity")}::timestamptz`;
   const last = `${parameter(to?.toISOString() ?? "infinity")}::timestamptz`;

@@ -1,19 +1,17 @@
 import { DAY_MS, HOUR_MS } from "../../domain/durations.ts";
 
-/** Time buckets with stored counts, in UTC. */
+/** In UTC. */
 const COUNTED_BUCKETS = ["month", "day", "3h"] as const;
 export type CountedBucket = (typeof COUNTED_BUCKETS)[number];
 
-/** From a time until before another, as PostgreSQL text. `sign`: whether its actions are added or subtracted. */
+/** `from` inclusive, `to` exclusive, as PostgreSQL text. `sign`: add or subtract. */
 export interface SignedSpan {
   from: string;
   to: string;
   sign: 1 | -1;
 }
 
-/**
- * A time range as buckets with stored counts, and the edges around them. Added up by their signs, the spans cover each time once.
- */
+/** Added up by their signs, the spans cover each time once. */
 export interface ExecutedSpans {
   counted: readonly (SignedSpan & { kind: CountedBucket })[];
   edges: readonly SignedSpan[];
@@ -22,10 +20,10 @@ export interface ExecutedSpans {
 type Range = readonly [from: number, to: number];
 
 /**
- * Splits a range into buckets, so that at most 90 minutes at each end must be counted one by one.
+ * Splits a range so that at most 90 minutes at each end must be counted one by one.
  *
  * Each end goes to the nearest start of a month, even beyond the range, then of a day, then of three hours. So a range to the
- * 28th is a month minus three days, and no end takes more than sixteen days.
+ * 28th is a month minus three days.
  *
  * @param from  inclusive; null: no lower bound
  * @param to  exclusive; null: no upper bound
