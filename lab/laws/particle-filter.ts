@@ -3,20 +3,20 @@ import type { RandomStream } from "../worlds/random-stream.ts";
 import { applyCharge, type CandidateLife, copyLife, explainCharge, type ObservedCharge } from "./candidate-life.ts";
 
 /**
- * A particle filter over lives of the population, weighted by how well each explains the observations. Lives with low weights are
- * replaced by copies of lives with high weights.
+ * A particle filter over lives, weighted by how well each explains the observations. Lives with low weights are replaced by
+ * copies of others.
  */
 export interface ParticleFilter {
   lives: CandidateLife[];
   weights: Float64Array;
-  /** The lives are simulated up to and including this step. */
+  /** Simulated up to and including this step. */
   step: number;
 }
 
 /**
  * Updates the weights with a charge at the current step.
  *
- * @param luck  for events within the lives, independent of the customer's true luck
+ * @param luck  within the lives, independent of the customer's true luck
  */
 export function observeCharge(belief: ParticleFilter, seen: ObservedCharge, luck: RandomStream) {
   const { lives, weights } = belief;
@@ -33,7 +33,6 @@ export function observeCharge(belief: ParticleFilter, seen: ObservedCharge, luck
   for (const life of belief.lives) applyCharge(life, seen, luck.draw);
 }
 
-/** Simulates all lives up to and including a step. */
 export function advanceLives(belief: ParticleFilter, until: number, luck: RandomStream) {
   for (const { person, quiet, state } of belief.lives)
     for (let step = belief.step + 1; step <= until; step++) advanceStep(quiet, state, localStepOf(person, step), luck);
@@ -41,8 +40,8 @@ export function advanceLives(belief: ParticleFilter, until: number, luck: Random
 }
 
 /**
- * Simulates some of the lives ahead, sampled by weight. Returns for each of the steps from the current one on whether a charge of
- * `amount` (major units) would be paid in each life: 1 or 0.
+ * Simulates lives ahead, sampled by weight. Returns for each step from the current one on whether a charge of `amount` (major
+ * units) would be paid in each life.
  */
 export function simulateAhead(
   belief: ParticleFilter,
@@ -60,7 +59,6 @@ export function simulateAhead(
   );
 }
 
-/** Samples lives by weight, evenly spaced. */
 function sampleLives({ lives, weights }: ParticleFilter, count: number, luck: RandomStream): CandidateLife[] {
   const total = sum(weights);
   const offset = luck.draw();

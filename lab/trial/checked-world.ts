@@ -2,13 +2,13 @@ import { inspect } from "node:util";
 import { HOUR_MS } from "../../src/domain/durations.ts";
 import type { Bill, Charge, World } from "../worlds/world.ts";
 
-/** A world violates its interface. The message tells its author where. */
+/** Tells a world's author where it violates its interface. */
 export class WorldFault extends Error {
   override name = "WorldFault";
 }
 
 const MAX_WINDOW_DAYS = 366;
-/** Times can be off by this much, for worlds that keep whole hours. */
+/** For worlds that keep whole hours. */
 const TIME_TOLERANCE_MS = HOUR_MS;
 const UNITS: ReadonlySet<unknown> = new Set(["DAY", "WEEK", "MONTH", "YEAR"]);
 const METHODS = ["bills", "charge", "approval"] as const;
@@ -26,10 +26,10 @@ const CHARGE_TEXTS = [
 const ROUNDING_TOLERANCE = 1e-6;
 
 /**
- * Wraps a world and checks its answers. A wrong one would end in meaningless figures, or in an error far from its cause.
+ * Wraps a world and checks its answers, which would otherwise end in meaningless figures or in an error far from its cause.
  *
  * @param said  the world that a module exports
- * @throws {WorldFault} here if it is not a world, and from its methods if they return an invalid answer
+ * @throws {WorldFault} here if it is not a world, and from its methods if an answer is invalid
  */
 export function createCheckedWorld(said: unknown): World {
   const world = said as World;
@@ -99,7 +99,7 @@ export function createCheckedWorld(said: unknown): World {
 const describeCall = (method: "charge" | "approval", { id }: Bill, at: Date) =>
   `${method}() of bill ${id} at ${at.toISOString()}`;
 
-/** Calls the world. It runs millions of times, so the description of the place is built only for a fault. */
+/** Called millions of times, so the place is described only for a fault. */
 function callWorld<Answer>(place: () => string, ask: () => Answer): Answer {
   try {
     return ask();
@@ -108,10 +108,10 @@ function callWorld<Answer>(place: () => string, ask: () => Answer): Answer {
   }
 }
 
-/** Converts an error that the world throws, with the place and the line of its module. */
+/** Names the place and the line of the world's module. */
 function toWorldFault(place: string, error: unknown): WorldFault {
   if (!(error instanceof Error)) return new WorldFault(`${place} threw ${formatValue(error)}`);
-  // Frames inside the language or Node itself are not lines of the module.
+  // Frames inside Node are not lines of the module.
   const lines = error.stack?.match(/^ +at .*:\d+:\d+\)?$/gm) ?? [];
   const line = lines.find((each) => !/\(?node:/.test(each)) ?? "";
   return new WorldFault(`${place} threw ${error.name}: ${error.message}${line.replace(/^ +at/, ", at")}`);
@@ -129,7 +129,7 @@ function callPayDays(world: World, bill: Bill) {
   return isPayDay;
 }
 
-/** @param number  of the invoice, from 0, to name it if its id is wrong */
+/** @param number  of the invoice, from 0, in case its id is wrong */
 function checkBill(bill: Bill, number: number) {
   if (typeof bill !== "object" || bill === null)
     throw new WorldFault(`bill number ${number + 1} is ${formatValue(bill)}`);
@@ -176,8 +176,7 @@ function checkCharge(place: string, charge: Charge, at: Date) {
 }
 
 /**
- * Removes nulls and empty texts, which mean the same as a missing field. As a fingerprint they would merge all cards without one
- * into a single card, on which hardly any retry is allowed.
+ * Removes nulls and empty texts. An empty fingerprint would merge all cards without one, and hardly any retry would be allowed.
  */
 function removeBlanks(charge: Charge): Charge {
   const isBlank = (name: (typeof CHARGE_TEXTS)[number]) => charge[name] === null || charge[name] === "";
@@ -190,6 +189,5 @@ function removeBlanks(charge: Charge): Charge {
 const isPositive = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;
 const isValidDate = (value: unknown) => value instanceof Date && Number.isFinite(value.getTime());
 
-/** Formats a value for a message: short, on one line. */
 const formatValue = (value: unknown): string =>
   inspect(value, { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 60 });

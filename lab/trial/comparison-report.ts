@@ -6,7 +6,7 @@ import type { Comparison } from "./compare-policies.ts";
 import { buildRows, COLUMNS, describeClosedGap, describeWorld, LEGEND } from "./comparison-wording.ts";
 import type { Figures } from "./trial-figures.ts";
 
-/** The highlighted policies, in every chart. */
+/** In every chart. */
 const INK_BY_POLICY: Readonly<Record<string, SeriesColor>> = {
   warm: "first",
   told: "first",
@@ -17,11 +17,7 @@ const inkOf = (name: string): SeriesColor => INK_BY_POLICY[name] ?? "other";
 /** The two-sided 95% quantile, in deviations. */
 const CONFIDENCE_DEVIATIONS = 1.96;
 
-/**
- * Renders a comparison as a one-page report: each policy's recovery, retries, regret against the oracle, and calibration.
- *
- * @param pictures  of each policy of the comparison
- */
+/** Renders a one-page report: each policy's recovery, retries, regret against the oracle, and calibration. */
 export function renderReport(comparison: Comparison, pictures: ReadonlyMap<string, ChartData>): string {
   const { world, policies } = comparison;
   const figures = Object.entries(policies);

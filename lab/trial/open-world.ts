@@ -22,15 +22,12 @@ export const WORLDS: Readonly<Record<string, CreateWorld>> = {
   consumers,
 };
 
-/**
- * Worlds of one simple law each, unlike any bank. They show how much an engine loses where its assumptions about customers are
- * wrong.
- */
+/** One simple law each, unlike any bank: they show how much an engine loses where its assumptions are wrong. */
 export const SIMPLE_WORLDS: Readonly<Record<string, CreateWorld>> = Object.fromEntries(
   LAW_NAMES.map((law) => [`crude:${law}`, (options) => crude({ law, ...options })]),
 );
 
-/** Opens a world by its name, or from a module that exports `world`, which is checked. Throws if there is none. */
+/** Opens a world by name, or from a module that exports `world`, which is checked. Throws if there is none. */
 export async function openWorld(nameOrPath: string, options?: Record<string, unknown>): Promise<World> {
   const own = WORLDS[nameOrPath] ?? SIMPLE_WORLDS[nameOrPath];
   if (own) return own(options);
@@ -40,7 +37,7 @@ export async function openWorld(nameOrPath: string, options?: Record<string, unk
   return createCheckedWorld(await module.world(options));
 }
 
-/** Imports a module as Node loads it. TypeScript that Node cannot load is compiled. */
+/** TypeScript that Node cannot load is compiled. */
 async function importModule(path: string): Promise<unknown> {
   try {
     return await import(pathToFileURL(path).href);

@@ -11,7 +11,7 @@ export interface PaymentTrouble {
 
 type Kind = "short" | "days" | "for_ever" | "midnight" | "month" | "updated" | "expired" | "gone" | "confirm";
 
-/** Share of all invoices. Together with missing money and outages, 13% fail. */
+/** With missing money and outages, 13% of invoices fail. */
 const TROUBLE_RATE = 0.055;
 const TROUBLE_KINDS: readonly (readonly [Kind, number])[] = [
   ["short", 56],
@@ -32,7 +32,7 @@ const SHORT_CODES = [
   ["62", 20],
 ] as const;
 
-/** Samples the trouble that begins with an invoice; null for most. `scale` multiplies their share. */
+/** null for most. `scale` multiplies their share. */
 export function drawTrouble(
   seed: number,
   customer: number,

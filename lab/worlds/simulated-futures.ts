@@ -1,12 +1,11 @@
 import { DAY_MS } from "./keyed-uniform.ts";
 import { stepOf } from "./simulation-steps.ts";
 
-/** Simulated lives per oracle query: the standard error of a chance is at most 8 points, and plans stay cheap. */
+/** Per oracle query: a chance's standard error is at most 8 points, and plans stay cheap. */
 const FUTURE_COUNT = 40;
-/** How many invoices' futures are cached. */
 const MAX_CACHED_INVOICES = 200;
 
-/** The outcome of a charge in each life, at each step from the present on. */
+/** The outcome in each life, at each step from the present on. */
 interface Futures {
   version: number;
   builtAt: number;
@@ -16,26 +15,25 @@ interface Futures {
   met: Float32Array;
 }
 
-/** The present state that an invoice's futures begin with, and how they proceed. */
+/** An invoice's present state, and how it proceeds. */
 export interface PresentState<State> {
   billId: string;
-  /** Changes whenever a charge changes the customer's state. */
+  /** Changes with every charge that changes the state. */
   version: number;
   now: number;
-  /** In ms. Later times are treated as this one. */
+  /** In ms. Later times count as this one. */
   until: number;
   state: State;
-  /** Called before the first of the draws. */
+  /** Called before the first draw. */
   begin(firstStep: number): void;
-  /** Advances all given states by the step. */
   live(states: readonly State[], step: number): void;
-  /** Returns the outcome of a charge: any number that the world's `works` understands. */
+  /** Any number that the world's `works` understands. */
   meets(state: State): number;
 }
 
 /**
- * Creates the oracle's foresight: lives that begin in the true present state and continue with their own luck. It therefore knows
- * the whole state but not the future. Futures are cached by invoice, because many times are asked about.
+ * Creates the oracle's foresight: lives that begin in the true present state and continue with their own luck. It knows the whole
+ * state but not the future. Cached by invoice, because many times are asked about.
  *
  * @param fresh  makes a state, which is overwritten
  */
@@ -69,7 +67,7 @@ export function createFutureOracle<State extends object>(fresh: () => State) {
 
   return {
     forget: () => kept.clear(),
-    /** Simulates the futures of a present state. Ask for its times before the next call. */
+    /** Simulates the futures. Ask for their times before the next call. */
     look(present: PresentState<State>) {
       const { firstStep, steps, met } = futuresOf(present);
       const rowAt = (at: number) => Math.min(steps - 1, Math.max(0, stepOf(at) - firstStep)) * FUTURE_COUNT;
@@ -82,7 +80,7 @@ export function createFutureOracle<State extends object>(fresh: () => State) {
           const row = rowAt(at);
           for (let life = 0; life < FUTURE_COUNT; life++) weights[life]! *= 1 - works(met[row + life]!);
         },
-        /** Returns the chance at `at`, given the failed attempts. */
+        /** Given the failed attempts. */
         chance(at: number, works: (met: number) => number): number {
           const row = rowAt(at);
           let sum = 0;

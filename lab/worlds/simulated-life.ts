@@ -1,8 +1,8 @@
 import { applyReplacement, type CardReplacement, type CardState } from "./card-replacement.ts";
 
-/** A customer simulated step by step, whose card is replaced once and who leaves one day. */
+/** One card replacement and one departure at most. */
 export interface SimulatedLife {
-  /** The state is current up to and including this step. */
+  /** Up to and including this step. */
   step: number;
   state: CardState;
   replacement: CardReplacement;
@@ -10,7 +10,7 @@ export interface SimulatedLife {
   hasLeft: boolean;
 }
 
-/** Advances the life through the step `until`. `live` adds the world's own events to a step. */
+/** Through the step `until`. `live` adds the world's own events. */
 export function advanceLife(life: SimulatedLife, until: number, live: (step: number) => void) {
   while (life.step < until) {
     life.step++;
