@@ -8,7 +8,6 @@ import {
   USUAL_GAPS,
 } from "./merchant-log.ts";
 
-/** Compared with the merchant's usual gaps. `usual` always takes the most frequent one. */
 export const STRATEGIES: Readonly<Record<string, RetryStrategy>> = {
   sooner: (k, kind, dayOf) => limitGap(k, dayOf, USUAL_GAPS[kind]! - 1),
   later: (k, kind, dayOf) => limitGap(k, dayOf, USUAL_GAPS[kind]! + 1),
@@ -31,7 +30,7 @@ type HistoryOptions = LogOptions;
 export interface Coverage extends CoverageTask {
   way: string;
   truth: number;
-  /** Runs with an estimate; those whose interval held the true value; and the same for the difference. */
+  /** Runs with an estimate, with an interval that held the truth, and with a difference's interval that did. */
   said: number;
   covered: number;
   differences: number;
@@ -75,7 +74,6 @@ export function measureCoverage(
   return found.map((each) => ({ ...each, half: each.half / each.said, bias: each.bias / each.said }));
 }
 
-/** Returns the recovered shares by invoices and by money. */
 function trueValueOf(way: RetryStrategy, of: HistoryOptions): { count: number; money: number } {
   const { episodes }: MerchantLog = createMerchantLog({ ...of, customers: TRUTH_CUSTOMERS }, [way], TRUTH_SEED);
   let [recovered, amount, money] = [0, 0, 0];

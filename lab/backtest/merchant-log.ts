@@ -2,22 +2,21 @@ import type { Episode, EpisodeDecision } from "../../src/backtest/estimate.ts";
 import { RETRY_GAPS, STOP_CHOICE } from "../../src/backtest/retry-gaps.ts";
 import { createRandom } from "../experiments/random-numbers.ts";
 
-/** Chooses the gap after failure `k`, `dayOf` days after the first one. */
+/** The gap after failure `k`, `dayOf` days after the first one. */
 export type RetryStrategy = (k: number, kind: number, dayOf: number) => number;
 
 const WINDOW_DAYS = 28;
 const MAX_ATTEMPTS = 6;
 const DECLINE_KIND_COUNT = 3;
 
-/** By kind of decline. */
 export const USUAL_GAPS = [2, 4, 3] as const;
 const LAST_DAY = 40;
 /** Success rate of a broken card. `ease` can raise it. */
 const HARDLY_CHANCE = 0.002;
 
 /**
- * Builds the known odds with which the merchant chooses gaps: by attempts, kind of decline, and days left. The log hides when
- * each customer has money, and whether the card works at all.
+ * The known odds of the merchant's gaps: by attempts, kind of decline, and days left. The log hides when customers have money and
+ * whether cards work at all.
  */
 const buildOddsTable = ({ least, falls }: { least: number; falls: number }) =>
   Array.from({ length: MAX_ATTEMPTS * DECLINE_KIND_COUNT * LAST_DAY }, (_, index) => {
@@ -52,34 +51,25 @@ function drawGapDays(gap: number, draw: number): number {
 export interface LogOptions {
   /** A third of them have two failed invoices. */
   customers: number;
-  /**
-   * How many first decisions follow the first judged strategy: 0 in a history; for the true value, all that count for the
-   * estimate.
-   */
   depth: number;
-  /** Added to the log odds of every attempt. */
   ease?: number;
-  /** Whether the merchant rarely departs from its favorite gap, so a strategy can be followed for more retries. */
+  /** Rarely departs from its favorite gap, so a strategy can be followed for more retries. */
   isSteady?: boolean;
 }
 
 interface FailedInvoice {
   amount: number;
   broken: boolean;
-  /** Days until the money comes. */
   moneyOn: number;
   works: number;
   kind: number;
 }
 
-/** A log with propensities, and the other strategies' choices. */
 export interface MerchantLog {
   episodes: Episode[];
-  /** By strategy, episode and decision. */
   chosen: number[][][];
 }
 
-/** Creates the log and the choices of the `judged` strategies. Another seed is another period. */
 export function createMerchantLog(options: LogOptions, judged: readonly RetryStrategy[], seed: number): MerchantLog {
   const random = createRandom(seed);
   const log: MerchantLog = { episodes: [], chosen: judged.map(() => []) };

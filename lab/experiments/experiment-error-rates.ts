@@ -3,10 +3,8 @@ import { DEFAULT_MERCHANT, runExperiment, type SimulatedMerchant } from "./run-e
 
 const DAYS = 90;
 
-/** Runs with a false statement on any day. */
 export interface FalseAlarms {
   runs: number;
-  /** A difference, a split or a calibration. */
   any: number;
   difference: number;
   split: number;
@@ -15,7 +13,7 @@ export interface FalseAlarms {
   plain: number;
 }
 
-/** Analyzes experiments every day for 90 days. By default both arms are alike, so each reported difference is a false alarm. */
+/** Analyzes A/A tests every day for 90 days: each reported difference is a false alarm. */
 export function measureFalseAlarms(runs: number, business: Partial<SimulatedMerchant> = {}): FalseAlarms {
   const { effect } = { ...DEFAULT_MERCHANT, ...business };
   const found = { runs, any: 0, difference: 0, split: 0, calibration: 0, plain: 0 };
@@ -47,11 +45,10 @@ export interface StoppingTimes {
   median: number;
   /** The size that a fixed-size z-test needs for a power of 80%. */
   fixed: number;
-  /** Verdicts with the wrong sign, or that there is no difference. */
   wrong: number;
 }
 
-/** Analyzes a difference of `effect` daily until there is a verdict. Each customer has one invoice, as the z-test assumes. */
+/** Analyzes a difference daily until there is a verdict. Each customer has one invoice, as the z-test assumes. */
 export function measureStoppingTimes(
   effect: number,
   runs: number,
@@ -81,7 +78,7 @@ function fixedSampleSize(recovered: number, effect: number): number {
   return (2 * 7.849 * (recovered * (1 - recovered) + treated * (1 - treated))) / effect ** 2;
 }
 
-/** Counts the runs that detect, within 55,000 invoices in 90 days, that an arm got 51% of customers instead of 50%. */
+/** Of 55,000 invoices in 90 days, when an arm got 51% of customers instead of 50%. */
 export function countDetectedSplits(runs: number, business: Partial<SimulatedMerchant> = {}): number {
   let caught = 0;
   for (let run = 0; run < runs; run++) {

@@ -1,4 +1,4 @@
-/** Creates a generator of numbers in [0, 1) (sfc32). Its period is so long that thousands of seeded runs do not overlap. */
+/** sfc32: in [0, 1), with a period so long that thousands of seeded runs do not overlap. */
 export function createRandom(seed: number): () => number {
   let a = seed | 0;
   let b = 0x9e3779b9 | 0;

@@ -10,19 +10,13 @@ const MATURITY_DAYS = 35;
 export interface SimulatedMerchant {
   customersPerDay: number;
   days: number;
-  /** Mean over customers, without Dunlin. */
   recovered: number;
   /** The standard deviation of customers' recovered shares, 0 to `recovered`. */
   spread: number;
-  /** The chance that a customer's next invoice fails too. */
   again: number;
-  /** Standard deviation of the log amounts. */
   amounts: number;
-  /** Added to the recovered share by Dunlin. */
   effect: number;
-  /** The intended share of the arm `dunlin`. */
   share: number;
-  /** The true share; null: as intended. */
   split: number | null;
   primary: Measure;
   /** At the beginning. */
@@ -47,26 +41,20 @@ const MONTH_DAYS = 30;
 const PHASES = ["calibration", "comparison"] as const;
 const ARMS = ["dunlin", "merchant"] as const;
 
-/** Returns false to stop. */
 export type OnDay = (day: number, look: InterimAnalysis) => boolean;
 
-/**
- * Runs one experiment with the product's statistics, analyzed daily. Day 1 is the first on which an invoice is old enough to
- * count.
- */
+/** Analyzed daily with the product's statistics. On day 1 the first invoice is old enough to count. */
 export function runExperiment(business: SimulatedMerchant, seed: number, onDay: OnDay) {
   const { customersPerDay, days, again, spread, effect, recovered, amounts, calibrationDays } = business;
   const split = business.split ?? business.share;
   const random = createRandom(seed);
   const size = customersPerDay * days;
-  // Per customer. The last ones: the part counted so far in each phase.
   const own = new Float64Array(size);
   const amount = new Float64Array(size);
   const arm = new Uint8Array(size);
   const half = new Uint8Array(size);
   const due = [new Int32Array(size), new Int32Array(size)];
   const got = [new Int32Array(size), new Int32Array(size)];
-  // Linked lists of the customers that fail on each day.
   const head = new Int32Array(days + MONTH_DAYS + 1).fill(-1);
   const next = new Int32Array(size);
   const cells = createTallies();
@@ -120,7 +108,6 @@ function buildExperiment({ share, primary, calibrationDays }: SimulatedMerchant)
   };
 }
 
-/** By index, and in the form that the statistics take. */
 function createTallies() {
   const all = Array.from({ length: 16 }, emptyTally);
   const index = (phase: number, arm: number, half: number) => (phase * 4 + arm * 2 + half) * 2;

@@ -28,9 +28,9 @@ import { STEPS_PER_DAY } from "../worlds/simulation-steps.ts";
 export interface ObservedCharge {
   /** In ms. */
   at: number;
-  /** Since the last charge that reached the issuer, on any of the customer's subscriptions, or else since the world began. */
+  /** Since the last charge that reached the issuer, on any subscription, or else since the world began. */
   days: number;
-  /** As `days`, or else since the simulation began: issuers held cards before the first invoices. */
+  /** As `days`, or else since the simulation began: issuers held cards earlier. */
   alarmed: number;
   /** Major units. */
   amount: number;
@@ -45,24 +45,17 @@ export interface ObservedCharge {
   mail: number;
   /** In ms; 0 if there is no previous invoice or if this is a retry. */
   billedBefore: number;
-  /** In ms, with the subscription's first invoice; else null. */
   signedUp: number | null;
 }
 
-/** A possible life of a customer in the consumers world. */
 export interface CandidateLife {
   person: Person;
-  /**
-   * The same person without rare events. A hold, a new card or a departure is added only when an answer suggests it, so few lives
-   * can explain any answer.
-   */
+  /** Without rare events, which are added only when an answer suggests one, so few lives explain any answer. */
   quiet: PersonFinances;
   state: PersonState;
-  /** In ms: the charge that showed that the customer has left. */
   leftAt: number | null;
 }
 
-/** The joint probability of a hypothesis and the charge, and its effect on the life. */
 interface LifeHypothesis {
   chance: number;
   happens?: () => void;
@@ -78,7 +71,7 @@ export const createLife = (person: Person): CandidateLife => ({
 export const copyLife = (life: CandidateLife): CandidateLife => ({ ...life, state: { ...life.state } });
 
 /**
- * Returns the charge's likelihood in this life over all hypotheses. The life continues with a sampled one.
+ * Returns the charge's likelihood in this life. The life continues with a sampled hypothesis.
  *
  * @param draw  numbers in [0, 1)
  */
@@ -95,7 +88,6 @@ export function explainCharge(life: CandidateLife, seen: ObservedCharge, draw: (
   return signUp * total;
 }
 
-/** Relative to other days. */
 function signUpChance(person: Person, at: number): number {
   const day = Math.floor(at / DAY_MS);
   if (day - MAX_PAY_DAY_WAIT_DAYS < CALENDAR.firstDay) return 1;
@@ -107,7 +99,6 @@ function signUpChance(person: Person, at: number): number {
   );
 }
 
-/** A customer who has left gets one more invoice; every charge has the same code. */
 function explainEarlierLeaving(
   { person, leftAt }: CandidateLife,
   { code, billedBefore }: ObservedCharge,
@@ -148,7 +139,6 @@ function unchangedChance({ person, state }: CandidateLife, { days, alarmed }: Ob
   return (1 - held) * (1 - (DEPARTURES_PER_YEAR * days) / YEAR);
 }
 
-/** For a card known to be old. */
 const RENEWED_CHANCE = 0.05;
 
 const newCardChance = ({ awaits }: PersonState, days: number) =>
@@ -222,7 +212,6 @@ function expectedOldDays(days: number, way: string): number {
   return way === "holder" ? (1 - Math.exp(-typed * days)) / typed : days;
 }
 
-/** The card was replaced, and the merchant has the old one. */
 function explainOldCards(life: CandidateLife, seen: ObservedCharge): LifeHypothesis[] {
   const { person, state } = life;
   const { code, days } = seen;

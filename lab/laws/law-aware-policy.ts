@@ -15,22 +15,18 @@ import { createLife, type ObservedCharge } from "./candidate-life.ts";
 import { advanceLives, observeCharge, type ParticleFilter, simulateAhead } from "./particle-filter.ts";
 import { planOnLives, type Slot } from "./plan-on-lives.ts";
 
-/** Weighed for each customer; simulated ahead. */
 const LIFE_COUNT = 3000;
 const AHEAD_LIFE_COUNT = 600;
 /** No world uses this seed. */
 const POPULATION_SIZE = 60_000;
 const POPULATION_SEED = 7_000_001;
 const SCALES = { tight: 1, left: 1 };
-/** The policy considers each day's best slot. */
 const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_PER_DAY = 6;
 
-/** One card can pay several merchants. */
 interface VisibleCustomer {
   looks: Pick<Person, "country" | "issuer" | "funding" | "offsets">;
   seen: ObservedCharge[];
-  /** In ms, the last charge that reached the issuer; 0 if none did. */
   reachedAt: number;
   cards: string[];
   declinedAt: number;
@@ -41,9 +37,8 @@ interface VisibleCustomer {
 }
 
 /**
- * Creates a policy that knows the laws of the consumers world (population, banks, outages, merchants, customers' places), but
- * sees only the answers to charges, as a merchant does. Like the oracle, it foresees neither departures nor replaced cards. Close
- * to the best that an engine can reach, but no bound, because its lives are few.
+ * Creates a policy that knows the consumers world's laws, but sees only the answers to charges, as a merchant does. Like the
+ * oracle, it foresees neither departures nor replaced cards. Close to an engine's best, but no bound, because its lives are few.
  *
  * @param lives  weighed for a customer
  * @param ahead  simulated for a plan
@@ -93,7 +88,6 @@ export function createLawAwarePolicy(
     of.declinedAt = at;
   }
 
-  /** Samples people who look like this customer to a merchant. */
   function firstBelief({ looks }: VisibleCustomer): ParticleFilter {
     const alike = people.get(visibleKeyOf(looks))!;
     const found = Array.from({ length: lives }, () => alike[Math.floor(luck.draw() * alike.length)]!);
@@ -115,7 +109,6 @@ export function createLawAwarePolicy(
     return of.belief;
   }
 
-  /** Returns each day's best slot that the rules and the issuer allow. */
   function slotsOf({ bill, endsAt }: OpenCase, allow: (at: number) => boolean, now: number): Slot[] {
     const { looks, declinedAt, blockedUntil } = knownOf(bill);
     const { issuer } = looks;

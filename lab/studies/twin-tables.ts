@@ -1,11 +1,10 @@
-// The baseline of plain COPY: writes the rows that a batch of invoices leaves into tables with the same definition.
+// The baseline of plain COPY: an invoice batch's rows, into tables with the same definition.
 import { randomUUID } from "node:crypto";
 import { type Invoice, isInRecovery } from "../../src/domain/invoice.ts";
 
 const WINDOW_MS = 28 * 86_400_000;
 const BUDGET = 8;
 
-/** The columns, checks, fill factor and indexes of a table that stores batches. */
 interface TwinTable {
   of: string;
   columns: string;
@@ -58,7 +57,6 @@ export const CREATE_TWINS = TWIN_TABLES.map(
 );
 
 export interface CopyTransaction {
-  /** As one query: a COPY for each table that has rows. */
   sql: string;
   data: Buffer[];
 }

@@ -1,6 +1,6 @@
-// `npm run lab -- laws`: how much of the possible gain is knowable. In the consumers world, compares the engine with a policy
-// that knows the world's laws and sees only what merchants see. It takes about a second per customer and seed, so only some
-// customers' cases are judged. A smaller world would give all of them the same luck.
+// `npm run lab -- laws`: how much of the possible gain is knowable. Compares the engine with a policy that knows the consumers
+// world's laws. It takes a second per customer and seed, so only some cases are judged; a smaller world would give all customers
+// the same luck.
 import { parseArgs } from "node:util";
 import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
 import { createLawAwarePolicy } from "../laws/law-aware-policy.ts";

@@ -2,9 +2,8 @@ import type { Trial } from "./run-trial.ts";
 import { type CalibrationBin, calibrationBins, valueOfRetry } from "./trial-figures.ts";
 
 export interface ChartData {
-  /** In ms, in order. */
   failedAt: Float64Array;
-  /** Cumulative US dollars at each failure, minus waiting and retries. */
+  /** Cumulative US dollars, minus waiting and retries. */
   worth: Float64Array;
   bins: CalibrationBin[];
 }
@@ -21,10 +20,7 @@ export function buildChartData(trial: Trial): ChartData {
 /** Per year. */
 const STEP_COUNT = 120;
 
-/**
- * Computes by how many US dollars a policy is behind another one after so many of the other's payments failed: its regret if the
- * other is the oracle.
- */
+/** In US dollars, after so many of the other's failed payments: regret if the other is the oracle. */
 export function computeRegret(policy: ChartData, other: ChartData): { payments: number; dollars: number }[] {
   const count = other.failedAt.length;
   const steps = Math.min(STEP_COUNT, count);
@@ -32,7 +28,7 @@ export function computeRegret(policy: ChartData, other: ChartData): { payments: 
   const points = Array.from({ length: steps }, (_, step) => {
     const payments = Math.round(((step + 1) * count) / steps);
     const until = other.failedAt[payments - 1]!;
-    // A payment that fails in one run may be approved in the other, so both are cut at the same time.
+    // Cut at the same time, as a failed payment may be approved in the other run.
     while (passed < policy.failedAt.length && policy.failedAt[passed]! <= until) passed++;
     return { payments, dollars: other.worth[payments - 1]! - (passed > 0 ? policy.worth[passed - 1]! : 0) };
   });

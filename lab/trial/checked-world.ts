@@ -8,7 +8,6 @@ export class WorldFault extends Error {
 }
 
 const MAX_WINDOW_DAYS = 366;
-/** For worlds that keep whole hours. */
 const TIME_TOLERANCE_MS = HOUR_MS;
 const UNITS: ReadonlySet<unknown> = new Set(["DAY", "WEEK", "MONTH", "YEAR"]);
 const METHODS = ["bills", "charge", "approval"] as const;
@@ -26,7 +25,7 @@ const CHARGE_TEXTS = [
 const ROUNDING_TOLERANCE = 1e-6;
 
 /**
- * Wraps a world and checks its answers, which would otherwise end in meaningless figures or in an error far from its cause.
+ * Checks a world's answers, which would otherwise cause meaningless figures or distant errors.
  *
  * @param said  the world that a module exports
  * @throws {WorldFault} here if it is not a world, and from its methods if an answer is invalid
@@ -40,7 +39,7 @@ export function createCheckedWorld(said: unknown): World {
   for (const method of METHODS)
     if (typeof world[method] !== "function") throw new WorldFault(`the world has no method ${method}`);
   let latest: Iterable<Bill> | null = null;
-  /** Maps the rewritten invoices to the world's own, which it may recognize by identity. */
+  /** The world may recognize its own invoices by identity. */
   const own = new WeakMap<Bill, Bill>();
   const ownOf = (bill: Bill) => own.get(bill) ?? bill;
   return {
@@ -111,7 +110,6 @@ function callWorld<Answer>(place: () => string, ask: () => Answer): Answer {
 /** Names the place and the line of the world's module. */
 function toWorldFault(place: string, error: unknown): WorldFault {
   if (!(error instanceof Error)) return new WorldFault(`${place} threw ${formatValue(error)}`);
-  // Frames inside Node are not lines of the module.
   const lines = error.stack?.match(/^ +at .*:\d+:\d+\)?$/gm) ?? [];
   const line = lines.find((each) => !/\(?node:/.test(each)) ?? "";
   return new WorldFault(`${place} threw ${error.name}: ${error.message}${line.replace(/^ +at/, ", at")}`);
@@ -139,7 +137,6 @@ function checkBill(bill: Bill, number: number) {
   };
   must(bill.id !== "", "id", "a text");
   for (const name of BILL_TEXTS) must(typeof bill[name] === "string", name, "a text");
-  // A trial or a credit may leave nothing to pay.
   const least = bill.first?.approved === true ? 0 : 1;
   const isMinor = Number.isSafeInteger(bill.amount) && bill.amount >= least;
   must(isMinor, "amount", `a whole number of minor units, ${least} or more`);
@@ -171,13 +168,10 @@ function checkCharge(place: string, charge: Charge, at: Date) {
     "paymentMethodType",
     "a text such as card or sepa_debit",
   );
-  // A world in plain JavaScript can return null for unknown values.
   for (const name of CHARGE_TEXTS) must(typeof (charge[name] ?? "") === "string", name, "a text, or absent if unknown");
 }
 
-/**
- * Removes nulls and empty texts. An empty fingerprint would merge all cards without one, and hardly any retry would be allowed.
- */
+/** An empty fingerprint would merge all cards without one, and hardly any retry would be allowed. */
 function removeBlanks(charge: Charge): Charge {
   const isBlank = (name: (typeof CHARGE_TEXTS)[number]) => charge[name] === null || charge[name] === "";
   if (!CHARGE_TEXTS.some(isBlank)) return charge;

@@ -1,7 +1,6 @@
 import { formatTenths } from "../../src/engine/shares.ts";
 import type { Comparison } from "./compare-policies.ts";
 
-/** With fewer failed payments the closed gap is uncertain. */
 const MIN_CASE_COUNT = 5000;
 
 export const LEGEND = [

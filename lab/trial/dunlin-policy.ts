@@ -43,18 +43,15 @@ import { customerLocaleOf, declineGroupOf, findRules, instrumentOf, type OpenCas
 import { amountUsd, retryValueOfInvoice } from "./trial-money.ts";
 
 interface TrialCustomer {
-  /** The posterior under each of SETTLEMENT_PATTERNS. A customer who pays by card has only one. */
+  /** By SETTLEMENT_PATTERNS; a card has only one. */
   people: CustomerPosterior[];
-  /** With the initial model; empty for a customer who pays by card. */
+  /** With the initial model; empty for cards. */
   atFirst: CustomerPosterior[];
   past: PaymentRecord;
-  /** By invoice: not recovered, with an open window. */
   open: Map<string, CasePosteriors>;
 }
 
-/** One for each of its customer's. */
 interface CasePosteriors {
-  /** End of the window. */
   endsAt: number;
   isPlanned: boolean;
   all: CasePosterior[];
@@ -62,24 +59,22 @@ interface CasePosteriors {
 }
 
 /**
- * Reasons after which the service stops for good. After others it asks for another card, which no world can answer. Here, as by
- * every policy, these are retried if the network's rules allow it.
+ * The service stops for good only after these. Otherwise it asks for another card, which no world can answer, so all policies
+ * retry here if the rules allow it.
  */
 const FINAL_REASONS: ReadonlySet<Reason> = new Set(["REVOKED", "FRAUD"]);
 
 interface DunlinOptions {
-  /** Receives every feature name, for training a pretrained model. */
   named?(name: string): void;
   /** Returns how a customer is paid, in place of the estimate; null if unknown. */
   tell?(bill: Bill): Float64Array | null;
-  /** Receives at a case's first failure the recovery that `explain` predicts for its plan and for evenly spaced retries. */
+  /** At a case's first failure: the recovery that `explain` predicts for its plan and for evenly spaced retries. */
   promised?(bill: Bill, even: NonNullable<Alternatives["even"]>): void;
-  /** Receives each retry's predicted probability and outcome. */
   foresaw?(chance: number, approved: boolean): void;
 }
 
 /**
- * Creates a policy from Dunlin's engine: cold with a new model, warm with a pretrained one.
+ * Cold with a new model, warm with a pretrained one.
  *
  * @param learned  keeps learning from every outcome
  */
@@ -108,7 +103,7 @@ export function createDunlinPolicy(
     return customer;
   }
 
-  /** Applies the country's newer estimates, as if the charges were processed again, which the service does each time. */
+  /** As if the charges were processed again with newer estimates, which the service does each time. */
   function keepUp(people: readonly CustomerPosterior[]) {
     const usual = cycleChances(learned, people[0]!.country);
     for (const person of people) {
@@ -122,13 +117,11 @@ export function createDunlinPolicy(
     }
   }
 
-  /** Given pay days stay true whatever is observed. */
   function believeTold({ people, atFirst }: TrialCustomer, bill: Bill) {
     const cycles = tell?.(bill);
     if (cycles) for (const person of [...people, ...atFirst]) person.cycles.set(cycles);
   }
 
-  /** By the bank's learned settlement pattern. */
   const heldOf = ({ people }: TrialCustomer, bill: Bill) =>
     people.length === 1 ? 0 : likeliestSettlement(learned, methodOf(bill));
 
@@ -168,7 +161,6 @@ export function createDunlinPolicy(
     return all[held]!;
   }
 
-  /** Applies a charge to the customer's other open cases. */
   function observed({ id, customerId }: Bill, at: number, reason: Reason | null, observe: () => void) {
     const { people, atFirst, open } = customers.get(customerId)!;
     for (const [other, { endsAt }] of open) if (endsAt <= at) open.delete(other);
@@ -225,7 +217,6 @@ export function createDunlinPolicy(
           now,
           windowEndsAt: open.endsAt,
           triesLeft,
-          // Like the service after training on enough outcomes.
           explores: true,
           allow: (at) => at >= from && rules.allow(at),
           limits: rules.limits(now, triesLeft),

@@ -2,8 +2,8 @@ import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
 
 /**
- * Imports a TypeScript module that Node cannot load by stripping types: with enums, parameter properties, types imported without
- * `type`, or imports without an extension. Bundles the files it imports.
+ * Imports a TypeScript module with enums, parameter properties, types imported without `type`, or imports without an extension,
+ * which Node cannot load. Bundles its imports.
  *
  * @returns null if it cannot be compiled either
  */
@@ -16,7 +16,6 @@ export async function importCompiled(path: string): Promise<unknown> {
     load: (url, context, next) =>
       url === marked ? { format: "module", source, shortCircuit: true } : next(url, context),
   });
-  // Errors then point to source lines.
   process.setSourceMapsEnabled(true);
   try {
     return await import(marked);

@@ -5,13 +5,10 @@ import { retryValueOfInvoice } from "./trial-money.ts";
 
 const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_PER_DAY = 6;
-/** In short windows every slot is considered, because six retries may have to fit into one day. */
+/** In short windows every slot counts, because six retries may have to fit into one day. */
 const MAX_FULL_SEARCH_DAYS = 4;
 
-/**
- * Creates a policy that plans on the true chances. At each failure it asks the world for the chance at every slot, and for each
- * possible retry for the chances after it failed. Dynamic programming solves the rest. It knows the present, not future draws.
- */
+/** Plans on the true chances, by dynamic programming over slots and retries left. It knows the present, not future draws. */
 export function oracle(world: World): Policy {
   return {
     next(open, now) {
@@ -35,7 +32,6 @@ function listAllowedSlots(open: OpenCase, rules: Rules, now: number): number[] {
   return slots;
 }
 
-/** Of each day, or fewer, so that every pair of them can be considered. */
 function bestSlots(slots: readonly number[], chances: readonly number[], together: number) {
   const found: { at: number; chance: number }[] = [];
   for (let n = 0; n < slots.length; n += together) {
@@ -57,7 +53,7 @@ function planRetry(
   const worthOf = (day: number, rest: number) =>
     days[day]!.chance * worth[day]! - cost + (1 - days[day]!.chance) * rest;
   const tries = left - 1;
-  // A failed attempt lowers the chances, so the chances without it bound the value. Most days can be skipped.
+  // A failed attempt lowers the chances, so these bound the value. Most days can be skipped.
   const hopeful = computeRestValues(
     worth,
     days.map(({ chance }) => chance),

@@ -13,7 +13,6 @@ import { declineGroupOf } from "./policy.ts";
 
 interface OtherCustomers {
   note(charge: Charge, customer: string): void;
-  /** The earliest next charge, by the evidence until `now`; 0: any time. */
   triableAt(charge: Charge, now: number): number;
 }
 

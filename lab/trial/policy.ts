@@ -9,7 +9,6 @@ import { findFillableLimits, type PlanLimit } from "../../src/engine/rules/plan-
 import { findSubstituteCards } from "../../src/engine/rules/substitute-cards.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 
-/** Per case, for every policy. */
 export const MAX_RETRIES = 6;
 
 /** A bank debit has fewer if its scheme allows fewer presentations. */
@@ -21,52 +20,42 @@ export interface Attempt {
   charge: Charge;
 }
 
-/** An invoice whose first charge was declined. */
 export interface OpenCase {
   bill: Bill;
-  /** With the first one, oldest first. */
   charges: Charge[];
   triesLeft: number;
-  /** Exclusive. */
   endsAt: number;
-  /** On all of the customer's invoices, oldest first. */
   attempts: readonly Attempt[];
-  /** By card fingerprint across customers, and by customer; oldest first. */
   byCard: ReadonlyMap<string, readonly Attempt[]>;
   byCustomer: ReadonlyMap<string, readonly Attempt[]>;
 }
 
-/** The next retry. `chance`: the predicted probability; null if the policy predicts none. */
+/** `chance`: null if the policy predicts none. */
 export interface Choice {
   at: number;
   chance: number | null;
 }
 
-/** Decides when a case is retried. Each run gets a new policy, without knowledge of the world. */
+/** Each run gets a new policy, without knowledge of the world. */
 export interface Policy {
-  /** Receives each invoice when it is first charged, paid or not, in order of time. */
+  /** When an invoice is first charged, paid or not, in order of time. */
   billed?(bill: Bill): void;
   /** Later than `now` and before the window's end; null: none for now. */
   next(open: OpenCase, now: number): Choice | null;
   /**
-   * Whether a case without a next retry stays open for the customer's other outcomes. With this method, open cases are planned
-   * again whenever another of the customer's invoices is charged.
+   * Whether a case without a next retry stays open for the customer's other outcomes. With this method, other invoices' charges
+   * cause new plans.
    */
   waits?(open: OpenCase, now: number): boolean;
   /** Called right before the retry. Returns the same choice, a later one, or null to give up. */
   reconsidered?(open: OpenCase, choice: Choice): Choice | null;
-  /** Receives a chosen retry's outcome. `open.charges` already includes it. */
   answered?(open: OpenCase, choice: Choice, charge: Charge): void;
 }
 
-/** For a case's further retries. */
 export interface Rules {
-  /** By the bank's advice; 0 without. */
   notBefore: number;
   allow(at: number): boolean;
-  /** The most further declines allowed. */
   triesMax: number;
-  /** Joint limits on so many further declines, from a time on. */
   limits(from: number, tries: number): PlanLimit[];
 }
 
@@ -74,7 +63,6 @@ export interface Rules {
 export function findRules(open: OpenCase): Rules {
   const last = open.charges.at(-1)!;
   const isDebit = findBankDebit(last.paymentMethodType) !== undefined;
-  // A return that may not be presented again. The guard handles cards.
   if (isDebit && endsRetries(declineGroupOf(last)))
     return { notBefore: 0, allow: () => false, triesMax: 0, limits: () => [] };
   const guards = findCurrentCardCharges(open).map((charge) => buildGuardFor(open, charge));
@@ -87,9 +75,8 @@ export function findRules(open: OpenCase): Rules {
 }
 
 /**
- * Returns the charges on the card last charged for the subscription. If a later attempt on another subscription shows another
- * card, it may be a replacement or a second card, so the rules have to hold for both. Without a fingerprint any later attempt may
- * show another card.
+ * Returns the charges on the subscription's latest card. Another card on another subscription may be a replacement or a second
+ * card, so the rules have to hold for both. Without a fingerprint any later attempt may show another card.
  */
 function findCurrentCardCharges(open: OpenCase): Charge[] {
   const { bill, attempts } = open;
@@ -102,8 +89,8 @@ function findCurrentCardCharges(open: OpenCase): Charge[] {
 }
 
 /**
- * Returns the charges on cards that others who shared this card use now, if none was charged before the last charge on this card.
- * A card replaced for them is replaced for all.
+ * Returns the charges on cards that others who shared this card use now, if charged only since. A card replaced for them is
+ * replaced for all.
  */
 function findReplacementCharges({ bill, byCard, byCustomer }: OpenCase, { cardFingerprint = "" }: Charge): Charge[] {
   const onCard = byCard.get(cardFingerprint) ?? [];
@@ -123,11 +110,9 @@ function mayBeOneCard(a: Charge, b: Charge): boolean {
   return one === other || one === UNKNOWN_NETWORK || other === UNKNOWN_NETWORK;
 }
 
-/** By the same criteria. */
 const cardKeyOf = ({ cardFingerprint, cardBrand }: Charge) =>
   cardFingerprint ?? findCardNetwork(cardBrand ?? null).name;
 
-/** With those of others on the same card, oldest first. */
 function attemptsWith({ bill, attempts, byCard }: OpenCase, { cardFingerprint }: Charge): readonly Attempt[] {
   const onCard = cardFingerprint === undefined ? undefined : byCard.get(cardFingerprint);
   const others = onCard?.filter((attempt) => attempt.bill.customerId !== bill.customerId) ?? [];

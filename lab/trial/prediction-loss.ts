@@ -4,25 +4,20 @@ import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { runTrial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
 
-/** Mean negative log probability (nats) of a year of six evenly spaced retries. */
+/** Mean negative log probability (nats) of six evenly spaced retries. */
 export interface PredictionLoss {
   tries: number;
   /** Learns from each attempt after predicting it. `early`: over the first quarter. */
   engine: number;
   early: number;
-  /** A constant prediction: the approved share in hindsight. */
   share: number;
-  /** The world itself, which knows the hidden state at planning. */
   world: number;
 }
 
 /** Distance of clamped probabilities from 0 and 1. */
 const MIN_CHANCE = 1e-4;
 
-/**
- * Measures the engine's predictions while another policy retries, so two engines are judged by the same attempts and luck hides
- * no small difference.
- */
+/** Another policy retries, so two engines are judged by the same attempts and luck hides no small difference. */
 export function measurePredictionLoss(
   world: World,
   learned: LearnedModel,
@@ -47,7 +42,7 @@ export function measurePredictionLoss(
         // The choice is unused; the call creates the engine's posterior.
         engine.next(open, now);
         const choice = policy.next(open, now);
-        // Asked now, because right before the attempt the world has already advanced to the next invoice.
+        // Asked now: right before the attempt the world has already advanced to the next invoice.
         return choice && { ...choice, chance: world.approval(open.bill, new Date(choice.at)) };
       },
       answered(open, choice, charge) {

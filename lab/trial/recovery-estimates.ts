@@ -4,22 +4,19 @@ import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { runTrial, type Trial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
 
-/** Shares of the same cases: predicted by `explain` at the first failure, and actual. */
 interface EstimatedRecovery {
   promised: number;
   reached: number;
 }
 
 export interface RecoveryEstimates {
-  /** With a retry worth planning at first. */
   cases: number;
-  /** Planned again after each failure. */
   plan: EstimatedRecovery;
-  /** Six, as far as the rules allow, in a second world with the same luck. */
+  /** In a second world with the same luck, as far as the rules allow. */
   even: EstimatedRecovery;
 }
 
-/** Lets the engine decide, and compares its estimates at each first failure with the actual recovery. */
+/** Compares the engine's estimates at each first failure with the actual recovery. */
 export function compareRecoveryEstimates(
   world: World,
   learned: LearnedModel,

@@ -5,8 +5,8 @@ import type { Charge } from "../worlds/world.ts";
 import { customerLocaleOf, declineGroupOf, findRules, type Policy } from "./policy.ts";
 
 /**
- * A careful expert's rules: missing money waits for the country's next likely pay day, an outage for half a day, a limit for the
- * next local day. All else is spread evenly, in the local morning. Lost cards are not retried.
+ * Missing money waits for the country's next likely pay day, an outage for half a day, a limit for the next local day. All else
+ * is spread evenly, in the local morning. Lost cards are not retried.
  */
 export const expert = (): Policy => ({
   next(open, now) {
@@ -35,8 +35,8 @@ export const expert = (): Policy => ({
 const LATEST_DAYS = [1, 3, 8, 10, 12, 16];
 
 /**
- * Counts successes by hour, weekday and date in UTC for each decline code, as Hyperswitch's open model does. The next retry goes
- * to the best day and hour, no later than on the ladder.
+ * Counts successes by hour, weekday and date in UTC for each decline code, as Hyperswitch's open model does. Retries at the best
+ * day and hour, no later than the ladder.
  */
 export function createHourCountsPolicy(): Policy {
   const counts = new Map<string, { tried: number; paid: number }>();

@@ -15,15 +15,14 @@ export interface Trial {
 }
 
 /**
- * Runs a world's year under a policy, with retries in order of time between the invoices. The next invoice's time is known only
- * once the world has made it, so the world is at most one invoice ahead.
+ * Retries come in order of time between the invoices. The next invoice's time is known only once the world has made it, so the
+ * world is at most one invoice ahead.
  */
 export function runTrial(world: World, policy: Policy, seed: number, customers: number): Trial {
   const trial: Trial = { cases: [], tries: [] };
   const attempts = new Map<string, Attempt[]>();
   const byCard = new Map<string, Attempt[]>();
   const waiting = createTimeQueue<{ open: OpenCase; choice: Choice }>();
-  /** By customer; null: no retry for now. */
   const planned = new Map<string, Map<OpenCase, Choice | null>>();
   const wait = (open: OpenCase, choice: Choice | null) => {
     if (choice) waiting.push(choice.at, { open, choice });
@@ -34,7 +33,6 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
     planned.get(open.bill.customerId)?.delete(open);
     if (open.triesLeft <= 0 || now >= open.endsAt) return;
     const chosen = policy.next(open, now);
-    // Charges have whole milliseconds, and the rules judge the rounded time.
     const choice = chosen && { ...chosen, at: Math.floor(chosen.at) };
     if (choice && choice.at > now && choice.at < open.endsAt) wait(open, choice);
     else if (policy.waits?.(open, now)) wait(open, null);

@@ -1,4 +1,4 @@
-/** Creates a queue ordered by time, as a binary heap. Ties keep the order of insertion. */
+/** A binary heap. Ties keep the order of insertion. */
 export function createTimeQueue<T>() {
   const heap: { at: number; order: number; value: T }[] = [];
   let pushed = 0;

@@ -3,23 +3,20 @@ import { declineGroupOf } from "./policy.ts";
 import type { Trial, TrialRetry } from "./run-trial.ts";
 import { amountUsd, retryValueOfInvoice } from "./trial-money.ts";
 
-/** A policy's results in one run. Money is a share of all money whose first charge failed. */
+/** Money is a share of all money whose first charge failed. */
 export interface Figures {
   recovered: number;
-  /** Minus 0.4% per day and the retries' cost. */
   value: number;
   /** Per case. */
   attempts: number;
-  /** null if nothing was recovered. */
   attemptsPerRecovery: number | null;
   /** Regardless of amount. */
   recoveredCases: number;
   brokenRules: number;
-  /** Expected calibration error over ten equal bins; null for a policy that predicts none. */
+  /** Expected calibration error over ten equal bins; null without predictions. */
   ece: number | null;
   /** By the previous charge's decline group, if it has enough retries. */
   eceByGroup: Record<string, number>;
-  /** The mean error of so few retries if each probability were true. */
   eceIfTrue: Record<string, number>;
 }
 
@@ -47,14 +44,13 @@ export function computeFigures(trial: Trial): Figures {
   };
 }
 
-/** In dollars, minus its cost. */
 export function valueOfRetry({ open, charge }: TrialRetry): number {
   const money = amountUsd(open.bill);
   const { cost, worthAt } = retryValueOfInvoice(open.bill);
   return money * (charge.approved ? worthAt(charge.at.getTime()) - cost : -cost);
 }
 
-/** Returns the value per block of `size` cases in order of failure, as a share of its money. Leaves out a remainder. */
+/** By blocks of `size` cases in order of failure, as a share of their money, without a remainder. */
 export function valueByBlock(trial: Trial, size: number): number[] {
   const blocks = Array.from({ length: Math.floor(trial.cases.length / size) }, () => ({ due: 0, value: 0 }));
   const blockOf = new Map(trial.cases.map((open, index) => [open, blocks[Math.floor(index / size)]]));
@@ -66,13 +62,11 @@ export function valueByBlock(trial: Trial, size: number): number[] {
   return blocks.map(({ due, value }) => value / due);
 }
 
-/** `came`: 1 if the retry was approved, else 0. */
 export interface Prediction {
   chance: number;
   came: number;
 }
 
-/** Smaller groups say nothing about calibration. */
 const MIN_GROUP_SIZE = 300;
 
 const predictionOf = ({ choice, charge }: TrialRetry): Prediction => ({
@@ -80,7 +74,7 @@ const predictionOf = ({ choice, charge }: TrialRetry): Prediction => ({
   came: Number(charge.approved),
 });
 
-/** A tenth of all probabilities: mean prediction, approved share, and its deviation if each prediction were true. */
+/** A tenth of all probabilities. The deviation of the approved share assumes true predictions. */
 export interface CalibrationBin {
   said: number;
   came: number;
@@ -88,7 +82,6 @@ export interface CalibrationBin {
   tries: number;
 }
 
-/** Empty for a policy that predicts none. */
 export function calibrationBins({ tries }: Trial): CalibrationBin[] {
   const bins = sumBins(tries.filter(({ choice }) => choice.chance !== null).map(predictionOf));
   const met = bins.filter(({ count }) => count > 0);
@@ -100,7 +93,6 @@ export function calibrationBins({ tries }: Trial): CalibrationBin[] {
   }));
 }
 
-/** By the previous charge's decline group; empty for a policy that predicts none. */
 export function predictionsByGroup({ tries }: Trial): Map<string, Prediction[]> {
   const told = tries.filter(({ choice }) => choice.chance !== null);
   const byGroup = Map.groupBy(told, ({ open, charge }) =>
@@ -120,11 +112,10 @@ function computeCalibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup" | 
   };
 }
 
-/** Mean distance between prediction and outcome over ten bins, weighted by count. */
 export const calibrationError = (all: readonly Prediction[]): number =>
   sumBins(all).reduce((sum, { said, came }) => sum + Math.abs(said - came), 0) / all.length;
 
-/** If all predictions are true: a normal number's mean distance from its mean is √(2/π) of its deviation. */
+/** A normal number's mean distance from its mean is √(2/π) of its deviation. */
 export const expectedErrorIfTrue = (all: readonly Prediction[]): number =>
   sumBins(all).reduce((sum, { variance }) => sum + Math.sqrt((2 * variance) / Math.PI), 0) / all.length;
 

@@ -4,5 +4,4 @@ import type { Bill } from "../worlds/world.ts";
 
 export const amountUsd = (bill: Pick<Bill, "amount" | "currency">) => toUsd(bill.amount, bill.currency);
 
-/** The value by which policies are judged. */
 export const retryValueOfInvoice = (bill: Bill) => retryValueOf(amountUsd(bill), bill.createdAt.getTime());

@@ -6,7 +6,6 @@ export const LEVEL_COUNT = 16;
 /** At night, by day, in the evening. */
 export const STEPS_PER_DAY = 3;
 
-/** Of a customer who lives from pay to pay, in local days. `seed` and `key` determine its draws. */
 export interface Account {
   seed: number;
   key: number;
@@ -15,20 +14,16 @@ export interface Account {
   pay: number;
   /** Index into `SPENDING_RATES`. */
   spending: number;
-  /** Step of the day. */
   postedIn: number;
   /** No pay from this step on. */
   paidUntil: number;
-  /** Per step, of a gift of two portions. */
   topUp: number;
-  /** The balance up to and including `step`. */
   step: number;
   level: number;
 }
 
 const SPENDING_RATES = [0.02, 0.03, 0.045, 0.065, 0.09, 0.12, 0.16, 0.21, 0.27, 0.34];
 export const SPENDING_CLASS_COUNT = SPENDING_RATES.length;
-/** Nine of ten pays are on time, most others a day late. */
 const ON_TIME_RATE = 0.9;
 const LATE_RATE = 0.75;
 
@@ -44,7 +39,6 @@ const SPENDING_TRANSITIONS = SPENDING_RATES.map((chance) => {
   return rows;
 });
 
-/** Late pay is sampled independently, so it can come twice or never. */
 function payChance(account: Account, step: number): number {
   if (step % STEPS_PER_DAY !== account.postedIn || step >= account.paidUntil) return 0;
   const day = Math.floor(step / STEPS_PER_DAY);
@@ -52,7 +46,6 @@ function payChance(account: Account, step: number): number {
   return onTime > 0 ? onTime : payDueChance(account.rhythm, day - 1) * (1 - ON_TIME_RATE) * LATE_RATE;
 }
 
-/** Up to and including `step`. */
 export function advanceAccount(account: Account, step: number) {
   while (account.step < step) {
     account.step++;
@@ -101,7 +94,7 @@ function raiseLevels(chances: Float64Array, by: number, chance: number) {
 /**
  * Returns for each step from the present one on the chance that the balance covers `need` portions.
  *
- * @param tried  failed attempts, each with its chance if the money had been there
+ * @param tried  each with its chance if the money had been there
  */
 export function coverageChances(
   account: Account,
@@ -124,7 +117,6 @@ export function coverageChances(
   return found;
 }
 
-/** Given a failed attempt. */
 function applyFailedAttempt(chances: Float64Array, need: number, works: number) {
   let total = 0;
   for (let level = 0; level < LEVEL_COUNT; level++) {

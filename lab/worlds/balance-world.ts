@@ -82,7 +82,6 @@ export const world: CreateWorld = (options) => {
     return trouble;
   };
 
-  /** The risk engine's part. */
   function works(customer: Customer, at: number, tried: readonly number[]): number {
     const hour = new Date(at + customer.place.utcOffsetHours * HOUR_MS).getUTCHours();
     let recent = 0;
@@ -119,7 +118,6 @@ export const world: CreateWorld = (options) => {
     },
   };
 
-  /** Cached, because many times in a row are asked about. */
   function enoughAt(bill: Bill, customer: Customer, account: Account, at: number, tried: readonly number[]): number {
     const key = `${bill.id} ${now} ${tried.join()}`;
     if (memo.key !== key) {
@@ -168,7 +166,6 @@ function createCustomer(seed: number, subscriber: Subscriber, poor: number, gone
   };
   return {
     ...subscriber,
-    // After two or three failed invoices without pay.
     leavesAt:
       isPoor && endsPay
         ? YEAR_START + (paidUntil / STEPS_PER_DAY - YEAR_START / DAY_MS + 75) * DAY_MS

@@ -7,9 +7,8 @@ export interface BillingPlan {
   createdAt: number;
   unit: Bill["billingPeriodUnit"];
   period: number;
-  /** On which the merchant bills all customers; null: each on the date of the start. */
+  /** The merchant's; null: each on the start's date. */
   date: number | null;
-  /** UTC; null: each at the time of the start. */
   hour: number | null;
   /** In ms. One more invoice follows. */
   leavesAt: number;
@@ -24,7 +23,6 @@ export function buildSchedule(seed: number, plans: readonly BillingPlan[], from:
     for (let cycle = 0; ; cycle++) {
       const at = dueTime(seed, plan, cycle);
       if (at >= to) break;
-      // The first month's date can lie before the start.
       if (at < from || Math.floor(at / DAY_MS) < Math.floor(plan.createdAt / DAY_MS)) continue;
       due.push({ at, number: plan.number, cycle });
       if (at > plan.leavesAt) break;

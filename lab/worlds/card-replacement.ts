@@ -2,44 +2,36 @@ import { chooseWeighted, DAY_MS } from "./keyed-uniform.ts";
 import type { RandomStream } from "./random-stream.ts";
 import { STEPS_PER_DAY, stepOf } from "./simulation-steps.ts";
 
-/** How a merchant learns of a new card: through a network token, in an account updater's batch, from the holder, or never. */
+/** Through a network token, an account updater's batch, the holder, or never. */
 type ReplacementRoute = "silent" | "batch" | "holder" | "never";
 
-/** At most once within the year. */
 export interface CardReplacement {
   step: number;
   way: ReplacementRoute;
-  /** Of charges to the old card. */
   code: string;
 }
 
 export interface CardState {
-  /** How often the card on file has been replaced. */
   card: number;
-  /** How the new card will reach the merchant; null if the card on file works. */
+  /** How the new card reaches the merchant; null if the old one works. */
   awaits: ReplacementRoute | null;
-  /** Steps since the old card was first refused, or 0. */
   refusedFor: number;
 }
 
 export const newCardState = (): CardState => ({ card: 0, awaits: null, refusedFor: 0 });
 
-/** Codes of cards that are never replaced on file. Most others have expired. */
 const LOST_CARD_CODES = ["14", "41", "43", "14"];
 const EXPIRED_RATE = 0.83;
 
-/** Share of cards replaced by this route. */
 export function oldCardCodeRate(way: ReplacementRoute, code: string): number {
   if (way === "never") return LOST_CARD_CODES.filter((each) => each === code).length / LOST_CARD_CODES.length;
   return code === "54" ? EXPIRED_RATE : code === "14" ? 1 - EXPIRED_RATE : 0;
 }
 
-/** After so many days of refusals the customer subscribes again. */
+/** After so many days the customer subscribes again. */
 const LOST_DAYS = 28;
 
 /**
- * Samples when and how a card is replaced.
- *
  * @param from  in ms
  * @param aYear  replacements per customer and year
  * @param draw  the customer's draws by purpose: 1 to 4
@@ -69,11 +61,10 @@ export function applyReplacement(state: CardState, { way }: CardReplacement) {
   state.refusedFor = 0;
 }
 
-/** By three hours. `isBatch`: whether updaters run. `holder`: the chance that the holder enters the new card. */
+/** By three hours. `isBatch`: updaters run. `holder`: the chance that the holder enters the card. */
 export function advanceRenewal(state: CardState, isBatch: boolean, holder: number, luck: RandomStream) {
   if (state.refusedFor > 0) state.refusedFor++;
   const days = state.refusedFor / STEPS_PER_DAY;
-  // Batches find a card within ten days.
   const isFound = state.awaits === "batch" && isBatch && days > 1 && luck.draw() < (days > 10 ? 1 : 0.24);
   const isTyped = state.awaits === "holder" && holder > 0 && luck.draw() < holder;
   if (!isFound && !isTyped && days <= LOST_DAYS) return;

@@ -5,8 +5,6 @@ const GONE_CARD_CODES: ReadonlySet<string> = new Set(["14", "41", "43", "46"]);
 export const isTemporaryDecline = (code: string) => TEMPORARY_CODES.has(code);
 
 /**
- * Mastercard's advice about lost or replaced cards.
- *
  * @param isUpdated  whether an account updater knows the new card
  * @param draw  issuers do not always give advice
  */

@@ -1,9 +1,8 @@
 import { keyedUniform } from "./keyed-uniform.ts";
 
-/** Charges fail for an unknown time. */
 export interface FailurePeriod {
   startsAt: number;
-  /** In ms: the length is log-uniform between them. Both Infinity: it never ends. */
+  /** In ms: log-uniform between them. Both Infinity: it never ends. */
   shortest: number;
   longest: number;
   endsAt: number;
@@ -14,7 +13,7 @@ export function drawFailurePeriod(startsAt: number, shortest: number, longest: n
   return { startsAt, shortest, longest, endsAt: startsAt + length };
 }
 
-/** The chance that the period is over at `at`, given that it was not at `known`. The true end is not used. */
+/** Given that it was not over at `known`. The true end is not used. */
 export function chanceOverBy({ startsAt, shortest, longest }: FailurePeriod, at: number, known: number): number {
   if (!Number.isFinite(longest)) return 0;
   if (at <= known) return 0;
@@ -28,7 +27,6 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Per issuer. Most faults last a few hours, some most of a day. */
 const OUTAGES_PER_DAY = 0.016;
-/** The oracle's expectation for unknown times. */
 export const USUAL_UP_RATE = 0.993;
 
 /** Keyed by issuer and day, so all customers meet the same outage. */

@@ -7,32 +7,25 @@ interface Outage {
   code: string;
 }
 
-/** In order of time. Each issuer has its own rate, and an outage affects all its cards. */
 export interface IssuerOutages {
   outages: readonly Outage[];
   medianMs: number;
-  /** Share of charges that meet an outage. */
   usuallyDown: number;
 }
 
-/** Of an outage's log length: from minutes to a day. */
 const LENGTH_DEVIATION = 1.35;
 /** No outage is longer than a day. */
 const MEAN_TO_MEDIAN = 2.2;
-/** The others are routed around it. */
 const AFFECTED_CHARGE_RATE = 0.92;
-/** Outages that begin with maintenance at night. */
 const MAINTENANCE_RATE = 0.3;
 
 export interface OutageRates {
   /** Per 30 days. */
   perMonth: number;
   medianMs: number;
-  /** Maintenance begins between 02:00 and 04:00 there. */
   utcOffsetHours: number;
 }
 
-/** From `from` to `to`, in ms. */
 export function createOutages(
   seed: number,
   issuer: number,
@@ -83,7 +76,7 @@ export function findOutageCode(uptime: IssuerOutages, at: number, draw: number):
   return outage && draw < AFFECTED_CHARGE_RATE ? outage.code : null;
 }
 
-/** The chance, seen from `now`, that a charge at `at` meets an outage. A present outage's end is unknown. */
+/** Seen from `now`: a present outage's end is unknown. */
 export function downChance(uptime: IssuerOutages, now: number, at: number): number {
   const outage = findOutageAt(uptime, now);
   if (!outage) return uptime.usuallyDown;

@@ -6,17 +6,13 @@ import { createSubscribers, generateBills, type Subscriber } from "./subscriber-
 import { type Bill, type Charge, type CreateWorld, parseNumberOptions } from "./world.ts";
 
 interface RiskIssuer {
-  /** Suspicion between 01:00 and 06:00, and at the weekend. */
   night: number;
   weekend: number;
-  /** Suspicion from a decline, and its half-life. */
   memory: number;
   forgetDays: number;
-  /** Suspicion above this is declined. */
   limit: number;
   /** Approvals per card, Monday to Sunday. */
   weekly: number;
-  /** From then on the issuer has another limit. */
   changesAt: number;
   changedLimit: number;
 }
@@ -26,10 +22,9 @@ interface Customer extends Subscriber {
   issuer: RiskIssuer;
   /** This customer's base. */
   suspicion: number;
-  /** Suspicion from earlier declines, as of `rememberedAt`. */
   memory: number;
   rememberedAt: number;
-  /** Day of the month on which the credit line is paid off, and how full it is by then: 0 for most. */
+  /** Day of the month on which the debt is paid off, and how full the line is by then: 0 for most. */
   paysOn: number;
   fullness: number;
 }
@@ -40,10 +35,10 @@ interface RiskHold {
 }
 
 /**
- * World 2: no balances. The issuer's risk engine adds up suspicion: the customer's own, the hour, the weekend, noise that is the
- * same all day, and a fading memory of declines. A charge above the limit is declined, so frequent retries make things worse.
- * Besides: credit lines that fill up until the statement is paid, weekly limits, holds after fraud alarms, outages, lost cards.
- * One issuer in four changes its limit within the year.
+ * World 2: no balances. An issuer adds up suspicion: the customer's own, the hour, the weekend, a day's noise, and a fading
+ * memory of declines. A charge above the limit is declined, so frequent retries make things worse. Besides: credit lines that
+ * fill up until the statement is paid, weekly limits, holds after fraud alarms, outages, lost cards. One issuer in four changes
+ * its limit within the year.
  *
  * Options: `suspicion` (scale of the customers' base), `memory` (scale of a decline's suspicion).
  */
@@ -88,7 +83,6 @@ export const world: CreateWorld = (options) => {
     return hold;
   }
 
-  /** In the days before it is paid off. */
   function isFull(customer: Customer, at: number): boolean {
     if (customer.fullness === 0) return false;
     const date = new Date(localOf(customer, at)).getUTCDate();
@@ -151,7 +145,7 @@ export const world: CreateWorld = (options) => {
 
 const NOISE_DEVIATION = 0.45;
 
-/** A logistic curve close to the normal distribution. `x` in standard deviations. */
+/** Logistic, close to the normal distribution. `x` in standard deviations. */
 const shareBelow = (x: number) => 1 / (1 + Math.exp(-1.702 * x));
 
 function drawHold(seed: number, customer: Customer, cycle: number, at: number): RiskHold | null {
@@ -200,7 +194,6 @@ function createCustomer(seed: number, subscriber: Subscriber): Customer {
     ...subscriber,
     card,
     issuer: createIssuer(seed, card.issuer),
-    // About one in ten looks odd to its bank throughout.
     suspicion: draw(62) < 0.12 ? 0.5 + 1.1 * draw(63) : 0.35 * draw(63),
     memory: 0,
     rememberedAt: 0,

@@ -1,5 +1,5 @@
 /**
- * Returns each country's issuers with weights, the most common one first.
+ * With weights, the most common issuer first.
  *
  * @param each  issuers per country
  * @param issuerOf  `number` is unique, `rank` counts within the country

@@ -3,7 +3,6 @@ export type PayRhythm =
   | { kind: "weekly"; weekday: number }
   | { kind: "fortnightly"; weekday: number; phase: number }
   | { kind: "four_weekly"; phase: number }
-  /** After the month's end: its last day. */
   | { kind: "dated"; days: readonly number[] }
   | { kind: "business_day"; nth: number }
   | { kind: "nth_weekday"; nth: number; weekday: number }
@@ -26,7 +25,6 @@ export function payDueChance(rhythm: PayRhythm, day: number): number {
   return due;
 }
 
-/** null if the rhythm is irregular or absent. */
 export const buildIsPayDay = (rhythm: PayRhythm | undefined) =>
   rhythm === undefined || rhythm.kind === "irregular" ? null : (day: number) => payDueChance(rhythm, day) > 0;
 

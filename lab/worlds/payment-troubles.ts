@@ -1,7 +1,6 @@
 import { drawFailurePeriod, type FailurePeriod } from "./failure-period.ts";
 import { chooseWeighted, DAY_MS, HOUR_MS, keyedUniform } from "./keyed-uniform.ts";
 
-/** Why an invoice fails although the money is there. */
 export interface PaymentTrouble {
   code: string;
   spell: FailurePeriod;
@@ -19,7 +18,6 @@ const TROUBLE_KINDS: readonly (readonly [Kind, number])[] = [
   ["for_ever", 11],
   ["midnight", 7],
   ["month", 3],
-  // Account updaters cover more than half of replaced cards.
   ["updated", 11],
   ["expired", 9],
   ["gone", 11],

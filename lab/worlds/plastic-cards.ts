@@ -3,11 +3,9 @@ import type { Charge } from "./world.ts";
 
 export const ISSUERS_PER_COUNTRY = 6;
 
-/** As the gateway sees it. */
 export interface PlasticCard {
   /** Unique across countries. */
   issuer: number;
-  /** The risk engine's factor between 01:00 and 05:00. */
   nightFactor: number;
   /** Approved if `code` is null. `draw` decides about advice. */
   charge(at: number, code: string | null, draw: number): Charge;
@@ -31,7 +29,7 @@ const ADVICE: Readonly<Record<string, readonly (readonly [string, number])[]>> =
   ],
 };
 
-/** Customers who live from pay to pay have debit and prepaid cards more often. */
+/** Poor customers have debit and prepaid cards more often. */
 export function createCard(seed: number, number: number, country: string, isPoor: boolean): PlasticCard {
   const draw = (what: number) => keyedUniform(seed, number, what, 6);
   const brand = chooseWeighted(draw(51), [

@@ -1,6 +1,5 @@
 import { keyedUniform } from "./keyed-uniform.ts";
 
-/** Draws seeded by one key: a step takes a varying number of them. */
 export interface RandomStream {
   /** Restarts the stream. The draws that follow depend only on the keys. */
   begin(a: number, b: number, c: number, d: number): void;
@@ -10,7 +9,6 @@ export interface RandomStream {
   bell(): number;
 }
 
-/** One per world, so worlds that run side by side do not take each other's draws. */
 export function createRandomStream(): RandomStream {
   let state = 1;
   // Marsaglia's xorshift; only 0 would stop it.
@@ -25,7 +23,6 @@ export function createRandomStream(): RandomStream {
       state = (keyedUniform(a, b, c, d) * 4_294_967_296) | 0 || 1;
     },
     draw,
-    // Four uniform draws sum to a variance of a third.
     bell: () => (draw() + draw() + draw() + draw() - 2) * Math.sqrt(3),
   };
 }

@@ -1,6 +1,6 @@
 import type { Charge, World } from "./world.ts";
 
-/** Charges report only approval, as for a merchant that pushes no transactions. */
+/** As for a merchant that pushes no transactions. */
 export function createSilentWorld(world: World): World {
   const mute = ({ at, approved, paymentMethodType }: Charge): Charge => ({ at, approved, paymentMethodType });
   return {

@@ -5,35 +5,29 @@ import { stepOf } from "./simulation-steps.ts";
 const FUTURE_COUNT = 40;
 const MAX_CACHED_INVOICES = 200;
 
-/** The outcome in each life, at each step from the present on. */
 interface Futures {
   version: number;
   builtAt: number;
   firstStep: number;
   steps: number;
-  /** `[step * FUTURE_COUNT + life]`. */
   met: Float32Array;
 }
 
-/** An invoice's present state, and how it proceeds. */
 export interface PresentState<State> {
   billId: string;
   /** Changes with every charge that changes the state. */
   version: number;
   now: number;
-  /** In ms. Later times count as this one. */
   until: number;
   state: State;
-  /** Called before the first draw. */
   begin(firstStep: number): void;
   live(states: readonly State[], step: number): void;
-  /** Any number that the world's `works` understands. */
   meets(state: State): number;
 }
 
 /**
- * Creates the oracle's foresight: lives that begin in the true present state and continue with their own luck. It knows the whole
- * state but not the future. Cached by invoice, because many times are asked about.
+ * The oracle's foresight: lives from the true present state, with their own luck. It knows the state but not the future. Cached
+ * by invoice, because many times are asked about.
  *
  * @param fresh  makes a state, which is overwritten
  */
@@ -73,14 +67,11 @@ export function createFutureOracle<State extends object>(fresh: () => State) {
       const rowAt = (at: number) => Math.min(steps - 1, Math.max(0, stepOf(at) - firstStep)) * FUTURE_COUNT;
       weights.fill(1);
       return {
-        /**
-         * Lowers the weight of lives in which an attempt at `at` would have succeeded. `works` turns an outcome into a chance.
-         */
+        /** Lowers the weight of lives in which this attempt would have succeeded. `works` turns an outcome into a chance. */
         inVain(at: number, works: (met: number) => number) {
           const row = rowAt(at);
           for (let life = 0; life < FUTURE_COUNT; life++) weights[life]! *= 1 - works(met[row + life]!);
         },
-        /** Given the failed attempts. */
         chance(at: number, works: (met: number) => number): number {
           const row = rowAt(at);
           let sum = 0;

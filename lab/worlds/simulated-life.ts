@@ -1,8 +1,6 @@
 import { applyReplacement, type CardReplacement, type CardState } from "./card-replacement.ts";
 
-/** One card replacement and one departure at most. */
 export interface SimulatedLife {
-  /** Up to and including this step. */
   step: number;
   state: CardState;
   replacement: CardReplacement;

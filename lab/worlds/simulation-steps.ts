@@ -4,5 +4,4 @@ import { DAY_MS } from "./keyed-uniform.ts";
 export const STEPS_PER_DAY = 8;
 export const STEP_MS = DAY_MS / STEPS_PER_DAY;
 
-/** Since January 1, 1970. */
 export const stepOf = (at: number) => Math.floor(at / STEP_MS);

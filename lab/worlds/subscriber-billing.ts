@@ -11,10 +11,8 @@ export interface Subscriber {
   place: CountryProfile;
   merchant: number;
   period: Bill["billingPeriodUnit"];
-  /** Minor units of the place's currency. */
   amount: number;
   createdAt: number;
-  /** No invoices after this. */
   leavesAt: number;
 }
 
@@ -48,7 +46,6 @@ function createMerchant(seed: number, number: number): Merchant {
   };
 }
 
-/** Sampled from the seed. `only` restricts the countries. */
 export function createSubscribers(
   seed: number,
   customers: number,
@@ -62,7 +59,6 @@ export function createSubscribers(
     const stays = places.some(([place]) => place === home) && keyedUniform(seed, number, 22, 0) >= abroad;
     const place = stays ? home : chooseWeighted(keyedUniform(seed, number, 23, 0), places);
     const dollar = dollars[Math.floor(keyedUniform(seed, number, 24, 0) * dollars.length)]!;
-    // Two years of tenure or less. A fifth join within the year.
     const createdAt = Math.floor(YEAR_START - (1.6 * keyedUniform(seed, number, 25, 0) - 0.35) * 730 * DAY_MS * 0.5);
     return {
       number,

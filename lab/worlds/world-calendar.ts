@@ -1,8 +1,6 @@
 import { DAY_MS, HOUR_MS } from "./keyed-uniform.ts";
 
-/** The arrays are indexed by days since the first. */
 export interface Calendar {
-  /** Since January 1, 1970. */
   firstDay: number;
   days: number;
   /** 0 is Sunday. */
@@ -10,17 +8,15 @@ export interface Calendar {
   date: Uint8Array;
   /** 1 to 12. */
   month: Uint8Array;
-  /** Of the day's month. */
   lastDate: Uint8Array;
 }
 
 export interface Zone {
   utcOffsetHours: number;
-  /** Daylight saving time; none if absent. */
   summer?: "US" | "EU" | "AU";
 }
 
-/** From `from` to `to`, in ms, with two more days at either end for local time. */
+/** With two more days at either end for local time. */
 export function calendarOf(from: number, to: number): Calendar {
   const firstDay = Math.floor(from / DAY_MS) - 2;
   const days = Math.ceil(to / DAY_MS) + 2 - firstDay;
@@ -37,10 +33,9 @@ export function calendarOf(from: number, to: number): Calendar {
 
 const lastDateOfMonth = (year: number, month: number) => new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
 
-/** January 1 is 101. */
 export const monthDate = ({ month, date }: Calendar, day: number) => month[day]! * 100 + date[day]!;
 
-/** First and last day in 2025. Other years differ by a few days, which does not matter here. */
+/** In 2025. Other years differ by a few days, which does not matter here. */
 const SUMMER_TIMES = { US: [309, 1101], EU: [330, 1025], AU: [1005, 405] } as const;
 
 /** Returns by calendar day how far local time is ahead of UTC, in ms. */
@@ -53,7 +48,6 @@ export function computeOffsets({ utcOffsetHours, summer }: Zone, calendar: Calen
   });
 }
 
-/** In ms since January 1, 1970 there. */
 export const toLocalTime = (calendar: Calendar, offsets: Float64Array, at: number) =>
   at + offsets[Math.floor(at / DAY_MS) - calendar.firstDay]!;
 
@@ -88,7 +82,7 @@ export function computeWorkDays(country: string, calendar: Calendar): Uint8Array
   );
 }
 
-/** Adds months to `start` (ms) at the same time of day: on `date`, or on a shorter month's last day. */
+/** At the same time of day: on `date`, or on a shorter month's last day. */
 export function addMonths(start: number, months: number, date: number): number {
   const first = new Date(start);
   const year = first.getUTCFullYear();

@@ -18,7 +18,6 @@ export interface Bill {
   customerId: string;
   subscriptionId: string;
   merchantKey: string;
-  /** Minor units of `currency`. */
   amount: number;
   currency: string;
   planId: string;
@@ -27,11 +26,10 @@ export interface Bill {
   subscriptionCreatedAt: Date;
   createdAt: Date;
   windowDays: number;
-  /** The merchant's charge at `createdAt`. */
   first: Charge;
 }
 
-/** Simulated customers and issuers. Anyone can write a world and pass it to `dunlin simulate --world`. */
+/** Anyone can write a world and pass it to `dunlin simulate --world`. */
 export interface World {
   readonly name: string;
   /**
@@ -56,7 +54,6 @@ export interface World {
   payDays?(bill: Bill): ((day: number) => boolean) | null;
 }
 
-/** The export `world` of a world module. */
 export type CreateWorld = (options?: Record<string, unknown>) => World;
 
 /** Throws a RangeError. */

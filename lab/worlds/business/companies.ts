@@ -11,20 +11,16 @@ export interface Company extends FundingSource {
   country: Country;
   issuer: Issuer;
   funding: string;
-  /** Log odds that the risk engine declines an ordinary charge by day. */
   oddity: number;
   replacement: CardReplacement;
-  /** Nothing is paid from this step on. */
   leavesAt: number;
   leaveCode: string;
-  /** State up to and including `step`; `version` counts charges. */
   hasLeft: boolean;
   step: number;
   state: FundingState;
   version: number;
 }
 
-/** With percentages. A plain card always has the money. */
 const FUNDING_KINDS = [
   ["limit", 17],
   ["week", 11],
@@ -50,7 +46,6 @@ const LEAVE_CODES = [
   ["R1", 8],
 ] as const;
 
-/** See the world's options. */
 export interface Shares {
   edge: number;
   gone: number;
@@ -109,7 +104,6 @@ export function createCompany(
   };
 }
 
-/** Some companies use up a limit early: advertising spends all available money. */
 function edgePace(kind: Company["kind"], draw: number): number {
   if (kind === "week") return 2 + 2.5 * draw;
   return kind === "prepaid" ? 2.2 + 3.5 * draw : 1.8 + 3.4 * draw;
@@ -122,7 +116,6 @@ function drawFunding(kind: Company["kind"], draw: number): string {
   return kind === "week" ? "debit" : "credit";
 }
 
-/** Sunday to Thursday in Saudi Arabia. */
 function paymentRunWeekday({ code }: Country, draw: number): number {
   const weekday = 1 + Math.floor(5 * draw);
   return code === "SA" && weekday === 5 ? 0 : weekday;

@@ -4,39 +4,31 @@ import { STEP_MS, STEPS_PER_DAY } from "../simulation-steps.ts";
 import { calendarDayOf, hourOf, toLocalTime } from "../world-calendar.ts";
 import { CALENDAR, SPENDING_BY_DAY } from "./year.ts";
 
-/** How a company pays and gets money. Amounts in major units, chances per step of three hours. */
+/** Amounts in major units, chances per step of three hours. */
 export interface FundingSource {
-  /**
-   * A limit that resets monthly or on Mondays, a card limited to this vendor, a prepaid card, or a credit line that is paid down.
-   */
+  /** A monthly or Monday limit, a card limited to this vendor, a prepaid card, or a credit line that is paid down. */
   kind: "limit" | "week" | "vendor" | "prepaid" | "line" | "plain";
   /** Local time minus UTC in ms, by calendar day. */
   offsets: Float64Array;
   work: Uint8Array;
-  /** Date on which a limit resets or a line falls due, in the three hours from `resetHour` on. */
+  /** When a limit resets or a line falls due, in the three hours from `resetHour` on. */
   turnsOn: number;
   resetHour: number;
   limit: number;
-  /** Share of the limit spent in a period, and its variation. */
   pace: number;
   swing: number;
-  /** The amount that still fits into a nearly full limit. */
   small: number;
-  /** Chance in office hours that finance reads about a failure. */
   notices: number;
-  /** Weekday on which finance pays and fills prepaid cards; null: any working day, and the first of the month for cards. */
+  /** Weekday of payments and prepaid fills; null: any working day, and the first of the month for fills. */
   runsOn: number | null;
-  /** Chance on working days that money in transit arrives. */
   lands: number;
   /** Chance of travel, a new shop or a breach, which raise suspicion. */
   alarms: number;
-  /** Suspicion that remains after three hours. */
   keeps: number;
 }
 
 /** Everything that changes. A copy is another future. */
 export interface FundingState extends CardState {
-  /** Of the limit or line; on a vendor card, by this vendor alone. */
   spent: number;
   cap: number;
   /** In this period. */
@@ -45,12 +37,10 @@ export interface FundingState extends CardState {
   isFilled: boolean;
   /** The fill in transit; 0 if not fixed in advance. */
   fill: number;
-  /** Whether the line's debit has yet to settle. */
   isOwed: boolean;
-  /** The failure is unread, read, or its money or signature is on the way. `waited` counts steps. */
+  /** An unread or read failure, or its money or signature is on the way. `waited` counts steps. */
   stage: "calm" | "unread" | "read" | "moving";
   waited: number;
-  /** Suspicion after alarms and after declines, in log odds. */
   heat: number;
   memory: number;
 }
@@ -77,7 +67,6 @@ export interface LocalStep {
   hour: number;
   works: boolean;
   isOffice: boolean;
-  /** Relative to usual office hours. */
   busy: number;
 }
 
@@ -98,7 +87,6 @@ export function localStepOf({ offsets, work }: FundingSource, step: number): Loc
   };
 }
 
-/** By three hours, in place. */
 export function advanceStep(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
   const { kind } = means;
   if (kind === "prepaid") spendPrepaid(means, state, moment, luck);
@@ -115,7 +103,7 @@ export function advanceStep(means: FundingSource, state: FundingState, moment: L
   advanceRenewal(state, moment.hour < 3, typed, luck);
 }
 
-/** A line is paid down when its debit settles, one to three working days after its date. */
+/** When its debit settles, one to three working days after its date. */
 function resetLimit(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
   const { kind, turnsOn, resetHour } = means;
   const { hour } = moment;
@@ -124,7 +112,6 @@ function resetLimit(means: FundingSource, state: FundingState, moment: LocalStep
     if (kind !== "vendor") state.pace = means.pace * Math.exp(means.swing * luck.bell());
     if (kind === "line") state.isOwed = true;
     else state.spent = 0;
-    // A temporary raise ends; a vendor's cap stays raised.
     if (kind === "limit" || kind === "week") state.cap = means.limit;
   }
   if (kind === "line" && state.isOwed && moment.works && hour >= 5 && hour < 8 && luck.draw() < 0.55) {
@@ -133,11 +120,9 @@ function resetLimit(means: FundingSource, state: FundingState, moment: LocalStep
   }
 }
 
-/** Weighted by how busy they are. */
 const BUSY_STEPS_PER_MONTH = 90;
 const BUSY_STEPS_PER_WEEK = 21;
 
-/** An amount that does not fit is declined or reduced. */
 function spend({ kind, limit, small }: FundingSource, state: FundingState, { busy }: LocalStep, luck: RandomStream) {
   let out =
     ((limit * state.pace) / (kind === "week" ? BUSY_STEPS_PER_WEEK : BUSY_STEPS_PER_MONTH)) *
@@ -208,7 +193,6 @@ export function applyPayment({ kind }: FundingSource, state: FundingState, amoun
   else state.spent += amount;
 }
 
-/** For lack of money: finance gets a mail. */
 export function applyFailure(state: FundingState) {
   if (state.stage !== "calm") return;
   state.stage = "unread";

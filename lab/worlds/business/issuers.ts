@@ -12,17 +12,13 @@ export interface Issuer {
   name: string;
   brand: string;
   uptime: IssuerOutages;
-  /** Share of missing funds reported as 05; otherwise the code for a full limit. */
   masks: number;
   limitCode: string;
-  /** Share of temporary declines with advice on Mastercard's network, and the advice. */
   advises: number;
   advice: string;
-  /** Suspicion from 22:00 to 06:00, on days off, and from foreign merchants. */
   night: number;
   dayOff: number;
   abroad: number;
-  /** Suspicion from a decline, and its share that remains three hours later. */
   memory: number;
   keeps: number;
   /** Limits reset in the three hours from here on, local time. */
@@ -33,7 +29,6 @@ const NAMES = ["Commerce Bank", "Corporate Bank", "Spend Cards", "Trade Bank", "
 const ADVICE = ["02", "25", "26", "27", "28", "24"] as const;
 const OUTAGE_MEDIAN_MS = 40 * 60_000;
 
-/** The most common one first. */
 export const createIssuers = (seed: number, luck: RandomStream) =>
   createIssuersByCountry(COUNTRIES, NAMES.length, (country, number, rank) =>
     createIssuer(seed, country, number, rank, luck),
@@ -65,7 +60,6 @@ function createIssuer(seed: number, country: Country, number: number, rank: numb
   };
 }
 
-/** Upper bound of suspicion from declines. */
 export const MAX_DECLINE_MEMORY = 4;
 
 export const declineRate = (suspicion: number) => 1 / (1 + Math.exp(-suspicion));

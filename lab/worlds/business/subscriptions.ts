@@ -12,10 +12,8 @@ interface Merchant {
   home: string;
   currency: string;
   windowDays: number;
-  /** Major units per month, or per seat. */
   prices: readonly number[];
   sellsSeats: boolean;
-  /** How much invoices vary. */
   usage: number;
   /** As in `BillingPlan`. */
   hour: number | null;
@@ -105,10 +103,8 @@ export interface Subscription extends BillingPlan {
   isAbroad: boolean;
 }
 
-/** A year costs as much as ten months. */
 const MONTHS_PER_YEAR_PRICE = 10;
 
-/** One company per customer, sampled from the seed. */
 export function createSubscriptions(
   seed: number,
   customers: number,
@@ -126,7 +122,6 @@ export function createSubscriptions(
     const company = createCompany(seed, number, size, issuers, shares);
     const joins = draw(7) < 0.3 ? Math.floor(300 * draw(8)) : 0;
     const day = YEAR_START / DAY_MS - Math.floor(900 * draw(6) ** 2) + joins;
-    // Most companies sign up in their office hours.
     const hour = draw(9) < 0.8 ? 9 + 9 * draw(10) : 24 * draw(10);
     return {
       number,
@@ -171,7 +166,6 @@ export function* generateBills(seed: number, subscriptions: readonly Subscriptio
   }
 }
 
-/** People join and leave. */
 function drawSeatCount(count: number, draw: number): number {
   if (draw < 0.09) return count + 1 + Math.floor(count * 0.15);
   return draw > 0.95 ? Math.max(1, count - 1) : count;

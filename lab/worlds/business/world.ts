@@ -13,9 +13,9 @@ import { declineRate, MAX_DECLINE_MEMORY } from "./issuers.ts";
 import { createSubscriptions, generateBills, type Subscription } from "./subscriptions.ts";
 
 /**
- * World 4: software paid by companies in many time zones. There are no pay days: limits fill up and reset, prepaid cards are
- * filled in office hours, lines are paid down monthly, virtual cards are capped for one vendor. An issuer's suspicion rises and
- * fades, and declines add to it. Cards are replaced, issuers have outages, companies close.
+ * World 4: software paid by companies in many time zones, without pay days. Limits fill up and reset, prepaid cards are filled in
+ * office hours, lines are paid down monthly, virtual cards are capped for one vendor. Suspicion rises with declines and fades.
+ * Cards are replaced, issuers have outages, companies close.
  *
  * Options: `edge` (share of companies whose limits are used up before they reset), `gone` (departures per company and year).
  */
@@ -54,7 +54,6 @@ export const world: CreateWorld = (options) => {
     return charge;
   }
 
-  /** The suspicion that a charge meets; infinity if the card or the money is missing. */
   const futuresOf = (bill: Bill, company: Company) =>
     foresight.look({
       billId: bill.id,
@@ -114,5 +113,5 @@ export const world: CreateWorld = (options) => {
   };
 };
 
-/** An attempt can fail for other reasons, so it rules out no future. */
+/** Other reasons exist, so a failure rules out no future. */
 const MIN_FAILURE_CHANCE = 0.02;

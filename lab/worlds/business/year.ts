@@ -3,13 +3,10 @@ import { calendarOf, monthDate } from "../world-calendar.ts";
 
 export const YEAR_START = Date.UTC(2024, 8, 2);
 export const YEAR_END = YEAR_START + 365 * DAY_MS;
-/** Early, so limits are usually full by the first invoice. */
 export const SIMULATION_START = YEAR_START - 70 * DAY_MS;
-/** Later than the last invoice's window. */
 export const SIMULATION_END = YEAR_END + 40 * DAY_MS;
 export const CALENDAR = calendarOf(SIMULATION_START, SIMULATION_END);
 
-/** Higher at quarter ends, at conferences and before budgets lapse; lower in August and at the year's end. */
 export const SPENDING_BY_DAY = Float64Array.from({ length: CALENDAR.days }, (_, day) => {
   const month = CALENDAR.month[day]!;
   const today = monthDate(CALENDAR, day);

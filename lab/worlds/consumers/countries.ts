@@ -7,14 +7,12 @@ type WeightedRhythms = readonly (readonly [PayRhythm, number])[];
 export interface Country {
   code: string;
   currency: string;
-  /** Relative to the United States. */
   incomes: number;
   prices: number;
   /** Of its issuers. */
   utcOffsetHours: number;
-  /** Offsets from UTC in ms, by calendar day, for each zone. */
+  /** UTC offsets in ms, by zone and calendar day. */
   clocks: readonly Float64Array[];
-  /** 1 on days on which banks work. */
   work: Uint8Array;
   wages: WeightedRhythms;
   benefits: WeightedRhythms;
@@ -58,9 +56,9 @@ function defineCountry(
 }
 
 /**
- * With percentages and pay rhythms. US wages as in `COUNTRY_PROFILES`, Australian ones weekly or every other week. US benefits
- * come on the 1st, 3rd or a Wednesday by birthday, British ones every four weeks or on a date, Spanish ones on the 25th or in the
- * first days. Other shares are guesses.
+ * With percentages. US wages as in `COUNTRY_PROFILES`, Australian ones weekly or every other week. US benefits come on the 1st,
+ * 3rd or a Wednesday by birthday, British ones every four weeks or on a date, Spanish ones on the 25th or in the first days.
+ * Other shares are guesses.
  */
 export const COUNTRIES: readonly (readonly [Country, number])[] = [
   [
@@ -139,7 +137,7 @@ export const COUNTRIES: readonly (readonly [Country, number])[] = [
 
 const payDaysByRhythm = new Map<PayRhythm, Uint8Array>();
 
-/** 1 for each calendar day on which pay comes. It moves forward before holidays as before weekends. */
+/** Pay moves forward before holidays as before weekends. */
 export function findPayDays({ work }: Country, rhythm: PayRhythm): Uint8Array {
   let days = payDaysByRhythm.get(rhythm);
   if (!days) {

@@ -4,12 +4,11 @@ import { STEP_MS, STEPS_PER_DAY } from "../simulation-steps.ts";
 import { calendarDayOf, hourOf, toLocalTime } from "../world-calendar.ts";
 import { CALENDAR, SPENDING_BY_DAY } from "./year.ts";
 
-/** How a person earns and spends. Amounts in major units; chances per step of three hours unless noted. */
+/** Amounts in major units; chances per step of three hours unless noted. */
 export interface PersonFinances {
   /** Local time minus UTC in ms, by calendar day. */
   offsets: Float64Array;
   work: Uint8Array;
-  /** The wage posts in one of the day's eight steps. */
   payDays: Uint8Array;
   wage: number;
   postsIn: number;
@@ -17,42 +16,32 @@ export interface PersonFinances {
   hasBonus: boolean;
   grantDays: Uint8Array;
   grant: number;
-  /** Pay per job, 0 without jobs, and chances per day from Sunday on. */
   job: number;
   jobs: readonly number[];
   /** Per month. */
   income: number;
   rate: number;
   cushion: number;
-  /** Of an expense that must be paid at once. */
   surprises: number;
-  /** The season's effect on spending. */
   season: number;
-  /** Chance to top up after a failure, and the steps after which it has fallen to a third. */
+  /** Chance after a failure, and the steps until it has fallen to a third. */
   haste: number;
   forgets: number;
-  /** The chance of an issuer's hold. */
   alarms: number;
   /** Per day. */
   dayLimit: number;
-  /** The chance of a rush: so many payments in a row that the issuer accepts no more. */
+  /** So many payments in a row that the issuer accepts no more. */
   rushes: number;
 }
 
-/** Everything that changes. A copy is another future. */
 export interface PersonState extends CardState {
   balance: number;
-  /** The calendar day, and its spending toward the limit. */
   day: number;
   spent: number;
-  /** Whether a wage has yet to post. */
   isPaySoon: boolean;
-  /** Whether there are jobs these weeks. */
   isBooked: boolean;
-  /** Steps since the holder learned of a failure, or 0; and the missing amount. */
   noticedFor: number;
   missing: number;
-  /** A hold that passes, one that the holder is clearing up, or one that stays for weeks. */
   hold: "none" | "short" | "clearing" | "long";
   /** Steps left. */
   rush: number;
@@ -100,10 +89,8 @@ export function localStepOf({ offsets, work, season }: PersonFinances, step: num
   };
 }
 
-/** In one of the day's five suitable steps. */
 export const CARD_ENTRY_CHANCE = 0.03;
 
-/** By three hours, in place. */
 export function advanceStep(means: PersonFinances, state: PersonState, moment: LocalStep, luck: RandomStream) {
   const { hour } = moment;
   if (moment.day !== state.day) beginDay(means, state, moment, luck);
@@ -113,12 +100,10 @@ export function advanceStep(means: PersonFinances, state: PersonState, moment: L
   if (state.noticedFor > 0) topUp(means, state, moment, luck);
   updateHold(means, state, luck);
   if (state.awaits === null) return;
-  // Entered from the day it comes, most likely soon after a failure.
   const typed = hour >= 8 ? CARD_ENTRY_CHANCE * Math.exp(-state.refusedFor / STEPS_PER_DAY / 9) : 0;
   advanceRenewal(state, moment.step === 1, typed, luck);
 }
 
-/** Benefits arrive, and jobs stop for some days or start again. */
 function beginDay(means: PersonFinances, state: PersonState, { day }: LocalStep, luck: RandomStream) {
   state.day = day;
   state.spent = 0;
@@ -127,26 +112,22 @@ function beginDay(means: PersonFinances, state: PersonState, { day }: LocalStep,
   if (means.job > 0 && luck.draw() < (state.isBooked ? 1 / 24 : 1 / 8)) state.isBooked = !state.isBooked;
 }
 
-/** Wages post in the bank's run, sometimes late. Jobs are paid from the morning on. */
 function receivePay(means: PersonFinances, state: PersonState, moment: LocalStep, luck: RandomStream) {
   if (state.isPaySoon && moment.step === means.postsIn && moment.works && luck.draw() < means.punctual) {
     state.isPaySoon = false;
     const bonus = means.hasBonus && moment.isBonusTime ? 1.6 : 1;
     state.balance += Math.max(0, means.wage * (1 + 0.1 * luck.bell()) * bonus);
   }
-  // Five steps of the day remain.
   const chance = (means.jobs[moment.weekday]! * (state.isBooked ? 1 : 0.12)) / 5;
   if (means.job > 0 && moment.hour >= 9 && luck.draw() < chance)
     state.balance += means.job * Math.exp(0.6 * luck.bell() - 0.18);
 }
 
-/** A share of the money above the cushion, necessities, sometimes a large expense. */
 function spendMoney(means: PersonFinances, state: PersonState, { busy }: LocalStep, luck: RandomStream) {
   if (state.balance > means.cushion) {
     const share = 1 - Math.exp((-means.rate / 6) * busy * (0.2 + 1.6 * luck.draw()));
     const out = (state.balance - means.cushion) * share;
     state.balance -= out;
-    // Not all by card.
     state.spent += out * 0.6;
   }
   state.balance -= Math.min(state.balance, (means.income / 30) * 0.02 * (0.5 + luck.draw()));
@@ -172,17 +153,14 @@ function topUp(means: PersonFinances, state: PersonState, { hour }: LocalStep, l
 
 export const HOLD_LIFT_CHANCES = { short: 0.028, clearing: 0.055, long: 0.0045 } as const;
 
-/** Holds that stay for weeks. */
 export const LONG_HOLD_RATE = 0.22;
 
-/** The issuer suspects fraud until it is cleared up. */
 function updateHold(means: PersonFinances, state: PersonState, luck: RandomStream) {
   if (state.hold !== "none") {
     if (luck.draw() < HOLD_LIFT_CHANCES[state.hold]) state.hold = "none";
   } else if (luck.draw() < means.alarms) state.hold = luck.draw() < LONG_HOLD_RATE ? "long" : "short";
 }
 
-/** If the issuer were up and refused nothing. */
 export function canPay(means: PersonFinances, state: PersonState, amount: number): boolean {
   const isUsable = state.awaits === null && state.hold === "none" && state.rush === 0;
   return isUsable && state.balance >= amount && state.spent + amount <= means.dayLimit;
@@ -194,7 +172,6 @@ export function applyPayment(state: PersonState, amount: number) {
   state.noticedFor = 0;
 }
 
-/** The holder reads about it, and clears up a hold or plans to top up. */
 export function applyFailure(state: PersonState, amount: number) {
   if (state.hold === "short") state.hold = "clearing";
   else if (state.hold === "none") {

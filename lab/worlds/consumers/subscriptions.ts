@@ -11,9 +11,7 @@ import { CALENDAR, YEAR_END, YEAR_START } from "./year.ts";
 interface Merchant extends Pick<BillingPlan, "unit" | "period" | "date" | "hour"> {
   key: string;
   windowDays: number;
-  /** Major units, at US prices. */
   prices: readonly number[];
-  /** How often failure mails are read, relative to other merchants. */
   mail: number;
 }
 
@@ -39,11 +37,10 @@ export interface Subscription extends BillingPlan {
 
 export const mailReadRate = ({ mail }: Merchant) => Math.min(1.3, mail);
 
-/** Share of people who sign up on a pay day, and the most days until it. */
 export const PAY_DAY_SIGN_UP_RATE = 0.5;
 export const MAX_PAY_DAY_WAIT_DAYS = 31;
 
-/** One customer in eight pays another merchant from the same card. */
+/** One customer in eight shares a card with another merchant's customer. */
 export function createSubscriptions(
   seed: number,
   customers: number,
@@ -80,7 +77,7 @@ export function createSubscriptions(
   return found;
 }
 
-/** The first pay day within a month, since people sign up when they have money, or else `day`. */
+/** Within a month, since people sign up when they have money, or else `day`. */
 export function findPayDayFrom({ payDays }: Person, day: number): number {
   const index = day - CALENDAR.firstDay;
   for (let later = 0; later < MAX_PAY_DAY_WAIT_DAYS; later++) if (payDays[index + later]) return day + later;
