@@ -1,5 +1,4 @@
-// `npm run bench -- backup`: the duration of a backup and a restore of many recovery actions, and the file size. `restore`
-// compares every table by rows and hashes.
+// `npm run bench -- backup`: backs up and restores many recovery actions. `restore` compares every table by rows and hashes.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, stat } from "node:fs/promises";
@@ -17,7 +16,7 @@ import { fillMerchants } from "../test/plans/fill-plans.ts";
 const { values } = parseArgs({ options: { actions: { type: "string", default: "2000000" } } });
 const actions = Number(values.actions);
 const PROGRAM = join(import.meta.dirname, "..", "bin", "dunlin.js");
-/** `fill` counts minutes from March 1, 2026 on, one for each invoice of a merchant. */
+/** `fill` counts minutes from March 1, 2026, one per invoice. */
 const ACTIONS_PER_MERCHANT = 20_000;
 const SIZE = prepared("", "select pg_database_size(current_database())::float8 as bytes");
 
@@ -51,7 +50,6 @@ try {
   await rm(root, { recursive: true, force: true });
 }
 
-/** Runs a command on a data folder, and prints its output and duration. */
 async function dunlin(folder: string, ...words: string[]) {
   const env = { PATH: process.env.PATH, DUNLIN_DATA: join(root, folder) };
   const begun = performance.now();

@@ -27,7 +27,7 @@ export async function startBaselineServer(
       response.end('{"requestId":"req_0"}');
     });
   });
-  // Connections wait while the other contenders have their rounds.
+  // Connections wait while other contenders have their rounds.
   bare.keepAliveTimeout = 600_000;
   bare.listen(0, host);
   await once(bare, "listening");

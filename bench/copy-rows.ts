@@ -2,13 +2,12 @@ import pg from "pg";
 import type { CopyTransaction } from "../lab/studies/twin-tables.ts";
 import type { Address } from "../src/postgres/database.ts";
 
-/** Methods of pg's connection that its published types lack. */
 interface CopyConnection extends pg.Connection {
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
 }
 
-/** Runs several COPY … FROM STDIN as one query on pg's connection, and therefore in one transaction. */
+/** Runs several COPY … FROM STDIN as one query, and therefore in one transaction. */
 export const copyIn = (client: pg.Client, { sql, data }: CopyTransaction): Promise<void> =>
   new Promise((resolve, reject) => {
     const waiting = data.values();

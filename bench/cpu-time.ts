@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-// Linux counts CPU time for programs in hundredths of a second.
+// Linux counts CPU time in hundredths of a second.
 const TICK_MS = 10;
 const UTIME = 11;
 const PARENT = 1;
 
-/** Returns the fields of /proc/PID/stat from the state on; undefined if the process is gone. */
+/** From the state on; undefined if the process is gone. */
 function readProcStat(pid: number | string): string[] | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, "latin1")
@@ -16,15 +16,15 @@ function readProcStat(pid: number | string): string[] | undefined {
   }
 }
 
-// Includes children that ended and were waited for.
+// With ended children that were waited for.
 const cpuTicksOf = (stat: string[]) =>
   stat.slice(UTIME, UTIME + 4).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
 
 /**
  * Returns CPU milliseconds of a process and its children, such as a postmaster's backends.
  *
- * @param apart  children that are counted separately. A service started its postmaster, so the total CPU of a backend would count
- * for the service when the backend ends.
+ * @param apart  children that are counted separately: when a backend ends, its CPU would count for the service that started the
+ * postmaster
  */
 export function readTreeCpuMs(pid: number, apart: readonly number[] = []): number {
   const own = readProcStat(pid);
@@ -38,7 +38,6 @@ export function readTreeCpuMs(pid: number, apart: readonly number[] = []): numbe
   return [own, ...stats].reduce((sum, stat) => sum + cpuTicksOf(stat), 0);
 }
 
-/** Returns CPU milliseconds used by the whole machine. */
 function readMachineCpuMs(): number {
   const [user, nice, system, , , irq, softirq, steal] = readFileSync("/proc/stat", "latin1")
     .split("\n", 1)[0]!
@@ -51,9 +50,8 @@ function readMachineCpuMs(): number {
 
 export interface CpuMeasurement<Result> {
   result: Result;
-  /** CPU milliseconds of each process asked for. */
   cpuMs: Record<string, number>;
-  /** Cores that other processes kept busy meanwhile. */
+  /** Cores that other processes kept busy. */
   otherCores: number;
 }
 

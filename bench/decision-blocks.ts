@@ -21,18 +21,18 @@ const CHANGING_WORLDS = ["crude:moved", "crude:turned"];
 const MISJUDGED_WORLD = "crude:decay";
 const RECOVERY_CASES = 2000;
 const RECOVERY_SHARE = 0.8;
-// In a block of one seed, luck exceeds a point.
+// In one seed's block, luck exceeds a point.
 const first = parseTrialOptions({ customers: 1400, seeds: Array.from({ length: 20 }, (_, n) => n + 1) });
-// With fewer customers there is no block of cases that long after a change.
+// With fewer customers no block comes that long after a change.
 const later = parseTrialOptions({
   customers: 4000,
   seeds: [1, 2, 3, 4, 5, 6],
   more: [...CHANGING_WORLDS, MISJUDGED_WORLD],
 });
 const BLOCK_SIZE = 500;
-/** The largest allowed deficit of cold Dunlin in any block. */
+/** Of cold Dunlin, in any block. */
 const MAX_DEFICIT = 0.01;
-/** The block from which Dunlin must be ahead: after 1,000 cases cold, from the first on warm. */
+/** Dunlin must be ahead from this block on. */
 const AHEAD_FROM_BLOCK = { cold: 2, warm: 0 };
 
 const prior = readPretrainedModel();
@@ -41,7 +41,7 @@ const policies: Record<keyof typeof AHEAD_FROM_BLOCK, () => Policy> = {
   warm: () => createDunlinPolicy(fromPretrained(prior)),
 };
 
-/** Returns the means over the seeds, for the blocks that every seed has. */
+/** Over the seeds, for blocks that every seed has. */
 const mean = (rows: readonly (readonly number[])[]) =>
   Array.from(
     { length: Math.min(...rows.map((row) => row.length)) },
@@ -82,7 +82,7 @@ console.log(
   `${brokenCount} tries broke a rule${brokenCount > 0 ? "  MISSED" : ""}. ${missed === 0 ? "All hold." : `${missed} aims are missed.`}`,
 );
 
-/** @param changed  the first block that begins after the law changed */
+/** @param changed  the first block after the law changed */
 function verdict(name: string, start: keyof typeof AHEAD_FROM_BLOCK, ahead: number[], cold: number[], changed: number) {
   const isChanging = CHANGING_WORLDS.includes(name);
   if (!isChanging && !(name === MISJUDGED_WORLD && start === "warm")) {

@@ -1,5 +1,4 @@
-// A process of `delivery`: the merchants' endpoint. It reads each request to its end, counts it and answers 200. It does nothing
-// else, so that the senders have the two cores.
+// A process of `delivery`: the merchants' endpoint. It only reads, counts and answers 200, so the senders have the two cores.
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,12 +12,12 @@ export interface Endpoint {
   ca: string;
 }
 
-/** Requests since the last mark. */
+/** Since the last mark. */
 export interface ReceiverMark {
   requests: number;
   /** New ones. */
   connections: number;
-  /** When the first request was answered: milliseconds since 1970, with a fraction. */
+  /** The first answer, in milliseconds since 1970, with a fraction. */
   firstAt: number;
 }
 
@@ -66,7 +65,6 @@ serveRequests({
       if (received >= count) resolve();
     }),
   received: () => received,
-  /** Returns the requests since the last mark, and sets a new one. */
   mark(): ReceiverMark {
     const { requests, connections: known, firstAt } = lastMark;
     lastMark = { requests: received, connections, firstAt: Number.NaN };

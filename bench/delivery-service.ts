@@ -17,7 +17,7 @@ import { createScratchSettings, readDatabaseFacts } from "./scratch-database.ts"
 import { serveRequests } from "./worker-process.ts";
 
 const CONNECTIONS = 10;
-/** As many cases as a step processes at once. */
+/** Cases that a step processes at once. */
 const CHUNK = 100;
 const HOUR_MS = 3_600_000;
 
@@ -29,7 +29,7 @@ const { db, ports, secretKeys } = store;
 let deliverer: ReturnType<typeof createDeliverer> | undefined;
 let merchants: Merchant[] = [];
 
-/** Creates a merchant for each of these caps, and a deliverer that has seen them. */
+/** Creates a merchant per cap, and a deliverer that has seen them. */
 async function begin({ endpoint, caps }: { endpoint: Endpoint; caps: number[] }) {
   const webhookUrl = `https://127.0.0.1:${endpoint.port}/hooks`;
   const credential = { auth: "bearer" as const, secret: randomBytes(24).toString("hex") };
@@ -54,7 +54,7 @@ async function begin({ endpoint, caps }: { endpoint: Endpoint; caps: number[] })
 
 let preparedEvents: { merchantId: string; events: Event[] }[] = [];
 
-/** Creates cases of these merchants and the events to be decided for them, outside the measurement. */
+/** Outside the measurement. */
 async function prepare({ count, from, to }: { count: number; from: number; to: number }) {
   const chosen = merchants.slice(from, to);
   preparedEvents = [];
@@ -82,9 +82,7 @@ async function prepare({ count, from, to }: { count: number; from: number; to: n
   }
 }
 
-/**
- * Commits the decisions: as many events per transaction as the deciding loop commits. The sender is notified after each commit.
- */
+/** Commits as many events per transaction as the deciding loop, and notifies the sender after each commit. */
 async function create() {
   for (const { merchantId, events } of preparedEvents) {
     await db.transaction((tx) => insertEvents(tx, merchantId, events));
@@ -93,7 +91,7 @@ async function create() {
 }
 
 /**
- * Commits events one by one at an even pace, each in its own transaction. The sender is notified after each commit.
+ * Commits events one by one at an even pace, and notifies the sender after each.
  *
  * @returns ids and commit times, in milliseconds since 1970, with a fraction
  */
@@ -102,7 +100,7 @@ async function trickle({ count, perSecond }: { count: number; perSecond: number 
   const ready = preparedEvents.flatMap(({ merchantId, events }) => events.map((event) => ({ merchantId, event })));
   const startedMs = performance.now();
   const committed = ready.map(async ({ merchantId, event }, index): Promise<[string, number]> => {
-    // Events are made merchant by merchant; here the merchants alternate.
+    // Here the merchants alternate.
     const turn =
       (index % (count / merchants.length)) * merchants.length + Math.floor(index / (count / merchants.length));
     const waitMs = Math.max(0, startedMs + (turn * 1_000) / perSecond - performance.now());

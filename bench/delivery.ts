@@ -4,7 +4,7 @@ import type { DatabaseFacts } from "./scratch-database.ts";
 import { type BenchProcess, startBenchProcess } from "./worker-process.ts";
 
 const TARGET = 0.35;
-/** Requests in flight, for Dunlin and for the ceiling. */
+/** For Dunlin and for the ceiling. */
 const IN_FLIGHT = 100;
 const MERCHANTS = 20;
 const WARM_UP = 4_000;
@@ -16,7 +16,7 @@ interface BenchProcesses {
   facts: DatabaseFacts;
 }
 
-/** The merchants whose events are sent: a range of those that the service was given. */
+/** Sends to a range of the service's merchants. */
 interface Scenario {
   name: string;
   from: number;
@@ -29,8 +29,8 @@ const SCENARIOS: Scenario[] = [
 ];
 
 /**
- * Measures events per second from the decision's transaction over HTTPS to the delivery log, against undici alone. undici posts
- * as many bodies to the same endpoint with as many requests in flight.
+ * Measures events per second from the decision's transaction over HTTPS to the delivery log, against undici alone with as many
+ * requests in flight.
  */
 export async function benchDelivery(quick: boolean) {
   const started = [];
@@ -54,7 +54,7 @@ export async function benchDelivery(quick: boolean) {
 }
 
 async function compare(parts: BenchProcesses, scenario: Scenario, quick: boolean) {
-  // Unmeasured: connections are opened and the code becomes hot.
+  // Unmeasured: opens connections and makes the code hot.
   await postWithoutDunlin(parts, WARM_UP);
   await deliver(parts, scenario, WARM_UP);
   const { perSecond } = await deliver(parts, scenario, WARM_UP);

@@ -3,7 +3,7 @@ import { buildEnvelope, type Event } from "../src/domain/event.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Creates an instruction to retry an invoice, as the deciding loop does: 0.3 kB. */
+/** An instruction to retry: 0.3 kB. */
 export function makeEvent(createdAt: Date, newId: () => string): Event {
   const id = newId();
   const invoiceId = `in_${randomBytes(12).toString("base64url")}`;

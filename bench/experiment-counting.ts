@@ -32,7 +32,7 @@ const ANALYZE = prepared("bench_analyze", "analyze");
 
 const SHOW_COUNT = 200;
 
-/** Measures the cost of an experiment's results with so many failed invoices: counting and reading them. */
+/** Measures counting and reading an experiment's results. */
 export async function benchExperimentCounting(cases: number) {
   const { settings, log, remove } = await createScratchSettings();
   const store = await openStore(settings, "own", 5, log, (error) => {

@@ -21,7 +21,7 @@ const CHUNK = 1_000;
 const LOOK_MS = 20;
 const PROGRAM = new URL("../bin/dunlin.js", import.meta.url).pathname;
 const DECIDED = prepared("bench_decided", "select count(*)::int as n from decisions");
-/** Active statements, and those that wait for a lock of another transaction. */
+/** Active statements, and those waiting for another transaction's lock. */
 const SESSIONS = prepared(
   "bench_sessions",
   `select count(*)::int as busy, count(*) filter (where wait_event_type = 'Lock')::int as waiting

@@ -1,5 +1,4 @@
-// A process of `ingest` and `reading`: sends requests prepared before the clock starts, over HTTPS to the service or by COPY to
-// its database.
+// A process of `ingest` and `reading`: sends prepared requests over HTTPS to the service or by COPY to its database.
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { buildCopy, type CopyTransaction } from "../lab/studies/twin-tables.ts";
@@ -30,7 +29,7 @@ type Posters = Awaited<ReturnType<typeof openPoster>>[];
 const posters: Record<"https" | "bare", Posters> = { https: [], bare: [] };
 let clients: pg.Client[] = [];
 let target: LoadPlan["way"] = "https";
-/** Sent by `run`: requests or copies. */
+/** Sent by `run`. */
 let requests: Buffer[] = [];
 let copies: CopyTransaction[] = [];
 

@@ -11,7 +11,7 @@ import { serveRequests } from "./worker-process.ts";
 
 export interface IngestFacts extends DatabaseFacts {
   port: number;
-  /** Of the HTTPS server that only parses. */
+  /** The server that only parses. */
   barePort: number;
   ca: string;
   apiKey: string;

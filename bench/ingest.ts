@@ -6,19 +6,15 @@ import { type BenchProcess, startBenchProcess } from "./worker-process.ts";
 
 const TARGET = 0.7;
 const WARM_UP = 150;
-/**
- * The service's code is hot only after some ten thousand requests. Before, it takes up to a tenth more CPU, and its compiler as
- * much again.
- */
+/** Before this, the code takes up to a tenth more CPU, and its compiler as much again. */
 const WARM_UP_REQUESTS = 10_000;
 /**
- * CPU microseconds per record that the service may take, and that TLS, HTTP and JSON.parse took on the machine where the limit
- * was set. Machines differ by a factor of two, and one machine varies as much within minutes, so the target is the ratio of the
- * two.
+ * CPU microseconds per record: the service's limit, and that of TLS, HTTP and JSON.parse on the same machine. Machines differ by
+ * a factor of two, and vary as much within minutes, so the target is the ratio.
  */
 const SERVICE_US = 2.5;
 const BASELINE_US = 0.71;
-/** Baseline rounds have so many times the batches, because CPU time is counted in hundredths of a second. */
+/** Baseline rounds are longer, because CPU time is counted in hundredths of a second. */
 const BASELINE_ROUND_FACTOR = 3;
 const MIXES: Record<Mix, string> = {
   history: "all new, PAID",
@@ -26,9 +22,8 @@ const MIXES: Record<Mix, string> = {
 };
 
 /**
- * Measures invoices that become durable per second through the whole service, from HTTPS to commit. The baseline is plain COPY of
- * the same number of invoices, and of a case for each unpaid one, into tables of the same definitions on the same server. Both
- * use 8 connections; COPY has 200 invoices per transaction.
+ * Measures invoices per second from HTTPS to commit. The baseline is plain COPY of as many invoices, and a case for each unpaid
+ * one, into tables with the same definitions on the same server. Both use 8 connections; COPY has 200 invoices per transaction.
  */
 export async function benchIngest(quick: boolean) {
   const service = await startBenchProcess("ingest-service.ts");
@@ -58,7 +53,7 @@ async function compare(service: BenchProcess, load: BenchProcess, facts: IngestF
   await run("https", true);
   const { perSecond } = await run("https");
   batches = itemCountFor(perSecond / BATCH, 0.7, 4);
-  // Enough existing invoices, or the longer rounds would find too little to change.
+  // Otherwise the longer rounds would find too little to change.
   await run("https", true);
   await runBare();
   for (let done = 0; !quick && done < WARM_UP_REQUESTS; done += batches) {
@@ -80,10 +75,7 @@ async function compare(service: BenchProcess, load: BenchProcess, facts: IngestF
   reportService(ours, bare, quick);
 }
 
-/**
- * Reports the service's CPU against the baseline. Without a verdict if the code had no time to become hot, or if CPU is not
- * counted.
- */
+/** No verdict if the code had no time to become hot, or if CPU is not counted. */
 function reportService(ours: readonly Round[], bare: readonly Round[], quick: boolean) {
   const serviceUs = (rounds: readonly Round[]) => rounds.map(({ cpuUs }) => cpuUs.service!);
   const bareUs = serviceUs(bare);
@@ -115,7 +107,7 @@ async function runRound(service: BenchProcess, load: BenchProcess, facts: Ingest
   return measureRound(records, pids, () => load.ask<number>("run"));
 }
 
-/** The figures mean nothing if the rows were not stored. */
+/** Without stored rows the figures mean nothing. */
 async function checkCounts(service: BenchProcess) {
   const { invoices, twins, cases, caseTwins, dueTwins } = await service.ask<Record<string, number>>("counts");
   if (invoices !== expected.invoices || twins !== expected.twins)

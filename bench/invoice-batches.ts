@@ -2,26 +2,25 @@ import { randomBytes, randomInt } from "node:crypto";
 import type { Invoice, InvoiceState } from "../src/domain/invoice.ts";
 
 export const BATCH = 200;
-/** `history`: all new and paid. `changes`: half are newer versions of existing invoices, and 1% unpaid. */
+/** `history`: all new and paid. `changes`: half are newer versions, and 1% unpaid. */
 export type Mix = "history" | "changes";
 
 const UNPAID_SHARE = 0.01;
 const DAY_MS = 86_400_000;
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghjkmnpqrstvwxyz";
 
-/** Builds ids like those of billing systems: a rising time, then random characters. */
+/** Like billing systems: a rising time, then random characters. */
 function newId(prefix: string, serial: number) {
   const chance = [...randomBytes(14)].map((byte) => ALPHABET[byte % ALPHABET.length]).join("");
   return `${prefix}_${(serial >> 4).toString(36).padStart(6, "0")}${chance}`;
 }
 
-/** Returns a newer version: an unpaid invoice is paid, and some of the others are refunded. */
+/** An unpaid invoice is paid, and some others are refunded. */
 export function newerVersionOf(invoice: Invoice): Invoice {
   const state: InvoiceState = invoice.state === "PAID" ? "REFUNDED" : "PAID";
   return { ...invoice, state, updatedAt: new Date(invoice.updatedAt.getTime() + 60_000) };
 }
 
-/** Creates a maker of invoice batches without repetition. */
 export function createInvoiceMaker(nowMs: number) {
   const known: Invoice[] = [];
   let serial = 0;
@@ -55,7 +54,7 @@ export function createInvoiceMaker(nowMs: number) {
       const made = Array.from({ length: count }, () => batch(mix, fresh));
       if (mix === "changes") {
         for (const invoice of made.flat()) if (invoice.state !== "REFUNDED") known.push(invoice);
-        // Changes are spread over the table, instead of following the order of insertion.
+        // Spreads changes over the table.
         for (let i = known.length - 1; i > 0; i--) {
           const other = randomInt(i + 1);
           [known[i], known[other]] = [known[other]!, known[i]!];
@@ -66,6 +65,5 @@ export function createInvoiceMaker(nowMs: number) {
   };
 }
 
-/** Returns a batch as the body of a request. */
 export const requestBodyOf = (batch: readonly Invoice[]) =>
   JSON.stringify({ invoices: batch.map((invoice) => ({ ...invoice, state: `INVOICE_STATE_${invoice.state}` })) });

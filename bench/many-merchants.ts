@@ -1,5 +1,5 @@
-// `npm run bench -- merchants`: the cost of many merchants for an idle process, and how long a new case waits while a fifth of
-// the merchants are due.
+// `npm run bench -- merchants`: the cost of many merchants for an idle process, and a new case's wait while a fifth of the
+// merchants are due.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -26,7 +26,7 @@ const IDLE_MS = 30_000;
 const WARM_MS = 10_000;
 const ROUNDS = 4;
 const PROGRAM = join(import.meta.dirname, "..", "bin", "dunlin.js");
-/** The first step of a case leaves a decision. */
+/** A case's first step leaves a decision. */
 const HAS_DECISION = prepared("bench_stepped", "select 1 from decisions where merchant_id = $1 limit 1");
 const DUE = prepared("bench_due", "select count(distinct merchant_id)::int as n from due_cases where due_at <= now()");
 
@@ -72,7 +72,7 @@ async function measureIdle(what: string, cpuMs: () => number) {
   console.log(`idle with ${what}: ${perSecond.toFixed(1)} ms of the process's CPU per second`);
 }
 
-/** Makes merchants due at once and creates new cases of others meanwhile. Returns how many milliseconds each new case waited. */
+/** Makes merchants due and creates others' new cases meanwhile. Returns each one's wait in milliseconds. */
 async function runRound(db: Database, merchants: Merchant[]): Promise<number[]> {
   child.kill("SIGSTOP");
   for (const merchant of merchants.splice(0, dueCount)) await createFailedInvoice(merchant);

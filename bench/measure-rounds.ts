@@ -1,6 +1,5 @@
 import { measureCpu } from "./cpu-time.ts";
 
-/** The result of one contender in one round. */
 export interface Round {
   perSecond: number;
   /** CPU microseconds per item, by process. */
@@ -8,7 +7,7 @@ export interface Round {
   otherCores: number;
 }
 
-/** Measures one round of `count` items. `run` processes them and returns the elapsed milliseconds. */
+/** `run` returns the elapsed milliseconds. */
 export async function measureRound(
   count: number,
   pids: Record<string, number>,
@@ -19,7 +18,7 @@ export async function measureRound(
   return { perSecond: (count / ms) * 1000, cpuUs, otherCores };
 }
 
-/** Returns how many items take about `seconds` seconds: a multiple of `step`. */
+/** A multiple of `step`. */
 export const itemCountFor = (perSecond: number, seconds: number, step: number) =>
   Math.max(1, Math.round((perSecond * seconds) / step)) * step;
 
@@ -29,7 +28,6 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-/** Returns each figure's median over the rounds. */
 export function medianRound(rounds: readonly Round[]): Round {
   const names = Object.keys(rounds[0]!.cpuUs);
   return {
@@ -55,10 +53,7 @@ const cpuText = ({ cpuUs }: Round) =>
 
 const totalCpuUs = ({ cpuUs }: Round) => Object.values(cpuUs).reduce((sum, us) => sum + us, 0);
 
-/**
- * Prints one comparison: medians, and the ratio as the median of the rounds' ratios, since neighboring rounds saw the same
- * machine.
- */
+/** Prints medians. The ratio is the median of the rounds' ratios, since neighboring rounds saw the same machine. */
 export function printComparison({ name, ours, ceiling, target }: ReportLine, unit: string) {
   const [us, them] = [medianRound(ours), medianRound(ceiling)];
   const ratios = ours.map(({ perSecond }, index) => perSecond / ceiling[index]!.perSecond);
@@ -69,7 +64,7 @@ export function printComparison({ name, ours, ceiling, target }: ReportLine, uni
   console.log(
     `  ratio    ${percent(ratio).padStart(8)}  (rounds ${ratios.map(percent).join(", ")})   target ${percent(target)}: ${ratio >= target ? "met" : "MISSED"}`,
   );
-  // CPU is the better measure if other processes slowed the two contenders unequally.
+  // CPU is the better measure if other processes slowed the contenders unequally.
   console.log(
     `  by CPU   ${percent(totalCpuUs(them) / totalCpuUs(us)).padStart(8)}  (all CPU of the ceiling's processes to all of ours)`,
   );

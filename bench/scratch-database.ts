@@ -10,19 +10,15 @@ import { type Address, type Database, prepared } from "../src/postgres/database.
 import { batchLogLines } from "../src/process/log-output.ts";
 import type { Store } from "../src/process/open-store.ts";
 
-/** Reported to the benchmark by the process that holds the database. */
+/** From the process that holds the database. */
 export interface DatabaseFacts {
   postmaster: number;
   address: Address;
-  /** As the server reports it: version, fsync, synchronous_commit, full_page_writes. */
+  /** The server's version, fsync, synchronous_commit, full_page_writes. */
   server: string;
 }
 
-/**
- * Creates the settings of a service in its own folder.
- *
- * @param kept  a folder that outlives the service; default a temporary one
- */
+/** @param kept  a folder that outlives the service; default a temporary one */
 export async function createScratchSettings(over: Partial<Settings> = {}, kept?: string) {
   const dataDir = kept ?? (await mkdtemp(join(tmpdir(), "dunlin-bench-")));
   const port = await findFreePort();
@@ -85,7 +81,7 @@ export async function readDatabaseFacts(db: Database, address: Address, dataDir:
   return { postmaster: Number.parseInt(pidFile, 10), address, server: facts };
 }
 
-/** Creates a new merchant's key that may push an unlimited number of invoices. */
+/** With an unlimited ingest rate. */
 export async function createIngestKey({ owner, secretKeys, ports }: Pick<Store, "owner" | "secretKeys" | "ports">) {
   const limits = { ratePerSecond: 1_000_000, rateBurst: 1_000_000 };
   const merchant = await createMerchant(owner, "Bench", limits, secretKeys, ports);

@@ -1,4 +1,4 @@
-// A process of `bench:sdk`: pushes invoices to the service by the SDK's client, or by a hand-written loop.
+// A process of `bench:sdk`: pushes invoices by the SDK's client, or by a hand-written loop.
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import https from "node:https";
@@ -14,7 +14,7 @@ export interface Memory {
 
 export interface MemoryRun {
   start: Memory;
-  /** The most within each tenth of the records. */
+  /** The most within each tenth. */
   tenths: Memory[];
   end: Memory;
 }
@@ -65,7 +65,6 @@ async function postInLoop(records: readonly Invoice[]) {
   await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
 }
 
-/** Yields any number of invoices, each created on demand. */
 function* generateInvoices(count: number): Generator<Invoice> {
   const at = new Date().toISOString();
   const money = { amount: 4900, currency: "EUR", createdAt: at, updatedAt: at };
@@ -99,7 +98,6 @@ serveRequests({
     else await client.ingest.invoices(prepared);
     return performance.now() - startedMs;
   },
-  /** Measures the memory of this process while it sends so many records. */
   async memory(count: number): Promise<MemoryRun> {
     prepared = [];
     const start = readMemory();

@@ -1,4 +1,4 @@
-// `npm run bench -- sdk`: the SDK's client compared with a hand-written loop of requests, and its memory under a million records.
+// `npm run bench -- sdk`: the SDK's client compared with a hand-written loop, and its memory under a million records.
 import { availableParallelism, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import type { IngestFacts } from "./ingest-service.ts";
@@ -7,7 +7,7 @@ import type { Memory, MemoryRun } from "./sdk-load.ts";
 import { startBenchProcess } from "./worker-process.ts";
 
 const TARGET = 0.8;
-/** Between the first tenth of the records and the last: variation of the garbage collector, but no growth. */
+/** Between the first and last tenth: garbage collection varies, but nothing grows. */
 const GROWTH_MAX_MB = 32;
 const HOUR_MS = 3_600_000;
 
@@ -22,7 +22,7 @@ const load = await startBenchProcess("sdk-load.ts");
 try {
   const facts = await service.ask<IngestFacts>("facts");
   await load.ask("connect", facts);
-  // Only the memory part, which takes a few minutes.
+  // Only the memory part takes a few minutes.
   if (!values.memory) await compare(facts);
   await showMemory();
 } finally {
@@ -39,7 +39,7 @@ async function compare(facts: IngestFacts) {
   }
   await one("loop");
   const { perSecond } = await one("sdk");
-  // Enough that a short pause of the machine does not dominate.
+  // Long enough that a short pause does not dominate.
   count = Math.max(20_000, itemCountFor(perSecond, values.quick ? 2 : 6, 1000));
   const ours: Round[] = [];
   const ceiling: Round[] = [];

@@ -2,10 +2,10 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
-/** A process of a benchmark. It answers one question at a time, and ends with the process that started it. */
+/** Answers one question at a time, and ends with the process that started it. */
 export interface BenchProcess {
   pid: number;
-  /** @param limitMs  how long the answer may take */
+  /** @param limitMs  for the answer */
   ask<Answer>(question: string, argument?: unknown, limitMs?: number): Promise<Answer>;
   /** Lets it clean up and end. */
   stop(): Promise<void>;
@@ -17,10 +17,9 @@ interface ProcessReply {
 }
 
 const EXIT_TIMEOUT_MS = 30_000;
-/** Most answers are a round, which takes seconds. */
+/** A round takes seconds. */
 const REPLY_TIMEOUT_MS = 60_000;
 
-/** Starts `file` of this folder in its own process. */
 export async function startBenchProcess(file: string, args: readonly string[] = []): Promise<BenchProcess> {
   const child = fork(join(import.meta.dirname, file), args, { serialization: "advanced" });
   await waitForReply(child, file, REPLY_TIMEOUT_MS);
@@ -76,7 +75,7 @@ export function serveRequests(
       process.send?.({ error: (error as Error).stack });
     }
   });
-  // Ctrl-C goes to all processes of the terminal. This one ends when its parent releases it.
+  // Ctrl-C goes to all of the terminal's processes. This one ends when its parent releases it.
   process.on("SIGINT", () => {});
   let stopping = false;
   const end = async () => {

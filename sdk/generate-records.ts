@@ -23,7 +23,7 @@ interface Parameter {
 
 type NamesBySchema = Record<string, string>;
 
-/** The schemas of each file and their names in the SDK. `Error` would clash with JavaScript's. */
+/** By file: schemas and their names in the SDK. `Error` would clash with JavaScript's. */
 const NAMES_BY_FILE: Record<string, NamesBySchema> = {
   "src/client/records.ts": {
     Subscription: "Subscription",
@@ -63,7 +63,6 @@ function fileText(names: NamesBySchema, schemas: Record<string, Schema>): string
   ].join("\n");
 }
 
-/** Returns the query of the list as a schema. */
 function listParams(parameters: (Parameter | { $ref: string })[]): Schema {
   const query = parameters.filter((each): each is Parameter => "name" in each && each.in === "query");
   return {
@@ -94,7 +93,7 @@ function typeText(schema: Schema, names: NamesBySchema): string {
   }
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   const allTypes = [schema.type ?? []].flat();
-  // Both an empty string and null mean absent. The types allow only null.
+  // An empty string also means absent, but the types allow only null.
   const types =
     allTypes.includes("null") && allTypes.length > 2 ? allTypes.filter((type) => type !== "string") : allTypes;
   if (schema.enum !== undefined) {

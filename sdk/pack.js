@@ -1,5 +1,5 @@
-// Called by `npm pack` before and after: compiles src/ with the TypeScript of the workspace, then cleans up. Plain JavaScript,
-// because npm may run on any Node.
+// Called by `npm pack` before and after: compiles src/ with the workspace's TypeScript, then cleans up. Plain JavaScript, because
+// npm may run on any Node.
 import { spawnSync } from "node:child_process";
 import { copyFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,4 +1,4 @@
-// Creates a year of one merchant inside the database: cases with four actions each, their events, and their log entries.
+// Creates a year of one merchant inside the database: cases with four actions each, events, and log entries.
 import { type Connection, type Database, prepared } from "../../src/postgres/database.ts";
 import { maintainDeliveryLogPartitions } from "../../src/tables/delivery-log.ts";
 import { COUNTS, dropIndexes } from "../list/fill-actions.ts";
@@ -6,14 +6,13 @@ import { COUNTS, dropIndexes } from "../list/fill-actions.ts";
 export interface FillOptions {
   merchantId: string;
   actions: number;
-  /** Approximate number of attempts in the delivery log. */
+  /** Approximate attempts in the delivery log. */
   deliveries: number;
-  /** The end of the year. */
   until: Date;
 }
 
 const ACTIONS_PER_CASE = 4;
-/** One for each action, and the beginning and the end of each case. */
+/** One per action, and each case's beginning and end. */
 const EVENTS_PER_CASE = ACTIONS_PER_CASE + 2;
 const CHUNK = 25_000;
 const MONTHS = 13;
@@ -21,7 +20,7 @@ const MONTHS = 13;
 const run = (connection: Connection, sql: string, values: readonly unknown[] = []) =>
   connection.run(prepared("", sql), values);
 
-// Ids begin with their time. Randomness comes from hashes of the number, so two fills of one size are equal.
+// Ids begin with their time. Hashes replace randomness, so two fills of one size are equal.
 const idSql = (at: string, salt: string) =>
   `(lpad(to_hex((extract(epoch from ${at}) * 1000)::int8), 12, '0') || '7' || substr(md5(g || ${salt}), 1, 3) || '8' || substr(md5(g || ${salt}), 4, 15))::uuid`;
 const randomSql = (salt: number) => `(hashint8(g + ${salt}) & 1048575) / 1048576.0::float8`;
@@ -76,7 +75,7 @@ const ROWS = [
   "drop table drawn, told",
 ];
 
-/** @returns how many rows there are of each kind */
+/** @returns row counts by kind */
 export async function fillConsole(
   db: Database,
   { merchantId, actions, deliveries, until }: FillOptions,
@@ -86,7 +85,7 @@ export async function fillConsole(
   for (let before = 0; before <= MONTHS; before++)
     await maintainDeliveryLogPartitions(db, new Date(Date.UTC(year, month - before, 1)), new Date(0));
   const cases = Math.ceil(actions / ACTIONS_PER_CASE);
-  // An event has from one to this many attempts, uniformly, rounded down.
+  // An event has from one to this many attempts, uniformly.
   const attemptsTo = (2 * deliveries) / (cases * EVENTS_PER_CASE);
   const connection = await db.connect();
   try {

@@ -1,4 +1,4 @@
-// `npm run bench -- console`: pages of the console over a million actions and five million deliveries of one merchant.
+// `npm run bench -- console`: console pages over a merchant's million actions and five million deliveries.
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import type { Page } from "playwright-core";
@@ -92,7 +92,6 @@ async function fetchPage(client: Client, { cookie }: ConsoleFacts, path: string)
   return text;
 }
 
-/** Measures the time and length of each page, and finally of one invoice and one event. */
 async function measurePages(client: Client, facts: ConsoleFacts): Promise<string[]> {
   const linked = async (path: string, link: RegExp) => link.exec(await fetchPage(client, facts, path))![1]!;
   const all = [
@@ -118,7 +117,7 @@ async function measurePages(client: Client, facts: ConsoleFacts): Promise<string
   return all;
 }
 
-/** Measures what a browser transfers for each page, and when it has painted the overview. */
+/** Measures each page's transfer size, and when the browser has painted the overview. */
 async function measurePaint({ origin, cookie }: ConsoleFacts, paths: readonly string[]) {
   const browser = await launchChromium();
   const context = await browser.newContext({ ignoreHTTPSErrors: true, baseURL: origin });
@@ -160,7 +159,7 @@ async function medianPaintMs(page: Page, path: string): Promise<number> {
   return median(times);
 }
 
-/** Exports all actions as a file: memory must not grow with it. */
+/** Memory must not grow with an exported file. */
 async function measureExport(client: Client, { cookie }: ConsoleFacts) {
   const { statusCode, body } = await client.request({ method: "GET", path: "/actions.csv", headers: { cookie } });
   if (statusCode !== 200) throw new Error(`/actions.csv answered ${statusCode}`);

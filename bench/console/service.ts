@@ -1,4 +1,4 @@
-// A process of `bench:console`: the service as in production, over a database with a year of a merchant in it.
+// A process of `bench:console`: the service as in production, over one merchant's year.
 import { readFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { beginSession } from "../../src/auth/sessions.ts";
@@ -21,7 +21,7 @@ export interface ConsoleFacts {
   events: number;
 }
 
-/** With indexes and the space to sort for them. */
+/** With indexes and sort space. */
 const BYTES_PER_ACTION = 1_700;
 const BYTES_PER_DELIVERY = 900;
 
@@ -61,7 +61,7 @@ async function make({ actions, deliveries }: { actions: number; deliveries: numb
   return { origin: settings.authUrl, ca, cookie: `${SESSION_COOKIE}=${token}`, server, ...counted };
 }
 
-/** Memory in use, after garbage collection if it can be triggered. */
+/** After garbage collection if it can be triggered. */
 const memory = () => process.memoryUsage().rss;
 
 serveRequests({ make, memory }, async () => {

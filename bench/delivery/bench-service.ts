@@ -18,7 +18,7 @@ import type { Endpoint } from "../delivery-receiver.ts";
 import { makeEvent } from "../event-bodies.ts";
 import { createScratchSettings, type DatabaseFacts, readDatabaseFacts } from "../scratch-database.ts";
 
-/** The service as a user runs it, `dunlin serve --roles deliver` on its embedded PostgreSQL, with access to its database. */
+/** The service as a user runs it, `dunlin serve --roles deliver` on embedded PostgreSQL, and its database. */
 export interface RunningBenchService {
   service: ServiceProcess;
   store: Store;
@@ -26,7 +26,7 @@ export interface RunningBenchService {
   facts: DatabaseFacts;
   dataDir: string;
   port: number;
-  /** Its processes by name, as `measureRound` takes them. */
+  /** By name, as `measureRound` takes them. */
   pids(): { deliverer: number; PostgreSQL: number };
   /** Ends all processes and removes the folder. */
   close(): Promise<void>;
@@ -34,13 +34,9 @@ export interface RunningBenchService {
 
 const CONNECTIONS = 4;
 const HOUR_MS = 3_600_000;
-/** Events per statement, to fill a database fast. */
 const CHUNK = 1_000;
 
-/**
- * @param settings  more of the environment, such as `DUNLIN_CLOCK_RATE`
- * @param roles  the service's roles
- */
+/** @param settings  more environment variables, such as `DUNLIN_CLOCK_RATE` */
 export async function startBenchService(
   endpoint: Endpoint,
   settings: Record<string, string> = {},
@@ -63,10 +59,10 @@ export async function startBenchService(
   };
   const service = createServiceProcess(env, onEnd, ["serve", "--roles", roles]);
   await service.start();
-  // If this process ends, the service ends too; only close() stops its PostgreSQL.
+  // The service ends with this process; only close() stops its PostgreSQL.
   process.once("exit", service.abandon);
   const opened = await openStore(scratch.settings, "borrow", CONNECTIONS, scratch.log, () => {});
-  // As the owner: it vacuums, makes checkpoints, and bypasses the service.
+  // The owner vacuums, makes checkpoints, and bypasses the service.
   const db = openDatabase(opened.address, CONNECTIONS, () => {});
   const store = { ...opened, db };
   const facts = await readDatabaseFacts(store.db, store.address, dataDir);
@@ -89,7 +85,7 @@ export async function startBenchService(
   };
 }
 
-/** Creates merchants whose events go to this endpoint, each to its own path, with deliveries paused. */
+/** Each has its own path, with deliveries paused. */
 export async function makeMerchants(
   { store }: RunningBenchService,
   { port }: Endpoint,
@@ -107,10 +103,10 @@ export async function makeMerchants(
 }
 
 /**
- * Commits events that are due at their creation, spread evenly over the merchants. Each has its own case, which the end of its
- * delivery queues for reevaluation, as in production.
+ * Commits events due at once, spread evenly over the merchants. Each has its own case, which is queued for reevaluation when
+ * delivery ends, as in production.
  *
- * @param at  the creation time of event 0, 1, …, in service time; default now
+ * @param at  creation time of event 0, 1, …, in service time; default now
  */
 export async function commitEvents(
   { store }: RunningBenchService,
@@ -131,7 +127,7 @@ export async function commitEvents(
     }
 }
 
-/** Commits one event with its case, of the type that has seven attempts; resolves with its id after the commit. */
+/** Of the type that has seven attempts. Resolves after the commit. */
 export async function commitOne({ store }: RunningBenchService, { id: merchantId }: Merchant): Promise<string> {
   const event: Event = { ...makeEvent(store.ports.now(), store.ports.newId), type: "complete_dunning" };
   await store.db.transaction(async (tx) => {

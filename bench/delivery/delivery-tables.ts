@@ -6,7 +6,7 @@ const PAUSE = prepared(
   "update merchants set webhook_paused = $1, webhook_paused_at = null, webhook_paused_by = null where webhook_url is not null",
 );
 
-/** Pauses or resumes the deliveries of all merchants. The service notices within a second. */
+/** For all merchants. The service notices within a second. */
 export const setPaused = (db: Database, paused: boolean) => db.run(PAUSE, [paused]);
 
 const PAUSE_AT = prepared(
@@ -15,25 +15,23 @@ const PAUSE_AT = prepared(
    where webhook_url like '%:' || $2::int4 || '/%'`,
 );
 
-/** As `setPaused`, for the merchants whose endpoint listens on this port. */
+/** For merchants whose endpoint listens on this port. */
 export const setPausedAt = (db: Database, port: number, paused: boolean) => db.run(PAUSE_AT, [paused, port]);
 
 const DELETE_DELIVERIES = prepared("bench_forget", "delete from deliveries where merchant_id = any($1::uuid[])");
 
-/** Deletes the waiting deliveries of these merchants. */
+/** The waiting ones. */
 export const deleteDeliveries = (db: Database, merchantIds: readonly string[]) =>
   db.run(DELETE_DELIVERIES, [merchantIds]);
 
 const WAITING_OF = prepared("bench_waiting_of", "select 1 from deliveries where merchant_id = any($1::uuid[]) limit 1");
 
-/** Resolves when no delivery of these merchants waits. */
 export async function waitUntilMerchantsDelivered(db: Database, merchantIds: readonly string[]) {
   while ((await db.run(WAITING_OF, [merchantIds])).rowCount > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 const WAITING = prepared("bench_waiting", "select 1 from deliveries limit 1");
 
-/** Resolves when no delivery waits. */
 export async function waitUntilDelivered(db: Database, everyMs = 2) {
   while ((await db.run(WAITING)).rowCount > 0) await new Promise((resolve) => setTimeout(resolve, everyMs));
 }
@@ -51,7 +49,6 @@ export interface DeliveryLogTotals {
   bytes: number;
 }
 
-/** Returns the totals of the delivery log. */
 export const readDeliveryLogTotals = async (db: Database) => (await db.run<DeliveryLogTotals>(STORED)).rows[0]!;
 
 const WAL = prepared(
@@ -60,9 +57,9 @@ const WAL = prepared(
 );
 
 export interface WalTotals {
-  /** Written since the server's statistics began. */
+  /** Since the server's statistics began. */
   bytes: number;
-  /** Full page images among them. */
+  /** Full page images. */
   pages: number;
 }
 
@@ -72,14 +69,14 @@ const VACUUM = ["merchants", "cases", "events", "deliveries", "delivery_attempts
   prepared(`bench_vacuum_${table}`, `vacuum analyze ${table}`),
 );
 
-/** Runs the work that autovacuum would do later, at an unpredictable time. */
+/** Autovacuum would do this later, at an unpredictable time. */
 export async function vacuumTables(db: Database) {
   for (const statement of VACUUM) await db.run(statement);
 }
 
 const CHECKPOINT = prepared("bench_checkpoint", "checkpoint");
 
-/** After a checkpoint, the first change of a page writes the whole page into the WAL. */
+/** After it, the first change of each page writes the whole page into the WAL. */
 export const checkpoint = (db: Database) => db.run(CHECKPOINT);
 
 const BODY = `{"id":"%s","type":"recovery_action","created":"2026-01-01T00:00:00.000Z","data":{"invoiceId":"in_%s","subscriptionId":"sub_%s","actionSuggestion":"ACTION_SUGGESTION_RETRY","idealRetryTime":"2026-01-01T00:49:00.000Z"}}`;
@@ -97,7 +94,7 @@ const FILL = prepared(
    select $1::uuid, id, 6, $3::timestamptz + g * interval '1 ms' from n`,
 );
 
-/** Commits `count` events of a merchant with their cases, as `insertEvents` would, but several times as fast. */
+/** As `insertEvents` would, but several times as fast. */
 export const insertDeliveries = (db: Database, merchantId: string, count: number, now: Date) =>
   db.run(FILL, [merchantId, count, now]);
 
@@ -106,7 +103,7 @@ const DEAD = prepared(
   "select coalesce(sum(n_dead_tup), 0)::float8 as rows from pg_stat_user_tables where relname like 'deliver%'",
 );
 
-/** Returns the dead rows of the delivery tables, as far as the server has counted them. */
+/** As far as the server has counted them. */
 export const countDeadRows = async (db: Database) => (await db.run<{ rows: number }>(DEAD)).rows[0]!.rows;
 
 const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`;
@@ -118,7 +115,7 @@ const HISTORY = prepared(
    where e.merchant_id = $1 order by e.id, a.number`,
 );
 
-/** An attempt of the log; times are milliseconds of service time. An event that was never attempted has one without a number. */
+/** Times are milliseconds of service time. An event without attempts has an entry without a number. */
 export interface LoggedAttempt {
   eventId: string;
   createdAt: number;
@@ -128,11 +125,11 @@ export interface LoggedAttempt {
   ends: "delivered" | "exhausted" | null;
 }
 
-/** Returns all attempts of a merchant, by event and number. */
+/** By event and number. */
 export const readAttemptHistory = async (db: Database, merchantId: string) =>
   (await db.run<LoggedAttempt>(HISTORY, [merchantId])).rows;
 
 const DUE = prepared("bench_due", "select count(*)::int as waiting from deliveries");
 
-/** Returns how many events are not final. */
+/** Counts events that are not final. */
 export const countWaiting = async (db: Database) => (await db.run<{ waiting: number }>(DUE)).rows[0]!.waiting;

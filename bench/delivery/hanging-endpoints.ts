@@ -21,21 +21,21 @@ const CAP = 5;
 /** Per hanging merchant: enough for every attempt that can begin meanwhile. */
 const WAITING_EACH = 50;
 const NOTICE_MS = 1_500;
-/** Longer than an attempt hangs, so that it covers timeouts and the attempts after them. */
+/** Longer than an attempt hangs, so it covers timeouts and later attempts. */
 const SETTLED_MS = 35_000;
 const LIMIT_MS = 600_000;
 const LOSS_MAX = 0.05;
 
 interface Round {
   perSecond: number;
-  /** Of the sending process and of PostgreSQL, in microseconds per delivery. */
+  /** Of the sender and PostgreSQL, per delivery. */
   cpuUs: number;
 }
 
-/** Rounds beside the hanging endpoints, with as many without them before and after. */
+/** As many without hanging endpoints before and after. */
 const ROUNDS = 3;
 
-/** Measures how a thousand endpoints that hang at once affect the others: throughput, sockets and memory. */
+/** Measures how a thousand endpoints that hang at once affect the others. */
 export async function hanging(quick: boolean) {
   const count = quick ? 20_000 : 100_000;
   const [receiver, dead] = [
@@ -86,7 +86,7 @@ export async function hanging(quick: boolean) {
   }
 }
 
-/** Other processes take cores in some rounds only, so the target applies to CPU. */
+/** The target applies to CPU, because other processes take cores in some rounds only. */
 function compare(name: string, beside: readonly Round[], alone: readonly Round[]) {
   const times = (of: keyof Round) => median(beside.map((round) => round[of])) / median(alone.map((round) => round[of]));
   const more = times("cpuUs") - 1;

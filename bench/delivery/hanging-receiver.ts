@@ -27,7 +27,6 @@ server.listen(0, "127.0.0.1");
 await once(server, "listening");
 const { port } = server.address() as { port: number };
 
-/** Connections since the start. */
 export interface ConnectionCounts {
   open: number;
   openMax: number;

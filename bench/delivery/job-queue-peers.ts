@@ -4,14 +4,14 @@ import { type Address, type Database, prepared } from "../../src/postgres/databa
 import type { Endpoint } from "../delivery-receiver.ts";
 import { type BenchProcess, startBenchProcess } from "../worker-process.ts";
 
-/** A configuration of a job queue that posts an event per job. */
+/** A job queue that posts an event per job. */
 export interface Peer {
   name: string;
-  /** Required speed of Dunlin relative to the peer; null: no target. */
+  /** Dunlin's required speed relative to the peer; null: no target. */
   target: number | null;
   way: "best" | "work" | "defaults";
   part: BenchProcess;
-  /** Concurrent POSTs, where the configuration has such a setting. */
+  /** Concurrent POSTs, if that is a setting. */
   concurrency: number;
   /** Its store, by process. */
   pids: Record<string, number>;
@@ -25,7 +25,7 @@ interface PeerKind {
 }
 
 const FOLDER = join(import.meta.dirname, "..", "peers");
-/** More than any configuration uses. Unneeded connections are not opened. */
+/** More than any configuration uses. */
 const CONNECTIONS = 256;
 
 // Concurrencies: the best of 50, 100 and 200 on two cores.
@@ -59,7 +59,7 @@ const PEER_KINDS: PeerKind[] = [
   },
 ];
 
-/** Starts the installed peers; for each missing one prints how to install it. Their databases are on Dunlin's server. */
+/** Starts the installed peers, with databases on Dunlin's server; for each missing one prints how to install it. */
 export async function startPeers(db: Database, address: Address, postmaster: number, endpoint: Endpoint) {
   const peers: Peer[] = [];
   const parts: BenchProcess[] = [];

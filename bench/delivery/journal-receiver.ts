@@ -8,25 +8,24 @@ import { ensureLocalCertificate } from "../../src/http/local-certificate.ts";
 import type { Endpoint } from "../delivery-receiver.ts";
 import { serveRequests } from "../worker-process.ts";
 
-/** How requests are answered from now on. */
 export interface Behaviour {
   status: number;
   delayMs: number;
-  /** Every so many-th merchant sends Retry-After until this time (real time, milliseconds since 1970); 0: none does. */
+  /** Every so many-th merchant sends Retry-After until this real time (milliseconds since 1970); 0: none. */
   patientEvery: number;
   patientUntil: number;
-  /** The speed of service time, in which the sender waits. */
+  /** Of service time, in which the sender waits. */
   rate: number;
 }
 
-/** One request; times are milliseconds since 1970, with a fraction. */
+/** Milliseconds since 1970, with a fraction. */
 export interface Arrival {
   eventId: string;
-  /** From the path of the request. */
+  /** From the path. */
   merchant: number;
-  /** The time of its first byte. */
+  /** First byte. */
   at: number;
-  /** The time of the answer. */
+  /** Answered. */
   endAt: number;
   status: number;
 }
@@ -49,7 +48,7 @@ const nowMs = () => performance.timeOrigin + performance.now();
 function reply(merchant: number): { status: number; text: string } {
   const { status, patientEvery, patientUntil, rate } = behaviour;
   const isPatient = patientEvery > 0 && merchant % patientEvery === 0;
-  // Rounded up: no request should come before the time given.
+  // Rounded up: no request should come too early.
   const seconds = Math.max(1, Math.ceil(((patientUntil - nowMs()) * rate) / 1_000));
   const more = isPatient ? `Retry-After: ${seconds}\r\n` : "";
   const said = isPatient ? 503 : status;
@@ -103,13 +102,13 @@ serveRequests({
     behaviour = next;
   },
   count: () => journal.length,
-  /** Returns the arrivals since the last call, in order. */
+  /** Since the last call, in order. */
   journal(): Arrival[] {
     const all = journal;
     journal = [];
     return all;
   },
-  /** Returns the most concurrent requests of any merchant since the last call. */
+  /** The most concurrent requests of any merchant since the last call. */
   most(): number {
     const most = Math.max(0, ...inFlightMax.values());
     inFlightMax.clear();

@@ -13,10 +13,9 @@ const PER_SECOND = 200;
 const RETRIED_PER_SECOND = 50;
 /** Fast enough that attempts 5 to 7 come within half a minute. */
 const CLOCK_RATE = 200;
-/** From the end of attempt 1, 2, … to the next, as the interface documents. Repeated here to check it independently. */
+/** From an attempt's end to the next, as documented. Repeated here to check it independently. */
 const DELAYS_MS = [100, 5_000, 15_000, 900_000, 1_800_000, 3_600_000];
 const NOTICE_MS = 1_500;
-/** Added to the wait for the last attempt. */
 const EXTRA_WAIT_MS = 3_000;
 const ALWAYS_OK: Behaviour = { status: 200, delayMs: 0, patientEvery: 0, patientUntil: 0, rate: 1 };
 
@@ -84,10 +83,7 @@ async function withStage(
   }
 }
 
-/**
- * Commits events one by one at an even pace and returns when each was committed. Notifies the deliverer as a deciding process
- * would.
- */
+/** Commits at an even pace, notifying the deliverer as a deciding process would. Returns commit times. */
 async function commitFor(
   stage: RunningBenchService,
   merchants: readonly Merchant[],
@@ -115,7 +111,7 @@ async function measureFirstBytes(receiver: BenchProcess, committed: readonly [st
   return committed.map(([id, at]) => (arrived.get(id) ?? Number.POSITIVE_INFINITY) - at);
 }
 
-/** Measures how late each attempt comes after the previous one, in real time, when all attempts fail. */
+/** How late each attempt follows the previous one, in real time, when all fail. */
 async function measureRetries(
   stage: RunningBenchService,
   merchants: readonly Merchant[],

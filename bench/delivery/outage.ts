@@ -8,20 +8,17 @@ import type { Behaviour } from "./journal-receiver.ts";
 const MERCHANTS = 100;
 const CAP = 5;
 const HOUR_MS = 3_600_000;
-/** From the end of attempt 1, 2, … to the next, as the interface documents. Repeated here to check it independently. */
+/** From an attempt's end to the next, as documented. Repeated here to check it independently. */
 const DELAYS_MS = [100, 5_000, 15_000, 900_000, 1_800_000];
 const ATTEMPTS_MAX = 6;
-/** Every so many-th merchant's receiver sends Retry-After: the events of these merchants all come due at the same time. */
+/** Every so many-th receiver sends Retry-After: its events all come due at the same time. */
 const PATIENT_EVERY = 4;
 const REPLY_MS = 2;
 const LIMIT_MS = 1_200_000;
-/** A sender reads about a second of rows ahead, and the order within it is not exact. */
+/** A sender reads about a second of rows ahead, in inexact order. */
 const ORDER_MS = 1_500;
 
-/**
- * Measures an outage: every receiver is away for an hour of service time while events are made evenly, and then all return at
- * once.
- */
+/** Every receiver is away for an hour of service time while events are made evenly, and then all return at once. */
 export async function outage(quick: boolean) {
   const [count, rate] = quick ? [10_000, 100] : [100_000, 10];
   const receiver = await startBenchProcess("delivery/journal-receiver.ts");
@@ -78,7 +75,6 @@ export async function outage(quick: boolean) {
 
 const verdict = (met: boolean) => (met ? "met" : "MISSED");
 
-/** Resolves with the milliseconds until no delivery waits. */
 async function waitUntilDelivered(left: () => Promise<number>) {
   const startedMs = performance.now();
   while ((await left()) > 0) {
@@ -106,7 +102,7 @@ function checkAttempts(
 /**
  * Returns, for each attempt begun after one that was due later, how much later that one was due, in service time.
  *
- * @param notBefore  the time this merchant's receiver gave in Retry-After
+ * @param notBefore  from the receiver's Retry-After
  */
 function findDisorder(log: readonly LoggedAttempt[], notBefore: number): number[] {
   const attempts = log.map(({ number, createdAt, startedAt }, index) => {

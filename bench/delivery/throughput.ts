@@ -14,22 +14,20 @@ import {
 import { type Peer, startPeers } from "./job-queue-peers.ts";
 
 const MERCHANTS = 100;
-/** The default. */
 const CAP = 5;
-/** The best setting for undici alone on two cores. */
+/** undici's best setting on two cores. */
 const LOOP_IN_FLIGHT = 100;
 const WARM_UP = 10_000;
 const LIMIT_MS = 20_000;
 const ROUND_LIMIT_MS = 180_000;
-/** Longer than the service takes to notice a merchant's setting. */
+/** Longer than the service takes to notice a setting. */
 const NOTICE_MS = 1_500;
 
 const TARGETS = { ratio: 0.75, deliverer: 45, PostgreSQL: 18, reuse: 0.95, wal: 500 };
 
-/** Figures of Dunlin's rounds beyond speed and CPU. */
 interface OwnRound {
   reuse: number;
-  /** Per delivery, beyond the bytes of the log's rows. */
+  /** Per delivery, beyond the log's rows. */
   walBytes: number;
   afterCheckpoint: boolean;
   /** Full page images per delivery. */
@@ -51,10 +49,7 @@ interface BenchProcesses {
   merchants: Merchant[];
 }
 
-/**
- * Measures deliveries per second of a process that finds them committed, against undici alone and the peers, in interleaved
- * rounds.
- */
+/** Measures a process that finds deliveries committed, against undici alone and the peers, in interleaved rounds. */
 export async function throughput(quick: boolean) {
   const ends: (() => Promise<void>)[] = [];
   try {
@@ -153,7 +148,7 @@ const postWithoutDunlin = ({ loop, receiver }: BenchProcesses, count: number): P
     loop.ask<number>("run", { count, inFlight: LOOP_IN_FLIGHT }),
   );
 
-/** Runs a peer's round: as many jobs as it finishes in about the same time as the others, or within the limit. */
+/** As many jobs as it finishes in about the others' time, or within the limit. */
 async function runPeerRound({ receiver }: BenchProcesses, peer: Peer, count: number, limitMs: number): Promise<Round> {
   const { part, way, concurrency } = peer;
   await part.ask("prepare", { count, way });
@@ -170,7 +165,7 @@ async function runPeerRound({ receiver }: BenchProcesses, peer: Peer, count: num
   return { ...measured, cpuUs, perSecond: perSecond(done, firstAt, result.endAt) };
 }
 
-/** Reports the WAL that the first change of each page after a checkpoint adds. */
+/** The WAL that each page's first change after a checkpoint adds. */
 function reportPageWrites(own: readonly OwnRound[]) {
   const soon = own.filter(({ afterCheckpoint }) => afterCheckpoint);
   const [bytes, images] = [median(soon.map((one) => one.walBytes)), median(soon.map((one) => one.walPages))];
@@ -182,7 +177,7 @@ const cpu = ({ cpuUs }: Round) =>
   Object.entries(cpuUs)
     .map(([name, us]) => `${name} ${us.toFixed(1)}`)
     .join(", ");
-/** Without the receiver, which is common to all contenders. */
+/** Without the receiver, which all contenders share. */
 const cost = ({ cpuUs }: Round) =>
   Object.entries(cpuUs).reduce((sum, [name, us]) => (name === "receiver" ? sum : sum + us), 0);
 const verdict = (met: boolean) => (met ? "met" : "MISSED");

@@ -1,13 +1,10 @@
 // Creates millions of recovery actions of one merchant inside the database.
 import { type Connection, type Database, prepared } from "../../src/postgres/database.ts";
 
-/**
- * A year of actions: retries of the payments of some months, most of them settled, in thirty countries, one with a third of them.
- */
+/** A year of retries, most of them settled, in thirty countries, one with a third of them. */
 export interface FillOptions {
   merchantId: string;
   actions: number;
-  /** The end of the year. */
   until: Date;
 }
 
@@ -18,14 +15,13 @@ const WRITERS = 2;
 const run = (connection: Connection, sql: string, values: readonly unknown[] = []) =>
   connection.run(prepared("", sql), values);
 
-/** Thirty countries, each with its currency, from common to rare. */
+/** From common to rare. */
 const COUNTRIES =
   "US:USD DE:EUR FR:EUR GB:GBP ES:EUR IT:EUR NL:EUR PL:PLN SE:SEK AT:EUR BE:EUR CH:CHF DK:DKK NO:NOK FI:EUR PT:EUR IE:EUR CZ:CZK HU:HUF RO:RON CA:CAD AU:AUD NZ:NZD JP:JPY BR:BRL MX:MXN SG:SGD IN:INR ZA:ZAR IS:ISK".split(
     " ",
   );
 
-// Randomness comes from hashes of the number, so two fills of one size are equal. An action is created, waits, is executed and
-// settles.
+// Hashes replace randomness, so two fills of one size are equal.
 const INSERT = `
   insert into recovery_actions (merchant_id, id, case_id, invoice_id, subscription_id, customer_id, transaction_id, payment_method_type, card_country,
     currency, type, status, action_suggestion, ideal_retry_time, reasons, decided_at, executed_at, attempted_at, created_at, updated_at)
@@ -60,7 +56,6 @@ const INSERT = `
     ) typed
   ) settled`;
 
-/** Updates the stored counts of the actions. */
 export const COUNTS = [
   "insert into action_counts select merchant_id, facets, count(*) from recovery_actions group by 1, 2",
   ...[
@@ -112,7 +107,7 @@ export async function fillActions(
 }
 
 /**
- * Drops the table's indexes and keys and makes it unlogged, which makes a fill many times faster.
+ * Drops indexes and keys and makes the table unlogged, for a fill that is many times faster.
  *
  * @returns the statements that restore them, except the key to the cases, because there are none
  */

@@ -1,12 +1,10 @@
 import type { ActionFilters } from "../../src/tables/actions-list/action-listing.ts";
 
-/** The query parameters of a cell's request. */
 export type CellQuery = Record<string, string>;
 
-/** Only actions created in the last two days have that status. */
 const LAST_DAYS = "a status of the last days";
 
-/** Filters by how much they match: much, some, little, and nothing. */
+/** By how much they match: much, some, little, and nothing. */
 const filters = (actions: number): Record<string, Partial<Record<keyof ActionFilters, string>>> => {
   const customer = Math.floor(actions / 40);
   return {
@@ -39,7 +37,7 @@ const filters = (actions: number): Record<string, Partial<Record<keyof ActionFil
 
 const DAY_MS = 86_400_000;
 
-/** Ranges of the time of execution, none of whole days. */
+/** None has whole days. */
 function ranges(until: Date): Record<string, CellQuery> {
   const at = (daysBefore: number) => new Date(until.getTime() - daysBefore * DAY_MS).toISOString();
   return {
@@ -52,7 +50,7 @@ function ranges(until: Date): Record<string, CellQuery> {
   };
 }
 
-/** Filters combined with ranges of time: one of each kind. */
+/** One of each kind. */
 const RANGED_FILTERS = [
   "no filter",
   "a common country",
@@ -75,7 +73,7 @@ export interface QueryCell {
   middle: Date;
 }
 
-/** Builds every combination of filter, order and direction, and some with ranges of time. */
+/** Every filter, order and direction, and some with time ranges. */
 export function buildQueryCells(actions: number, until: Date): QueryCell[] {
   const yearAgo = new Date(until.getTime() - 365 * DAY_MS);
   const twoDaysAgo = new Date(until.getTime() - 2 * DAY_MS);

@@ -1,4 +1,4 @@
-// `npm run bench -- list`: every filter, order, direction and range of time of a list of ten million actions of one merchant.
+// `npm run bench -- list`: every filter, order, direction and time range over one merchant's ten million actions.
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -13,7 +13,7 @@ const { values } = parseArgs({
     actions: { type: "string", default: "10000000" },
     samples: { type: "string", default: "20" },
     quick: { type: "boolean" },
-    // A folder whose actions are created once and used again. It is not removed.
+    // Its actions are created once and used again. Never removed.
     data: { type: "string" },
     only: { type: "string", default: "" },
   },
@@ -31,7 +31,7 @@ const PAGE_P50_MS = 10;
 const PAGE_P99_MS = 50;
 const TOTAL_P50_MS = 15;
 const DEEP_RATIO = 1.3;
-/** A difference too small to notice, and within the noise of a shared machine. */
+/** Not noticeable, and within a shared machine's noise. */
 const NOISE_MS = 0.5;
 /** A shorter list has no deep page. */
 const DEEP_MIN = 1_000;
@@ -44,14 +44,14 @@ const quantile = (sorted: readonly number[], q: number) =>
 const ms = (value: number) => value.toFixed(1).padStart(6);
 const inMb = (bytes: number) => `${Math.round(bytes / 1e6).toLocaleString("en")} MB`;
 
-/** One page of a cell, requested many times. The minimum is the time on an otherwise idle machine. */
+/** The minimum is the time on an idle machine. */
 interface Series {
   p50: number;
   p99: number;
   least: number;
 }
 
-/** A measured cell. `next` is the second page: the first page costs more by the count. */
+/** `next` is the second page: the first one also counts. */
 interface MeasuredCell {
   cell: QueryCell;
   total: number;
@@ -117,7 +117,7 @@ async function measure(
   const { reply } = await get(search);
   const paths = [search, reply.nextPageToken && `pageToken=${reply.nextPageToken}`, deep && `pageToken=${deep.token}`];
   const taken: number[][] = [[], [], []];
-  // Interleaved, so that other load on the machine affects all of them.
+  // Interleaved, so that other load affects all of them.
   for (let round = -WARM_UP; round < samples; round++)
     for (const [index, path] of paths.entries()) {
       if (!path) continue;

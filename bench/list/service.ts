@@ -1,4 +1,4 @@
-// A process of `bench:list`: the API as the service runs it, over a database with a merchant of many actions.
+// A process of `bench:list`: the API as the service runs it, over a merchant's many actions.
 import { readFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { PAGE_SIZE_MAX, parseListQuery, toListing } from "../../src/actions-api/list-query.ts";
@@ -21,24 +21,23 @@ export interface ListFacts extends TableSizes {
   postmaster: number;
 }
 
-/** Bytes of the table and of its indexes. */
 interface TableSizes {
   heap: number;
   indexes: number;
 }
 
-/** The number of actions in a listing, counted one by one. */
+/** Counted one by one. */
 export interface CountedListing {
   total: number;
 }
 
-/** A page far behind the first, and its number; approximate if it was not counted. */
+/** A page far behind the first; its number is approximate if not counted. */
 export interface DeepPage {
   token: string;
   page: string;
 }
 
-/** Beside the table: space for index sorts and for the system. */
+/** For index sorts and the system. */
 const FREE_BYTES_PER_ACTION = 1_700;
 const DEEP_PAGE = 10_000;
 
@@ -75,11 +74,11 @@ async function make({ actions, until }: { actions: number; until: Date }): Promi
   return { port: settings.port, ca: readFileSync(caPath!, "utf8"), apiKey, server, postmaster, ...sizes };
 }
 
-/** Finds the merchant of an earlier run, in a kept folder. */
+/** Of an earlier run, in a kept folder. */
 async function findExistingMerchant(actions: number): Promise<string | null> {
   const found = (await db.run<{ id: string; actions: number; areThere: boolean }>(FIND_EXISTING)).rows[0];
   if (!found) return null;
-  // During the fill the table has no indexes and is unlogged: after a crash its rows are gone.
+  // The table was unlogged during the fill: after a crash its rows are gone.
   if (found.actions === 0 || !found.areThere) throw new Error(`${settings.dataDir} was left half filled: remove it`);
   if (found.actions !== actions) throw new Error(`${settings.dataDir} has ${found.actions} actions, not ${actions}`);
   return found.id;
@@ -103,7 +102,7 @@ async function count(search: string): Promise<CountedListing> {
   return (await db.run<CountedListing>(prepared("", text), listing.values)).rows[0]!;
 }
 
-/** Builds the token of a deep page, to avoid walking a million actions. */
+/** Avoids walking a million actions. */
 async function deep({ search, middle, total }: { search: string; middle: Date; total: number }): Promise<DeepPage> {
   const { filters, orderBy = "created_at", direction = "desc" } = parseListQuery(search);
   const walk = { filters, orderBy, direction, total };

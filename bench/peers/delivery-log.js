@@ -21,7 +21,6 @@ const BATCH_MAX = 500;
 
 export const createTable = (pool) => pool.query(TABLE);
 
-/** A line of the log for a POST that was answered. */
 export const lineOf = (eventId, number, startedAt, status) => {
   const endedAt = new Date();
   return [eventId, number, startedAt, endedAt, endedAt - startedAt, status >= 200 && status <= 299, status];
@@ -29,7 +28,7 @@ export const lineOf = (eventId, number, startedAt, status) => {
 
 export const writeOne = (client, line) => client.query({ ...ONE, values: line });
 
-/** Writes lines in batches: while one insert is under way the next batch collects. `add` resolves after the commit. */
+/** While one insert is under way the next batch collects. `add` resolves after the commit. */
 export function createBatches(pool) {
   const waiting = [];
   let running = false;

@@ -8,7 +8,7 @@ import { clock, createPosting, until } from "./posting.js";
 
 const CHUNK = 1_000;
 const quiet = new Logger(() => () => {});
-/** Ways to run it. `best`: what its guide on performance advises, with the concurrency that did best here. */
+/** `best`: as its performance guide advises, with the best concurrency here. */
 const WAYS = {
   best: (concurrentJobs) => ({
     concurrentJobs,
@@ -34,7 +34,7 @@ async function deliver({ event, body }) {
   return line;
 }
 
-/** The job is done when its line is in the log: what is logged too late is lost by a crash. */
+/** A job is done when its line is in the log, or a crash could lose the line. */
 const TASKS = {
   best: async (payload) => {
     await batches.add(await deliver(payload));

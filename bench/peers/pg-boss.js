@@ -1,4 +1,4 @@
-// pg-boss as a process of `bench:delivery`. Its rows stay as completed jobs: they are its log.
+// pg-boss as a process of `bench:delivery`. Its completed jobs are its log.
 import pg from "pg";
 import { PgBoss } from "pg-boss";
 import { eventBodies } from "../event-bodies.ts";
@@ -8,7 +8,7 @@ import { clock, createPosting, until } from "./posting.js";
 const QUEUE = "deliver";
 const CHUNK = 1_000;
 const BATCH = 500;
-/** Batches on their way at once, so that POSTs go on while one batch is fetched and another completed. */
+/** POSTs go on while one batch is fetched and another completed. */
 const PIPELINES = 2;
 
 let pool;
@@ -17,7 +17,7 @@ let posting;
 let bodies;
 let serial = 0;
 
-/** Fetched and completed by hand, in batches: what its API offers for throughput. */
+/** Fetches and completes in batches, as its API offers for throughput. */
 async function byHand(count, concurrency) {
   let done = 0;
   const pipeline = async () => {
@@ -41,7 +41,6 @@ async function byHand(count, concurrency) {
   return { done, endAt: clock() };
 }
 
-/** Its own loop, with these options. */
 async function byWork(count, limitMs, options) {
   let posted = 0;
   await boss.work(QUEUE, options, async (jobs) => {

@@ -1,10 +1,9 @@
 import { Pool } from "undici";
 
-/** The same POST as Dunlin's: keep-alive HTTPS, its headers, and a body that is read to its end. */
+/** As Dunlin's: keep-alive HTTPS, its headers, and a body read to its end. */
 export function createPosting({ port, ca }, connections) {
   const pool = new Pool(`https://127.0.0.1:${port}`, { connections, pipelining: 1, connect: { ca }, allowH2: false });
   return {
-    /** Posts one body; resolves with the status. */
     async post(body) {
       const { statusCode, body: reply } = await pool.request({
         path: "/hooks",
@@ -20,10 +19,10 @@ export function createPosting({ port, ca }, connections) {
   };
 }
 
-/** Milliseconds since 1970, with a fraction: the clock that all processes of a benchmark share. */
+/** Milliseconds since 1970, with a fraction: all processes share this clock. */
 export const clock = () => performance.timeOrigin + performance.now();
 
-/** Resolves once `isFinalDecline`, or when time is up. */
+/** Resolves when `isOver`, or when time is up. */
 export async function until(limitMs, isOver, everyMs = 5) {
   for (const deadline = clock() + limitMs; !(await isOver()) && clock() < deadline; )
     await new Promise((resolve) => setTimeout(resolve, everyMs));

@@ -2,24 +2,21 @@ import { randomInt } from "node:crypto";
 import { postRequest } from "../https-posts.ts";
 import { BATCH, createInvoiceMaker, newerVersionOf, requestBodyOf } from "../invoice-batches.ts";
 
-/** Requests built before the clock starts, so that building them takes no CPU from the measurement. */
+/** Built before the clock starts, so that building takes no CPU from the measurement. */
 export interface RequestPasses {
-  /** New invoices only, which the first pass changes. To be sent before it. */
+  /** Only new invoices, which the first pass changes. Sent before it. */
   first: Buffer[];
-  /**
-   * Returns the request with that number, from 0: half new invoices, 1% of them unpaid, half newer versions of those of the
-   * previous pass.
-   */
+  /** From 0: half new invoices, 1% unpaid, half newer versions of the previous pass. */
   request(number: number): Buffer;
-  /** New invoices of so many requests, and of `first`. */
+  /** In so many requests and `first`. */
   fresh(requests: number): number;
 }
 
-/** In each id, the first two of the six digits of its serial number are the pass. No pass needs all six. */
+/** The first two of a serial number's six digits are the pass. */
 const ID = Buffer.from('"id":"in_');
 const PASSES_MAX = 36 ** 2;
 
-/** @param count  requests of a pass, an even number */
+/** @param count  requests per pass, an even number */
 export function makePasses(apiKey: string, count: number): RequestPasses {
   const half = BATCH / 2;
   const batches = createInvoiceMaker(Date.now()).batches("changes", count / 2, true);
@@ -55,7 +52,7 @@ function findIdOffsets(text: Buffer): number[] {
   return places;
 }
 
-/** Changes are spread over the table, instead of following the order of insertion. */
+/** Spreads changes over the table. */
 function shuffle<Item>(items: Item[]): Item[] {
   for (let i = items.length - 1; i > 0; i--) {
     const other = randomInt(i + 1);

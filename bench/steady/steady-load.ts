@@ -13,7 +13,7 @@ export interface SteadyOptions {
   perSecond: number;
 }
 
-/** Latencies in milliseconds from the time at which a request was due. */
+/** In milliseconds since a request was due. */
 export interface LatencySeries {
   requests: number;
   errors: string[];
@@ -25,7 +25,7 @@ export interface LatencySeries {
 export interface SteadyResult {
   ingest: LatencySeries;
   list: LatencySeries;
-  /** New records, so each must be a row. */
+  /** Each must be a row. */
   fresh: number;
   connections: number;
 }
@@ -33,12 +33,12 @@ export interface SteadyResult {
 type Poster = Awaited<ReturnType<typeof openPoster>>;
 
 const LISTS_PER_SECOND = 5;
-/** More than a client built on the SDK has. A request waits while all are busy, and its wait counts. */
+/** More than an SDK client has. A request waits while all are busy, and its wait counts. */
 const CONNECTIONS_MAX = 16;
-/** Requests of a pass: 100,000 invoices, which the next pass changes. */
+/** 100,000 invoices, which the next pass changes. */
 const PASS_SIZE = 1_000;
 
-/** If the sender is later than this, the figures say nothing about the service. */
+/** With a later sender, the figures say nothing about the service. */
 const MAX_SENDER_DELAY_MS = 1_000;
 const LISTS = [
   "",
@@ -61,7 +61,7 @@ function seriesOf(taken: number[], errors: string[]): LatencySeries {
   };
 }
 
-/** Runs `work` so many times per second, each when it is due. Its latency counts from then. */
+/** Latency counts from when each run is due. */
 async function runAtEvenRate(seconds: number, perSecond: number, work: (index: number) => Promise<void>) {
   const taken: number[] = [];
   const errors: string[] = [];
@@ -82,7 +82,7 @@ async function runAtEvenRate(seconds: number, perSecond: number, work: (index: n
   return seriesOf(taken, errors);
 }
 
-/** Builds the requests, and stores the invoices that the first of them change. */
+/** Also stores the invoices that the first requests change. */
 async function prepare({ port, ca, apiKey }: SteadyOptions) {
   passes = makePasses(apiKey, PASS_SIZE);
   const poster = await openPoster(port, ca);
@@ -108,7 +108,7 @@ async function run({ port, ca, apiKey, seconds, perSecond }: SteadyOptions): Pro
     });
   const push = async (index: number) => {
     const poster = await take();
-    // A connection with a failed request is not used again. The next waiter gets a new one.
+    // After a failure, the next waiter gets a new connection.
     const failed = await poster.post(passes.request(index)).then(
       () => null,
       (error: Error) => error,

@@ -8,10 +8,6 @@ import {
   USUAL_GAPS,
 } from "./merchant-log.ts";
 
-/**
- * The strategies under test: one retries sooner than the merchant, one later, and one always takes the merchant's most frequent
- * gap.
- */
 export const STRATEGIES: Readonly<Record<string, RetryStrategy>> = {
   sooner: (k, kind, dayOf) => limitGap(k, dayOf, USUAL_GAPS[kind]! - 1),
   later: (k, kind, dayOf) => limitGap(k, dayOf, USUAL_GAPS[kind]! + 1),
@@ -26,29 +22,23 @@ const TRUTH_SEED = 1_000_003;
 
 export interface CoverageTask {
   money: boolean;
-  /** Whether the history records the propensity of each choice. */
   chancesKnown: boolean;
 }
 
 type HistoryOptions = LogOptions;
 
-/** How often the interval held the true value. */
 export interface Coverage extends CoverageTask {
   way: string;
-  /** The true recovered share. */
   truth: number;
-  /**
-   * Runs with an estimate; of these, the runs whose interval held the true value, and those whose interval of the difference did.
-   */
+  /** Runs with an estimate, with an interval that held the truth, and with a difference's interval that did. */
   said: number;
   covered: number;
   differences: number;
-  /** Means over these runs: half the interval's width, and the estimate minus the truth. */
+  /** Means over these runs: half the interval's width, and estimate minus truth. */
   half: number;
   bias: number;
 }
 
-/** Backtests strategies on `runs` histories and compares the estimates with the true values. */
 export function measureCoverage(
   runs: number,
   ways: readonly string[],
@@ -84,7 +74,6 @@ export function measureCoverage(
   return found.map((each) => ({ ...each, half: each.half / each.said, bias: each.bias / each.said }));
 }
 
-/** Returns the share that a strategy truly recovers, by invoices and by money. */
 function trueValueOf(way: RetryStrategy, of: HistoryOptions): { count: number; money: number } {
   const { episodes }: MerchantLog = createMerchantLog({ ...of, customers: TRUTH_CUSTOMERS }, [way], TRUTH_SEED);
   let [recovered, amount, money] = [0, 0, 0];

@@ -2,24 +2,21 @@ import type { Episode, EpisodeDecision } from "../../src/backtest/estimate.ts";
 import { RETRY_GAPS, STOP_CHOICE } from "../../src/backtest/retry-gaps.ts";
 import { createRandom } from "../experiments/random-numbers.ts";
 
-/** A retry strategy: chooses the gap after failure `k` with a kind of decline, `dayOf` days after the first failure. */
+/** The gap after failure `k`, `dayOf` days after the first one. */
 export type RetryStrategy = (k: number, kind: number, dayOf: number) => number;
 
 const WINDOW_DAYS = 28;
 const MAX_ATTEMPTS = 6;
 const DECLINE_KIND_COUNT = 3;
 
-/** The merchant's most frequent gap, by kind of decline. */
 export const USUAL_GAPS = [2, 4, 3] as const;
 const LAST_DAY = 40;
-/**
- * Success rate of a broken card. `ease` can raise it, so such cards work in a world where nearly every invoice is paid.
- */
+/** Success rate of a broken card. `ease` can raise it. */
 const HARDLY_CHANCE = 0.002;
 
 /**
- * Builds the known odds with which the merchant's system chooses gaps: by attempts, kind of decline, and days left. Its customers
- * differ in ways that the log does not show: when their money comes, and whether their card works at all.
+ * The known odds of the merchant's gaps: by attempts, kind of decline, and days left. The log hides when customers have money and
+ * whether cards work at all.
  */
 const buildOddsTable = ({ least, falls }: { least: number; falls: number }) =>
   Array.from({ length: MAX_ATTEMPTS * DECLINE_KIND_COUNT * LAST_DAY }, (_, index) => {
@@ -45,7 +42,6 @@ const findOdds = (isSteady: boolean, k: number, kind: number, dayOf: number) =>
     (k * DECLINE_KIND_COUNT + kind) * LAST_DAY + Math.min(dayOf, LAST_DAY - 1)
   ]!;
 
-/** Returns the days of a gap, as the merchant's system samples them. */
 function drawGapDays(gap: number, draw: number): number {
   const { from } = RETRY_GAPS[gap]!;
   const next = RETRY_GAPS[gap + 1]?.from ?? from + 4;
@@ -55,35 +51,25 @@ function drawGapDays(gap: number, draw: number): number {
 export interface LogOptions {
   /** A third of them have two failed invoices. */
   customers: number;
-  /** How many first decisions follow the first judged strategy: 0 in a history, all that count for the estimate in the true value. */
   depth: number;
-  /** Added to the log odds of every attempt. */
   ease?: number;
-  /**
-   * Whether the merchant rarely departs from its favorite gap. A strategy that takes this gap can then be followed for more
-   * retries.
-   */
+  /** Rarely departs from its favorite gap, so a strategy can be followed for more retries. */
   isSteady?: boolean;
 }
 
 interface FailedInvoice {
   amount: number;
-  /** Whether the card hardly ever works. */
   broken: boolean;
-  /** Days until the money comes. */
   moneyOn: number;
   works: number;
   kind: number;
 }
 
-/** A log with propensities, and for each decision the choices of other strategies. */
 export interface MerchantLog {
   episodes: Episode[];
-  /** By strategy, episode and decision. */
   chosen: number[][][];
 }
 
-/** Creates the merchant's log with the choices of the `judged` strategies. Another seed is another period of its history. */
 export function createMerchantLog(options: LogOptions, judged: readonly RetryStrategy[], seed: number): MerchantLog {
   const random = createRandom(seed);
   const log: MerchantLog = { episodes: [], chosen: judged.map(() => []) };
@@ -100,7 +86,7 @@ export function createMerchantLog(options: LogOptions, judged: readonly RetryStr
   return log;
 }
 
-/** Returns the numbers of the groups of a decision: by attempts; by attempts and decline; by attempts, decline and weeks left. */
+/** Groups of a decision: by attempts; by attempts and decline; by attempts, decline and weeks left. */
 function findGroups(k: number, kind: number, dayOf: number) {
   const both = k * DECLINE_KIND_COUNT + kind;
   const weeks = Math.min(4, Math.max(0, Math.ceil((WINDOW_DAYS - dayOf) / 7)));
@@ -134,7 +120,6 @@ function addEpisode(
     const succeeded = !stops && random() < odds / (1 + odds);
     decisions.push({ situation, choice, chance: chances[choice]!, succeeded });
     if (stops || succeeded) break;
-    // The next decline can have another code.
     if (random() < 0.2) said = Math.floor(random() * DECLINE_KIND_COUNT);
   }
   log.episodes.push({ customerId, amount, decisions });

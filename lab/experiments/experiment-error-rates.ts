@@ -3,23 +3,17 @@ import { DEFAULT_MERCHANT, runExperiment, type SimulatedMerchant } from "./run-e
 
 const DAYS = 90;
 
-/** How often a statement was false on any day. */
 export interface FalseAlarms {
   runs: number;
-  /** Runs with any of the following: a difference, a split, a calibration. */
   any: number;
-  /** Runs whose interval did not hold the true difference. */
   difference: number;
   split: number;
   calibration: number;
-  /** Runs in which a plain 95% interval, read as often, did not hold it either. */
+  /** A plain 95% interval, read as often, did not hold the difference. */
   plain: number;
 }
 
-/**
- * Analyzes experiments every day for 90 days. By default they are A/A tests: both arms are treated alike, so each reported
- * difference is a false alarm.
- */
+/** Analyzes A/A tests every day for 90 days: each reported difference is a false alarm. */
 export function measureFalseAlarms(runs: number, business: Partial<SimulatedMerchant> = {}): FalseAlarms {
   const { effect } = { ...DEFAULT_MERCHANT, ...business };
   const found = { runs, any: 0, difference: 0, split: 0, calibration: 0, plain: 0 };
@@ -45,21 +39,16 @@ export function measureFalseAlarms(runs: number, business: Partial<SimulatedMerc
   return found;
 }
 
-/** How soon a true difference is detected. */
 export interface StoppingTimes {
   runs: number;
-  /** Failed invoices in both arms when half of the runs had their verdict. */
+  /** Failed invoices in both arms when half of the runs had a verdict. */
   median: number;
-  /** The size that a fixed-size z-test needs to find it in four of five runs. */
+  /** The size that a fixed-size z-test needs for a power of 80%. */
   fixed: number;
-  /** Runs whose verdict had the wrong sign, or was that there is no difference. */
   wrong: number;
 }
 
-/**
- * Measures a difference of `effect`, analyzed every day until there is a verdict. Each customer has one invoice, as the z-test
- * assumes.
- */
+/** Analyzes a difference daily until there is a verdict. Each customer has one invoice, as the z-test assumes. */
 export function measureStoppingTimes(
   effect: number,
   runs: number,
@@ -83,13 +72,13 @@ export function measureStoppingTimes(
   return { runs, median: stops[Math.floor(runs / 2)]!, fixed: fixedSampleSize(settings.recovered, effect), wrong };
 }
 
-/** Both arms of a two-sided z-test at 5% with a power of 80%: (1.96 + 0.84)² times the variances, over the difference squared. */
+/** Two-sided z-test at 5% with a power of 80%: (1.96 + 0.84)² times the variances, over the squared difference. */
 function fixedSampleSize(recovered: number, effect: number): number {
   const treated = recovered + effect;
   return (2 * 7.849 * (recovered * (1 - recovered) + treated * (1 - treated))) / effect ** 2;
 }
 
-/** Counts the runs that detect, within 55,000 invoices in 90 days, that an arm meant to get 50% of the customers got 51%. */
+/** Of 55,000 invoices in 90 days, when an arm got 51% of customers instead of 50%. */
 export function countDetectedSplits(runs: number, business: Partial<SimulatedMerchant> = {}): number {
   let caught = 0;
   for (let run = 0; run < runs; run++) {

@@ -1,7 +1,4 @@
-/**
- * Creates a generator of numbers in [0, 1) (sfc32, 128 bits of state): fast, and with a period so long that thousands of seeded
- * runs do not overlap.
- */
+/** sfc32: in [0, 1), with a period so long that thousands of seeded runs do not overlap. */
 export function createRandom(seed: number): () => number {
   let a = seed | 0;
   let b = 0x9e3779b9 | 0;
@@ -19,6 +16,5 @@ export function createRandom(seed: number): () => number {
   return next;
 }
 
-/** Returns a standard normal number. */
 export const drawNormal = (random: () => number) =>
   Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());

@@ -7,27 +7,19 @@ import { createRandom, drawNormal } from "./random-numbers.ts";
 const START = new Date("2026-01-01T00:00:00Z");
 const MATURITY_DAYS = 35;
 
-/** A merchant whose customers' payments fail, and an experiment on them. */
 export interface SimulatedMerchant {
-  /** New customers in the experiment per day. */
   customersPerDay: number;
   days: number;
-  /** Recovered share without Dunlin, the mean over customers. */
   recovered: number;
-  /** How far customers differ: the standard deviation of their recovered shares, 0 to `recovered`. */
+  /** The standard deviation of customers' recovered shares, 0 to `recovered`. */
   spread: number;
-  /** The chance that a customer's next invoice, a month later, fails too. */
   again: number;
-  /** Standard deviation of the logarithm of the amounts; 0: all alike. */
   amounts: number;
-  /** Added to the recovered share by Dunlin. */
   effect: number;
-  /** The intended share of customers in the arm `dunlin`. */
   share: number;
-  /** Their true share; null: as intended. */
   split: number | null;
   primary: Measure;
-  /** Days of the calibration, at the beginning. */
+  /** At the beginning. */
   calibrationDays: number;
 }
 
@@ -49,26 +41,20 @@ const MONTH_DAYS = 30;
 const PHASES = ["calibration", "comparison"] as const;
 const ARMS = ["dunlin", "merchant"] as const;
 
-/** Receives the analysis at the end of a day. Returns false to stop. */
 export type OnDay = (day: number, look: InterimAnalysis) => boolean;
 
-/**
- * Runs one experiment with the product's own statistics, analyzed every day. Day 1 is the first on which an invoice is old enough
- * to count, so the maturity of invoices costs no simulated time.
- */
+/** Analyzed daily with the product's statistics. On day 1 the first invoice is old enough to count. */
 export function runExperiment(business: SimulatedMerchant, seed: number, onDay: OnDay) {
   const { customersPerDay, days, again, spread, effect, recovered, amounts, calibrationDays } = business;
   const split = business.split ?? business.share;
   const random = createRandom(seed);
   const size = customersPerDay * days;
-  // Per customer: recovered share, amount, arm and half, and the part counted so far in each phase.
   const own = new Float64Array(size);
   const amount = new Float64Array(size);
   const arm = new Uint8Array(size);
   const half = new Uint8Array(size);
   const due = [new Int32Array(size), new Int32Array(size)];
   const got = [new Int32Array(size), new Int32Array(size)];
-  // The customers that fail on each day: a linked list per day, by its head and each customer's successor.
   const head = new Int32Array(days + MONTH_DAYS + 1).fill(-1);
   const next = new Int32Array(size);
   const cells = createTallies();
@@ -77,7 +63,6 @@ export function runExperiment(business: SimulatedMerchant, seed: number, onDay: 
   let former: InterimAnalysis | null = null;
   for (let day = 0; day < days; day++) {
     for (let customer = day * customersPerDay; customer < (day + 1) * customersPerDay; customer++) {
-      // Uniform around the mean, with this standard deviation.
       own[customer] = recovered + spread * Math.sqrt(3) * (2 * random() - 1);
       amount[customer] = amounts === 0 ? 2900 : Math.max(1, Math.round(2900 * Math.exp(amounts * drawNormal(random))));
       arm[customer] = random() < split ? 0 : 1;
@@ -123,7 +108,6 @@ function buildExperiment({ share, primary, calibrationDays }: SimulatedMerchant)
   };
 }
 
-/** Tallies by index, and in the form that the statistics take. */
 function createTallies() {
   const all = Array.from({ length: 16 }, emptyTally);
   const index = (phase: number, arm: number, half: number) => (phase * 4 + arm * 2 + half) * 2;

@@ -25,47 +25,37 @@ import { isOutageCode } from "../worlds/issuer-outages.ts";
 import { chooseWeighted, DAY_MS } from "../worlds/keyed-uniform.ts";
 import { STEPS_PER_DAY } from "../worlds/simulation-steps.ts";
 
-/** A charge as a merchant sees it. */
 export interface ObservedCharge {
   /** In ms. */
   at: number;
-  /**
-   * Days since the last charge that reached the issuer, on any of the customer's subscriptions, or else since the world began.
-   */
+  /** Since the last charge that reached the issuer, on any subscription, or else since the world began. */
   days: number;
-  /** As `days`, or else since the simulation began: issuers held cards before the first invoices. */
+  /** As `days`, or else since the simulation began: issuers held cards earlier. */
   alarmed: number;
   /** Major units. */
   amount: number;
   /** null: approved. */
   code: string | null;
   advice: string | undefined;
-  /** How many other cards of the customer were seen before. */
+  /** How many of the customer's other cards were seen before. */
   card: number;
-  /** Whether a strict issuer currently refuses everything, given the earlier declines. */
+  /** Whether a strict issuer refuses everything after the earlier declines. */
   isBlocked: boolean;
-  /** The chance that a mail about the failure is read, relative to the customer's usual chance. */
+  /** The chance that a failure mail is read, relative to the customer's usual chance. */
   mail: number;
-  /** Time in ms of the subscription's previous invoice; 0 if there is none or if this is a retry. */
+  /** In ms; 0 if there is no previous invoice or if this is a retry. */
   billedBefore: number;
-  /** Start of the subscription in ms, with its first invoice; else null. */
   signedUp: number | null;
 }
 
-/** A life that a customer may be living, by the laws of the consumers world. */
 export interface CandidateLife {
   person: Person;
-  /**
-   * The same person without rare events. A hold, a new card or a departure is added only when an answer suggests it, so few lives
-   * are enough to explain any answer.
-   */
+  /** Without rare events, which are added only when an answer suggests one, so few lives explain any answer. */
   quiet: PersonFinances;
   state: PersonState;
-  /** The charge that showed that the customer has left, in ms; null if the customer is still there. */
   leftAt: number | null;
 }
 
-/** A hypothesis for a charge: the joint probability of both, and its effect on the life. */
 interface LifeHypothesis {
   chance: number;
   happens?: () => void;
@@ -81,7 +71,7 @@ export const createLife = (person: Person): CandidateLife => ({
 export const copyLife = (life: CandidateLife): CandidateLife => ({ ...life, state: { ...life.state } });
 
 /**
- * Returns how likely the charge is in this life, over all hypotheses. The life continues with one of them, sampled.
+ * Returns the charge's likelihood in this life. The life continues with a sampled hypothesis.
  *
  * @param draw  numbers in [0, 1)
  */
@@ -98,7 +88,6 @@ export function explainCharge(life: CandidateLife, seen: ObservedCharge, draw: (
   return signUp * total;
 }
 
-/** Returns how likely a person is to have signed up on that day, relative to other days. */
 function signUpChance(person: Person, at: number): number {
   const day = Math.floor(at / DAY_MS);
   if (day - MAX_PAY_DAY_WAIT_DAYS < CALENDAR.firstDay) return 1;
@@ -110,7 +99,6 @@ function signUpChance(person: Person, at: number): number {
   );
 }
 
-/** A customer who has left gets one more invoice, and the same code for every charge. */
 function explainEarlierLeaving(
   { person, leftAt }: CandidateLife,
   { code, billedBefore }: ObservedCharge,
@@ -123,7 +111,6 @@ function listHypotheses(life: CandidateLife, seen: ObservedCharge, draw: () => n
   if (seen.card < state.card) return [];
   const isNew = seen.card > state.card;
   const found = isNew ? newCardChance(state, seen.days) : 1;
-  /** A hypothesis in which the card works. */
   const onGood = (chance: number, happens?: () => void): LifeHypothesis => ({
     chance: found * chance,
     happens() {
@@ -147,13 +134,11 @@ function listHypotheses(life: CandidateLife, seen: ObservedCharge, draw: () => n
 
 const YEAR = 365;
 
-/** The chance that the customer has not left and no hold has come since the previous charge. */
 function unchangedChance({ person, state }: CandidateLife, { days, alarmed }: ObservedCharge): number {
   const held = state.hold === "none" ? heldChance(person, alarmed, "short") + heldChance(person, alarmed, "long") : 0;
   return (1 - held) * (1 - (DEPARTURES_PER_YEAR * days) / YEAR);
 }
 
-/** The chance that a card known to be old was renewed since. */
 const RENEWED_CHANCE = 0.05;
 
 const newCardChance = ({ awaits }: PersonState, days: number) =>
@@ -165,7 +150,6 @@ const shareOfOption = <T>(of: readonly (readonly [T, number])[], one: T) =>
   of.reduce((sum, [each, weight]) => sum + (each === one ? weight : 0), 0) /
   of.reduce((sum, [, weight]) => sum + weight, 0);
 
-/** The probability of an answer without a rare event. */
 function usualAnswerChance({ person, state }: CandidateLife, { at, amount, code, isBlocked }: ObservedCharge): number {
   const only = (name: string | null) => Number(code === name);
   if (isBlocked) return only("05");
@@ -194,13 +178,11 @@ function explainLeaving(life: CandidateLife, seen: ObservedCharge): LifeHypothes
   };
 }
 
-/** The chance that a hold came within these days and still stands. */
 function heldChance({ alarms }: Person, days: number, hold: "short" | "long"): number {
   const steps = (1 - Math.exp(-HOLD_LIFT_CHANCES[hold] * days * STEPS_PER_DAY)) / HOLD_LIFT_CHANCES[hold];
   return alarms * (hold === "long" ? LONG_HOLD_RATE : 1 - LONG_HOLD_RATE) * steps;
 }
 
-/** The issuer has held the card since the last charge. */
 function explainHolds(
   { person, state }: CandidateLife,
   { alarmed, code, isBlocked }: ObservedCharge,
@@ -213,7 +195,7 @@ function explainHolds(
   }));
 }
 
-/** A rush that this life has not met. It can be met at any point, and more likely the longer it lasts. */
+/** A rush that this life has not met can be met at any point, and more likely the longer it lasts. */
 function explainRushes(
   { person, state }: CandidateLife,
   { code }: ObservedCharge,
@@ -224,13 +206,12 @@ function explainRushes(
   return [{ chance: person.rushes * steps, happens: () => (state.rush = 1 + Math.floor(steps * draw())) }];
 }
 
-/** Returns for how many of these days a replaced card is still the old one. Holders enter new cards without being asked. */
+/** Holders enter new cards without being asked. */
 function expectedOldDays(days: number, way: string): number {
   const typed = CARD_ENTRY_CHANCE * 5;
   return way === "holder" ? (1 - Math.exp(-typed * days)) / typed : days;
 }
 
-/** The card was replaced since the last charge, and the merchant has the old one. */
 function explainOldCards(life: CandidateLife, seen: ObservedCharge): LifeHypothesis[] {
   const { person, state } = life;
   const { code, days } = seen;
@@ -248,7 +229,6 @@ function explainOldCards(life: CandidateLife, seen: ObservedCharge): LifeHypothe
   }));
 }
 
-/** The probability of the advice that comes with the code of a lost or replaced card. */
 function adviceChance({ issuer }: Person, { code, advice }: ObservedCharge, way: string | null): number {
   if (issuer.brand !== "mastercard" || code === null || isTemporaryDecline(code)) return 1;
   return (
@@ -256,10 +236,9 @@ function adviceChance({ issuer }: Person, { code, advice }: ObservedCharge, way:
   );
 }
 
-/** Evenly spread draws, to compute shares of laws that take a draw. */
+/** Evenly spread, to integrate laws that take a draw. */
 const EVEN_DRAWS = Array.from({ length: 20 }, (_, n) => (n + 0.5) / 20);
 
-/** Applies a charge to a life that explains it. */
 export function applyCharge(
   { person, state, leftAt }: CandidateLife,
   { code, amount, mail }: ObservedCharge,

@@ -15,39 +15,33 @@ import { createLife, type ObservedCharge } from "./candidate-life.ts";
 import { advanceLives, observeCharge, type ParticleFilter, simulateAhead } from "./particle-filter.ts";
 import { planOnLives, type Slot } from "./plan-on-lives.ts";
 
-/** Lives that are weighed for each customer, and lives that are simulated ahead. */
 const LIFE_COUNT = 3000;
 const AHEAD_LIFE_COUNT = 600;
-/** The population that lives are sampled from. No world uses its seed. */
+/** No world uses this seed. */
 const POPULATION_SIZE = 60_000;
 const POPULATION_SEED = 7_000_001;
 const SCALES = { tight: 1, left: 1 };
-/** The policy considers the best of these slots for each day. */
 const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_PER_DAY = 6;
 
-/** A customer as merchants see them. A customer can pay several merchants with one card. */
 interface VisibleCustomer {
   looks: Pick<Person, "country" | "issuer" | "funding" | "offsets">;
   seen: ObservedCharge[];
-  /** Time in ms of the last charge that reached the issuer; 0 if none did. */
   reachedAt: number;
   cards: string[];
   declinedAt: number;
   blockedUntil: number;
-  /** Updated with the first `believed` observed charges; null until it is needed. */
+  /** Updated with the first `believed` charges; null until needed. */
   belief: ParticleFilter | null;
   believed: number;
 }
 
 /**
- * Creates a policy that knows the laws of the consumers world: population, banks, outages, merchants, and the customer's
- * location. It sees of a customer only the answers to charges, as a merchant does. It foresees neither customers who leave later
- * nor cards that are replaced later; nor does the oracle. Its result is close to the best that an engine can reach, but is no
- * bound, because its lives are few.
+ * Creates a policy that knows the consumers world's laws, but sees only the answers to charges, as a merchant does. Like the
+ * oracle, it foresees neither departures nor replaced cards. Close to an engine's best, but no bound, because its lives are few.
  *
- * @param lives  how many are weighed for a customer
- * @param ahead  how many are simulated for a plan
+ * @param lives  weighed for a customer
+ * @param ahead  simulated for a plan
  */
 export function createLawAwarePolicy(
   seed: number,
@@ -94,7 +88,6 @@ export function createLawAwarePolicy(
     of.declinedAt = at;
   }
 
-  /** Samples lives of people who look like this customer to a merchant. */
   function firstBelief({ looks }: VisibleCustomer): ParticleFilter {
     const alike = people.get(visibleKeyOf(looks))!;
     const found = Array.from({ length: lives }, () => alike[Math.floor(luck.draw() * alike.length)]!);
@@ -116,7 +109,6 @@ export function createLawAwarePolicy(
     return of.belief;
   }
 
-  /** Returns the best slot of each day that the rules and the issuer allow. */
   function slotsOf({ bill, endsAt }: OpenCase, allow: (at: number) => boolean, now: number): Slot[] {
     const { looks, declinedAt, blockedUntil } = knownOf(bill);
     const { issuer } = looks;

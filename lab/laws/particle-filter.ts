@@ -2,26 +2,17 @@ import { advanceStep, canPay, localStepOf } from "../worlds/consumers/person-fun
 import type { RandomStream } from "../worlds/random-stream.ts";
 import { applyCharge, type CandidateLife, copyLife, explainCharge, type ObservedCharge } from "./candidate-life.ts";
 
-/**
- * A particle filter over lives of the population, weighted by how well each explains the observations. Lives with low weights are
- * replaced by copies of lives with high weights.
- */
+/** Weighted by how well lives explain the observations. Copies of others replace lives with low weights. */
 export interface ParticleFilter {
   lives: CandidateLife[];
   weights: Float64Array;
-  /** The lives are simulated up to and including this step. */
   step: number;
 }
 
-/**
- * Updates the weights with a charge at the current step.
- *
- * @param luck  for events within the lives, independent of the customer's true luck
- */
+/** @param luck  within the lives, independent of the customer's true luck */
 export function observeCharge(belief: ParticleFilter, seen: ObservedCharge, luck: RandomStream) {
   const { lives, weights } = belief;
   const explained = weights.map((weight, n) => weight * explainCharge(lives[n]!, seen, luck.draw));
-  // If no life explains the charge, the weights stay.
   const believed = sum(explained) > 0 ? explained : weights;
   const total = sum(believed);
   for (let n = 0; n < weights.length; n++) weights[n] = believed[n]! / total;
@@ -33,7 +24,6 @@ export function observeCharge(belief: ParticleFilter, seen: ObservedCharge, luck
   for (const life of belief.lives) applyCharge(life, seen, luck.draw);
 }
 
-/** Simulates all lives up to and including a step. */
 export function advanceLives(belief: ParticleFilter, until: number, luck: RandomStream) {
   for (const { person, quiet, state } of belief.lives)
     for (let step = belief.step + 1; step <= until; step++) advanceStep(quiet, state, localStepOf(person, step), luck);
@@ -41,8 +31,7 @@ export function advanceLives(belief: ParticleFilter, until: number, luck: Random
 }
 
 /**
- * Simulates some of the lives ahead, sampled by weight. Returns for each of the steps from the current one on whether a charge of
- * `amount` (major units) would be paid in each life: 1 or 0.
+ * Simulates lives ahead, sampled by weight. Returns per step and life whether a charge of `amount` (major units) would be paid.
  */
 export function simulateAhead(
   belief: ParticleFilter,
@@ -60,7 +49,6 @@ export function simulateAhead(
   );
 }
 
-/** Samples lives by weight, evenly spaced. */
 function sampleLives({ lives, weights }: ParticleFilter, count: number, luck: RandomStream): CandidateLife[] {
   const total = sum(weights);
   const offset = luck.draw();

@@ -1,20 +1,16 @@
-/** A time at which a retry is possible. */
 export interface Slot {
   at: number;
-  /** Whether the charge would be paid in each life: 1 or 0. */
+  /** By life: 1 or 0. */
   paid: Uint8Array;
-  /** The chance that a charge with money behind it is approved: the bank is up and refuses nothing at random. */
   chance: number;
-  /** The value of a recovery at this time, as a share of the amount. */
   worth: number;
 }
 
-/** How many times each retry of a plan is moved to its best slot. */
 const ROUND_COUNT = 2;
 
 /**
- * Returns the slots with the highest total value over all lives, in order of time, or none if no slot is worth its cost. Plans
- * are valued by each life's outcomes, because a failed attempt shows which lives are possible.
+ * Returns the slots with the highest total value over all lives, in order, or none if none is worth its cost. Judges plans by
+ * each life's outcomes, because a failed attempt shows which lives are possible.
  *
  * @param slots  in order of time
  * @param cost  of a retry, as a share of the amount
@@ -43,7 +39,6 @@ export function planOnLives(slots: readonly Slot[], tries: number, cost: number,
     return value / lives;
   }
 
-  /** Adds the best slot to the plan `kept`. Returns whether the plan improved. */
   function extend(kept: readonly Slot[]): boolean {
     const before = most;
     for (const slot of slots) {
@@ -63,5 +58,4 @@ export function planOnLives(slots: readonly Slot[], tries: number, cost: number,
   return plan;
 }
 
-/** A smaller gain is a rounding error. */
 const MIN_GAIN = 1e-9;

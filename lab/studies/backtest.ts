@@ -1,4 +1,4 @@
-// `npm run lab -- backtest`: how often a backtest's intervals hold the truth, on histories whose truth is known.
+// `npm run lab -- backtest`: how often a backtest's intervals hold the known truth.
 import { parseArgs } from "node:util";
 import { measureCoverage } from "../backtest/coverage.ts";
 
@@ -31,7 +31,7 @@ const PARTS = [
     of: { depth: 4, customers: 10_000, isSteady: true },
     tasks: [ESTIMATED_PROPENSITIES, KNOWN_PROPENSITIES, WEIGHTED_BY_MONEY],
   },
-  // Worlds in which about 1%, 2%, 5%, 95% and 98% are recovered.
+  // About 1%, 2%, 5%, 95% and 98% are recovered.
   ...[-5.4, -4.7, -3.7, 5.55, 6.35].map(makeRareWorld),
 ];
 

@@ -1,5 +1,5 @@
-// `npm run lab -- decisions`: how much Dunlin recovers in simulated worlds, beside its targets. `-- --told` adds the result of
-// the same engine when it is given the customers' pay days.
+// `npm run lab -- decisions`: Dunlin's recovery in simulated worlds, beside its targets. `-- --told` adds the engine with given
+// pay days.
 import { parseArgs } from "node:util";
 import { comparePolicies } from "../trial/compare-policies.ts";
 import { openWorld, readPretrainedModel, SIMPLE_WORLDS, WORLDS } from "../trial/open-world.ts";
@@ -14,15 +14,14 @@ const { values } = parseArgs({
     told: { type: "boolean", default: false },
   },
 });
-/** Minimum shares of the gap closed, from fixed and from evenly spaced retries. The hard world has its own. */
 const TARGETS_BY_WORLD: Readonly<Record<string, readonly [number, number]>> = { hard: [0.85, 0.4] };
 const DEFAULT_TARGETS: readonly [number, number] = [0.85, 0.55];
 const EFFORT_MAX = 0.85;
 const ECE_MAX = 0.02;
 const GROUP_ECE_MAX = 0.03;
-/** Choosing the best of many times makes its predicted probability too high, most of all from here on. */
+/** Choosing the best time makes its probability too high, most from here on. */
 const LIKELY_PROBABILITY = 0.5;
-/** Minimum share of the gain over evenly spaced retries of the policy that knows the true pay days. */
+/** Of the gain that true pay days give over evenly spaced retries. */
 const MIN_INFORMED_GAIN_SHARE = 0.9;
 
 const isLikely = ({ chance }: Prediction) => chance >= LIKELY_PROBABILITY;
@@ -68,7 +67,7 @@ for (const name of names) {
     const worst = own.reduce((most, { ece }) => Math.max(most, ece), 0);
     const cells = [fixed, even, cold, warm, oracle].map((figures) => percent(figures!.value)).join(" ");
     ahead.push(warm!.value - even!.value);
-    const isCrude = name in SIMPLE_WORLDS; // of which nothing is asked
+    const isCrude = name in SIMPLE_WORLDS; // without a target
     if (!isCrude) groups.push(...own);
     const holds = isCrude
       ? broken === 0
@@ -120,7 +119,6 @@ console.log(
     : `${missed} targets are missed, and ${beyond.length} groups miss that of calibration.`,
 );
 
-/** The calibration error of these predictions, and its expected value if all predictions were true. */
 function calibrationErrorText(some: readonly Prediction[]): string {
   return some.length === 0 ? "" : `${calibrationError(some).toFixed(3)} (${expectedErrorIfTrue(some).toFixed(3)})`;
 }

@@ -1,4 +1,4 @@
-// `npm run lab -- experiments`: false alarms, sample sizes and power of experiments that are analyzed every day.
+// `npm run lab -- experiments`: false alarms, sample sizes and power under daily analysis.
 import { parseArgs } from "node:util";
 import { benchExperimentCounting } from "../../bench/experiment-counting.ts";
 import {
@@ -39,7 +39,6 @@ for (const [name, business] of Object.entries(businesses)) {
   report(`  ${name}`, alarmsText(found), found.any / found.runs <= 0.05);
 }
 
-// If recoveries or failures are rare and an arm is small, the arm can show only one outcome for a long time.
 const RARE_RATES = [0.02, 0.05, 0.95, 0.98];
 const SMALL = { again: 0, spread: 0.01 };
 const hundredths = (share: number) => `${Math.round(share * 100)} %`;

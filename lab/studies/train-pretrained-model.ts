@@ -1,4 +1,3 @@
-// `npm run lab -- train`: trains the pretrained model and writes src/engine/learned/prior.json.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { trainPretrainedModel } from "../trial/train-pretrained-model.ts";

@@ -1,10 +1,7 @@
 import { parseArgs } from "node:util";
 import { WORLDS } from "../trial/open-world.ts";
 
-/**
- * Parses the options of a study: `--customers N`, `--seeds LIST`, `--worlds LIST`. The defaults are `usual`, with all worlds and
- * those in `more`.
- */
+/** `--customers N`, `--seeds LIST`, `--worlds LIST`. Defaults: `usual`, all worlds and those in `more`. */
 export function parseTrialOptions(usual: { customers: number; seeds: readonly number[]; more?: readonly string[] }) {
   const { values } = parseArgs({
     options: {

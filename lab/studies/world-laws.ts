@@ -1,6 +1,6 @@
-// `npm run lab -- laws`: how much of the possible gain is knowable at all. In the consumers world, compares the engine with a
-// policy that knows the world's laws and sees only what merchants see. That policy takes about a second per customer and seed, so
-// only the cases of some customers of a large merchant are judged. In a world with fewer customers they would have the same luck.
+// `npm run lab -- laws`: how much of the possible gain is knowable. Compares the engine with a policy that knows the consumers
+// world's laws. It takes a second per customer and seed, so only some cases are judged; a smaller world would give all customers
+// the same luck.
 import { parseArgs } from "node:util";
 import { fromPretrained } from "../../src/engine/learned/pretrained-model.ts";
 import { createLawAwarePolicy } from "../laws/law-aware-policy.ts";

@@ -10,9 +10,8 @@ const VISA_NEVER = "04 07 12 14 15 41 43 46 57 R0 R1 R3".split(" ");
 const REVOKED = "R0 R1 R3".split(" ");
 const NEVER_ON_ANY_CARD = ["03", "21"];
 const MASTERCARD_NEVER = [...NEVER_ON_ANY_CARD, "05", "22", "41", "42"];
-/** A prepaid card that cannot be topped up: this code means "few" declines, counted here as three. */
+/** Not reloadable: "few" declines, counted here as three. */
 const LIMITED_ADVICE = { advice: "40", declines: 3 };
-/** Brands with known programs, or reported to follow Visa's. Any other brand may also have Mastercard's rules. */
 const LIKE_VISA = ["visa", "amex", "americanexpress", "discover", "diners", "dinersclub"];
 const MASTERCARD_WAIT_HOURS: Readonly<Record<string, number>> = {
   "02": 72,
@@ -29,13 +28,12 @@ const REPRESENTABLE: Readonly<Record<string, readonly string[]>> = {
   ach_debit: ["R01", "R09"],
   bacs_debit: ["0"],
 };
-/** The format of each scheme's codes. Any other text, such as "insufficient_funds", is none of its codes. */
+/** Any other text, such as "insufficient_funds", is no scheme's code. */
 const SCHEME_CODE: Readonly<Record<string, RegExp>> = {
   sepa_debit: /^[A-Z]{2}\d{2}$/,
   ach_debit: /^R\d{2}$/,
   bacs_debit: /^[0-9A-Z]$/,
 };
-/** Gateways' names for the schemes. */
 const DEBIT_NAMES: Readonly<Record<string, string>> = {
   us_bank_account: "ach_debit",
   ach: "ach_debit",
@@ -54,8 +52,8 @@ const debitSchemeOf = ({ paymentMethodType: type }: Charge) => DEBIT_NAMES[type.
 const DEBIT_DAYS: Readonly<Record<string, number>> = { sepa_debit: 42, ach_debit: 180, bacs_debit: 31 };
 
 /**
- * Counts the attempts that broke a rule, from the charges themselves and not by the guard that chose them. Each attempt is
- * checked once, with everything charged before it on the same card or for the same invoice.
+ * Judges the charges themselves, not the guard that chose them. Each attempt is checked once, with everything charged before it
+ * on the same card or for the same invoice.
  */
 export function countBrokenRules(tries: readonly TrialRetry[]): number {
   let broken = 0;
@@ -70,7 +68,7 @@ export function countBrokenRules(tries: readonly TrialRetry[]): number {
       0,
       ...onCard.filter((attempt) => cardFingerprint !== undefined && attempt.charge.approved).map(timeOf),
     );
-    // A decline of the card itself on another invoice expires after a month if the card was approved since.
+    // Expires after a month if the card was approved since.
     const isOver = (attempt: Attempt) =>
       attempt.bill.id !== open.bill.id &&
       timeOf(attempt) < approvedAt &&
@@ -93,20 +91,17 @@ export function countBrokenRules(tries: readonly TrialRetry[]): number {
   return broken;
 }
 
-/** The attempts of the customer, and of every other customer who pays with the card. */
 const listAttemptsOfAll = ({ bill, attempts, byCard }: TrialRetry["open"], { cardFingerprint = "" }: Charge) => [
   ...attempts,
   ...(byCard.get(cardFingerprint) ?? []).filter((attempt) => attempt.bill.customerId !== bill.customerId),
 ];
 
-/** Whether two charges may be on the same card. Without fingerprints they may be, unless the networks differ. */
 function isSameCard(one: Charge, other: Charge): boolean {
   if (one.cardFingerprint || other.cardFingerprint) return one.cardFingerprint === other.cardFingerprint;
   const [brand, another] = [brandOf(one), brandOf(other)];
   return brand === another || brand === "" || another === "";
 }
 
-/** A card behind a wallet counts as one. */
 const isCard = (charge: Charge) => {
   const { paymentMethodType: type, cardBrand } = charge;
   return type === "card" || (Boolean(cardBrand) && type !== "paypal" && !REPRESENTABLE[debitSchemeOf(charge)]);
@@ -118,7 +113,7 @@ const brandOf = ({ cardBrand }: Charge) =>
     .replace(/^(mc|maestro)$/, "mastercard");
 const codeOf = ({ networkDeclineCode }: Charge) => (networkDeclineCode ?? "").trim().toUpperCase();
 const adviceOf = ({ networkAdviceCode }: Charge) => (networkAdviceCode ?? "").trim().padStart(2, "0");
-/** Attempts on an invoice, including the first. */
+/** Including the first. */
 const PAYPAL_ATTEMPTS = 3;
 
 function breaksCardRule(

@@ -1,11 +1,9 @@
 import type { Trial } from "./run-trial.ts";
 import { type CalibrationBin, calibrationBins, valueOfRetry } from "./trial-figures.ts";
 
-/** The data of a policy's year that a report draws, beyond its figures. */
 export interface ChartData {
-  /** When each failed payment failed, in ms, in order. */
   failedAt: Float64Array;
-  /** The cumulative value up to that payment in US dollars, minus waiting and retries. */
+  /** Cumulative US dollars, minus waiting and retries. */
   worth: Float64Array;
   bins: CalibrationBin[];
 }
@@ -19,13 +17,10 @@ export function buildChartData(trial: Trial): ChartData {
   return { failedAt, worth, bins: calibrationBins(trial) };
 }
 
-/** The number of steps that a year's failed payments are cut into. */
+/** Per year. */
 const STEP_COUNT = 120;
 
-/**
- * Computes how far a policy is behind another one after so many of the other's payments failed, in US dollars. If the other one
- * is the oracle, this is its regret.
- */
+/** In US dollars, after so many of the other's failed payments: regret if the other is the oracle. */
 export function computeRegret(policy: ChartData, other: ChartData): { payments: number; dollars: number }[] {
   const count = other.failedAt.length;
   const steps = Math.min(STEP_COUNT, count);
@@ -33,7 +28,7 @@ export function computeRegret(policy: ChartData, other: ChartData): { payments: 
   const points = Array.from({ length: steps }, (_, step) => {
     const payments = Math.round(((step + 1) * count) / steps);
     const until = other.failedAt[payments - 1]!;
-    // A payment that fails in one run may be approved in the other, so the runs are cut at the same time, not at the same number.
+    // Cut at the same time, as a failed payment may be approved in the other run.
     while (passed < policy.failedAt.length && policy.failedAt[passed]! <= until) passed++;
     return { payments, dollars: other.worth[payments - 1]! - (passed > 0 ? policy.worth[passed - 1]! : 0) };
   });

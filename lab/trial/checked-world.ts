@@ -2,13 +2,12 @@ import { inspect } from "node:util";
 import { HOUR_MS } from "../../src/domain/durations.ts";
 import type { Bill, Charge, World } from "../worlds/world.ts";
 
-/** A world violates its interface. The message tells its author where. */
+/** Tells a world's author where it violates its interface. */
 export class WorldFault extends Error {
   override name = "WorldFault";
 }
 
 const MAX_WINDOW_DAYS = 366;
-/** Times can be off by this much, for worlds that keep whole hours. */
 const TIME_TOLERANCE_MS = HOUR_MS;
 const UNITS: ReadonlySet<unknown> = new Set(["DAY", "WEEK", "MONTH", "YEAR"]);
 const METHODS = ["bills", "charge", "approval"] as const;
@@ -26,10 +25,10 @@ const CHARGE_TEXTS = [
 const ROUNDING_TOLERANCE = 1e-6;
 
 /**
- * Wraps a world and checks its answers. A wrong one would end in meaningless figures, or in an error far from its cause.
+ * Checks a world's answers, which would otherwise cause meaningless figures or distant errors.
  *
  * @param said  the world that a module exports
- * @throws {WorldFault} here if it is not a world, and from its methods if they return an invalid answer
+ * @throws {WorldFault} here if it is not a world, and from its methods if an answer is invalid
  */
 export function createCheckedWorld(said: unknown): World {
   const world = said as World;
@@ -40,7 +39,7 @@ export function createCheckedWorld(said: unknown): World {
   for (const method of METHODS)
     if (typeof world[method] !== "function") throw new WorldFault(`the world has no method ${method}`);
   let latest: Iterable<Bill> | null = null;
-  /** Maps the rewritten invoices to the world's own, which it may recognize by identity. */
+  /** The world may recognize its own invoices by identity. */
   const own = new WeakMap<Bill, Bill>();
   const ownOf = (bill: Bill) => own.get(bill) ?? bill;
   return {
@@ -99,7 +98,7 @@ export function createCheckedWorld(said: unknown): World {
 const describeCall = (method: "charge" | "approval", { id }: Bill, at: Date) =>
   `${method}() of bill ${id} at ${at.toISOString()}`;
 
-/** Calls the world. It runs millions of times, so the description of the place is built only for a fault. */
+/** Called millions of times, so the place is described only for a fault. */
 function callWorld<Answer>(place: () => string, ask: () => Answer): Answer {
   try {
     return ask();
@@ -108,10 +107,9 @@ function callWorld<Answer>(place: () => string, ask: () => Answer): Answer {
   }
 }
 
-/** Converts an error that the world throws, with the place and the line of its module. */
+/** Names the place and the line of the world's module. */
 function toWorldFault(place: string, error: unknown): WorldFault {
   if (!(error instanceof Error)) return new WorldFault(`${place} threw ${formatValue(error)}`);
-  // Frames inside the language or Node itself are not lines of the module.
   const lines = error.stack?.match(/^ +at .*:\d+:\d+\)?$/gm) ?? [];
   const line = lines.find((each) => !/\(?node:/.test(each)) ?? "";
   return new WorldFault(`${place} threw ${error.name}: ${error.message}${line.replace(/^ +at/, ", at")}`);
@@ -129,7 +127,7 @@ function callPayDays(world: World, bill: Bill) {
   return isPayDay;
 }
 
-/** @param number  of the invoice, from 0, to name it if its id is wrong */
+/** @param number  of the invoice, from 0, in case its id is wrong */
 function checkBill(bill: Bill, number: number) {
   if (typeof bill !== "object" || bill === null)
     throw new WorldFault(`bill number ${number + 1} is ${formatValue(bill)}`);
@@ -139,7 +137,6 @@ function checkBill(bill: Bill, number: number) {
   };
   must(bill.id !== "", "id", "a text");
   for (const name of BILL_TEXTS) must(typeof bill[name] === "string", name, "a text");
-  // A trial or a credit may leave nothing to pay.
   const least = bill.first?.approved === true ? 0 : 1;
   const isMinor = Number.isSafeInteger(bill.amount) && bill.amount >= least;
   must(isMinor, "amount", `a whole number of minor units, ${least} or more`);
@@ -171,14 +168,10 @@ function checkCharge(place: string, charge: Charge, at: Date) {
     "paymentMethodType",
     "a text such as card or sepa_debit",
   );
-  // A world in plain JavaScript can return null for unknown values.
   for (const name of CHARGE_TEXTS) must(typeof (charge[name] ?? "") === "string", name, "a text, or absent if unknown");
 }
 
-/**
- * Removes nulls and empty texts, which mean the same as a missing field. As a fingerprint they would merge all cards without one
- * into a single card, on which hardly any retry is allowed.
- */
+/** An empty fingerprint would merge all cards without one, and hardly any retry would be allowed. */
 function removeBlanks(charge: Charge): Charge {
   const isBlank = (name: (typeof CHARGE_TEXTS)[number]) => charge[name] === null || charge[name] === "";
   if (!CHARGE_TEXTS.some(isBlank)) return charge;
@@ -190,6 +183,5 @@ function removeBlanks(charge: Charge): Charge {
 const isPositive = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;
 const isValidDate = (value: unknown) => value instanceof Date && Number.isFinite(value.getTime());
 
-/** Formats a value for a message: short, on one line. */
 const formatValue = (value: unknown): string =>
   inspect(value, { depth: 0, breakLength: Number.POSITIVE_INFINITY, maxStringLength: 60 });

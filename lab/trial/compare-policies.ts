@@ -15,10 +15,9 @@ export interface Comparison {
   world: string;
   seed: number;
   customers: number;
-  /** Invoices whose first charge was declined, in the warm run. */
   cases: number;
   policies: Record<string, Figures>;
-  /** Share of the gap between a static policy and the oracle that warm Dunlin closes, by value. */
+  /** Share of the gap to the oracle that warm Dunlin closes, by value. */
   gapClosed: { fromFixed: number | null; fromEven: number | null };
 }
 
@@ -30,30 +29,21 @@ const POLICIES: Readonly<Record<string, (world: World, prior: PretrainedModel) =
   hours: createHourCountsPolicy,
   cold: () => createDunlinPolicy(newLearnedModel()),
   warm: (_, prior) => createDunlinPolicy(fromPretrained(prior)),
-  /** Warm, and given the customers' pay days if the world can say. */
   told: (world, prior) => createDunlinPolicy(fromPretrained(prior), { tell: createPayDayTeller(world) }),
   oracle,
 };
 
 export const POLICY_NAMES = Object.keys(POLICIES);
-/** The policies compared by default. */
 export const DEFAULT_POLICY_NAMES = POLICY_NAMES.filter((name) => name !== "told");
-/** The policies needed to compute the closed gap. */
 export const REQUIRED_POLICY_NAMES = ["fixed", "even", "warm", "oracle"];
 
-/** Receives progress of a comparison. */
 export interface ComparisonListener {
-  /** Called before each policy's year, with its position. */
   begins?(name: string, number: number, of: number): void;
-  /** Called after it, with all that happened. */
+  /** Called after it. */
   ended?(name: string, trial: Trial): void;
 }
 
-/**
- * Runs a world's year under each policy, each from the start.
- *
- * @param names  which policies; those needed for the gap are added
- */
+/** @param names  those needed for the gap are added */
 export function comparePolicies(
   world: World,
   seed: number,

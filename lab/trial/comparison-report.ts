@@ -6,7 +6,7 @@ import type { Comparison } from "./compare-policies.ts";
 import { buildRows, COLUMNS, describeClosedGap, describeWorld, LEGEND } from "./comparison-wording.ts";
 import type { Figures } from "./trial-figures.ts";
 
-/** The highlighted policies, in every chart. */
+/** In every chart. */
 const INK_BY_POLICY: Readonly<Record<string, SeriesColor>> = {
   warm: "first",
   told: "first",
@@ -17,11 +17,6 @@ const inkOf = (name: string): SeriesColor => INK_BY_POLICY[name] ?? "other";
 /** The two-sided 95% quantile, in deviations. */
 const CONFIDENCE_DEVIATIONS = 1.96;
 
-/**
- * Renders a comparison as a one-page report: each policy's recovery, retries, regret against the oracle, and calibration.
- *
- * @param pictures  of each policy of the comparison
- */
 export function renderReport(comparison: Comparison, pictures: ReadonlyMap<string, ChartData>): string {
   const { world, policies } = comparison;
   const figures = Object.entries(policies);
@@ -64,7 +59,6 @@ function renderRegretPlot(pictures: ReadonlyMap<string, ChartData>): string {
       color: inkOf(name),
       points: computeRegret(picture, oracle).map(({ payments, dollars }) => ({ x: payments, y: dollars })),
     }));
-  // Highlighted lines are drawn over the others.
   const ordered = lines.sort((a, b) => Number(a.color !== "other") - Number(b.color !== "other"));
   return drawLinePlot("Value that the oracle gained and the policy did not, cumulative over failed payments", ordered, {
     xLabel: "failed payments",

@@ -1,10 +1,8 @@
 import { formatTenths } from "../../src/engine/shares.ts";
 import type { Comparison } from "./compare-policies.ts";
 
-/** With fewer failed payments than this the closed gap is uncertain. */
 const MIN_CASE_COUNT = 5000;
 
-/** Explains the rows and columns. */
 export const LEGEND = [
   "warm is Dunlin with its pretrained model, cold is Dunlin with a new model.",
   "even is six retries spread evenly over the window, fixed is days 1, 3, 5 and 7.",
@@ -20,7 +18,6 @@ export const describeWorld = ({ world, seed, customers, cases }: Comparison) =>
 
 export const COLUMNS = ["policy", "recovered", "value", "retries", "per recovery", "rules broken", "calibration error"];
 
-/** Builds a row of COLUMNS for each policy. */
 export const buildRows = ({ policies }: Comparison): string[][] =>
   Object.entries(policies).map(([name, figures]) => [
     name,
@@ -32,7 +29,6 @@ export const buildRows = ({ policies }: Comparison): string[][] =>
     figures.ece === null ? "" : figures.ece.toFixed(3),
   ]);
 
-/** Describes in sentences how much of the gap to the oracle Dunlin closes. */
 export function describeClosedGap({ cases, policies, gapClosed }: Comparison): string[] {
   if (policies.oracle!.recovered === 0)
     return [

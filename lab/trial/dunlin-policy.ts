@@ -43,48 +43,38 @@ import { customerLocaleOf, declineGroupOf, findRules, instrumentOf, type OpenCas
 import { amountUsd, retryValueOfInvoice } from "./trial-money.ts";
 
 interface TrialCustomer {
-  /** The customer's posterior under each of SETTLEMENT_PATTERNS, with the learned model. A customer who pays by card has only one. */
+  /** By SETTLEMENT_PATTERNS; a card has only one. */
   people: CustomerPosterior[];
-  /** The same with the initial model; empty for a customer who pays by card. */
+  /** With the initial model; empty for cards. */
   atFirst: CustomerPosterior[];
   past: PaymentRecord;
-  /** By invoice: cases with an open window that are not recovered. */
   open: Map<string, CasePosteriors>;
 }
 
-/** The posteriors of a case, one for each of its customer's. */
 interface CasePosteriors {
-  /** End of the window. */
   endsAt: number;
-  /** Whether a retry of the case is planned. */
   isPlanned: boolean;
   all: CasePosterior[];
   atFirst: CasePosterior[];
 }
 
 /**
- * Reasons after which the service stops for good. After other reasons it asks for another card, which no world can answer, and
- * only retries expired cards besides. Here all are retried, as by every policy, if the network's rules allow it and a retry is
- * worth its cost.
+ * The service stops for good only after these. Otherwise it asks for another card, which no world can answer, so all policies
+ * retry here if the rules allow it.
  */
 const FINAL_REASONS: ReadonlySet<Reason> = new Set(["REVOKED", "FRAUD"]);
 
 interface DunlinOptions {
-  /** Receives every feature name, for training a pretrained model. */
   named?(name: string): void;
-  /** Returns how a customer is paid, in place of the estimate from charges; null if unknown. */
+  /** Returns how a customer is paid, in place of the estimate; null if unknown. */
   tell?(bill: Bill): Float64Array | null;
-  /**
-   * Receives at the first failure of a case the recovery predicted for its plan and for evenly spaced retries, as `explain`
-   * reports it.
-   */
+  /** At a case's first failure: the recovery that `explain` predicts for its plan and for evenly spaced retries. */
   promised?(bill: Bill, even: NonNullable<Alternatives["even"]>): void;
-  /** Receives each retry's predicted probability and outcome. */
   foresaw?(chance: number, approved: boolean): void;
 }
 
 /**
- * Creates a policy from Dunlin's engine: cold with a new model, warm with a pretrained one.
+ * Cold with a new model, warm with a pretrained one.
  *
  * @param learned  keeps learning from every outcome
  */
@@ -113,10 +103,7 @@ export function createDunlinPolicy(
     return customer;
   }
 
-  /**
-   * Applies what was learned about the country since, as if the person's own charges were processed again. The service recomputes
-   * them each time. All are posteriors of one customer.
-   */
+  /** As if the charges were processed again with newer estimates, which the service does each time. */
   function keepUp(people: readonly CustomerPosterior[]) {
     const usual = cycleChances(learned, people[0]!.country);
     for (const person of people) {
@@ -130,13 +117,11 @@ export function createDunlinPolicy(
     }
   }
 
-  /** Given pay days stay true whatever is observed. */
   function believeTold({ people, atFirst }: TrialCustomer, bill: Bill) {
     const cycles = tell?.(bill);
     if (cycles) for (const person of [...people, ...atFirst]) person.cycles.set(cycles);
   }
 
-  /** Returns which of a customer's posteriors applies, by the learned settlement pattern of their bank. */
   const heldOf = ({ people }: TrialCustomer, bill: Bill) =>
     people.length === 1 ? 0 : likeliestSettlement(learned, methodOf(bill));
 
@@ -176,7 +161,6 @@ export function createDunlinPolicy(
     return all[held]!;
   }
 
-  /** Applies a charge to the customer's other open cases, besides `observe`. */
   function observed({ id, customerId }: Bill, at: number, reason: Reason | null, observe: () => void) {
     const { people, atFirst, open } = customers.get(customerId)!;
     for (const [other, { endsAt }] of open) if (endsAt <= at) open.delete(other);
@@ -233,7 +217,6 @@ export function createDunlinPolicy(
           now,
           windowEndsAt: open.endsAt,
           triesLeft,
-          // Trials run an exploring engine, as the service does after training on enough outcomes.
           explores: true,
           allow: (at) => at >= from && rules.allow(at),
           limits: rules.limits(now, triesLeft),
@@ -295,7 +278,6 @@ export function createDunlinPolicy(
   };
 }
 
-/** Returns a code of a charge under its normalized name; null if there is none. */
 const learnedCodeOf = (charge: Charge, code: string | undefined) =>
   code ? normalizeCode(instrumentOf(charge), code) : null;
 const codeOf = (charge: Charge) => learnedCodeOf(charge, charge.networkDeclineCode);

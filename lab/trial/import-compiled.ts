@@ -2,8 +2,8 @@ import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
 
 /**
- * Imports a TypeScript module that Node itself cannot load. Node only strips types: enums, parameter properties, types imported
- * without `type`, and imports without an extension need a compiler. The module's imported files are bundled into it.
+ * Imports a TypeScript module with enums, parameter properties, types imported without `type`, or imports without an extension,
+ * which Node cannot load. Bundles its imports.
  *
  * @returns null if it cannot be compiled either
  */
@@ -16,7 +16,6 @@ export async function importCompiled(path: string): Promise<unknown> {
     load: (url, context, next) =>
       url === marked ? { format: "module", source, shortCircuit: true } : next(url, context),
   });
-  // Errors of a world then point to lines of its source.
   process.setSourceMapsEnabled(true);
   try {
     return await import(marked);
@@ -30,7 +29,7 @@ async function compileModule(path: string): Promise<string | null> {
   try {
     const { outputFiles } = buildSync({
       entryPoints: [path],
-      // Nothing is written. The path only makes source positions relative to it.
+      // Not written; source positions are relative to it.
       ...{ outfile: path.replace(/\.\w+$/, ".js"), write: false, sourcemap: "inline" },
       ...{ bundle: true, packages: "external", format: "esm", platform: "node", logLevel: "silent" },
     });

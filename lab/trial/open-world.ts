@@ -12,7 +12,6 @@ import type { CreateWorld, World } from "../worlds/world.ts";
 import { createCheckedWorld } from "./checked-world.ts";
 import { importCompiled } from "./import-compiled.ts";
 
-/** The worlds that come with Dunlin. */
 export const WORLDS: Readonly<Record<string, CreateWorld>> = {
   balances,
   hard: (options) => balances({ gone: 0.6, ...options }),
@@ -22,15 +21,12 @@ export const WORLDS: Readonly<Record<string, CreateWorld>> = {
   consumers,
 };
 
-/**
- * Worlds of one simple law each, unlike any bank. They show how much an engine loses where its assumptions about customers are
- * wrong.
- */
+/** One simple law each, unlike any bank: how much does an engine lose where its assumptions are wrong? */
 export const SIMPLE_WORLDS: Readonly<Record<string, CreateWorld>> = Object.fromEntries(
   LAW_NAMES.map((law) => [`crude:${law}`, (options) => crude({ law, ...options })]),
 );
 
-/** Opens a world by its name, or from a module that exports `world`, which is checked. Throws if there is none. */
+/** By name, or from a module that exports `world`, which is checked. Throws if there is none. */
 export async function openWorld(nameOrPath: string, options?: Record<string, unknown>): Promise<World> {
   const own = WORLDS[nameOrPath] ?? SIMPLE_WORLDS[nameOrPath];
   if (own) return own(options);
@@ -40,7 +36,6 @@ export async function openWorld(nameOrPath: string, options?: Record<string, unk
   return createCheckedWorld(await module.world(options));
 }
 
-/** Imports a module as Node loads it. TypeScript that Node cannot load is compiled. */
 async function importModule(path: string): Promise<unknown> {
   try {
     return await import(pathToFileURL(path).href);

@@ -5,14 +5,10 @@ import { retryValueOfInvoice } from "./trial-money.ts";
 
 const SLOT_MS = 4 * HOUR_MS;
 const SLOTS_PER_DAY = 6;
-/** In windows of at most so many days every slot is considered, because six retries may have to fit into one day. */
+/** In short windows every slot counts, because six retries may have to fit into one day. */
 const MAX_FULL_SEARCH_DAYS = 4;
 
-/**
- * Creates a policy that plans on the true chances. At each failure it asks the world for the chance at every slot of the window,
- * and for each possible next retry for the chances after that retry failed. It solves the rest by dynamic programming over slots
- * and retries left. It knows the present, not the draws to come.
- */
+/** Plans on the true chances, by dynamic programming over slots and retries left. It knows the present, not future draws. */
 export function oracle(world: World): Policy {
   return {
     next(open, now) {
@@ -36,7 +32,6 @@ function listAllowedSlots(open: OpenCase, rules: Rules, now: number): number[] {
   return slots;
 }
 
-/** Returns the best slot of each day, or of so many slots, so that every pair of them can be considered. */
 function bestSlots(slots: readonly number[], chances: readonly number[], together: number) {
   const found: { at: number; chance: number }[] = [];
   for (let n = 0; n < slots.length; n += together) {
@@ -47,7 +42,6 @@ function bestSlots(slots: readonly number[], chances: readonly number[], togethe
   return found;
 }
 
-/** @param left  retries left */
 function planRetry(
   world: World,
   bill: Bill,
@@ -59,7 +53,7 @@ function planRetry(
   const worthOf = (day: number, rest: number) =>
     days[day]!.chance * worth[day]! - cost + (1 - days[day]!.chance) * rest;
   const tries = left - 1;
-  // A failed attempt lowers the chances, so the chances without it bound the value. With this bound most days can be skipped.
+  // A failed attempt lowers the chances, so these bound the value. Most days can be skipped.
   const hopeful = computeRestValues(
     worth,
     days.map(({ chance }) => chance),
@@ -83,7 +77,7 @@ function planRetry(
   return found;
 }
 
-/** Computes the values of the best plans with so many retries from each day on, if retries are independent. */
+/** Values of the best plans from each day on, if retries are independent. */
 function computeRestValues(
   worth: readonly number[],
   chances: readonly number[],

@@ -11,10 +11,8 @@ import {
 import type { Charge } from "../worlds/world.ts";
 import { declineGroupOf } from "./policy.ts";
 
-/** Evidence from all customers' charges, as the service reads it from their attempts. */
 interface OtherCustomers {
   note(charge: Charge, customer: string): void;
-  /** Returns the earliest time for the next charge, by the evidence until `now`; 0: any time. */
   triableAt(charge: Charge, now: number): number;
 }
 

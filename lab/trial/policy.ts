@@ -9,73 +9,60 @@ import { findFillableLimits, type PlanLimit } from "../../src/engine/rules/plan-
 import { findSubstituteCards } from "../../src/engine/rules/substitute-cards.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 
-/** Retries that every policy has for a case. */
 export const MAX_RETRIES = 6;
 
-/** Returns the retries for an invoice. A bank debit has fewer if its scheme allows fewer presentations. */
+/** A bank debit has fewer if its scheme allows fewer presentations. */
 export const maxRetriesFor = (bill: Bill) =>
   Math.min(MAX_RETRIES, (findBankDebit(bill.first.paymentMethodType)?.presentationsMax ?? MAX_RETRIES + 1) - 1);
 
-/** An attempt with its invoice. */
 export interface Attempt {
   bill: Bill;
   charge: Charge;
 }
 
-/** An invoice whose first charge was declined. */
 export interface OpenCase {
   bill: Bill;
-  /** The first charge and the retries since, oldest first. */
   charges: Charge[];
   triesLeft: number;
-  /** The first time after the window. */
   endsAt: number;
-  /** All attempts on the customer's invoices so far, oldest first. */
   attempts: readonly Attempt[];
-  /** All attempts so far by card fingerprint, across customers, and by customer; oldest first. */
   byCard: ReadonlyMap<string, readonly Attempt[]>;
   byCustomer: ReadonlyMap<string, readonly Attempt[]>;
 }
 
-/** The next retry. `chance`: the approval probability that the policy expects; null if it predicts none. */
+/** `chance`: null if the policy predicts none. */
 export interface Choice {
   at: number;
   chance: number | null;
 }
 
-/** Decides when a case is retried. Each run of a world gets a new policy, so it starts without knowledge of the world. */
+/** Each run gets a new policy, without knowledge of the world. */
 export interface Policy {
-  /** Receives each invoice as it is first charged, paid or not, in order of time. */
+  /** When an invoice is first charged, paid or not, in order of time. */
   billed?(bill: Bill): void;
-  /** Returns the next retry, later than `now` and before the window's end; null if there is none for now. */
+  /** Later than `now` and before the window's end; null: none for now. */
   next(open: OpenCase, now: number): Choice | null;
   /**
-   * Whether a case without a next retry stays open for the outcomes of the customer's other invoices; otherwise it is given up.
-   * If a policy has this method, its open cases are planned again whenever another invoice of their customer is charged.
+   * Whether a case without a next retry stays open for the customer's other outcomes. With this method, other invoices' charges
+   * cause new plans.
    */
   waits?(open: OpenCase, now: number): boolean;
   /** Called right before the retry. Returns the same choice, a later one, or null to give up. */
   reconsidered?(open: OpenCase, choice: Choice): Choice | null;
-  /** Receives the outcome of a retry that this policy chose. `open.charges` already includes it. */
   answered?(open: OpenCase, choice: Choice, charge: Charge): void;
 }
 
-/** The rules for further retries of a case. */
 export interface Rules {
-  /** No retry before this time, by the bank's advice; 0 without advice. */
   notBefore: number;
   allow(at: number): boolean;
-  /** The most further declines that are allowed. */
   triesMax: number;
-  /** Returns the joint limits on so many further declines, from a time on. */
   limits(from: number, tries: number): PlanLimit[];
 }
 
-/** Returns the rules for another retry of the case now, by the same guard that the service uses. */
+/** Applies the guard that the service uses. */
 export function findRules(open: OpenCase): Rules {
   const last = open.charges.at(-1)!;
   const isDebit = findBankDebit(last.paymentMethodType) !== undefined;
-  // A return that may not be presented again. The guard itself handles cards.
   if (isDebit && endsRetries(declineGroupOf(last)))
     return { notBefore: 0, allow: () => false, triesMax: 0, limits: () => [] };
   const guards = findCurrentCardCharges(open).map((charge) => buildGuardFor(open, charge));
@@ -88,9 +75,8 @@ export function findRules(open: OpenCase): Rules {
 }
 
 /**
- * Returns the charges that the rules apply to: those on the card last charged for the subscription. If a later attempt on another
- * subscription shows another card, it may have replaced this one or may be a second card, so the rules have to hold for both.
- * Without a fingerprint any later attempt may show another card. Customers who share a card share its replacement.
+ * Returns the charges on the subscription's latest card. Another card on another subscription may be a replacement or a second
+ * card, so the rules have to hold for both. Without a fingerprint any later attempt may show another card.
  */
 function findCurrentCardCharges(open: OpenCase): Charge[] {
   const { bill, attempts } = open;
@@ -103,8 +89,8 @@ function findCurrentCardCharges(open: OpenCase): Charge[] {
 }
 
 /**
- * Returns the charges on cards that others who paid with this card use now, if none of them was charged there before the last
- * charge on this card. It was replaced for them, and therefore for all.
+ * Returns the charges on cards that others who shared this card use now, if charged only since. A card replaced for them is
+ * replaced for all.
  */
 function findReplacementCharges({ bill, byCard, byCustomer }: OpenCase, { cardFingerprint = "" }: Charge): Charge[] {
   const onCard = byCard.get(cardFingerprint) ?? [];
@@ -116,7 +102,7 @@ function findReplacementCharges({ bill, byCard, byCustomer }: OpenCase, { cardFi
   });
 }
 
-/** Whether two charges may be on one card. Fingerprints tell cards apart, or else networks do; in doubt it is one card. */
+/** By fingerprints, or else by networks; in doubt it is one card. */
 function mayBeOneCard(a: Charge, b: Charge): boolean {
   if (a.cardFingerprint !== undefined || b.cardFingerprint !== undefined)
     return a.cardFingerprint === b.cardFingerprint;
@@ -124,11 +110,9 @@ function mayBeOneCard(a: Charge, b: Charge): boolean {
   return one === other || one === UNKNOWN_NETWORK || other === UNKNOWN_NETWORK;
 }
 
-/** The key of a substitute card, by the same criteria. */
 const cardKeyOf = ({ cardFingerprint, cardBrand }: Charge) =>
   cardFingerprint ?? findCardNetwork(cardBrand ?? null).name;
 
-/** Returns the customer's attempts and those of others on the same card, oldest first. */
 function attemptsWith({ bill, attempts, byCard }: OpenCase, { cardFingerprint }: Charge): readonly Attempt[] {
   const onCard = cardFingerprint === undefined ? undefined : byCard.get(cardFingerprint);
   const others = onCard?.filter((attempt) => attempt.bill.customerId !== bill.customerId) ?? [];
@@ -170,7 +154,6 @@ function buildGuardFor(open: OpenCase, present: Charge): Guard {
 
 export const declineGroupOf = (charge: Charge) => findDeclineGroup(codesOf(charge), instrumentOf(charge));
 
-/** Returns the customer's locale, as far as the invoice shows it. */
 export const customerLocaleOf = ({ first, currency }: Bill) =>
   findCustomerLocale({ customerTimezone: null, cardCountry: first.cardCountry ?? null, currency });
 

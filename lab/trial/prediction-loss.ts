@@ -4,25 +4,20 @@ import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { runTrial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
 
-/** How well the outcomes of a year of six evenly spaced retries were predicted: the mean negative log probability, in nats. */
+/** Mean negative log probability (nats) of six evenly spaced retries. */
 export interface PredictionLoss {
   tries: number;
-  /** Of the engine, which learns from each attempt after predicting it: over all attempts, and over the first quarter. */
+  /** Learns from each attempt after predicting it. `early`: over the first quarter. */
   engine: number;
   early: number;
-  /** Of a constant prediction, the approved share of all attempts in hindsight. */
   share: number;
-  /** Of the world itself, which knows the hidden state at the time of planning. */
   world: number;
 }
 
-/** Probabilities are clamped to this distance from 0 and 1. */
+/** Distance of clamped probabilities from 0 and 1. */
 const MIN_CHANCE = 1e-4;
 
-/**
- * Measures the engine's predictions while another policy retries. The attempts do not depend on the model, so two engines are
- * judged by the same attempts. Small differences show that would otherwise be lost in luck.
- */
+/** Another policy retries, so two engines are judged by the same attempts and luck hides no small difference. */
 export function measurePredictionLoss(
   world: World,
   learned: LearnedModel,
@@ -44,10 +39,10 @@ export function measurePredictionLoss(
     {
       billed: (bill) => engine.billed?.(bill),
       next(open, now) {
-        // The choice is not used; the call creates the engine's posterior of the case.
+        // The choice is unused; the call creates the engine's posterior.
         engine.next(open, now);
         const choice = policy.next(open, now);
-        // Asked now, as the oracle asks: right before the attempt the world has already advanced to the next invoice.
+        // Asked now: right before the attempt the world has already advanced to the next invoice.
         return choice && { ...choice, chance: world.approval(open.bill, new Date(choice.at)) };
       },
       answered(open, choice, charge) {

@@ -4,26 +4,19 @@ import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { runTrial, type Trial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
 
-/** Shares of the same cases: the recovery predicted by `explain` at the first failure, and the actual one. */
 interface EstimatedRecovery {
   promised: number;
   reached: number;
 }
 
-/** Predicted and actual recovery of plans and of evenly spaced retries. */
 export interface RecoveryEstimates {
-  /** Cases with a retry worth planning at first. */
   cases: number;
-  /** Dunlin's plans, which are made again after each failure. */
   plan: EstimatedRecovery;
-  /** Six evenly spaced retries, as far as the rules allow them, in a second world with the same luck. */
+  /** In a second world with the same luck, as far as the rules allow. */
   even: EstimatedRecovery;
 }
 
-/**
- * Lets the engine decide, and compares its estimates at each first failure with the actual recovery of its plans and of evenly
- * spaced retries.
- */
+/** Compares the engine's estimates at each first failure with the actual recovery. */
 export function compareRecoveryEstimates(
   world: World,
   learned: LearnedModel,

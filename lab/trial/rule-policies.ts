@@ -5,9 +5,8 @@ import type { Charge } from "../worlds/world.ts";
 import { customerLocaleOf, declineGroupOf, findRules, type Policy } from "./policy.ts";
 
 /**
- * The rules of a careful expert: missing money waits for the next likely pay day of the country, an outage for half a day, a
- * limit for the next local day. All else is spread evenly over the remaining window, in the local morning. Lost cards are not
- * retried.
+ * Missing money waits for the country's next likely pay day, an outage for half a day, a limit for the next local day. All else
+ * is spread evenly, in the local morning. Lost cards are not retried.
  */
 export const expert = (): Policy => ({
   next(open, now) {
@@ -32,12 +31,12 @@ export const expert = (): Policy => ({
   },
 });
 
-/** Days after which each retry comes at the latest. */
+/** By retry. */
 const LATEST_DAYS = [1, 3, 8, 10, 12, 16];
 
 /**
- * Counts successes by hour, weekday and date in UTC for each decline code, as Hyperswitch's open model does. The next retry goes
- * to the best day and hour by these counts, no later than the ladder would retry, or as soon as a rule allows one.
+ * Counts successes by hour, weekday and date in UTC for each decline code, as Hyperswitch's open model does. Retries at the best
+ * day and hour, no later than the ladder.
  */
 export function createHourCountsPolicy(): Policy {
   const counts = new Map<string, { tried: number; paid: number }>();

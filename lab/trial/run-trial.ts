@@ -3,7 +3,6 @@ import type { Bill, Charge, World } from "../worlds/world.ts";
 import { type Attempt, type Choice, findRules, maxRetriesFor, type OpenCase, type Policy } from "./policy.ts";
 import { createTimeQueue } from "./time-queue.ts";
 
-/** A retry that a policy chose, and its outcome. */
 export interface TrialRetry {
   open: OpenCase;
   choice: Choice;
@@ -16,15 +15,14 @@ export interface Trial {
 }
 
 /**
- * Runs a world's year under a policy. Invoices come as the world makes them, with retries in order of time between them. The time
- * of the next invoice is known only once the world has made it, so the world is at most one invoice ahead of the retries.
+ * Retries come in order of time between the invoices. The next invoice's time is known only once the world has made it, so the
+ * world is at most one invoice ahead.
  */
 export function runTrial(world: World, policy: Policy, seed: number, customers: number): Trial {
   const trial: Trial = { cases: [], tries: [] };
   const attempts = new Map<string, Attempt[]>();
   const byCard = new Map<string, Attempt[]>();
   const waiting = createTimeQueue<{ open: OpenCase; choice: Choice }>();
-  /** The open cases of each customer, and the planned retry of each; null: none for now. */
   const planned = new Map<string, Map<OpenCase, Choice | null>>();
   const wait = (open: OpenCase, choice: Choice | null) => {
     if (choice) waiting.push(choice.at, { open, choice });
@@ -35,18 +33,17 @@ export function runTrial(world: World, policy: Policy, seed: number, customers: 
     planned.get(open.bill.customerId)?.delete(open);
     if (open.triesLeft <= 0 || now >= open.endsAt) return;
     const chosen = policy.next(open, now);
-    // Charges have whole milliseconds, and the rules are asked about the rounded time.
     const choice = chosen && { ...chosen, at: Math.floor(chosen.at) };
     if (choice && choice.at > now && choice.at < open.endsAt) wait(open, choice);
     else if (policy.waits?.(open, now)) wait(open, null);
   };
-  /** An invoice was charged: the other open cases of its customer can be planned again. */
+  /** After another invoice's charge, the customer's open cases can be planned again. */
   const tell = ({ id, customerId }: Bill, now: number) => {
     if (!policy.waits) return;
     for (const open of [...(planned.get(customerId)?.keys() ?? [])]) if (open.bill.id !== id) plan(open, now);
   };
   const attempt = (open: OpenCase, chosen: Choice) => {
-    // Another invoice's attempt on the same card may have changed what is allowed.
+    // Another invoice's attempt on the same card may have changed the rules.
     if (!findRules(open).allow(chosen.at)) {
       plan(open, chosen.at);
       return;

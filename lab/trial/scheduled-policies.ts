@@ -2,10 +2,7 @@ import { DAY_MS, HOUR_MS } from "../../src/domain/durations.ts";
 import { evenlySpacedDays } from "../../src/engine/space-evenly.ts";
 import { findRules, maxRetriesFor, type OpenCase, type Policy } from "./policy.ts";
 
-/**
- * Retries at fixed days after the first failure, at the same hour. The rules apply: a time that is forbidden for now is postponed
- * until it is allowed, one that is forbidden for good ends the case.
- */
+/** At the first failure's hour. Forbidden for now: postponed; forbidden for good: the case ends. */
 function retryOnDays(daysOf: (open: OpenCase) => readonly number[]): Policy {
   return {
     next(open, now) {
@@ -24,8 +21,7 @@ function retryOnDays(daysOf: (open: OpenCase) => readonly number[]): Policy {
 
 export const fixed = () => retryOnDays(() => [1, 3, 5, 7]);
 
-/** Days 1, 3, 8, 10 and 12, an example from Hyperswitch. */
 export const ladder = () => retryOnDays(() => [1, 3, 8, 10, 12]);
 
-/** All retries spread evenly over the window, the last one an hour before its end: the best static policy known. */
+/** The last one an hour before the window's end: the best static policy known. */
 export const even = () => retryOnDays(({ bill }) => evenlySpacedDays(bill.windowDays, maxRetriesFor(bill)));

@@ -1,4 +1,4 @@
-/** Creates a queue of things due at times, earliest first, as a binary heap. Ties come in the order in which they were pushed. */
+/** A binary heap. Ties keep the order of insertion. */
 export function createTimeQueue<T>() {
   const heap: { at: number; order: number; value: T }[] = [];
   let pushed = 0;
@@ -8,7 +8,6 @@ export function createTimeQueue<T>() {
     [heap[a], heap[b]] = [heap[b]!, heap[a]!];
   };
   return {
-    /** Infinity if the queue is empty. */
     nextAt: () => heap[0]?.at ?? Number.POSITIVE_INFINITY,
     push(at: number, value: T) {
       heap.push({ at, order: pushed++, value });

@@ -3,12 +3,11 @@ import { PAY_CYCLES } from "../../src/engine/learned/pay-cycles.ts";
 import type { Bill, World } from "../worlds/world.ts";
 
 const YEAR_DAYS = 365;
-/** The probability left for each cycle that is not the true one. */
 const OTHER_CYCLE_SHARE = 1e-5;
 
 /**
- * Creates a function that returns the true pay days of an invoice's customer as probabilities of the model's cycles. Nearly all
- * goes to the cycles that agree best with the true days over a year. null if the pay days cannot be known.
+ * Returns true pay days as probabilities of the model's cycles. Nearly all goes to those that agree best over a year. null if pay
+ * days cannot be known.
  */
 export function createPayDayTeller(world: World): (bill: Bill) => Float64Array | null {
   const told = new Map<string, Float64Array | null>();

@@ -12,10 +12,7 @@ import type { World } from "../worlds/world.ts";
 import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { runTrial } from "./run-trial.ts";
 
-/**
- * The worlds that the pretrained model is trained in. Their parameters differ from those of the test worlds, and the seeds (from
- * 1001) give them other merchants, customers and issuers.
- */
+/** Parameters and seeds (from 1001) differ from the test worlds'. */
 export const TRAINING_WORLDS: readonly World[] = [
   balances({ poor: 0.14, gone: 0.15, masked: 0.1, holds: 1.3 }),
   balances({ poor: 0.22, gone: 0.45, masked: 0.3, holds: 0.7 }),
@@ -34,7 +31,6 @@ export const TRAINING_WORLDS: readonly World[] = [
   createSilentWorld(consumers({ tight: 0.9, left: 0.8 })),
 ];
 
-/** Trains one new model in each world, and merges them. */
 export function trainPretrainedModel(customers: number, said: (line: string) => void): PretrainedModel {
   const portable = new Set<number>();
   const models = TRAINING_WORLDS.map((world, n): LearnedModel => {

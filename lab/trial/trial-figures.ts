@@ -3,23 +3,20 @@ import { declineGroupOf } from "./policy.ts";
 import type { Trial, TrialRetry } from "./run-trial.ts";
 import { amountUsd, retryValueOfInvoice } from "./trial-money.ts";
 
-/** The results of a policy in one run of a world. Money is a share of all money whose first charge failed. */
+/** Money is a share of all money whose first charge failed. */
 export interface Figures {
   recovered: number;
-  /** Recovered money minus 0.4% per day and the cost of retries. */
   value: number;
-  /** Retries per case. */
+  /** Per case. */
   attempts: number;
-  /** null if nothing was recovered. */
   attemptsPerRecovery: number | null;
-  /** Share of the cases, regardless of amount. */
+  /** Regardless of amount. */
   recoveredCases: number;
   brokenRules: number;
-  /** Expected calibration error over ten equal bins of probabilities; null for a policy that predicts none. */
+  /** Expected calibration error over ten equal bins; null without predictions. */
   ece: number | null;
-  /** The same by decline group of the previous charge, for groups with enough retries. */
+  /** By the previous charge's decline group, if it has enough retries. */
   eceByGroup: Record<string, number>;
-  /** The error that so few retries would show on average if each probability were true. */
   eceIfTrue: Record<string, number>;
 }
 
@@ -47,17 +44,13 @@ export function computeFigures(trial: Trial): Figures {
   };
 }
 
-/** Returns the value of a retry minus its cost, in dollars. */
 export function valueOfRetry({ open, charge }: TrialRetry): number {
   const money = amountUsd(open.bill);
   const { cost, worthAt } = retryValueOfInvoice(open.bill);
   return money * (charge.approved ? worthAt(charge.at.getTime()) - cost : -cost);
 }
 
-/**
- * Returns the value of each block of `size` cases, in the order of failure, as a share of the block's money. A remainder is left
- * out.
- */
+/** By blocks of `size` cases in order of failure, as a share of their money, without a remainder. */
 export function valueByBlock(trial: Trial, size: number): number[] {
   const blocks = Array.from({ length: Math.floor(trial.cases.length / size) }, () => ({ due: 0, value: 0 }));
   const blockOf = new Map(trial.cases.map((open, index) => [open, blocks[Math.floor(index / size)]]));
@@ -69,13 +62,11 @@ export function valueByBlock(trial: Trial, size: number): number[] {
   return blocks.map(({ due, value }) => value / due);
 }
 
-/** A retry's predicted probability and its outcome. `came`: 1 if it was approved, else 0. */
 export interface Prediction {
   chance: number;
   came: number;
 }
 
-/** A group with fewer retries says nothing about its calibration. */
 const MIN_GROUP_SIZE = 300;
 
 const predictionOf = ({ choice, charge }: TrialRetry): Prediction => ({
@@ -83,10 +74,7 @@ const predictionOf = ({ choice, charge }: TrialRetry): Prediction => ({
   came: Number(charge.approved),
 });
 
-/**
- * A tenth of all probabilities: the mean prediction, the approved share, and the deviation of that share if each prediction were
- * true.
- */
+/** A tenth of all probabilities. The deviation of the approved share assumes true predictions. */
 export interface CalibrationBin {
   said: number;
   came: number;
@@ -94,7 +82,6 @@ export interface CalibrationBin {
   tries: number;
 }
 
-/** Returns predictions beside outcomes; empty for a policy that predicts none. */
 export function calibrationBins({ tries }: Trial): CalibrationBin[] {
   const bins = sumBins(tries.filter(({ choice }) => choice.chance !== null).map(predictionOf));
   const met = bins.filter(({ count }) => count > 0);
@@ -106,7 +93,6 @@ export function calibrationBins({ tries }: Trial): CalibrationBin[] {
   }));
 }
 
-/** Returns predictions and outcomes by decline group of the previous charge; empty for a policy that predicts none. */
 export function predictionsByGroup({ tries }: Trial): Map<string, Prediction[]> {
   const told = tries.filter(({ choice }) => choice.chance !== null);
   const byGroup = Map.groupBy(told, ({ open, charge }) =>
@@ -126,18 +112,13 @@ function computeCalibration(trial: Trial): Pick<Figures, "ece" | "eceByGroup" | 
   };
 }
 
-/** Mean distance between predicted and actual share over ten bins, weighted by their counts. */
 export const calibrationError = (all: readonly Prediction[]): number =>
   sumBins(all).reduce((sum, { said, came }) => sum + Math.abs(said - came), 0) / all.length;
 
-/**
- * The expected calibration error if all predictions are true. The mean distance of a normal number from its mean is √(2/π) of its
- * deviation.
- */
+/** A normal number's mean distance from its mean is √(2/π) of its deviation. */
 export const expectedErrorIfTrue = (all: readonly Prediction[]): number =>
   sumBins(all).reduce((sum, { variance }) => sum + Math.sqrt((2 * variance) / Math.PI), 0) / all.length;
 
-/** Sums over each tenth of all probabilities. */
 function sumBins(all: readonly Prediction[]) {
   const bins = Array.from({ length: 10 }, () => ({ said: 0, came: 0, variance: 0, count: 0 }));
   for (const { chance, came } of all) {

@@ -4,5 +4,4 @@ import type { Bill } from "../worlds/world.ts";
 
 export const amountUsd = (bill: Pick<Bill, "amount" | "currency">) => toUsd(bill.amount, bill.currency);
 
-/** The value by which policies are judged: of a recovery at a time, and the cost of a retry. */
 export const retryValueOfInvoice = (bill: Bill) => retryValueOf(amountUsd(bill), bill.createdAt.getTime());

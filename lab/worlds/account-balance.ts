@@ -1,38 +1,33 @@
 import { keyedUniform } from "./keyed-uniform.ts";
 import { type PayRhythm, payDueChance } from "./pay-rhythm.ts";
 
-/** A balance is counted in portions, 0 to 15: coarse enough to compute the future's chances exactly. */
+/** In portions, 0 to 15: coarse enough to compute future chances exactly. */
 export const LEVEL_COUNT = 16;
-/** The balance changes three times a day: at night, by day, in the evening. */
+/** At night, by day, in the evening. */
 export const STEPS_PER_DAY = 3;
 
-/** The account of a customer who lives from pay to pay, in local days. Random draws are keyed by `seed` and `key`. */
 export interface Account {
   seed: number;
   key: number;
   rhythm: PayRhythm;
-  /** Portions that a pay brings. */
+  /** In portions. */
   pay: number;
-  /** Index into `SPENDING_RATES`: the chance that a portion is spent in a step. */
+  /** Index into `SPENDING_RATES`. */
   spending: number;
-  /** Step of the day in which pay is posted. */
   postedIn: number;
-  /** From this step on no pay comes; Infinity for most. */
+  /** No pay from this step on. */
   paidUntil: number;
-  /** Chance per step of a small gift of two portions. */
   topUp: number;
-  /** The balance after all movements up to and including `step`. */
   step: number;
   level: number;
 }
 
 const SPENDING_RATES = [0.02, 0.03, 0.045, 0.065, 0.09, 0.12, 0.16, 0.21, 0.27, 0.34];
 export const SPENDING_CLASS_COUNT = SPENDING_RATES.length;
-/** Nine of ten pays are on time, most others a day late. */
 const ON_TIME_RATE = 0.9;
 const LATE_RATE = 0.75;
 
-/** `[spending][from * LEVEL_COUNT + to]`: the chance that so many portions are left after a step. */
+/** `[spending][from * LEVEL_COUNT + to]`, per step. */
 const SPENDING_TRANSITIONS = SPENDING_RATES.map((chance) => {
   const rows = new Float64Array(LEVEL_COUNT * LEVEL_COUNT);
   rows[0] = 1;
@@ -44,7 +39,6 @@ const SPENDING_TRANSITIONS = SPENDING_RATES.map((chance) => {
   return rows;
 });
 
-/** Returns the chance that pay arrives in a step. Late pay is sampled independently, so it can come twice or never. */
 function payChance(account: Account, step: number): number {
   if (step % STEPS_PER_DAY !== account.postedIn || step >= account.paidUntil) return 0;
   const day = Math.floor(step / STEPS_PER_DAY);
@@ -52,7 +46,6 @@ function payChance(account: Account, step: number): number {
   return onTime > 0 ? onTime : payDueChance(account.rhythm, day - 1) * (1 - ON_TIME_RATE) * LATE_RATE;
 }
 
-/** Advances the account up to and including `step`. */
 export function advanceAccount(account: Account, step: number) {
   while (account.step < step) {
     account.step++;
@@ -75,7 +68,7 @@ export function advanceAccount(account: Account, step: number) {
 
 const levelBuffer = new Float64Array(LEVEL_COUNT);
 
-/** Advances the chances of each level by one step, in place. */
+/** In place. */
 function stepChances(account: Account, chances: Float64Array, step: number) {
   const spent = SPENDING_TRANSITIONS[account.spending]!;
   const next = levelBuffer.fill(0);
@@ -99,10 +92,9 @@ function raiseLevels(chances: Float64Array, by: number, chance: number) {
 }
 
 /**
- * Returns the chance, for each step from the account's present one on, that the balance covers `need` portions.
+ * Returns for each step from the present one on the chance that the balance covers `need` portions.
  *
- * @param tried  steps of failed attempts, each with the chance that it would have succeeded if the money had been there
- * @returns index 0 is the account's present step
+ * @param tried  each with its chance if the money had been there
  */
 export function coverageChances(
   account: Account,
@@ -125,7 +117,6 @@ export function coverageChances(
   return found;
 }
 
-/** Updates the chances of each level after a failed attempt. */
 function applyFailedAttempt(chances: Float64Array, need: number, works: number) {
   let total = 0;
   for (let level = 0; level < LEVEL_COUNT; level++) {

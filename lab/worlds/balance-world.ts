@@ -17,7 +17,7 @@ interface Customer extends Subscriber {
   card: PlasticCard;
   /** null: money is never short. */
   account: Account | null;
-  /** Portions of the balance that the invoice takes. */
+  /** In portions. */
   need: number;
   attempts: number[];
 }
@@ -26,11 +26,11 @@ interface Customer extends Subscriber {
  * World 1: an account balance moves by pay, spending and gifts, and a charge is approved if it covers the invoice. Besides: holds
  * that pass, limits, replaced and lost cards, outages, and a risk engine that dislikes quick repetition.
  *
- * Close to the published figures in docs/measurements.md: 14% of first charges fail, more than two fifths of them with 51 and a
- * third with 05; days 1, 3, 5, 7 recover half.
+ * Close to the figures in docs/measurements.md: 14% of first charges fail, more than two fifths of them with 51 and a third with
+ * 05; days 1, 3, 5, 7 recover half.
  *
- * Options: `poor` (share that lives from pay to pay), `gone` (share of those whose pay ends within the year; the hard world has
- * 0.6), `masked` (share of 51 that issuers report as 05), `holds` (scale of all other troubles).
+ * Options: `poor` (share that lives from pay to pay), `gone` (share of those whose pay ends within the year; 0.6 in the hard
+ * world), `masked` (share of 51 reported as 05), `holds` (scale of all other troubles).
  */
 export const world: CreateWorld = (options) => {
   const { poor, gone, masked, holds } = parseNumberOptions(options, { poor: 0.18, gone: 0.3, masked: 0.18, holds: 1 }, [
@@ -82,7 +82,6 @@ export const world: CreateWorld = (options) => {
     return trouble;
   };
 
-  /** Returns the chance that the risk engine accepts a charge. */
   function works(customer: Customer, at: number, tried: readonly number[]): number {
     const hour = new Date(at + customer.place.utcOffsetHours * HOUR_MS).getUTCHours();
     let recent = 0;
@@ -119,7 +118,6 @@ export const world: CreateWorld = (options) => {
     },
   };
 
-  /** Returns the chance that the money is there, cached because many times are asked about in a row. */
   function enoughAt(bill: Bill, customer: Customer, account: Account, at: number, tried: readonly number[]): number {
     const key = `${bill.id} ${now} ${tried.join()}`;
     if (memo.key !== key) {
@@ -168,7 +166,6 @@ function createCustomer(seed: number, subscriber: Subscriber, poor: number, gone
   };
   return {
     ...subscriber,
-    // A customer without further pay leaves after two or three failed invoices.
     leavesAt:
       isPoor && endsPay
         ? YEAR_START + (paidUntil / STEPS_PER_DAY - YEAR_START / DAY_MS + 75) * DAY_MS

@@ -7,28 +7,22 @@ export interface BillingPlan {
   createdAt: number;
   unit: Bill["billingPeriodUnit"];
   period: number;
-  /** Date on which the merchant bills all customers; null: each on the date of the start. */
+  /** The merchant's; null: each on the start's date. */
   date: number | null;
-  /** Hour of the merchant's run, UTC; null: each at the time of day of the start. */
   hour: number | null;
-  /** In ms. One more invoice is sent after it. */
+  /** In ms. One more invoice follows. */
   leavesAt: number;
 }
 
-/** Length of a merchant's billing run. */
 const BILLING_RUN_MS = 1.3 * HOUR_MS;
 
-/**
- * Returns the invoices of all plans from `from` to `to` (ms), in order of time. `cycle` counts each plan's periods from its
- * start.
- */
+/** Returns the invoices from `from` to `to` (ms), in order of time. `cycle` counts a plan's periods from its start. */
 export function buildSchedule(seed: number, plans: readonly BillingPlan[], from: number, to: number) {
   const due: { at: number; number: number; cycle: number }[] = [];
   for (const plan of plans)
     for (let cycle = 0; ; cycle++) {
       const at = dueTime(seed, plan, cycle);
       if (at >= to) break;
-      // The first month's date can lie before the start.
       if (at < from || Math.floor(at / DAY_MS) < Math.floor(plan.createdAt / DAY_MS)) continue;
       due.push({ at, number: plan.number, cycle });
       if (at > plan.leavesAt) break;

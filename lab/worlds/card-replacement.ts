@@ -2,51 +2,39 @@ import { chooseWeighted, DAY_MS } from "./keyed-uniform.ts";
 import type { RandomStream } from "./random-stream.ts";
 import { STEPS_PER_DAY, stepOf } from "./simulation-steps.ts";
 
-/**
- * How a merchant learns of a customer's new card: silently through a network token, in an account updater's batch, from the
- * holder, or never.
- */
+/** Through a network token, an account updater's batch, the holder, or never. */
 type ReplacementRoute = "silent" | "batch" | "holder" | "never";
 
-/** The one time within the year, if any, that a customer's card is replaced. */
 export interface CardReplacement {
   step: number;
   way: ReplacementRoute;
-  /** The code of charges to the old card. */
   code: string;
 }
 
-/** The state of a card. */
 export interface CardState {
-  /** How often the card on file has been replaced. */
   card: number;
-  /** How the new card will reach the merchant; null if the card on file works. */
+  /** How the new card reaches the merchant; null if the old one works. */
   awaits: ReplacementRoute | null;
-  /** Steps since the old card was first refused; 0 if it has not been. */
   refusedFor: number;
 }
 
 export const newCardState = (): CardState => ({ card: 0, awaits: null, refusedFor: 0 });
 
-/** Codes of cards that are never replaced on file. Most other cards have expired. */
 const LOST_CARD_CODES = ["14", "41", "43", "14"];
 const EXPIRED_RATE = 0.83;
 
-/** Returns the share of old cards replaced by this route that have the code. */
 export function oldCardCodeRate(way: ReplacementRoute, code: string): number {
   if (way === "never") return LOST_CARD_CODES.filter((each) => each === code).length / LOST_CARD_CODES.length;
   return code === "54" ? EXPIRED_RATE : code === "14" ? 1 - EXPIRED_RATE : 0;
 }
 
-/** After so many days of refusals the customer subscribes again, by any route. */
+/** After so many days the customer subscribes again. */
 const LOST_DAYS = 28;
 
 /**
- * Samples when and how a customer's card is replaced.
- *
- * @param from  the earliest time, in ms
+ * @param from  in ms
  * @param aYear  replacements per customer and year
- * @param draw  draws of the customer by purpose: 1 to 4
+ * @param draw  the customer's draws by purpose: 1 to 4
  */
 export function drawReplacement(
   from: number,
@@ -67,21 +55,16 @@ export function drawReplacement(
   };
 }
 
-/** Applies the replacement at its step. */
 export function applyReplacement(state: CardState, { way }: CardReplacement) {
   if (way === "silent") state.card++;
   else state.awaits = way;
   state.refusedFor = 0;
 }
 
-/**
- * Advances a replaced card by three hours. `isBatch`: whether updaters run. `holder`: the chance that the holder enters the new
- * card.
- */
+/** By three hours. `isBatch`: updaters run. `holder`: the chance that the holder enters the card. */
 export function advanceRenewal(state: CardState, isBatch: boolean, holder: number, luck: RandomStream) {
   if (state.refusedFor > 0) state.refusedFor++;
   const days = state.refusedFor / STEPS_PER_DAY;
-  // Batches find a card within ten days.
   const isFound = state.awaits === "batch" && isBatch && days > 1 && luck.draw() < (days > 10 ? 1 : 0.24);
   const isTyped = state.awaits === "holder" && holder > 0 && luck.draw() < holder;
   if (!isFound && !isTyped && days <= LOST_DAYS) return;

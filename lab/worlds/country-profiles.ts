@@ -1,10 +1,10 @@
 import type { PayRhythm } from "./pay-rhythm.ts";
 
-/** A country as a world sees it. Winter time all year: an hour does not move a pay day. */
+/** Winter time all year: an hour does not move a pay day. */
 export interface CountryProfile {
   country: string;
   currency: string;
-  /** Approximate minor units of the currency per US dollar. */
+  /** Approximate minor units per US dollar. */
   perDollar: number;
   utcOffsetHours: number;
   rhythms: readonly (readonly [PayRhythm, number])[];
@@ -16,10 +16,10 @@ const fortnightlyPay = (weekday: number, phase: number): PayRhythm => ({ kind: "
 const IRREGULAR_PAY: PayRhythm = { kind: "irregular", perDay: 0.1 };
 
 /**
- * Pay rhythms by country. US: about 27% weekly, 43% every other week, 19% twice a month, 10% monthly (Bureau of Labor Statistics,
- * Current Employment Statistics, 2023), benefits on the second to fourth Wednesday (Social Security Administration). Britain: the
- * last working day and the 25th to 28th, benefits every four weeks. Brazil: the fifth working day (CLT art. 459). Shares
- * elsewhere are guesses around the customary dates.
+ * Pay rhythms. US: about 27% weekly, 43% every other week, 19% twice a month, 10% monthly (Bureau of Labor Statistics, Current
+ * Employment Statistics, 2023), benefits on the second to fourth Wednesday (Social Security Administration). Britain: the last
+ * working day and the 25th to 28th, benefits every four weeks. Brazil: the fifth working day (CLT art. 459). Other shares are
+ * guesses.
  */
 export const COUNTRY_PROFILES: readonly (readonly [CountryProfile, number])[] = [
   [

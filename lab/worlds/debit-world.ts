@@ -10,9 +10,7 @@ interface DebitCustomer extends Subscriber {
   scheme: Scheme;
   account: Account | null;
   need: number;
-  /** Portions by which the bank sometimes lets the account be overdrawn. */
   overdraft: number;
-  /** From this time on every debit is returned: the account is closed or the mandate revoked. */
   endsAt: number;
   endCode: string;
 }
@@ -22,7 +20,7 @@ const FUNDS_CODES: Readonly<Record<Scheme, readonly string[]>> = {
   ach_debit: ["R01", "R01", "R01", "R01", "R09"],
   bacs_debit: ["0"],
 };
-/** Return codes for a closed account, an unauthorized debit, or another permanent reason. */
+/** A closed account, an unauthorized debit, or another permanent reason. */
 const FINAL_CODES: Readonly<Record<Scheme, readonly string[]>> = {
   sepa_debit: ["AC04", "MD01", "AC06"],
   ach_debit: ["R02", "R07", "R10"],
@@ -30,12 +28,12 @@ const FINAL_CODES: Readonly<Record<Scheme, readonly string[]>> = {
 };
 
 /**
- * World 3: bank debits. A debit is booked on the next banking morning and judged by the balance then, with an overdraft that the
- * bank grants on good days. Returns name a cause. A scheme allows few presentations, so each must count.
+ * World 3: bank debits, booked on the next banking morning and judged by the balance then, with an overdraft on good days.
+ * Returns name a cause. A scheme allows few presentations, so each must count.
  *
- * Shares of return reasons: about four in five Bacs returns are "refer to payer", most ACH and SEPA returns are for funds
- * (docs/engine-internals.md). Options: `poor`, `closing` (share of accounts that close within the year); `cutoff` (local hour
- * after which a debit is booked a day later), `businessDays` (from submission to booking).
+ * About four in five Bacs returns are "refer to payer", most ACH and SEPA returns are for funds (docs/engine-internals.md).
+ * Options: `poor`, `closing` (share of accounts that close within the year); `cutoff` (local hour after which a debit is booked a
+ * day later), `businessDays` (from submission to booking).
  */
 export const world: CreateWorld = (options) => {
   const usual = { poor: 0.2, closing: 0.05, cutoff: 14, businessDays: 0 };
@@ -47,7 +45,6 @@ export const world: CreateWorld = (options) => {
 
   const customerOf = (bill: { customerId: string }) => people[Number(bill.customerId.slice(9))]!;
 
-  /** Returns the balance's step at which a debit submitted at `at` is booked: in the early hours of the next banking day. */
   function bookedStep({ place }: DebitCustomer, at: number): number {
     let day = nextBankingDay(Math.floor((at + (place.utcOffsetHours + 24 - cutoff) * HOUR_MS) / DAY_MS));
     for (let n = 0; n < businessDays; n++) day = nextBankingDay(day + 1);
@@ -102,7 +99,7 @@ export const world: CreateWorld = (options) => {
     approval(bill, at, tried = []) {
       const customer = customerOf(bill);
       if (now >= customer.endsAt) return 0;
-      // The oracle does not foresee the account's end: one in twenty per year hardly matters within a month.
+      // The account's end is not foreseen: one in twenty per year hardly matters within a month.
       const { account } = customer;
       if (!account) return 1 - BANK_ERROR_RATE;
       const { need, overdraft } = customer;
@@ -124,7 +121,6 @@ export const world: CreateWorld = (options) => {
     const key = `${bill.id} ${now} ${tried.map(Number).join()}`;
     if (memo.key !== key) {
       const present = Math.floor(((now + customer.place.utcOffsetHours * HOUR_MS) / DAY_MS) * STEPS_PER_DAY);
-      // Booking runs some hours ahead of the present, and so can the account.
       advanceAccount(account, Math.max(account.step, present));
       memo = { key, from: account.step, chances: new Map() };
     }
@@ -140,7 +136,6 @@ export const world: CreateWorld = (options) => {
   }
 };
 
-/** Days are counted since January 1, 1970, a Thursday. */
 function nextBankingDay(day: number) {
   while ((day + 4) % 7 === 0 || (day + 4) % 7 === 6) day++;
   return day;

@@ -1,14 +1,12 @@
 const TEMPORARY_CODES: ReadonlySet<string> = new Set(["51", "05", "61", "59", "65"]);
 const GONE_CARD_CODES: ReadonlySet<string> = new Set(["14", "41", "43", "46"]);
 
-/** Whether a decline is temporary: not about the card or the issuer's systems. */
+/** Not about the card or the issuer's systems. */
 export const isTemporaryDecline = (code: string) => TEMPORARY_CODES.has(code);
 
 /**
- * Returns Mastercard's advice about lost or replaced cards; null if there is none.
- *
  * @param isUpdated  whether an account updater knows the new card
- * @param draw  the charge's luck: issuers do not always give advice
+ * @param draw  issuers do not always give advice
  */
 export function cardAdvice(code: string, isUpdated: boolean, draw: number): string | null {
   if (code === "R1") return "21";

@@ -1,9 +1,8 @@
 import { keyedUniform } from "./keyed-uniform.ts";
 
-/** A period of unknown length in which charges fail. */
 export interface FailurePeriod {
   startsAt: number;
-  /** Its length is log-uniform between these two, in ms. If both are Infinity, it never ends. */
+  /** In ms: log-uniform between them. Both Infinity: it never ends. */
   shortest: number;
   longest: number;
   endsAt: number;
@@ -14,7 +13,7 @@ export function drawFailurePeriod(startsAt: number, shortest: number, longest: n
   return { startsAt, shortest, longest, endsAt: startsAt + length };
 }
 
-/** Returns the chance that the period is over at `at`, given that it was not at `known`. Its true end is not used. */
+/** Given that it was not over at `known`. The true end is not used. */
 export function chanceOverBy({ startsAt, shortest, longest }: FailurePeriod, at: number, known: number): number {
   if (!Number.isFinite(longest)) return 0;
   if (at <= known) return 0;
@@ -26,15 +25,11 @@ export function chanceOverBy({ startsAt, shortest, longest }: FailurePeriod, at:
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Share of an issuer's days on which a fault begins. Most faults last a few hours, some most of a day. */
+/** Per issuer. Most faults last a few hours, some most of a day. */
 const OUTAGES_PER_DAY = 0.016;
-/** The oracle's expectation for times that it knows nothing about. */
 export const USUAL_UP_RATE = 0.993;
 
-/**
- * Returns the issuer's outage at that time; null if the issuer is up. Keyed by issuer and day, so all customers meet the same
- * one.
- */
+/** Keyed by issuer and day, so all customers meet the same outage. */
 export function findOutageAt(seed: number, issuer: number, at: number): FailurePeriod | null {
   const today = Math.floor(at / DAY_MS);
   for (const day of [today, today - 1]) {

@@ -7,36 +7,25 @@ interface Outage {
   code: string;
 }
 
-/**
- * The outages of an issuer, in order of time. Each issuer has its own rate; an outage lasts from minutes to a day and affects all
- * its cards.
- */
 export interface IssuerOutages {
   outages: readonly Outage[];
   medianMs: number;
-  /** Share of charges that meet an outage, over the year. */
   usuallyDown: number;
 }
 
-/** Standard deviation of the logarithm of an outage's length: from minutes to a day. */
 const LENGTH_DEVIATION = 1.35;
-/** Mean length over median, as no outage is longer than a day. */
+/** No outage is longer than a day. */
 const MEAN_TO_MEDIAN = 2.2;
-/** Share of charges that meet the outage; the others are routed around it. */
 const AFFECTED_CHARGE_RATE = 0.92;
-/** Share of outages that begin with maintenance at night. */
 const MAINTENANCE_RATE = 0.3;
 
-/** How often and how long an issuer is down. */
 export interface OutageRates {
-  /** How many outages begin in 30 days. */
+  /** Per 30 days. */
   perMonth: number;
   medianMs: number;
-  /** Maintenance begins between 02:00 and 04:00 there. */
   utcOffsetHours: number;
 }
 
-/** Creates the outages of one issuer from `from` to `to`, in ms. */
 export function createOutages(
   seed: number,
   issuer: number,
@@ -78,16 +67,16 @@ function findOutageAt({ outages }: IssuerOutages, at: number): Outage | undefine
   return found && found.startsAt <= at ? found : undefined;
 }
 
-/** Whether a charge with that code did not reach its issuer. null means approved. */
+/** Whether the charge did not reach its issuer. null: approved. */
 export const isOutageCode = (code: string | null) => code === "91" || code === "96";
 
-/** Returns the code of a charge that cannot reach its issuer; null if it can. `draw` is the charge's own luck. */
+/** null if the charge reaches its issuer. */
 export function findOutageCode(uptime: IssuerOutages, at: number, draw: number): string | null {
   const outage = findOutageAt(uptime, at);
   return outage && draw < AFFECTED_CHARGE_RATE ? outage.code : null;
 }
 
-/** Returns the chance, seen from `now`, that a charge at `at` meets an outage. The end of a present outage is unknown. */
+/** Seen from `now`: a present outage's end is unknown. */
 export function downChance(uptime: IssuerOutages, now: number, at: number): number {
   const outage = findOutageAt(uptime, now);
   if (!outage) return uptime.usuallyDown;

@@ -5,19 +5,14 @@ import { createCard, type PlasticCard } from "./plastic-cards.ts";
 import { createSubscribers, generateBills, type Subscriber } from "./subscriber-billing.ts";
 import { type Bill, type Charge, type CreateWorld, parseNumberOptions } from "./world.ts";
 
-/** The parameters of an issuer's risk engine. */
 interface RiskIssuer {
-  /** Suspicion added by a charge between 01:00 and 06:00, and at the weekend. */
   night: number;
   weekend: number;
-  /** Suspicion added by a declined attempt, and its half-life in days. */
   memory: number;
   forgetDays: number;
-  /** Charges with more suspicion are declined. */
   limit: number;
-  /** Approvals that a card can have in a week, Monday to Sunday; Infinity: unlimited. */
+  /** Approvals per card, Monday to Sunday. */
   weekly: number;
-  /** From this time on the issuer has another limit. */
   changesAt: number;
   changedLimit: number;
 }
@@ -25,12 +20,11 @@ interface RiskIssuer {
 interface Customer extends Subscriber {
   card: PlasticCard;
   issuer: RiskIssuer;
-  /** The base suspicion of this customer's charges. */
+  /** This customer's base. */
   suspicion: number;
-  /** Suspicion from earlier declines, as of `rememberedAt`. */
   memory: number;
   rememberedAt: number;
-  /** Day of the month on which the card's debt is paid off, and how full it is by then: 0 for most. */
+  /** Day of the month on which the debt is paid off, and how full the line is by then: 0 for most. */
   paysOn: number;
   fullness: number;
 }
@@ -41,12 +35,12 @@ interface RiskHold {
 }
 
 /**
- * World 2: no balances. The issuer's risk engine adds up suspicion: the customer's own, the hour, the weekend, noise that is the
- * same for all attempts of a day, and a fading memory of declined attempts. A charge above the limit is declined, so frequent
- * retries make things worse. Besides: credit lines that fill up until the statement is paid, weekly limits, holds after fraud
- * alarms, outages, lost cards. One issuer in four changes its limit within the year.
+ * World 2: no balances. An issuer adds up suspicion: the customer's own, the hour, the weekend, a day's noise, and a fading
+ * memory of declines. A charge above the limit is declined, so frequent retries make things worse. Besides: credit lines that
+ * fill up until the statement is paid, weekly limits, holds after fraud alarms, outages, lost cards. One issuer in four changes
+ * its limit within the year.
  *
- * Options: `suspicion` (scale of the customers' base suspicion), `memory` (scale of the suspicion that a declined attempt adds).
+ * Options: `suspicion` (scale of the customers' base), `memory` (scale of a decline's suspicion).
  */
 export const world: CreateWorld = (options) => {
   const { suspicion: scale, memory: memoryScale } = parseNumberOptions(options, { suspicion: 1, memory: 1 });
@@ -89,7 +83,6 @@ export const world: CreateWorld = (options) => {
     return hold;
   }
 
-  /** A credit line is full in the days before it is paid off. */
   function isFull(customer: Customer, at: number): boolean {
     if (customer.fullness === 0) return false;
     const date = new Date(localOf(customer, at)).getUTCDate();
@@ -150,10 +143,9 @@ export const world: CreateWorld = (options) => {
   }
 };
 
-/** Standard deviation of the daily noise. */
 const NOISE_DEVIATION = 0.45;
 
-/** Returns the share of days whose noise is below `x` standard deviations: a logistic curve close to the normal distribution. */
+/** Logistic, close to the normal distribution. `x` in standard deviations. */
 const shareBelow = (x: number) => 1 / (1 + Math.exp(-1.702 * x));
 
 function drawHold(seed: number, customer: Customer, cycle: number, at: number): RiskHold | null {
@@ -202,7 +194,6 @@ function createCustomer(seed: number, subscriber: Subscriber): Customer {
     ...subscriber,
     card,
     issuer: createIssuer(seed, card.issuer),
-    // Most look harmless. About one in ten looks odd to its bank throughout.
     suspicion: draw(62) < 0.12 ? 0.5 + 1.1 * draw(63) : 0.35 * draw(63),
     memory: 0,
     rememberedAt: 0,

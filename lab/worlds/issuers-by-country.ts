@@ -1,8 +1,8 @@
 /**
- * Returns the issuers of each country with their weights, the most common one first.
+ * With weights, the most common issuer first.
  *
  * @param each  issuers per country
- * @param issuerOf  makes one: `number` is unique, `rank` counts within the country
+ * @param issuerOf  `number` is unique, `rank` counts within the country
  */
 export const createIssuersByCountry = <Country, Issuer>(
   countries: readonly (readonly [Country, number])[],

@@ -2,8 +2,8 @@ export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Returns a number in [0, 1) that depends only on its four keys, so every caller gets the same luck in any order. Takes integers
- * and runs two rounds of a 32-bit finalizer per key, because worlds call it tens of millions of times.
+ * In [0, 1), by four integer keys, so the order of calls does not matter. Two rounds of a 32-bit finalizer per key, because
+ * worlds call it tens of millions of times.
  */
 export function keyedUniform(a: number, b: number, c: number, d: number): number {
   let hash = mixBits(a ^ 0x9e3779b9);
@@ -20,13 +20,11 @@ function mixBits(value: number) {
   return hash ^ (hash >>> 16);
 }
 
-/** Returns a standard normal number from two uniform draws. */
 export function keyedNormal(a: number, b: number, c: number, d: number): number {
   const radius = Math.sqrt(-2 * Math.log(1 - keyedUniform(a, b, c, d)));
   return radius * Math.cos(2 * Math.PI * keyedUniform(a, b, c, d ^ 0x5bd1e995));
 }
 
-/** Returns the choice that `draw` in [0, 1) selects. Weights need not sum to 1. */
 export function chooseWeighted<T>(draw: number, choices: readonly (readonly [T, number])[]): T {
   let total = 0;
   for (const [, weight] of choices) total += weight;

@@ -1,18 +1,16 @@
-/** When a person is paid, in local days. Pay due at a weekend is posted on the Friday before. */
+/** In local days. Pay due at a weekend is posted on the Friday before. */
 export type PayRhythm =
   | { kind: "weekly"; weekday: number }
   | { kind: "fortnightly"; weekday: number; phase: number }
   | { kind: "four_weekly"; phase: number }
-  /** `days` after the month's end mean its last day. */
   | { kind: "dated"; days: readonly number[] }
   | { kind: "business_day"; nth: number }
   | { kind: "nth_weekday"; nth: number; weekday: number }
   | { kind: "irregular"; perDay: number };
 
-/** Worlds ask for the same days of a few rhythms repeatedly. */
 const daysByRhythm = new WeakMap<PayRhythm, Map<number, number>>();
 
-/** Returns the chance that pay is due on `day`, in local days since January 1, 1970: 0 or 1, or a share for irregular pay. */
+/** 0 or 1, or a share for irregular pay. `day`: local days since 1970. */
 export function payDueChance(rhythm: PayRhythm, day: number): number {
   let days = daysByRhythm.get(rhythm);
   if (!days) {
@@ -27,7 +25,6 @@ export function payDueChance(rhythm: PayRhythm, day: number): number {
   return due;
 }
 
-/** Returns whether a day is a pay day of the rhythm; null if the rhythm is irregular or absent. */
 export const buildIsPayDay = (rhythm: PayRhythm | undefined) =>
   rhythm === undefined || rhythm.kind === "irregular" ? null : (day: number) => payDueChance(rhythm, day) > 0;
 

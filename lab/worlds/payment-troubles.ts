@@ -1,7 +1,6 @@
 import { drawFailurePeriod, type FailurePeriod } from "./failure-period.ts";
 import { chooseWeighted, DAY_MS, HOUR_MS, keyedUniform } from "./keyed-uniform.ts";
 
-/** Why an invoice fails although the money is there. */
 export interface PaymentTrouble {
   code: string;
   spell: FailurePeriod;
@@ -11,7 +10,7 @@ export interface PaymentTrouble {
 
 type Kind = "short" | "days" | "for_ever" | "midnight" | "month" | "updated" | "expired" | "gone" | "confirm";
 
-/** Share of all invoices. Together with missing money and outages, 13% fail. */
+/** With missing money and outages, 13% of invoices fail. */
 const TROUBLE_RATE = 0.055;
 const TROUBLE_KINDS: readonly (readonly [Kind, number])[] = [
   ["short", 56],
@@ -19,7 +18,6 @@ const TROUBLE_KINDS: readonly (readonly [Kind, number])[] = [
   ["for_ever", 11],
   ["midnight", 7],
   ["month", 3],
-  // Account updaters cover more than half of replaced cards.
   ["updated", 11],
   ["expired", 9],
   ["gone", 11],
@@ -32,7 +30,7 @@ const SHORT_CODES = [
   ["62", 20],
 ] as const;
 
-/** Samples the trouble that begins with an invoice; null for most. `scale` multiplies their share. */
+/** null for most. `scale` multiplies their share. */
 export function drawTrouble(
   seed: number,
   customer: number,

@@ -3,17 +3,15 @@ import type { Charge } from "./world.ts";
 
 export const ISSUERS_PER_COUNTRY = 6;
 
-/** A card as the merchant's gateway sees it. */
 export interface PlasticCard {
-  /** Number of the issuer, unique across countries. */
+  /** Unique across countries. */
   issuer: number;
-  /** The factor that the issuer's risk engine applies to the chance between 01:00 and 05:00. */
   nightFactor: number;
-  /** Returns the issuer's answer: approved if `code` is null. `draw` decides whether it carries advice. */
+  /** Approved if `code` is null. `draw` decides about advice. */
   charge(at: number, code: string | null, draw: number): Charge;
 }
 
-/** Advice that issuers on Mastercard's network add to some declines. Most add none. */
+/** On Mastercard's network. Most issuers add none. */
 const ADVICE: Readonly<Record<string, readonly (readonly [string, number])[]>> = {
   "51": [
     ["25", 2],
@@ -31,7 +29,7 @@ const ADVICE: Readonly<Record<string, readonly (readonly [string, number])[]>> =
   ],
 };
 
-/** Creates a customer's card. Customers who live from pay to pay have debit and prepaid cards more often. */
+/** Poor customers have debit and prepaid cards more often. */
 export function createCard(seed: number, number: number, country: string, isPoor: boolean): PlasticCard {
   const draw = (what: number) => keyedUniform(seed, number, what, 6);
   const brand = chooseWeighted(draw(51), [

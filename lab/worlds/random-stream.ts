@@ -1,10 +1,7 @@
 import { keyedUniform } from "./keyed-uniform.ts";
 
-/**
- * A stream of draws seeded by one key: a step of a life takes a varying number of draws, so they need no numbers of their own.
- */
 export interface RandomStream {
-  /** Restarts the stream; keys as in `keyedUniform`. The following draws depend only on them. */
+  /** Restarts the stream. The draws that follow depend only on the keys. */
   begin(a: number, b: number, c: number, d: number): void;
   /** In [0, 1). */
   draw(): number;
@@ -12,7 +9,6 @@ export interface RandomStream {
   bell(): number;
 }
 
-/** Each world has its own stream, so worlds that run side by side do not take each other's draws. */
 export function createRandomStream(): RandomStream {
   let state = 1;
   // Marsaglia's xorshift; only 0 would stop it.
@@ -27,7 +23,6 @@ export function createRandomStream(): RandomStream {
       state = (keyedUniform(a, b, c, d) * 4_294_967_296) | 0 || 1;
     },
     draw,
-    // The sum of four uniform draws has a variance of a third.
     bell: () => (draw() + draw() + draw() + draw() - 2) * Math.sqrt(3),
   };
 }

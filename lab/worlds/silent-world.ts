@@ -1,6 +1,6 @@
 import type { Charge, World } from "./world.ts";
 
-/** A world whose charges report only whether they were approved, as for a merchant that pushes no transactions. */
+/** As for a merchant that pushes no transactions. */
 export function createSilentWorld(world: World): World {
   const mute = ({ at, approved, paymentMethodType }: Charge): Charge => ({ at, approved, paymentMethodType });
   return {

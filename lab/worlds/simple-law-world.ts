@@ -4,33 +4,26 @@ import { type Bill, type Charge, refuseUnknownOptions, type World } from "./worl
 interface LawAttempt {
   at: number;
   failedAt: number;
-  /** Earlier attempts. */
   tried: readonly number[];
-  /** The customer's pay day within a month, and how long the invoice's problem lasts. Uniform from 0 to 1. */
   payDay: number;
   end: number;
-  /** The customer's number, from 0. */
+  /** From 0. */
   customer: number;
 }
 
-/** Decides whether an attempt succeeds. */
 interface ApprovalLaw {
-  /** For an invoice that can be paid at all. */
   chance(of: LawAttempt): number;
-  /** Share of failed invoices that are never paid; 0.2 by default. */
   never?: number;
   /** 28 by default. */
   windowDays?: number;
-  /** The code of every decline; by default 51 for six of ten invoices, else 05. */
+  /** Of every decline; by default 51 for six of ten invoices, else 05. */
   code?: string;
-  /** Whether customers live in two countries and have cards of four banks, as charges report. By default all are alike. */
+  /** Two countries and four banks, as charges report. By default all are alike. */
   apart?: boolean;
-  /** Minor units; by default the same for all. */
   amount?(customer: number): number;
 }
 
 const YEAR = 2025;
-/** When the laws that change do so. */
 export const LAW_CHANGE_TIME = Date.UTC(YEAR, 6);
 
 /** A second attempt on the same day meets nearly the same answer. */
@@ -41,44 +34,34 @@ const hourOf = (at: number) => new Date(at).getUTCHours();
 const dateOf = (at: number) => new Date(at).getUTCDate();
 
 const LAWS: Readonly<Record<string, ApprovalLaw>> = {
-  /** Every time is alike. */
   flat: { chance: flatChance },
-  /** Approvals come between 01:00 and 06:00. */
   night: { chance: ({ at, tried }) => (hourOf(at) >= 1 && hourOf(at) < 6 ? 0.45 : 0.03) * sameDayFactor(at, tried) },
   tuesday: { chance: ({ at, tried }) => (new Date(at).getUTCDay() === 2 ? 0.5 : 0.05) * sameDayFactor(at, tried) },
-  /** All customers have money from the 25th to the 28th. */
   pay25: { chance: ({ at, tried }) => (dateOf(at) >= 25 && dateOf(at) <= 28 ? 0.6 : 0.03) * sameDayFactor(at, tried) },
-  /** All customers have money from the 25th to the 28th, and from July on from the 10th to the 13th. */
   moved: {
     chance: ({ at, tried }) => {
       const since = dateOf(at) - (at < LAW_CHANGE_TIME ? 25 : 10);
       return (since >= 0 && since <= 3 ? 0.6 : 0.03) * sameDayFactor(at, tried);
     },
   },
-  /** Each customer has a monthly pay day, and money for three days. */
   payown: {
     chance: ({ at, tried, payDay }) =>
       ((dateOf(at) - 1 - Math.floor(payDay * 28) + 31) % 31 < 3 ? 0.65 : 0.03) * sameDayFactor(at, tried),
   },
-  /** The problem passes, after ten hours on average. */
   outage: {
     code: "91",
     chance: ({ at, failedAt, end }) => (at > failedAt - Math.log(end) * 10 * HOUR_MS ? 0.9 : 0.01),
   },
-  /** The problem passes after 3 to 25 days. */
   late: { chance: ({ at, failedAt, end }) => (at > failedAt + (3 + 22 * end) * DAY_MS ? 0.8 : 0.01) },
-  /** Every attempt lowers the chance of the next ones for days. */
   fatigue: {
     code: "05",
     chance: ({ at, tried }) =>
       0.45 * Math.exp(-1.5 * tried.reduce((sum, each) => sum + Math.exp(-(at - each) / (4 * DAY_MS)), 0)),
   },
-  /** Chances fade from the first day on. */
   decay: {
     code: "05",
     chance: ({ at, failedAt, tried }) => 0.5 * Math.exp(-(at - failedAt) / (5 * DAY_MS)) * sameDayFactor(at, tried),
   },
-  /** All customers have money from the 10th to the 13th in one country, from the 25th to the 28th in the other. */
   countries: {
     apart: true,
     chance: ({ at, tried, customer }) => {
@@ -86,13 +69,11 @@ const LAWS: Readonly<Record<string, ApprovalLaw>> = {
       return (since >= 0 && since <= 3 ? 0.6 : 0.03) * sameDayFactor(at, tried);
     },
   },
-  /** Each bank approves in its own quarter of the day. */
   banks: {
     apart: true,
     chance: ({ at, tried, customer }) =>
       (Math.floor(hourOf(at) / 6) === customer % 4 ? 0.4 : 0.03) * sameDayFactor(at, tried),
   },
-  /** As `banks`, but from July on two of the four banks approve twelve hours later in the day. */
   turned: {
     apart: true,
     chance: ({ at, tried, customer }) => {
@@ -100,7 +81,6 @@ const LAWS: Readonly<Record<string, ApprovalLaw>> = {
       return (Math.floor(hourOf(at) / 6) === ((customer % 4) + later) % 4 ? 0.4 : 0.03) * sameDayFactor(at, tried);
     },
   },
-  /** Small amounts are paid in the first four days, large ones after twelve. */
   amounts: {
     amount: (customer) => (customer % 2 === 0 ? 900 : 5_900),
     chance: ({ at, failedAt, tried, customer }) => {
@@ -116,13 +96,11 @@ const LAWS: Readonly<Record<string, ApprovalLaw>> = {
 export const LAW_NAMES = Object.keys(LAWS);
 
 const DECLINE_RATE = 0.13;
-/** Values that are sampled once for each customer or invoice. */
 const DRAW_KEYS = { dom: 1, hour: 2, payDay: 3, first: 4, never: 5, code: 6, end: 7, charge: 8 };
 
 interface DrawnInvoice {
   bill: Bill;
   customer: number;
-  /** Tells invoices apart in random draws. */
   key: number;
   never: boolean;
   code: string;
@@ -132,8 +110,7 @@ interface DrawnInvoice {
 }
 
 /**
- * A world with one simple law, unlike the worlds that the pretrained model was trained in. It shows how much an engine loses
- * where its assumptions about customers are wrong.
+ * One simple law, unlike the pretrained model's worlds: how much does an engine lose where its assumptions are wrong?
  *
  * @param options.law  one of `LAW_NAMES`
  * @param options.codes  false: charges report no code, card or country

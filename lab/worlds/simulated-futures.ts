@@ -1,41 +1,33 @@
 import { DAY_MS } from "./keyed-uniform.ts";
 import { stepOf } from "./simulation-steps.ts";
 
-/** Simulated lives per oracle query: the standard error of a chance is at most 8 points, and plans stay cheap. */
+/** Per oracle query: a chance's standard error is at most 8 points, and plans stay cheap. */
 const FUTURE_COUNT = 40;
-/** How many invoices' futures are cached. */
 const MAX_CACHED_INVOICES = 200;
 
-/** The outcome of a charge in each life, at each step from the present on. */
 interface Futures {
   version: number;
   builtAt: number;
   firstStep: number;
   steps: number;
-  /** `[step * FUTURE_COUNT + life]`. */
   met: Float32Array;
 }
 
-/** The present state that an invoice's futures begin with, and how they proceed. */
 export interface PresentState<State> {
   billId: string;
-  /** Changes whenever a charge changes the customer's state. */
+  /** Changes with every charge that changes the state. */
   version: number;
   now: number;
-  /** In ms. Later times are treated as this one. */
   until: number;
   state: State;
-  /** Called before the first of the draws. */
   begin(firstStep: number): void;
-  /** Advances all given states by the step. */
   live(states: readonly State[], step: number): void;
-  /** Returns the outcome of a charge: any number that the world's `works` understands. */
   meets(state: State): number;
 }
 
 /**
- * Creates the oracle's foresight: lives that begin in the true present state and continue with their own luck. It therefore knows
- * the whole state but not the future. Futures are cached by invoice, because many times are asked about.
+ * The oracle's foresight: lives from the true present state, with their own luck. It knows the state but not the future. Cached
+ * by invoice, because many times are asked about.
  *
  * @param fresh  makes a state, which is overwritten
  */
@@ -69,20 +61,17 @@ export function createFutureOracle<State extends object>(fresh: () => State) {
 
   return {
     forget: () => kept.clear(),
-    /** Simulates the futures of a present state. Ask for its times before the next call. */
+    /** Simulates the futures. Ask for their times before the next call. */
     look(present: PresentState<State>) {
       const { firstStep, steps, met } = futuresOf(present);
       const rowAt = (at: number) => Math.min(steps - 1, Math.max(0, stepOf(at) - firstStep)) * FUTURE_COUNT;
       weights.fill(1);
       return {
-        /**
-         * Lowers the weight of lives in which an attempt at `at` would have succeeded. `works` turns an outcome into a chance.
-         */
+        /** Lowers the weight of lives in which this attempt would have succeeded. `works` turns an outcome into a chance. */
         inVain(at: number, works: (met: number) => number) {
           const row = rowAt(at);
           for (let life = 0; life < FUTURE_COUNT; life++) weights[life]! *= 1 - works(met[row + life]!);
         },
-        /** Returns the chance at `at`, given the failed attempts. */
         chance(at: number, works: (met: number) => number): number {
           const row = rowAt(at);
           let sum = 0;

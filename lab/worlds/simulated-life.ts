@@ -1,8 +1,6 @@
 import { applyReplacement, type CardReplacement, type CardState } from "./card-replacement.ts";
 
-/** A customer simulated step by step, whose card is replaced once and who leaves one day. */
 export interface SimulatedLife {
-  /** The state is current up to and including this step. */
   step: number;
   state: CardState;
   replacement: CardReplacement;
@@ -10,7 +8,7 @@ export interface SimulatedLife {
   hasLeft: boolean;
 }
 
-/** Advances the life through the step `until`. `live` adds the world's own events to a step. */
+/** Through the step `until`. `live` adds the world's own events. */
 export function advanceLife(life: SimulatedLife, until: number, live: (step: number) => void) {
   while (life.step < until) {
     life.step++;

@@ -2,7 +2,7 @@ import { COUNTRY_PROFILES, type CountryProfile } from "./country-profiles.ts";
 import { chooseWeighted, DAY_MS, HOUR_MS, keyedUniform } from "./keyed-uniform.ts";
 import type { Bill, Charge } from "./world.ts";
 
-/** These worlds always bill the same year, so calendars do not depend on the current date. */
+/** Always the same year, so calendars do not depend on the current date. */
 export const YEAR_START = Date.UTC(2026, 0, 1);
 const YEAR_END = Date.UTC(2027, 0, 1);
 
@@ -11,14 +11,11 @@ export interface Subscriber {
   place: CountryProfile;
   merchant: number;
   period: Bill["billingPeriodUnit"];
-  /** Minor units of the place's currency. */
   amount: number;
   createdAt: number;
-  /** No invoices after this: the customer leaves. */
   leavesAt: number;
 }
 
-/** Merchants differ in their prices, countries, and recovery windows. */
 interface Merchant {
   dollars: readonly number[];
   windowDays: number;
@@ -49,7 +46,6 @@ function createMerchant(seed: number, number: number): Merchant {
   };
 }
 
-/** Creates the subscribers, sampled from the seed. `only` restricts the countries. */
 export function createSubscribers(
   seed: number,
   customers: number,
@@ -63,7 +59,6 @@ export function createSubscribers(
     const stays = places.some(([place]) => place === home) && keyedUniform(seed, number, 22, 0) >= abroad;
     const place = stays ? home : chooseWeighted(keyedUniform(seed, number, 23, 0), places);
     const dollar = dollars[Math.floor(keyedUniform(seed, number, 24, 0) * dollars.length)]!;
-    // Two years of tenure or less. A fifth of them join within the year.
     const createdAt = Math.floor(YEAR_START - (1.6 * keyedUniform(seed, number, 25, 0) - 0.35) * 730 * DAY_MS * 0.5);
     return {
       number,
@@ -81,7 +76,7 @@ export function createSubscribers(
   });
 }
 
-/** Yields the invoices of the year in order of time, each charged by `first` when it is reached. */
+/** In order of time, each charged by `first` when it is reached. */
 export function* generateBills(
   seed: number,
   subscribers: readonly Subscriber[],
@@ -117,7 +112,7 @@ export function* generateBills(
   }
 }
 
-/** Each merchant bills within a few hours of the day. The day depends on the subscription. */
+/** Each merchant bills within a few hours of the day; the day depends on the subscription. */
 function dueTime(seed: number, subscriber: Subscriber, cycle: number): number {
   const start = new Date(subscriber.createdAt);
   const hour = Math.floor(keyedUniform(seed, subscriber.merchant, 31, 0) * 24);

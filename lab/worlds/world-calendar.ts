@@ -1,8 +1,6 @@
 import { DAY_MS, HOUR_MS } from "./keyed-uniform.ts";
 
-/** Consecutive days; the arrays are indexed by days since the first. */
 export interface Calendar {
-  /** Days since 1 January 1970. */
   firstDay: number;
   days: number;
   /** 0 is Sunday. */
@@ -10,17 +8,15 @@ export interface Calendar {
   date: Uint8Array;
   /** 1 to 12. */
   month: Uint8Array;
-  /** Last date of the day's month. */
   lastDate: Uint8Array;
 }
 
 export interface Zone {
   utcOffsetHours: number;
-  /** The rule for daylight saving time; none if absent. */
   summer?: "US" | "EU" | "AU";
 }
 
-/** Returns the calendar of the days from `from` to `to`, in ms, with two more days at either end for local time. */
+/** With two more days at either end for local time. */
 export function calendarOf(from: number, to: number): Calendar {
   const firstDay = Math.floor(from / DAY_MS) - 2;
   const days = Math.ceil(to / DAY_MS) + 2 - firstDay;
@@ -37,13 +33,12 @@ export function calendarOf(from: number, to: number): Calendar {
 
 const lastDateOfMonth = (year: number, month: number) => new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
 
-/** Returns month and date as one number: January 1 is 101. */
 export const monthDate = ({ month, date }: Calendar, day: number) => month[day]! * 100 + date[day]!;
 
-/** First and last day of summer time in 2025. Other years differ by a few days, which does not matter here. */
+/** In 2025. Other years differ by a few days, which does not matter here. */
 const SUMMER_TIMES = { US: [309, 1101], EU: [330, 1025], AU: [1005, 405] } as const;
 
-/** Computes how far a zone's clocks are ahead of UTC, in ms, on each day of the calendar. */
+/** Returns by calendar day how far local time is ahead of UTC, in ms. */
 export function computeOffsets({ utcOffsetHours, summer }: Zone, calendar: Calendar): Float64Array {
   return Float64Array.from({ length: calendar.days }, (_, day) => {
     const today = monthDate(calendar, day);
@@ -53,16 +48,15 @@ export function computeOffsets({ utcOffsetHours, summer }: Zone, calendar: Calen
   });
 }
 
-/** Returns the local time at `at`, as ms since January 1, 1970 there. */
 export const toLocalTime = (calendar: Calendar, offsets: Float64Array, at: number) =>
   at + offsets[Math.floor(at / DAY_MS) - calendar.firstDay]!;
 
 export const calendarDayOf = ({ firstDay }: Calendar, local: number) => Math.floor(local / DAY_MS) - firstDay;
 
-/** Returns the hour of a local time, with its fraction. */
+/** With its fraction. */
 export const hourOf = (local: number) => (local / HOUR_MS) % 24;
 
-/** Month and date of public holidays. Those that follow the moon are as in 2025. */
+/** Month and date. Holidays that follow the moon are as in 2025. */
 const HOLIDAYS: Readonly<Record<string, readonly number[]>> = {
   US: [120, 217, 526, 619, 704, 901, 1127, 1128],
   GB: [418, 421, 505, 526, 825, 1226],
@@ -76,10 +70,9 @@ const HOLIDAYS: Readonly<Record<string, readonly number[]>> = {
   SA: [330, 331, 401, 606, 607, 608, 923],
   MX: [205, 501, 916, 1120, 1212],
 };
-/** New Year and Christmas. */
 const HOLIDAYS_EVERYWHERE = [101, 1225];
 
-/** Returns 1 for each day of the calendar on which banks and offices of the country work. */
+/** 1 for each calendar day on which banks and offices work. */
 export function computeWorkDays(country: string, calendar: Calendar): Uint8Array {
   const holidays = new Set([...HOLIDAYS_EVERYWHERE, ...(HOLIDAYS[country] ?? [])]);
   // Saudi Arabia works from Sunday to Thursday.
@@ -89,7 +82,7 @@ export function computeWorkDays(country: string, calendar: Calendar): Uint8Array
   );
 }
 
-/** Returns `start` (ms) plus so many months at the same time of day: on `date`, or on the last day of a shorter month. */
+/** At the same time of day: on `date`, or on a shorter month's last day. */
 export function addMonths(start: number, months: number, date: number): number {
   const first = new Date(start);
   const year = first.getUTCFullYear();

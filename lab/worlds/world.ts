@@ -1,4 +1,4 @@
-/** One authorization and the issuer's answer. Optional fields are present only if this world has them. */
+/** One authorization and its answer. Optional fields are present only if this world has them. */
 export interface Charge {
   at: Date;
   approved: boolean;
@@ -18,7 +18,6 @@ export interface Bill {
   customerId: string;
   subscriptionId: string;
   merchantKey: string;
-  /** Minor units of `currency`. */
   amount: number;
   currency: string;
   planId: string;
@@ -27,39 +26,37 @@ export interface Bill {
   subscriptionCreatedAt: Date;
   createdAt: Date;
   windowDays: number;
-  /** The merchant's charge at `createdAt`. */
   first: Charge;
 }
 
-/** Simulated customers and issuers. Anyone can write a world and pass it to `dunlin simulate --world`. */
+/** Anyone can write a world and pass it to `dunlin simulate --world`. */
 export interface World {
   readonly name: string;
   /**
-   * Restarts the world and yields all invoices of about a year in order of time, paid ones too. 10% to 15% of first charges are
+   * Restarts the world and yields about a year's invoices in order of time, paid ones too. 10% to 15% of first charges are
    * declined.
    */
   bills(seed: number, customers: number): Iterable<Bill>;
   /**
-   * Charges now: returns the issuer's answer and applies its effects. Calls come in order of time, but the next invoice may
-   * already exist. Draws are keyed by seed, invoice and time, so policies are compared under the same luck.
+   * Charges now and applies the effects. Calls come in order of time, but the next invoice may already exist. Draws are keyed by
+   * seed, invoice and time, so policies are compared under the same luck.
    */
   charge(bill: Bill, at: Date): Charge;
   /**
-   * For the oracle: the chance of approval at this time in the world's present state, before any draw. If the world supports it,
-   * the chance accounts for failed attempts at `tried`.
+   * For the oracle: the approval chance in the present state, before any draw. If the world supports it, it accounts for failed
+   * attempts at `tried`.
    */
   approval(bill: Bill, at: Date, tried?: readonly Date[]): number;
   /**
-   * If money comes on pay days, returns whether a local day, counted since 1970, is a pay day of the invoice's customer; null
-   * where pay days cannot be known. Optional: it measures how much an engine loses by having to infer them.
+   * If money comes on pay days, returns whether a local day, counted since 1970, is one of the customer's; null if unknown.
+   * Optional: measures how much an engine loses by inferring them.
    */
   payDays?(bill: Bill): ((day: number) => boolean) | null;
 }
 
-/** The type of the export `world` of a world module. */
 export type CreateWorld = (options?: Record<string, unknown>) => World;
 
-/** Throws a RangeError if a world gets an option that it does not have. */
+/** Throws a RangeError. */
 export function refuseUnknownOptions(options: Record<string, unknown>, known: readonly string[]) {
   const stranger = Object.keys(options).find((name) => !known.includes(name));
   if (stranger !== undefined)
@@ -67,9 +64,9 @@ export function refuseUnknownOptions(options: Record<string, unknown>, known: re
 }
 
 /**
- * Parses a world's options, all of them numbers, with defaults for the missing ones.
+ * Parses a world's numeric options, with defaults.
  *
- * @param shares  names of options that must be at most 1
+ * @param shares  options that must be at most 1
  * @throws RangeError if an option is unknown or out of range
  */
 export function parseNumberOptions<Name extends string>(

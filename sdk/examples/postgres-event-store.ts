@@ -12,7 +12,7 @@ export const CREATE_TABLE = `create table if not exists dunlin_events (
 /**
  * Stores events in a PostgreSQL table.
  *
- * Writes through the client that the handler receives, and the end of the event, are one transaction.
+ * The handler's writes through its client, and the event's end, are one transaction.
  */
 export function postgresEventStore(pool: pg.Pool): EventStore<pg.PoolClient> {
   return {
@@ -33,7 +33,7 @@ export function postgresEventStore(pool: pg.Pool): EventStore<pg.PoolClient> {
       const client = await pool.connect();
       try {
         await client.query("begin");
-        // Locks the row first, so that no other process can claim the event during the work.
+        // Locks the row first, so that no other process can claim the event meanwhile.
         const update = await client.query(
           "update dunlin_events set due_at = null where id = $1 and tries = $2 and due_at is not null",
           [event.id, tries],

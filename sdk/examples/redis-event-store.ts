@@ -35,8 +35,8 @@ const SET_DUE_SCRIPT = `if redis.call("hget", KEYS[1], "tries") ~= ARGV[2] or no
 /**
  * Stores events in Redis, which must be durable: `appendonly yes`, `appendfsync always`.
  *
- * The work and the end of the event are not atomic: after a crash in between, the event is handled again. So the handler must be
- * idempotent, for example by using the event's id as the idempotency key of the charge.
+ * The work and the event's end are not atomic: after a crash in between, the event is handled again. So the handler must be
+ * idempotent, for example by using the event's id as the charge's idempotency key.
  */
 export function redisEventStore(redis: RedisClient): EventStore {
   const setDue = ({ event, tries }: ClaimedEvent, due: string) =>

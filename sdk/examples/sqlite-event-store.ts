@@ -4,8 +4,8 @@ import type { EventStore } from "../src/index.ts";
 /**
  * Stores events in a SQLite file, for Node 22.13 and later.
  *
- * The handler must be synchronous and write through the database that it receives: its writes and the end of the event are one
- * transaction. On the single connection, all other statements would join that transaction.
+ * The handler must be synchronous and write through the database that it receives: its writes and the event's end are one
+ * transaction, which all other statements of the single connection would join.
  */
 export function sqliteEventStore(db: DatabaseSync): EventStore<DatabaseSync> {
   db.exec(`pragma journal_mode = wal;

@@ -3,7 +3,7 @@ import type { Client, RecoveryAction } from "#sdk";
 
 const PAUSE_MS = 1000;
 
-/** The executed actions in Dunlin's list, as of the last read. */
+/** As of the last read. */
 export interface ActionCopy {
   executed: ReadonlyMap<string, RecoveryAction>;
   /** Reads once more, then stops. */
@@ -11,10 +11,8 @@ export interface ActionCopy {
 }
 
 /**
- * Keeps a copy of the executed actions, each of which is read once.
- *
- * This merchant keeps everything in memory. A merchant with a database stores the actions and the token in one transaction, and
- * resumes with the stored token.
+ * Keeps a copy of the executed actions, in memory. A merchant with a database stores the actions and the token in one
+ * transaction, and resumes with the stored token.
  */
 export function startCopyingActions(client: Client): ActionCopy {
   const stopping = new AbortController();
@@ -31,7 +29,7 @@ export function startCopyingActions(client: Client): ActionCopy {
   const running = (async () => {
     for (;;) {
       const last = stopping.signal.aborted;
-      // The pusher reports failures. Actions already read are kept, and the next read continues after them.
+      // The pusher reports failures. The next read continues after the actions already read.
       await look().catch(() => {});
       if (last) return;
       await sleep(PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => {});

@@ -1,14 +1,14 @@
 import type { WebhookExchange } from "#sdk";
 
-/** One webhook request as the merchant saw it, to compare with Dunlin's delivery log. */
+/** As the merchant saw it, to compare with Dunlin's delivery log. */
 export interface JournalEntry extends WebhookExchange {
-  /** Counts the requests with this event's id, from 1; 0 if no event could be read. */
+  /** Counts requests with this event's id, from 1; 0 if no event could be read. */
   attempt: number;
-  /** When it was answered, in service time. */
+  /** In service time. */
   at: Date;
 }
 
-/** Every webhook request in the order of the answers. */
+/** In the order of answers. */
 export interface Journal {
   record(exchange: WebhookExchange, at: Date): void;
   entries: readonly JournalEntry[];

@@ -6,9 +6,7 @@ const PAUSE_MS = 50;
 const PAUSE_AFTER_FAILURE_MS = 1000;
 
 /**
- * Pushes the merchant's records, in order and one push at a time.
- *
- * A rejected push is repeated until it succeeds, because ingest is idempotent.
+ * Pushes records in order, one push at a time. Repeats a rejected push until it succeeds, because ingest is idempotent.
  *
  * @param take  returns the records booked since the last call
  * @param print  called once when pushing fails, and once when it works again

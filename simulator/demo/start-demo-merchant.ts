@@ -14,17 +14,16 @@ import { watchPlans } from "./watch-plans.ts";
 
 export interface DemoOptions {
   seed: number;
-  /** The default is 200: about one failure every five seconds when a day takes ten. */
+  /** 200 by default: about one failure every five seconds when a day takes ten. */
   customers?: number;
   /** Service time. */
   now(): Date;
-  /** The speed of service time. */
   rate: number;
   /** PEM of the endpoint's certificate. */
   tls: { cert: string; key: string };
   /** Dunlin must send it as `Authorization: Bearer`. */
   webhookToken: string;
-  /** The address of the endpoint; 127.0.0.1 and a free port by default. */
+  /** 127.0.0.1 and a free port by default. */
   host?: string;
   port?: number;
   pushTransactions?: boolean;
@@ -34,34 +33,33 @@ export interface DemoOptions {
 export interface DemoMerchantRun {
   /** Configure it in Dunlin before `start`. */
   webhookUrl: string;
-  /** Begins to bill and to push. The first invoices are due at once. */
+  /** The first invoices are due at once. */
   start(client: Client): void;
-  /** Stops billing, retrying and pushing, after one last push. The endpoint still answers. */
+  /** Stops after one last push. The endpoint still answers. */
   stopBilling(): Promise<void>;
-  /** As `stopBilling`, and closes the endpoint. The client stays open. */
+  /** Also closes the endpoint. The client stays open. */
   stop(): Promise<void>;
   summary(): Summary;
-  /** Returns the summary as lines for a terminal of 100 columns. */
+  /** For a terminal of 100 columns. */
   summaryLines(): string[];
-  /** Every webhook request so far. */
   journal: readonly JournalEntry[];
-  /** Returns the actions that Dunlin reports as executed, and those of them missing in the merchant's books. */
+  /** The actions that Dunlin reports as executed, and those missing in the merchant's books. */
   executed(): { actions: readonly RecoveryAction[]; unknown: readonly RecoveryAction[] };
 }
 
-/** Service time between two steps, if that is a sensible delay for a real timer. */
+/** In service time, if that is a sensible delay for a real timer. */
 const STEP_MS = 10 * 60_000;
 const SUMMARY_EVERY_MS = 7 * DAY_MS;
 
 /**
- * Runs the demo merchant with real sockets and timers: a complete integration of a billing system with the SDK.
+ * Runs the demo merchant with real sockets and timers: a complete integration with the SDK.
  *
  * - It receives: the receiver below checks, acknowledges and de-duplicates; `merchant/follow-events.ts` carries out an event.
  * - It acts: `merchant/charge-invoices.ts` charges at the ideal time, and names the event in the transaction.
  * - It reports: `push-records.ts` pushes the books, transactions before their invoices.
- * - It reads: `watch-plans.ts` lists planned retries, `copy-actions.ts` keeps a copy of the executed actions.
+ * - It reads: `watch-plans.ts` lists planned retries, `copy-actions.ts` copies executed actions.
  *
- * Its endpoint listens when this returns. Billing waits for `start`, because the API key exists only then.
+ * The endpoint listens when this returns. Billing waits for `start`, because the API key exists only then.
  */
 export async function startDemoMerchant(options: DemoOptions): Promise<DemoMerchantRun> {
   const { now, print } = options;

@@ -3,13 +3,12 @@ import type { Client, RecoveryAction } from "#sdk";
 import { formatDay } from "../merchant/terminal-lines.ts";
 
 const PAUSE_MS = 1000;
-/** A smaller move of a plan is not reported. */
+/** A smaller move is not reported. */
 const MIN_CHANGE_MS = 3_600_000;
 
 /**
- * Reads Dunlin's list once a second and reports plans that are new or have moved.
+ * Reads Dunlin's list once a second and reports new or moved plans.
  *
- * @param tell  receives the invoice and its plan
  * @returns stops it
  */
 export function watchPlans(client: Client, tell: (invoiceId: string, what: string) => void) {
@@ -28,7 +27,7 @@ export function watchPlans(client: Client, tell: (invoiceId: string, what: strin
 
   const running = (async () => {
     while (!stopping.signal.aborted) {
-      // The pusher reports failures; here the list is just empty.
+      // The pusher reports failures.
       const page = await client.recoveryActions
         .page({ orderBy: "updated_at", orderDirection: "desc", pageSize: 50 })
         .catch(() => ({ recoveryActions: [] }));

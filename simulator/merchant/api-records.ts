@@ -3,7 +3,7 @@ import { createCard } from "../world/customer.ts";
 import { DECLINES } from "../world/decline-reasons.ts";
 import type { BookedAttempt, BookedInvoice, BookedSubscription } from "./merchant-books.ts";
 
-/** Converts the merchant's books to records of Dunlin's API. */
+/** Converts the merchant's books to API records. */
 
 const BUSINESS_ENTITY = "Harbor Coffee Club";
 
@@ -48,9 +48,7 @@ export function buildTransactionRecord(invoice: BookedInvoice, attempt: BookedAt
   };
 }
 
-/**
- * Builds the check of a new card: a zero-amount authorization that is released at once. It tells Dunlin that the card changed.
- */
+/** A zero-amount authorization that is released at once. It tells Dunlin that the card changed. */
 export const buildCardCheckRecord = (invoice: BookedInvoice, id: string, at: Date): Transaction => ({
   ...buildPaymentRecord(invoice, id, at, invoice.subscription.card.generation),
   state: "TRANSACTION_STATE_VOIDED",

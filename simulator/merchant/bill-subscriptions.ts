@@ -7,12 +7,12 @@ import { attemptPayment, payWithNewCard, recordState, retryInvoice } from "./cha
 import type { BookedInvoice, BookedSubscription } from "./merchant-books.ts";
 import { type MerchantState, newerDate } from "./merchant-state.ts";
 
-/** Days after the failure at which the merchant retries an invoice that Dunlin has not taken over. */
+/** After the failure, for an invoice that Dunlin has not taken over. */
 const MERCHANT_RETRY_DAYS = [1, 3, 5, 7];
-/** Two days more than Dunlin's window, so that its last retry is not too late. */
+/** Two days more than Dunlin's window, so its last retry is not too late. */
 const GIVE_UP_DAYS = 30;
 
-/** Adds the subscription of a new customer, `ageMs` before the first invoice. */
+/** For a new customer, `ageMs` before the first invoice. */
 export function addSubscription(office: MerchantState, firstBillAtMs: number, ageMs: number) {
   const customer = createCustomer(office.seed, office.nextCustomerNumber(), Math.ceil(firstBillAtMs));
   const createdAt = new Date(customer.firstBillAtMs - Math.ceil(ageMs));
@@ -63,7 +63,7 @@ function chargeInvoice(office: MerchantState, subscription: BookedSubscription, 
   scheduleAfterFailure(office, invoice, at, cancellationDelayMs(subscription.customer, invoice.id, reason));
 }
 
-/** Schedules the events of a failed invoice that happen with or without Dunlin. */
+/** Events that happen with or without Dunlin. */
 function scheduleAfterFailure(office: MerchantState, invoice: BookedInvoice, failedAt: Date, leavingMs: number | null) {
   const whileUnpaid = (delayMs: number | null, work: (at: Date) => void) => {
     if (delayMs === null) return;
@@ -84,7 +84,7 @@ function scheduleAfterFailure(office: MerchantState, invoice: BookedInvoice, fai
   );
 }
 
-/** Gives up an invoice: it becomes uncollectible, the subscription ends, and a new customer comes some days later. */
+/** The invoice becomes uncollectible, the subscription ends, and a new customer comes some days later. */
 export function writeOff(office: MerchantState, invoice: BookedInvoice, at: Date, why: string) {
   const { subscription } = invoice;
   office.tell(at, invoice, why);

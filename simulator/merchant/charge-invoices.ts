@@ -4,7 +4,7 @@ import { buildCardCheckRecord, buildInvoiceRecord, buildTransactionRecord } from
 import { type AttemptInitiator, type BookedAttempt, type BookedInvoice, countRetries } from "./merchant-books.ts";
 import { type MerchantState, newerDate } from "./merchant-state.ts";
 
-/** Charges the card on file, books the answer and reports it to Dunlin. The invoice must be unpaid. */
+/** Charges the card on file, books the answer and reports it. The invoice must be unpaid. */
 export function attemptPayment(
   office: MerchantState,
   invoice: BookedInvoice,
@@ -29,7 +29,7 @@ export function attemptPayment(
   return made;
 }
 
-/** Books a state, even if it did not change: the newer version shows that a charge was attempted. */
+/** Booked even if it did not change: the newer version shows that a charge was attempted. */
 export function recordState(office: MerchantState, invoice: BookedInvoice, at: Date, state: BookedInvoice["state"]) {
   const first = invoice.attempts.length === 1 && state !== "UNCOLLECTIBLE";
   invoice.state = state;
@@ -60,7 +60,6 @@ export function retryInvoice(office: MerchantState, invoice: BookedInvoice, at: 
   office.tell(at, invoice, reason === null ? `recovered at ${name}` : `${name} declined: ${describeReason(reason)}`);
 }
 
-/** Enters the customer's new card and pays with it. */
 export function payWithNewCard(office: MerchantState, invoice: BookedInvoice, at: Date) {
   changeCard(invoice, at);
   const { reason } = attemptPayment(office, invoice, at, "CUSTOMER");
@@ -68,7 +67,6 @@ export function payWithNewCard(office: MerchantState, invoice: BookedInvoice, at
   office.tell(at, invoice, `${outcome}, with a new card`);
 }
 
-/** Enters the customer's new card and leaves the charge to the merchant. */
 export function putNewCardOnFile(office: MerchantState, invoice: BookedInvoice, at: Date) {
   changeCard(invoice, at);
   office.outbox.transactions.push(buildCardCheckRecord(invoice, office.nextTransactionId(), at));

@@ -10,19 +10,18 @@ import { createMerchantState, type MerchantStateOptions } from "./merchant-state
 import { createPushQueue, type PushQueue } from "./push-queue.ts";
 
 export interface DemoMerchantOptions extends MerchantStateOptions {
-  /** Customers at any time: a new customer replaces each one who leaves. */
+  /** A new customer replaces each one who leaves. */
   customers: number;
-  /** The first invoices are due right after this time. */
+  /** The first invoices are due right after this. */
   startAt: Date;
 }
 
-/** A billing system without its own clock, randomness or network: time is passed in, records are taken out. */
+/** A billing system without clock, randomness or network: time is passed in, records are taken out. */
 export interface DemoMerchant {
   /** Does everything due by `now`. */
   step(now: Date): void;
-  /** When there is work again. */
   nextAt(): Date | null;
-  /** Receives a webhook event, which the following steps carry out. A repeated event changes nothing. */
+  /** The following steps carry out the event. A repeated event changes nothing. */
   receive(event: WebhookEvent, now: Date): { success: true };
   /** Takes the records that were not taken yet. */
   takeOutbox(): PushQueue;
@@ -31,14 +30,14 @@ export interface DemoMerchant {
   summary(): Summary;
 }
 
-/** The first invoices come within this time, most of them early on. */
+/** Most of them early on. */
 const FIRST_BILLS_WITHIN_DAYS = 15;
-/** Viewers of the demo see the first failures after two, four and six seconds, with any seed. */
+/** The first failures appear after two, four and six seconds, with any seed. */
 const EARLY_FAILURES = 3;
 const EARLY_FAILURE_EVERY_MS = 5 * HOUR_MS;
 const MAX_AGE_DAYS = 400;
 
-/** Creates a merchant that follows Dunlin's instructions, with customers whose cards fail for different reasons. */
+/** Follows Dunlin's instructions; its customers' cards fail for different reasons. */
 export function createDemoMerchant(options: DemoMerchantOptions): DemoMerchant {
   const office = createMerchantState(options);
   const seenEvents = new Set<string>();

@@ -11,13 +11,11 @@ export interface Tally {
   givenUp: number;
 }
 
-/** The outcomes of invoices whose first charge failed. Amounts are kept by currency and never added across currencies. */
 export interface Summary {
   charged: number;
   total: Omit<Tally, "failedAmount" | "recoveredAmount">;
   byCurrency: Map<string, Tally>;
   byReason: Map<Reason, Tally>;
-  /** Recovered invoices by cause, and for retries by the number of the retry. */
   byWay: Map<RecoveredBy, number>;
   byRetry: Map<number, number>;
 }
@@ -62,7 +60,6 @@ const RECOVERED_BY_WORDING: Record<RecoveredBy, string> = {
   customer: "customers, unasked",
 };
 
-/** Formats the summary for a terminal of 100 columns. */
 export function formatSummary(summary: Summary, title: string): string[] {
   const { total } = summary;
   const row = (name: string, tally: Omit<Tally, "failedAmount" | "recoveredAmount">, money: string[] = []) =>

@@ -6,7 +6,7 @@ import type { BookedInvoice } from "./merchant-books.ts";
 import type { MerchantState } from "./merchant-state.ts";
 import { formatDay } from "./terminal-lines.ts";
 
-/** Carries out an event. An invoice that is already paid or given up stays as it is. */
+/** A paid or given-up invoice stays as it is. */
 export function followEvent(office: MerchantState, event: WebhookEvent, at: Date) {
   const invoice = office.invoices.get(event.data.invoiceId);
   if (invoice?.state !== "UNPAID") return;
@@ -21,7 +21,7 @@ export function followEvent(office: MerchantState, event: WebhookEvent, at: Date
   if (actionSuggestion === "ACTION_SUGGESTION_CARD_CHANGE") return mailCustomer(office, invoice, at);
   const ideal = new Date(idealRetryTime);
   office.tell(at, invoice, `Dunlin asks for a retry on ${formatDay(ideal)}`);
-  // An ideal time in the past means at once.
+  // A past ideal time means at once.
   office.agenda.add(ideal.getTime(), (due) => retryInvoice(office, invoice, due, event.id));
 }
 

@@ -2,7 +2,7 @@ import type { CardOnFile } from "../world/charge-card.ts";
 import type { Customer } from "../world/customer.ts";
 import type { Reason } from "../world/decline-reasons.ts";
 
-/** The merchant's own books. Plain data; `api-records.ts` converts it for Dunlin. */
+/** Plain data; `api-records.ts` converts it for Dunlin. */
 
 export type AttemptInitiator = "BILLING_SYSTEM" | "RECOVERY_ACTION" | "CUSTOMER";
 
@@ -13,7 +13,7 @@ export interface BookedAttempt {
   /** The event that asked for it. */
   recoveryActionId: string | null;
   card: CardOnFile;
-  /** Null if it was approved. */
+  /** null if approved. */
   reason: Reason | null;
   adviceCode: string | null;
 }
@@ -26,7 +26,7 @@ export interface BookedSubscription {
   updatedAt: Date;
   canceledAt: Date | null;
   card: CardOnFile;
-  /** The unpaid invoice, if any: no further invoice until it is settled. */
+  /** No further invoice until this one is settled. */
   open: BookedInvoice | null;
 }
 
@@ -39,18 +39,18 @@ export interface BookedInvoice {
   createdAt: Date;
   updatedAt: Date;
   attempts: BookedAttempt[];
-  /** Whether Dunlin took it over, so that the merchant's own retries are off. */
+  /** Dunlin took it over, so the merchant's own retries are off. */
   paused: boolean;
-  /** Mails that asked for a new card. */
+  /** Requests for a new card. */
   mails: number;
-  /** Retry instructions that were not followed, because the card's last decline was a hard one. */
+  /** Retry instructions not followed after a hard decline. */
   refused: number;
 }
 
 /** How a failed invoice was paid. */
 export type RecoveredBy = "retry" | "own_retry" | "card_change" | "customer";
 
-/** Returns how a failed invoice was paid; null if it is unpaid or its first charge was approved. */
+/** null if unpaid or approved at first. */
 export function findRecoveredBy(invoice: BookedInvoice): RecoveredBy | null {
   const last = invoice.attempts.at(-1);
   if (invoice.state !== "PAID" || invoice.attempts.length < 2 || !last) return null;
@@ -59,5 +59,4 @@ export function findRecoveredBy(invoice: BookedInvoice): RecoveredBy | null {
   return invoice.mails > 0 ? "card_change" : "customer";
 }
 
-/** Returns the retries made so far, without the first charge. */
 export const countRetries = (invoice: BookedInvoice) => invoice.attempts.length - 1;

@@ -7,11 +7,11 @@ export interface MerchantStateOptions {
   seed: number;
   /** False: Dunlin gets subscriptions and invoices only. */
   pushTransactions?: boolean;
-  /** Receives one readable line for everything that happens to a failed invoice. */
+  /** Receives a line for everything that happens to a failed invoice. */
   print?(line: string): void;
 }
 
-/** The state that billing, charging and event handling share: the books, the schedule and the records to push. */
+/** Shared by billing, charging and event handling. */
 export interface MerchantState {
   seed: number;
   agenda: WorkSchedule;
@@ -42,8 +42,5 @@ export function createMerchantState({
   };
 }
 
-/**
- * Returns the date of a newer version of a record. Of two versions with the same date Dunlin keeps the one whose state is further
- * along.
- */
+/** If two versions have the same date, Dunlin keeps the state that is further along. */
 export const newerDate = (earlier: Date, at: Date) => new Date(Math.max(at.getTime(), earlier.getTime() + 1));

@@ -1,10 +1,6 @@
 import type { Invoice, Subscription, Transaction } from "#sdk";
 
-/**
- * Records that wait to be pushed, oldest first.
- *
- * Transactions are pushed before invoices, so that the cause of an unpaid invoice is known before the invoice.
- */
+/** Records to push, oldest first. Transactions go before invoices, so that an unpaid invoice's cause is known before it. */
 export interface PushQueue {
   subscriptions: Subscription[];
   transactions: Transaction[];

@@ -9,22 +9,22 @@ export const formatMinute = (at: Date) => at.toISOString().slice(0, 16).replace(
 export const formatDay = (at: Date) =>
   `${WEEKDAYS[at.getUTCDay()]} ${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]} ${at.toISOString().slice(11, 16)}`;
 
-/** `EUR 49.00`. `amount`: minor units; every currency of the world has two decimals. */
+/** `EUR 49.00`. `amount`: minor units; every currency here has two decimals. */
 export const formatMoney = (amount: number, currency: string) =>
   `${currency} ${(amount / 100).toFixed(2).replace(/\B(?=(\d{3})+\.)/g, ",")}`;
 
-/** Formats one line of the demo: time, invoice, amount, and event. Never wider than a terminal of 100 columns. */
+/** Never wider than a terminal of 100 columns. */
 export function formatInvoiceLine(at: Date, invoice: { id: string; amount: number; currency: string }, what: string) {
   return truncateLine(
     `${formatMinute(at)}  ${invoice.id}  ${formatMoney(invoice.amount, invoice.currency).padStart(10)}  ${what}`,
   );
 }
 
-/** Shortens a text to the width of the terminal, before a word, because half a number would be a different one. */
+/** Cuts before a word, because half a number would be a different one. */
 export const truncateLine = (text: string) =>
   text.length <= LINE_WIDTH ? text : `${text.slice(0, LINE_WIDTH - 1).replace(/(?<=.{40})[\s,:]+\S*$/, "")}…`;
 
-/** Wraps parts after their heading on as many lines as needed, without cutting any. */
+/** Wraps parts after their heading, without cutting any. */
 export function wrapList(heading: string, parts: readonly string[]): string[] {
   const lines = [heading];
   for (const [n, part] of parts.entries()) {

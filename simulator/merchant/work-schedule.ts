@@ -1,10 +1,10 @@
-/** The merchant's scheduled work, its only clock. */
+/** The merchant's only clock. */
 export interface WorkSchedule {
-  /** Schedules `work` at `atMs`, or for the next run if that is past. Work of the same time runs in the order of adding. */
+  /** Past work runs next. Work of the same time runs in the order of adding. */
   add(atMs: number, work: (at: Date) => void): void;
-  /** Runs all work due by `now`, each at its own time, including work added meanwhile. */
+  /** Runs due work, each at its own time, including work added meanwhile. */
   run(now: Date): void;
-  /** Null if there is no work. */
+  /** null without work. */
   nextAt(): Date | null;
 }
 
@@ -15,7 +15,7 @@ export function createWorkSchedule(): WorkSchedule {
 
   return {
     add(atMs, work) {
-      // Rounded up to whole milliseconds, or a Date would cut the time to before the event it waits for.
+      // Rounded up, or a Date would cut the time to before the event it waits for.
       const dueMs = Math.max(Math.ceil(atMs), reachedMs);
       let low = 0;
       let high = items.length;

@@ -3,7 +3,7 @@ import { findDeclineCause, hasFundsAt } from "./decline-causes.ts";
 import { DECLINES, type Reason } from "./decline-reasons.ts";
 import { DAY_MS, HOUR_MS, keyedRandom, pickWeighted } from "./keyed-random.ts";
 
-/** The customer's card on file; the first is generation 0. */
+/** The first is generation 0. */
 export interface CardOnFile {
   generation: number;
   sinceMs: number;
@@ -13,14 +13,10 @@ export type ChargeAnswer = { approved: true } | { approved: false; reason: Reaso
 
 /** Unexplained declines, per customer and hour. */
 const NOISE_SHARE = 0.004;
-/** Share of Mastercard issuers that send an advice code with a decline. */
+/** Mastercard issuers that send an advice code. */
 const ADVICE_SHARE = 0.6;
 
-/**
- * Returns the issuer's answer to a charge. Pure: the same customer, card and hour get the same answer.
- *
- * A new card ends all troubles that began before it.
- */
+/** Pure: the same customer, card and hour get the same answer. A new card ends all earlier troubles. */
 export function chargeCard(customer: Customer, onFile: CardOnFile, at: Date): ChargeAnswer {
   const atMs = at.getTime();
   const reason = findDeclineCauseAt(customer, onFile, atMs) ?? findNoiseAt(customer, atMs);
@@ -54,7 +50,7 @@ function findNoiseAt(customer: Customer, atMs: number): Reason | null {
 
 const MIN_PERIOD_DAYS = { WEEK: 7, MONTH: 28, YEAR: 365 };
 
-/** Returns the last cycle whose invoice is due by `atMs`; -1 before the first. */
+/** The last cycle due by `atMs`; -1 before the first. */
 function findLastCycle(customer: Customer, atMs: number) {
   let cycle = Math.floor((atMs - customer.firstBillAtMs) / (MIN_PERIOD_DAYS[customer.plan.period] * DAY_MS));
   while (cycle >= 0 && dueTimeMs(customer, cycle) > atMs) cycle--;

@@ -3,7 +3,7 @@ import type { PayRhythm } from "./paydays.ts";
 
 export type PaymentMethodType = "card" | "sepa_debit" | "ach_debit";
 
-/** A country with the properties that decide when money is there. */
+/** A country's properties that decide when money is there. */
 export interface CustomerCountry {
   country: string;
   currency: string;

@@ -6,12 +6,11 @@ export type Period = "WEEK" | "MONTH" | "YEAR";
 
 export interface Plan {
   id: string;
-  /** Minor units of the customer's currency. All currencies of the world have two decimals. */
+  /** Minor units. All currencies here have two decimals. */
   amount: number;
   period: Period;
 }
 
-/** The constant properties of a customer, sampled from the world's seed and the customer's number. */
 export interface Customer {
   seed: number;
   number: number;
@@ -25,11 +24,11 @@ export interface Customer {
   rhythm: PayRhythm;
   postingHour: number;
   plan: Plan;
-  /** The time of the first invoice. The following ones are whole periods later. */
+  /** The following invoices are whole periods later. */
   firstBillAtMs: number;
 }
 
-/** A card as the gateway shows it. */
+/** As the gateway shows it. */
 export interface Card {
   brand: "visa" | "mastercard" | "amex";
   bin: string;
@@ -40,7 +39,7 @@ export interface Card {
   expiryYear: number;
 }
 
-// More weekly plans than in reality, because a demo of two minutes covers twelve days and should show many invoices.
+// More weekly plans than in reality, because a two-minute demo covers twelve days and should show many invoices.
 const PLANS: Weighted<Plan> = [
   [{ id: "weekly_box", amount: 1290, period: "WEEK" }, 40],
   [{ id: "basic_monthly", amount: 1900, period: "MONTH" }, 20],
@@ -55,9 +54,7 @@ const BINS = {
   amex: ["371449", "378282"],
 } as const;
 
-/**
- * Creates the customer of a number. The same seed and number always give the same one, except for the time of the first invoice.
- */
+/** The same seed and number give the same customer, except for the first invoice's time. */
 export function createCustomer(seed: number, number: number, firstBillAtMs: number): Customer {
   const draw = (what: string) => keyedRandom(seed, "customer", number, what);
   const place = pickWeighted(draw("place"), CUSTOMER_COUNTRIES);
@@ -78,7 +75,7 @@ export function createCustomer(seed: number, number: number, firstBillAtMs: numb
   };
 }
 
-/** Returns the customer's card after `generation` changes; null if the customer pays by direct debit. */
+/** After `generation` changes; null for direct debit. */
 export function createCard(customer: Customer, generation: number): Card | null {
   if (customer.method !== "card") return null;
   const draw = (what: string) => keyedRandom(customer.seed, "card", customer.number, generation, what);
@@ -99,7 +96,7 @@ export function createCard(customer: Customer, generation: number): Card | null 
   };
 }
 
-/** Returns when the invoice of a cycle is due, where 0 is the first. Shorter months use their last day. */
+/** Cycle 0 is the first. Shorter months use their last day. */
 export function dueTimeMs(customer: Customer, cycle: number) {
   if (customer.plan.period === "WEEK") return customer.firstBillAtMs + cycle * 7 * DAY_MS;
   const first = new Date(customer.firstBillAtMs);

@@ -3,13 +3,12 @@ import type { Reason } from "./decline-reasons.ts";
 import { DAY_MS, HOUR_MS, keyedRandom, pickWeighted, type Weighted } from "./keyed-random.ts";
 import { findNextPaydays } from "./paydays.ts";
 
-/** A period in which charges are declined, for a cause that the merchant cannot see. */
 export interface DeclineCause {
   reason: Reason;
   startsAtMs: number;
   /** Infinity: until the card is changed. */
   endsAtMs: number;
-  /** Whether money comes and goes meanwhile: around pay days charges are approved. */
+  /** Whether money comes and goes meanwhile: charges are approved around pay days. */
   funds: boolean;
 }
 
@@ -46,7 +45,7 @@ const ACH_CAUSES: Weighted<readonly [Cause, Reason]> = [
   [["card", "ach_revoked"], 5],
 ];
 
-/** Returns the trouble that begins with the invoice of a cycle; null for most. */
+/** The trouble that begins with this invoice; null for most. */
 export function findDeclineCause(customer: Customer, cycle: number): DeclineCause | null {
   const draw = (what: string) => keyedRandom(customer.seed, "trouble", customer.number, cycle, what);
   if (draw("any") >= DECLINE_CAUSE_RATE[customer.plan.period]) return null;
@@ -56,8 +55,7 @@ export function findDeclineCause(customer: Customer, cycle: number): DeclineCaus
   const lasting = (endsAtMs: number, funds = false): DeclineCause => ({ reason, startsAtMs, endsAtMs, funds });
   const hidden = cause === "generic" ? draw("hidden") : 0;
 
-  // A plain refusal has one of three causes: missing money that the issuer does not report, a hold that passes, or a permanent
-  // refusal.
+  // Missing money that the issuer does not report, a hold that passes, or a permanent refusal.
   if (cause === "funds" || (cause === "generic" && hidden < 0.45)) {
     return lasting(fundsReturnTimeMs(customer, startsAtMs, draw("paydays")), true);
   }
@@ -71,10 +69,10 @@ export function findDeclineCause(customer: Customer, cycle: number): DeclineCaus
   return lasting(Infinity);
 }
 
-/** Whether the account holds the money now, although the trouble lasts. */
+/** Although the trouble lasts. */
 export function hasFundsAt(customer: Customer, trouble: DeclineCause, atMs: number) {
   const day = Math.floor(atMs / DAY_MS);
-  // A small gift can arrive on any day.
+  // A small gift on any day.
   if (keyedRandom(customer.seed, "top-up", customer.number, day) < 0.06) return true;
   for (let paydayMs = trouble.startsAtMs; ; ) {
     paydayMs = findNextPaydays(customer, paydayMs, 1)[0]!;
@@ -84,10 +82,7 @@ export function hasFundsAt(customer: Customer, trouble: DeclineCause, atMs: numb
   }
 }
 
-/**
- * Returns when the money comes back: for half of the customers after the first pay day, for most others after the second or
- * third, for the rest never.
- */
+/** For half of the customers after the first pay day, for most others after the second or third, for the rest never. */
 function fundsReturnTimeMs(customer: Customer, afterMs: number, draw: number) {
   const paydays = findNextPaydays(customer, afterMs, 3);
   if (draw < 0.5) return paydays[0]!;
@@ -100,7 +95,7 @@ function nextLocalMidnightMs(customer: Customer, afterMs: number) {
   return (Math.floor((afterMs + offsetMs) / DAY_MS) + 1) * DAY_MS - offsetMs;
 }
 
-/** The networks report a share of the replaced cards to merchants within days. */
+/** The networks report some replaced cards to merchants within days. */
 function updaterRate(customer: Customer) {
   return createCard(customer, 0)?.brand === "amex" ? 0 : 0.35;
 }

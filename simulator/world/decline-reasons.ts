@@ -1,16 +1,15 @@
 import type { Weighted } from "./keyed-random.ts";
 
-/** A declined charge as a gateway reports it to a merchant. */
+/** As a gateway reports it to a merchant. */
 export interface Decline {
-  /** A description for people. */
   words: string;
-  /** Stripe's name for it. */
+  /** Stripe's name. */
   gatewayCode: string;
-  /** ISO 8583 response code of a card, or return code of a debit. */
+  /** A card's ISO 8583 response code, or a debit's return code. */
   networkCode: string;
-  /** Mastercard advice codes, if the issuer sends one. */
+  /** Mastercard's, if the issuer sends one. */
   advice: Weighted<string>;
-  /** Whether the same card or account must never be charged again. */
+  /** Whether the card or account must never be charged again. */
   hard: boolean;
 }
 
@@ -61,5 +60,5 @@ export const DECLINES = {
 
 export type Reason = keyof typeof DECLINES;
 
-/** Returns a text such as `insufficient funds (51)`. */
+/** Such as `insufficient funds (51)`. */
 export const describeReason = (reason: Reason) => `${DECLINES[reason].words} (${DECLINES[reason].networkCode})`;

@@ -1,8 +1,6 @@
 /**
- * Returns a number in [0, 1) that depends only on its keys.
- *
- * Randomness by key and not by sequence: repeated or reordered questions get the same answer, so two policies can be compared on
- * exactly the same customers. The hash is cyrb53.
+ * Returns a number in [0, 1) that depends only on its keys (cyrb53), so two policies can be compared on exactly the same
+ * customers.
  */
 export function keyedRandom(...keys: (string | number)[]) {
   const text = keys.join("\u001f");
@@ -20,7 +18,7 @@ export function keyedRandom(...keys: (string | number)[]) {
 
 export type Weighted<T> = readonly (readonly [T, number])[];
 
-/** Returns the choice that `draw` in [0, 1) selects. Weights need not sum to 1. */
+/** `draw` in [0, 1). Weights need not sum to 1. */
 export function pickWeighted<T>(draw: number, choices: Weighted<T>): T {
   let left = draw * choices.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [choice, weight] of choices) {
@@ -30,7 +28,7 @@ export function pickWeighted<T>(draw: number, choices: Weighted<T>): T {
   return choices.at(-1)![0];
 }
 
-/** Returns a whole number from `from` to `to`, both included. */
+/** Both included. */
 export const integerBetween = (draw: number, from: number, to: number) => from + Math.floor(draw * (to - from + 1));
 
 export const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "./keyed-random.ts";
 
-/** When a customer is paid, in local days. A monthly `day` after the month's end means its last day. */
+/** In local days. A monthly `day` after the month's end means its last day. */
 export type PayRhythm =
   | { kind: "weekly"; weekday: number }
   | { kind: "fortnightly"; weekday: number; phase: 0 | 1 }
@@ -10,15 +10,11 @@ export type PayRhythm =
 export interface PaySchedule {
   rhythm: PayRhythm;
   utcOffsetHours: number;
-  /** Local hour at which the bank posts the pay. */
+  /** Local hour. */
   postingHour: number;
 }
 
-/**
- * Returns the times at which pay arrives after `afterMs`, earliest first.
- *
- * Pay dated on a weekend is posted on the Friday before, as banks do.
- */
+/** After `afterMs`, earliest first. Pay dated on a weekend is posted on the Friday before. */
 export function findNextPaydays(paid: PaySchedule, afterMs: number, count: number): number[] {
   const offsetMs = paid.utcOffsetHours * HOUR_MS;
   const found: number[] = [];
@@ -44,7 +40,7 @@ function isPayday(rhythm: PayRhythm, day: number) {
   }
 }
 
-/** Whether pay dated `date` of a month is posted on `day`: that day itself, or the Friday before its weekend. */
+/** On that day itself, or on the Friday before its weekend. */
 function isPostedOnDay(date: number, day: number, weekday: number) {
   if (weekday === 0 || weekday === 6) return false;
   const nominalDays = weekday === 5 ? [day, day + 1, day + 2] : [day];

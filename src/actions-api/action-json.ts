@@ -1,7 +1,7 @@
 import type { ListedAction } from "../tables/actions-list/action-list.ts";
 import { STATUS_PREFIX, TYPE_PREFIX } from "./list-query.ts";
 
-/** Unknown values are undefined, so that JSON.stringify omits them. */
+/** JSON.stringify omits undefined values. */
 export const toActionJson = (action: ListedAction) => ({
   id: action.id,
   subscriptionId: action.subscriptionId ?? undefined,

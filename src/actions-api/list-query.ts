@@ -18,9 +18,9 @@ export const STATUS_PREFIX = "RECOVERY_ACTION_STATUS_";
 interface Parameter {
   schema: TSchema;
   fits(value: string): boolean;
-  /** What a value must be, as in "must be an integer". */
+  /** As in "must be an integer". */
   rule: string;
-  /** Returns the form in which equal values are equal texts. */
+  /** Gives equal values equal texts. */
   normalize?(value: string): string;
 }
 
@@ -60,7 +60,7 @@ const FILTER_PARAMETERS: Record<keyof ActionFilters, Parameter> = {
 
 const ORDER_BY_PARAMETER = enumParameter(LISTING_ORDERS, { default: "created_at" });
 const DIRECTION_PARAMETER = enumParameter(["asc", "desc"], { default: "desc" });
-/** What clients should send. `parsePageSize` accepts any integer. */
+/** For clients. `parsePageSize` accepts any integer. */
 export const PARAMETERS: Readonly<Record<string, TSchema>> = {
   ...Object.fromEntries(Object.entries(FILTER_PARAMETERS).map(([name, { schema }]) => [name, schema])),
   orderBy: ORDER_BY_PARAMETER.schema,
@@ -71,7 +71,7 @@ export const PARAMETERS: Readonly<Record<string, TSchema>> = {
 };
 const PARAMETER_NAMES = new Set(Object.keys(PARAMETERS));
 
-/** A validated query. The page token or a default replaces missing values. */
+/** With defaults, or values from the page token. */
 export interface ListQuery {
   filters: Record<string, string>;
   orderBy: ListingOrder | undefined;
@@ -80,7 +80,7 @@ export interface ListQuery {
   pageToken: string | undefined;
 }
 
-/** Parses the query of the list. Throws a 400 that names the parameter at fault. */
+/** Throws a 400 that names the parameter at fault. */
 export function parseListQuery(search: string): ListQuery {
   const values = parseParameters(search);
   const filters: Record<string, string> = {};

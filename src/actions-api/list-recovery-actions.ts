@@ -6,7 +6,6 @@ import { toActionJson } from "./action-json.ts";
 import { type ListQuery, parseListQuery, toListing } from "./list-query.ts";
 import { type PageWalk, readPageToken, signPageToken } from "./page-token.ts";
 
-/** GET /v1/recovery_actions */
 export function listRecoveryActionsRoute(api: Api) {
   const onRequest = api.requires("read:recovery_actions");
   api.http.get(LIST_PATH, { onRequest, config: { family: "list" } }, async (request: FastifyRequest) => {
@@ -43,7 +42,7 @@ async function nextPage(api: Api, merchantId: string, query: ListQuery, token: s
   return buildPage(api, merchantId, walk, actions, query.pageSize);
 }
 
-/** Refuses filters and an order that differ from those of the first page. */
+/** Filters and order must stay those of the first page. */
 function refuseChangedQuery(query: ListQuery, walk: PageWalk) {
   const rule = "must be omitted, or the same as in the request for the first page";
   for (const [name, value] of Object.entries(query.filters))

@@ -19,19 +19,19 @@ const TOKEN_PATTERN = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/;
 /** A separate key, or those derived from the installation's secret keys. */
 export type TokenKey = Buffer | "default";
 
-/** Returns the keys of page tokens. The first one signs; all of them verify. */
+/** The first key signs; all verify. */
 export const pageTokenKeys = (configuredKeys: readonly TokenKey[], secretKeys: SecretKeys): Buffer[] =>
   configuredKeys.flatMap((key) =>
     key === "default" ? secretKeys.map((each) => createHmac("sha256", each).update("page token").digest()) : key,
   );
 
-/** Returns an opaque signed token, valid for one merchant and 24 hours of real time. */
+/** Valid for one merchant and 24 hours of real time. */
 export function signPageToken(keys: readonly Buffer[], merchantId: string, walk: PageWalk, realNow: Date): string {
   const payload = Buffer.from(JSON.stringify({ ...walk, issuedAt: realNow.getTime() })).toString("base64url");
   return `${payload}.${signature(keys[0]!, merchantId, payload)}`;
 }
 
-/** Returns null if the token is forged, expired or another merchant's. */
+/** null if forged, expired or another merchant's. */
 export function readPageToken(
   keys: readonly Buffer[],
   merchantId: string,

@@ -37,7 +37,7 @@ export interface RunningApi {
 }
 
 const KEYRING_FLUSH_MS = 10_000;
-/** Other processes miss unneeded prefetched tokens for at most this long. */
+/** The longest time for which other processes miss unneeded prefetched tokens. */
 const RATE_LIMIT_SETTLE_MS = 1_000;
 const REQUEST_LOG_FLUSH_MS = 1_000;
 
@@ -114,7 +114,7 @@ const ROUTES = [
   ...UNAUTHENTICATED_ROUTES,
 ];
 
-/** Successful health checks are logged at debug level, because they arrive every second. */
+/** Debug level when they succeed, because they arrive every second. */
 const PROBE_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
 type FinishRequest = (request: FastifyRequest, reply: FastifyReply) => void;
@@ -172,7 +172,7 @@ const REQUEST_DECORATIONS = [
   "isFinished",
 ];
 
-/** Records the end of a request in the metrics and both logs. */
+/** In the metrics and both logs. */
 function finishRequest(
   { ports, metrics }: ApiOptions,
   requestLog: RequestLog,
@@ -241,7 +241,7 @@ function addHooks(http: FastifyInstance, { ports, tls }: ApiOptions, finish: Fin
 
 const METHODS = ["GET", "HEAD", "POST"] as const;
 
-/** Answers with 404, or with 405 and the supported methods. */
+/** 404, or 405 with the supported methods. */
 function answerUnknownRoute(
   http: FastifyInstance,
   request: FastifyRequest,

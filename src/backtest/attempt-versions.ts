@@ -3,7 +3,7 @@ import type { PastAttempt } from "../domain/past-attempt.ts";
 import { parseTimestamp } from "../domain/timestamp.ts";
 import type { ValueFormat } from "../domain/value-format.ts";
 
-/** Fields of the API's transactions, synonyms of some, and the propensity of the attempt. */
+/** Of the API's transactions, with synonyms, and the propensity. */
 export const HISTORY_FIELDS = new Set([
   "id",
   "transactionId",
@@ -38,7 +38,7 @@ export const HISTORY_FIELDS = new Set([
   "propensity",
 ]);
 
-/** Synonyms, by precedence. */
+/** By precedence. */
 export const SYNONYM_FIELDS = {
   id: ["id", "transactionId"],
   createdAt: ["createdAt", "attemptedAt", "at"],
@@ -49,17 +49,15 @@ export const SYNONYM_FIELDS = {
 
 export type HistoryFields = Readonly<Record<string, string>>;
 
-/** An attempt, and its position in the file. */
 export interface ParsedAttempt {
   attempt: PastAttempt;
   line: number;
-  /** Null if the file gives it no id. */
+  /** null if the file gives none. */
   id: string | null;
-  /** When this version was created, in milliseconds; null if unknown. */
+  /** In milliseconds; null if unknown. */
   updatedAt: number | null;
 }
 
-/** Returns the fields that distinguish versions of an attempt. */
 export function versionOf(fields: HistoryFields, { dates }: ValueFormat): Pick<ParsedAttempt, "id" | "updatedAt"> {
   return {
     id: fields.id?.trim() || fields.transactionId?.trim() || null,
@@ -68,25 +66,20 @@ export function versionOf(fields: HistoryFields, { dates }: ValueFormat): Pick<P
 }
 
 /**
- * Keeps the newest version of each attempt, or the last of equal ones, as the API does. Versions share an id. Without ids, records
- * with the same content are duplicates: files are often merged from overlapping ones, and an extra attempt would look like a retry
- * on the day of the failure.
+ * Keeps each attempt's newest version, or the last of equal ones, as the API does. Without ids, records with the same content are
+ * duplicates: merged files overlap, and an extra attempt would look like a retry on the day of the failure.
  *
  * @returns whether it is a new attempt
  */
 export function keepLatestVersion(found: Map<string, ParsedAttempt>, parsed: ParsedAttempt): boolean {
   const { attempt, id } = parsed;
-  // Some files use one id for all attempts of an invoice, so attempts at other times are kept.
+  // Some files use one id for all of an invoice's attempts, so attempts at other times are kept.
   const key = JSON.stringify(id === null ? attempt : [id, attempt.invoiceId, attempt.at]);
   const existing = found.get(key);
   if (!existing || (parsed.updatedAt ?? 0) >= (existing.updatedAt ?? 0)) found.set(key, parsed);
   return !existing;
 }
 
-/**
- * Finds invoice ids that several customers or currencies share, such as numbers that restart for each customer. Their attempts
- * would look like retries of each other.
- */
 export function findMixedInvoices(parsedAttempts: Iterable<ParsedAttempt>): Set<string> {
   const invoices = new Map<string, { customer: string | null; currency: string }>();
   const mixed = new Set<string>();

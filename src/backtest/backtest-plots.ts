@@ -6,10 +6,10 @@ import { isEstimate } from "./estimate.ts";
 import { compareToCurrent, GROUP_NAMES, signedPoints } from "./wording.ts";
 
 const ROW_HEIGHT = 34;
-/** Distance of the axis ends from the edges, in percent. Leaves room for half a label. */
+/** From the axis ends to the edges, in percent: room for half a label. */
 const EDGE_PERCENT = 6;
 
-/** Draws the recovered money of each strategy compared with the merchant's system, as a point and its range. */
+/** As a point and its range, compared with the merchant's system. */
 export function drawDifferencePlot({ ways }: CurrencyResult): string {
   const estimated = ways.flatMap(({ words, money }) => (isEstimate(money) ? [{ words, money }] : []));
   if (estimated.length === 0) return "";
@@ -43,7 +43,6 @@ export function drawDifferencePlot({ ways }: CurrencyResult): string {
   );
 }
 
-/** Draws the gaps before the first retry, and how often each succeeded. */
 export function drawFirstGapsPlot({ firstGaps }: BacktestResult): string {
   const rows = firstGaps.map(({ words, share, succeeded }) => ({
     label: words,
@@ -57,7 +56,6 @@ export function drawFirstGapsPlot({ firstGaps }: BacktestResult): string {
   return drawBarPlot("Time from the failure to the first retry: how often, and (dark) how often it succeeded", rows);
 }
 
-/** Draws the reasons of first failures, and how much was recovered. */
 export function drawGroupsPlot({ groups }: BacktestResult): string {
   const rows = groups.map(({ group, share, recovered }) => ({
     label: GROUP_NAMES[group],
@@ -68,7 +66,7 @@ export function drawGroupsPlot({ groups }: BacktestResult): string {
   return drawBarPlot("Why the first attempt failed, and (dark) how much of it was recovered", rows);
 }
 
-/** Returns 1, 2 or 5 times a power of ten, so that at most three labels fit on each side of zero. */
+/** Returns 1, 2 or 5 times a power of ten, for at most three labels on each side of zero. */
 function roundAxisStep(reach: number): number {
   const power = 10 ** Math.floor(Math.log10(reach));
   return [0.2, 0.5, 1, 2].map((part) => part * power).find((step) => reach / step <= 3) ?? 5 * power;

@@ -16,20 +16,20 @@ import { buildStrategies, choiceOf, type RetryStrategy } from "./strategies.ts";
 /** Histories rarely support more decisions. */
 const MAX_COMPARED_RETRIES = 4;
 
-/** The evaluation of one retry strategy. */
+/** A retry strategy's result. */
 export interface JudgedStrategy {
   name: string;
   words: string;
-  /** The estimate for as many decisions as the history supports, or why there is none. */
+  /** For as many decisions as the history supports, or why not. */
   count: Estimate | NotEstimable;
   money: Estimate | NotEstimable;
   /** Invoices for which it requests another card after the first failure. */
   asked?: RecoveryTotals;
-  /** If there is no estimate for the money: the first retry that the history lacks most. */
+  /** Without an estimate for the money: the first retry that the history lacks most. */
   missing?: UnseenChoice | null;
 }
 
-/** A first retry, and the shares of invoices for which the strategy and the merchant's system make it. */
+/** The shares of invoices for which the strategy and the merchant's system make it. */
 interface UnseenChoice {
   choice: number;
   wanted: number;
@@ -43,46 +43,42 @@ interface RecoveryTotals {
   recoveredAmount: number;
 }
 
-/** The failed invoices of one currency. */
 export interface CurrencyResult extends RecoveryTotals {
   currency: string;
   ways: JudgedStrategy[];
 }
 
-/** The result of a backtest. Older stored results lack the optional fields. */
 export interface BacktestResult {
   from: Date;
   to: Date;
   attempts: number;
   leftOut: number;
   problems: string[];
-  /** Ignored columns of a file. */
+  /** Ignored columns. */
   passedOver?: string[];
-  /** Words of --states that no record has. */
   unmet?: string[];
-  /** Duplicate records of a file. */
+  /** Duplicate records. */
   repeated?: number;
-  /** Attempts dated after the backtest, and the first of their dates. */
+  /** Dated after the backtest, and the first date. */
   ahead?: number;
   aheadFrom?: Date | null;
   tooYoung: number;
-  /** When the first of these can be evaluated. */
   countsFrom?: Date | null;
-  /** Failed invoices that customers paid before the first retry. They are left out. */
+  /** Left out, because customers paid before the first retry. */
   paidBefore?: number;
-  /** Whether the history names the initiator of any attempt. */
+  /** For any attempt. */
   initiatorKnown?: boolean;
-  /** Whether the history states the propensity of every retry. */
+  /** For every retry. */
   chancesKnown: boolean;
-  /** If it states only some, they are not used. */
+  /** If only some are stated, none is used. */
   chancesGiven?: { retries: number; of: number } | null;
   /** Largest first. */
   books: CurrencyResult[];
-  /** Share of first retries by gap, and the share of these that succeeded. */
+  /** First retries by gap, and the share that succeeded. */
   firstGaps: { words: string; share: number; succeeded: number | null }[];
-  /** Failed invoices by the reason of the first failure, and the recovered share. */
+  /** By the first failure's reason. */
   groups: { group: DeclineGroup; share: number; recovered: number }[];
-  /** Declines after which the merchant's system gives up, and so do the fixed schedules. */
+  /** The merchant's system gives up after these, and so do the fixed schedules. */
   givenUp?: DeclineGroup[];
 }
 
@@ -123,7 +119,7 @@ export function runBacktest(history: PaymentHistory, learned: LearnedModel, now:
   };
 }
 
-/** Uses stated propensities only if every retry has one, because mixing them with estimated ones would be meaningless. */
+/** Only if every retry has one, because mixing them with estimated ones would be meaningless. */
 function withPropensities(invoices: readonly FailedInvoice[]) {
   const retries = invoices.flatMap(({ decisions }) => decisions.filter(({ choice }) => choice !== STOP_CHOICE));
   const stated = retries.filter(({ chance }) => chance !== null).length;
@@ -158,8 +154,8 @@ function recoveryTotalsOf(invoices: readonly FailedInvoice[]): RecoveryTotals {
 }
 
 /**
- * Evaluates a strategy for as many decisions as the history supports. That depth depends only on choices, never on outcomes. The
- * strategy's choices are computed only up to it, because they are expensive.
+ * For as many decisions as the history supports, which depends only on choices, never on outcomes. Computes the strategy's
+ * choices only up to there, because they are expensive.
  */
 function evaluateStrategy(strategy: RetryStrategy, invoices: readonly FailedInvoice[]): JudgedStrategy {
   const chosen = invoices.map((): number[] => []);
@@ -188,10 +184,10 @@ function evaluateStrategy(strategy: RetryStrategy, invoices: readonly FailedInvo
 
 /** Rarer first retries hardly matter. */
 const MIN_WANTED_SHARE = 0.05;
-/** The merchant's system made a choice rarely if its share is below this fraction of the strategy's. */
+/** A choice is rare if its share is below this fraction of the strategy's. */
 const RARE_CHOICE_RATIO = 1 / 4;
 
-/** Returns the strategy's most frequent first retry that the merchant's system rarely made, or null. */
+/** The strategy's most frequent first retry that the merchant's system rarely made. */
 function findUnseenChoice(
   invoices: readonly FailedInvoice[],
   chosen: readonly (readonly number[])[],

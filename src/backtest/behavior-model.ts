@@ -1,30 +1,26 @@
 import { CHOICE_COUNT } from "./retry-gaps.ts";
 
 /**
- * The situation of a decision as group numbers, from coarse to fine. Decisions of a group are alike at that level. Each group
- * belongs to one level, and all situations have the same number of levels.
+ * Group numbers, from coarse to fine. Decisions in a group are alike at that level. Each group belongs to one level, and all
+ * situations have the same number of levels.
  */
 export type DecisionContext = readonly number[];
 
 /** A coarser group counts as this many decisions, to smooth small groups. */
 const PRIOR_WEIGHT = 10;
-/** The finest level whose groups are still large enough to count choices. */
+/** The finest level with groups large enough to count choices. */
 const SUPPORT_LEVEL = 1;
 const CHOICE_COLUMNS = CHOICE_COUNT + 1;
 const TOTAL_COLUMN = CHOICE_COUNT;
 
 export interface BehaviorModel {
-  /** Returns the probability that the merchant's system makes this choice. */
+  /** The probability that the merchant's system makes this choice. */
   propensity(situation: DecisionContext, choice: number): number;
-  /** Returns how often the merchant's system made this choice in a similar situation. */
+  /** In a similar situation. */
   count(situation: DecisionContext, choice: number): number;
 }
 
-/**
- * Estimates how the merchant's system chooses.
- *
- * @param groups  greater than any group number
- */
+/** @param groups  greater than any group number */
 export function fitBehaviorModel(
   decisions: Iterable<{ situation: DecisionContext; choice: number }>,
   groups: number,
@@ -51,14 +47,14 @@ export function fitBehaviorModel(
   };
 }
 
-/** Estimates the value of a choice in a situation from what followed it. */
+/** Estimated from what followed a choice. */
 export interface ChoiceValues {
   add(situation: DecisionContext, choice: number, value: number): void;
-  /** Shrinks the mean of this choice in this situation toward the overall mean, by the number of observations. */
+  /** Shrunk toward the overall mean by the number of observations. */
   expected(situation: DecisionContext, choice: number): number;
 }
 
-/** @param groups  the number of groups */
+/** @param groups  their number */
 export function createChoiceValues(groups: number): ChoiceValues {
   const counts = new Float64Array(groups * CHOICE_COUNT);
   const sums = new Float64Array(groups * CHOICE_COUNT);

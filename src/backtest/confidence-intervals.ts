@@ -1,4 +1,3 @@
-/** A 95% interval. */
 export interface ConfidenceInterval {
   low: number;
   high: number;
@@ -6,9 +5,9 @@ export interface ConfidenceInterval {
 
 export interface EstimatedShare {
   share: number;
-  /** Standard error, clustered by customer. */
+  /** Clustered by customer. */
   error: number;
-  /** The size of a simple random sample with the same precision; independent of outcomes. */
+  /** The simple random sample with the same precision; independent of outcomes. */
   effective: number;
 }
 
@@ -17,9 +16,8 @@ const Z95 = 1.96;
 const MIN_RARE_OUTCOMES = 4;
 
 /**
- * Returns Wilson's score interval of a share. A symmetric interval of two standard errors is too narrow when the share came out too
- * small, because the measured error is then small too. The sample size follows from the measured error or, if one kind of outcome
- * is rare, from its count.
+ * Wilson's score interval. Two standard errors are too narrow when the share came out too small, because the measured error is
+ * then small too. The sample size follows from that error or, if one kind of outcome is rare, from its count.
  */
 export function shareInterval({ share, error, effective }: EstimatedShare): ConfidenceInterval {
   const binomial = share * (1 - share) * effective;
@@ -31,7 +29,7 @@ export function shareInterval({ share, error, effective }: EstimatedShare): Conf
 }
 
 /**
- * Returns the interval of a difference from the intervals of both shares (MOVER; Zou and Donner, 2008).
+ * From the intervals of both shares (MOVER; Zou and Donner, 2008).
  *
  * @param correlation  of customers' influence on both shares, -1 to 1
  */

@@ -1,11 +1,6 @@
 import { FileRefusedError } from "../domain/file-refused-error.ts";
 import { detectEncoding, NOT_TEXT_MESSAGE } from "../domain/text-encoding.ts";
 
-/**
- * Decodes the text of a file.
- *
- * @throws FileRefusedError if it is neither UTF-8 nor UTF-16
- */
 export function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder(detectEncoding(bytes), { fatal: true }).decode(bytes);

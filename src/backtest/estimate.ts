@@ -8,44 +8,39 @@ import {
 import { type EpisodeWeights, MAX_UNSEEN_SHARE, sum, weighEpisodes } from "./importance-weights.ts";
 import { STOP_CHOICE } from "./retry-gaps.ts";
 
-/** A decision after a failure of an invoice. */
 export interface EpisodeDecision {
   situation: DecisionContext;
-  /** The results of the merchant's system. */
+  /** As the merchant's system chose. */
   choice: number;
-  /** Its propensity, if known. */
   chance: number | null;
-  /** Whether the retry that followed succeeded. */
   succeeded: boolean;
 }
 
-/** A failed invoice with its decisions, oldest first. */
+/** With decisions, oldest first. */
 export interface Episode {
-  /** Outcomes of one customer's invoices are correlated. */
+  /** A customer's outcomes are correlated. */
   customerId: string;
   amount: number;
   decisions: readonly EpisodeDecision[];
 }
 
-/** The estimated result of a strategy, with its uncertainty. */
 export interface Estimate {
-  /** The number of decisions made by the strategy. The merchant's system makes the later ones. */
+  /** The merchant's system makes the later decisions. */
   depth: number;
   /** Recovered share of the failed amount or invoices. */
   share: number;
   low: number;
   high: number;
-  /** The difference from what was recovered. */
+  /** From what was recovered. */
   difference: number;
   differenceLow: number;
   differenceHigh: number;
-  /** Effective sample size at the strategy's last decision. */
+  /** At the strategy's last decision. */
   effective: number;
-  /** Share of the invoices for which it acts as the merchant's system hardly ever did. */
+  /** Share of invoices for which it acts as the merchant's system hardly ever did. */
   unseen: number;
 }
 
-/** Why there is no estimate. */
 export interface NotEstimable {
   depth: number;
   /**
@@ -55,7 +50,7 @@ export interface NotEstimable {
   why: "few" | "unseen" | "chances";
   effective: number;
   unseen: number;
-  /** Only for `chances`: the weight of agreeing choices, relative to the weight that they must have. */
+  /** Only for `chances`: the weight of agreeing choices, relative to the required weight. */
   standsFor?: number;
 }
 
@@ -64,11 +59,11 @@ export const MIN_EFFECTIVE_SAMPLE = 200;
 const FOLDS = 5;
 
 /**
- * Estimates what other choices would have recovered. The estimate is doubly robust, with self-normalized weights, one decision at a
- * time: it is unbiased if either the propensities or the expected values of choices are right. Intervals are clustered by customer.
+ * Estimates what other choices would have recovered. Doubly robust, with self-normalized weights, one decision at a time:
+ * unbiased if either the propensities or the expected values of choices are right. Intervals are clustered by customer.
  *
- * @param chosen  the strategy's choices by episode and decision, at least for the first `depth` decisions
- * @param depth  the number of decisions made by the strategy
+ * @param chosen  the strategy's choices by episode and decision, at least for the first `depth`
+ * @param depth  decisions made by the strategy
  * @param weightOf  1 to count invoices, the amount to count money
  */
 export function estimateStrategy(
@@ -82,7 +77,7 @@ export function estimateStrategy(
   const weighted = weighEpisodes(episodes, chosen, depth, weightOf, behavior);
   const isMerchants = isSameChoices(episodes, chosen, depth);
   const { effective } = weighted;
-  // The merchant's own choices were observed, however rare they are.
+  // The merchant's own choices were observed, however rare.
   const unseen = isMerchants ? 0 : weighted.unseen;
   if (effective < MIN_EFFECTIVE_SAMPLE) return { depth, why: "few", effective, unseen };
   if (unseen > MAX_UNSEEN_SHARE) return { depth, why: "unseen", effective, unseen };
@@ -91,7 +86,7 @@ export function estimateStrategy(
 
   const base = Float64Array.from(episodes, weightOf);
   const total = sum(base);
-  // The influence of each episode on the merchant's result, and below on the estimate.
+  // Each episode's influence on the merchant's result, and below on the estimate.
   const merchantInfluences = new Float64Array(episodes.length);
   const recovered = Float64Array.from(episodes, (episode) => Number(isRecovered(episode)));
   const recoveredShare = addWeightedMean(merchantInfluences, base, recovered, total);
@@ -128,18 +123,18 @@ export function estimateStrategy(
   };
 }
 
-/** If a strategy gives up at once, nothing is recovered for certain, so only the rest has a range. */
+/** Giving up at once recovers nothing for certain, so only the rest has a range. */
 function rangeOfContinued({ share, error, effective }: EstimatedShare, continuedShare: number): ConfidenceInterval {
   if (continuedShare === 0) return { low: 0, high: 0 };
   const { low, high } = shareInterval({ share: share / continuedShare, error: error / continuedShare, effective });
   return { low: low * continuedShare, high: high * continuedShare };
 }
 
-/** Whether the strategy made the same choices as the merchant's system. Its result is then known without weighting. */
+/** Its result is then known without weighting. */
 const isSameChoices = (episodes: readonly Episode[], chosen: readonly (readonly number[])[], depth: number) =>
   episodes.every(({ decisions }, i) => decisions.slice(0, depth).every(({ choice }, k) => choice === chosen[i]![k]));
 
-/** Returns the recovered share and the influence of each episode on it. */
+/** With each episode's influence on the share. */
 function estimateDoublyRobust(
   episodes: readonly Episode[],
   chosen: readonly (readonly number[])[],
@@ -178,20 +173,20 @@ const highestGroup = (decisions: readonly EpisodeDecision[]) =>
 
 export const isRecovered = ({ decisions }: Episode) => decisions.some(({ succeeded }) => succeeded);
 
-/** Whether the invoice was recovered by its decision `from` or a later one. */
+/** By decision `from` or a later one. */
 function isRecoveredFrom(decisions: readonly EpisodeDecision[], from: number): number {
   for (let k = from; k < decisions.length; k++) if (decisions[k]!.succeeded) return 1;
   return 0;
 }
 
-/** Values of decisions, estimated from other episodes. */
+/** Estimated from other episodes. */
 interface OutcomeModel {
   expected(k: number, decision: Pick<EpisodeDecision, "situation" | "choice">): number;
-  /** The expected value of the strategy's choice at decision `k`; 0 if the episode ended earlier. */
+  /** Of the strategy's choice at decision `k`; 0 if the episode ended earlier. */
   value(decisions: readonly EpisodeDecision[], chosen: readonly number[], k: number): number;
 }
 
-/** Cross-fitting: each episode gets a model that was fitted without its customer. */
+/** Cross-fitting: each episode's model was fitted without its customer. */
 function crossFitModels(
   episodes: readonly Episode[],
   chosen: readonly (readonly number[])[],
@@ -210,7 +205,7 @@ function crossFitModels(
   return folds.map((fold) => models[fold]!);
 }
 
-/** Fitted backwards: the value of a choice includes what follows if the strategy continues. */
+/** Fitted backwards: a choice's value includes what follows if the strategy continues. */
 function fitOutcomeModel(
   samples: readonly { decisions: readonly EpisodeDecision[]; chosen: readonly number[] }[],
   depth: number,
@@ -242,7 +237,7 @@ function foldOf(customerId: string): number {
   return (hash >>> 0) % FOLDS;
 }
 
-/** Adds the terms of a weighted mean to `influences`, and returns the mean. */
+/** Also adds the terms to `influences`. */
 function addWeightedMean(
   influences: Float64Array,
   weights: Float64Array,
@@ -256,7 +251,7 @@ function addWeightedMean(
   return mean;
 }
 
-/** Returns the covariance of two means, clustered by customer. */
+/** Of two means, clustered by customer. */
 function clusteredCovariance(episodes: readonly Episode[], one: ArrayLike<number>, other: ArrayLike<number>): number {
   const byCustomer = new Map<string, [number, number]>();
   episodes.forEach(({ customerId }, i) => {
@@ -276,6 +271,6 @@ function correlationOf(episodes: readonly Episode[], one: ArrayLike<number>, oth
   return scale > 0 ? clusteredCovariance(episodes, one, other) / scale : 0;
 }
 
-/** Kish's effective sample size. */
+/** Kish's formula. */
 const effectiveSampleSize = (weights: Float64Array) =>
   sum(weights) ** 2 / weights.reduce((squares, each) => squares + each ** 2, 0);

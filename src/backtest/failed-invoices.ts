@@ -7,13 +7,13 @@ import { findDeclineGroup } from "../engine/rules/interpret-decline.ts";
 import type { Episode, EpisodeDecision } from "./estimate.ts";
 import { retryGapOf, STOP_CHOICE } from "./retry-gaps.ts";
 
-/** The window of a new merchant's cases. */
+/** As for a new merchant's cases. */
 export const WINDOW_DAYS = MERCHANT_DEFAULTS.windowDays;
 /** Decisions after more failures are treated alike. */
 const MAX_DISTINCT_FAILURES = 8;
 const WINDOW_WEEKS = WINDOW_DAYS / 7;
 
-/** An invoice whose first attempt failed, with that attempt and the retries in its window, oldest first. */
+/** Its first attempt failed; with the retries in its window, oldest first. */
 export interface FailedInvoice extends Episode {
   invoiceId: string;
   currency: string;
@@ -22,25 +22,22 @@ export interface FailedInvoice extends Episode {
 
 export interface FailedInvoices {
   invoices: FailedInvoice[];
-  /** Attempts, oldest first. */
+  /** Oldest first. */
   byCustomer: Map<string, PastAttempt[]>;
-  /** Failed invoices whose window was not over at the end of the history. */
+  /** Their window was not over at the end of the history. */
   tooYoung: number;
   /** When the first of these windows ends. */
   countsFrom: Date | null;
-  /** Failed invoices that customers paid before the first retry. They show nothing about retries. */
+  /** Customers paid before the first retry, so these show nothing about retries. */
   paidBefore: number;
-  /** Attempts dated after now, and the first of their dates. They do not extend the history. */
+  /** Dated after now, and the first date. They do not extend the history. */
   ahead: number;
   aheadFrom: Date | null;
   from: Date;
   to: Date;
 }
 
-/**
- * Finds invoices whose first attempt failed, and the decisions about each. Leaves out invoices that are too young and attempts
- * dated after `now`.
- */
+/** Leaves out invoices that are too young and attempts dated after `now`. */
 export function findFailedInvoices(attempts: readonly PastAttempt[], now: Date): FailedInvoices {
   const dated = [...attempts].sort((a, b) => a.at.getTime() - b.at.getTime());
   const sorted = dated.filter(({ at }) => at <= now);
@@ -71,7 +68,7 @@ export function findFailedInvoices(attempts: readonly PastAttempt[], now: Date):
     const attempts = inWindow.filter((attempt) => attempt === first || !isCustomerInitiated(attempt));
     const decisions = listDecisions(attempts);
     const last = inWindow.at(-1)!;
-    // The customer paid before the system's next retry, so its choice is unknown.
+    // The customer paid before the next retry, so the system's choice is unknown.
     if (last.approved && isCustomerInitiated(last)) decisions.pop();
     if (decisions.length === 0) failures.paidBefore++;
     else {
@@ -85,7 +82,7 @@ export function findFailedInvoices(attempts: readonly PastAttempt[], now: Date):
 /** A customer can authenticate or use another card, unlike a retry. */
 export const isCustomerInitiated = ({ initiator }: PastAttempt) => initiator === "CUSTOMER";
 
-/** Returns the situation after each failure, and the choice that followed. */
+/** With the choice that followed each failure. */
 function listDecisions(attempts: readonly PastAttempt[]): EpisodeDecision[] {
   return attempts
     .filter(({ approved }) => !approved)
@@ -100,7 +97,7 @@ function listDecisions(attempts: readonly PastAttempt[]): EpisodeDecision[] {
     });
 }
 
-/** Returns the groups of a decision: by its number, also by decline group, and also by week. */
+/** By number, also by decline group, and also by week. */
 function situationGroups(first: PastAttempt, failed: PastAttempt, k: number): number[] {
   const failureIndex = Math.min(k, MAX_DISTINCT_FAILURES - 1);
   const kind = failureIndex * DECLINE_GROUPS.length + DECLINE_GROUPS.indexOf(declineGroupOf(failed));
@@ -112,10 +109,10 @@ function situationGroups(first: PastAttempt, failed: PastAttempt, k: number): nu
   ];
 }
 
-/** A system that retries after fewer of such declines gives up after them. */
+/** A system that retries fewer of such declines gives up after them. */
 const MIN_RETRIED_SHARE = 0.05;
 
-/** Returns the declines that end retries by the rules, and after which the merchant's system also gives up. */
+/** Declines that end retries by the rules, and after which the merchant's system also gives up. */
 export function findAbandonedGroups(invoices: readonly FailedInvoice[]): DeclineGroup[] {
   const declines = invoices.flatMap(({ attempts, decisions }) =>
     decisions.map(({ choice }, k) => ({ group: declineGroupOf(attempts[k]!), isRetried: choice !== STOP_CHOICE })),

@@ -10,21 +10,19 @@ const MIN_PROPENSITY = 0.005;
 /** Larger deviations are not random. */
 const SIGNIFICANT_STANDARD_ERRORS = 3;
 
-/** The weights of episodes for a strategy. */
 export interface EpisodeWeights {
   weights: Float64Array[];
-  /** By episode, the decision at which the strategy gives up, or infinity. */
+  /** By episode; infinity: never. */
   stopDecisions: Float64Array;
-  /** Effective sample size. */
   effective: number;
-  /** Share of choices that the merchant's system hardly ever made in such situations. */
+  /** Share of choices that the merchant's system hardly ever made there. */
   unseen: number;
   /**
-   * With correct propensities, the weights of agreeing choices add up to the weight of all invoices that they represent. Stated
-   * propensities may be wrong. If they deviate significantly, this is the ratio of the two weights; otherwise null.
+   * With correct propensities, the weights of agreeing choices add up to the weight of all invoices that they represent. If
+   * stated ones deviate significantly, this is the ratio; otherwise null.
    */
   standsFor: number | null;
-  /** Share of invoices that the strategy does not give up at once. */
+  /** Of invoices that the strategy does not give up at once. */
   continuedShare: number;
 }
 
@@ -41,7 +39,7 @@ export function weighEpisodes(
 ): EpisodeWeights {
   const weights: Float64Array[] = [];
   let previous = Float64Array.from(episodes, weightOf);
-  /** The decision at which the strategy gives up. */
+  /** By episode; infinity: never. */
   const stopDecisions = new Float64Array(episodes.length).fill(Number.POSITIVE_INFINITY);
   let effective = episodes.length;
   let unseen = 0;

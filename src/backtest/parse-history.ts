@@ -54,13 +54,12 @@ import {
 
 export interface PaymentHistory {
   attempts: PastAttempt[];
-  /** Why records were left out, most frequent first: `state "HELD" is … (8 records, the first in line 7)`. */
+  /** Most frequent first: `state "HELD" is … (8 records, the first in line 7)`. */
   problems: string[];
-  /** The number of records left out for these reasons. */
+  /** For these reasons. */
   leftOut: number;
   passedOver: string[];
   unmet: string[];
-  /** The number of duplicate records. */
   repeated: number;
 }
 
@@ -75,10 +74,9 @@ const PROBLEMS_MAX = 10;
 const MAX_LEFT_OUT_SHARE = 0.05;
 
 /**
- * Parses a history: CSV with a header, JSONL, or a JSON list of objects. Fields are named as in the API's transactions, in any
- * spelling (`invoiceId`, `invoice_id`, `Invoice ID`), or as `csvFormat` maps them; other fields are ignored. Unreadable records are
- * left out and reported, duplicates are counted. Ignores attempts that are neither paid nor failed, never reached a bank, or only
- * verified a card.
+ * Parses CSV with a header, JSONL, or a JSON list of objects. Fields are named as in the API's transactions, in any spelling
+ * (`invoiceId`, `invoice_id`, `Invoice ID`), or as `csvFormat` maps them. Unreadable records are left out and reported,
+ * duplicates are counted. Ignores attempts that are neither paid nor failed, never reached a bank, or only verified a card.
  *
  * @throws if a required field is missing, or too many records are unreadable
  */
@@ -138,7 +136,7 @@ interface HistoryRecord {
   fields: HistoryFields | string;
 }
 
-/** The field of an API body that holds the list. */
+/** The API body's list. */
 const LIST_NAME = "transactions";
 
 function* readRecords(text: string): Generator<HistoryRecord> {
@@ -200,13 +198,13 @@ function* readCsvRecords(text: string, csvFormat: CsvFormat, passedOver: string[
   }
 }
 
-/** Returns an empty string for words such as NULL. */
+/** Empty for words such as NULL. */
 const cellValue = (cell: string, { states }: CsvFormat): string => {
   const text = unwrapFormula(cell);
   return isAbsentWord(text) && !states.has(normalizeStateWord(text)) ? "" : text;
 };
 
-/** Returns the rows including the header, each with its first line. */
+/** With the header, each with its first line. */
 function parseCsvRows(text: string, delimiter: string): { cells: string[]; line: number }[] {
   const { options, begins: rowLines, tornAt } = createCsvOptions(delimiter);
   try {
@@ -218,7 +216,7 @@ function parseCsvRows(text: string, delimiter: string): { cells: string[]; line:
   }
 }
 
-/** Returns the synonyms of explicitly mapped fields. They are ignored. */
+/** Synonyms of explicitly mapped fields are ignored. */
 function shadowedFields({ columns }: CsvFormat): Set<string | undefined> {
   const mapped = Object.values(SYNONYM_FIELDS).filter((synonyms) => synonyms.some((field) => columns.has(field)));
   return new Set(mapped.flat().filter((field) => !columns.has(field)));
@@ -228,7 +226,7 @@ const REQUIRED_FIELDS = [["invoiceId"], SYNONYM_FIELDS.createdAt, SYNONYM_FIELDS
 
 const UNKNOWN_STATE_PROBLEM = "is unknown: write PAID, FAILED, or PENDING for neither";
 
-/** Returns the first non-empty value of these fields. */
+/** Skips empty values. */
 const firstText = (fields: HistoryFields, names: readonly string[]) =>
   names.map((name) => fields[name]?.trim()).find((value) => value) ?? null;
 
@@ -267,7 +265,6 @@ function parseAttempt(fields: HistoryFields, csvFormat: CsvFormat | null): PastA
   const amount = toMinorUnitsText(money, currency, decimals);
   if (!/^\d{1,15}$/.test(amount))
     return fault("amount", `"${money}" ${describeAmountRule(csvFormat, money, currency)}`);
-  // A card verification.
   if (Number(amount) === 0) return null;
   if (!/^[A-Z]{3}$/.test(currency)) return fault("currency", `"${currency}" is not a currency, such as EUR`);
   const initiatorText = text("initiator");

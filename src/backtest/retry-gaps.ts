@@ -1,9 +1,6 @@
 import { DAY_MS } from "../domain/durations.ts";
 
-/**
- * The choices after a failure, as far as a history shows them: retry on the same day, after some days, or never. Long gaps are
- * combined, because few histories have enough of each.
- */
+/** Few histories have enough long gaps, so these are combined. */
 export const RETRY_GAPS = [
   { from: 0, words: "the same day" },
   { from: 1, words: "1 day" },
@@ -19,7 +16,6 @@ export const RETRY_GAPS = [
 export const STOP_CHOICE = RETRY_GAPS.length;
 export const CHOICE_COUNT = RETRY_GAPS.length + 1;
 
-/** Returns the choice for a retry at `nextAt`. */
 export function retryGapOf(failedAt: Date, nextAt: Date): number {
   const days = Math.round((nextAt.getTime() - failedAt.getTime()) / DAY_MS);
   return RETRY_GAPS.findLastIndex(({ from }) => days >= from);

@@ -25,14 +25,14 @@ import { retryGapOf, STOP_CHOICE } from "./retry-gaps.ts";
 export interface RetryStrategy {
   name: string;
   words: string;
-  /** Returns the action after failure `k` (0: the first charge). */
+  /** After failure `k` (0: the first charge). */
   next(invoice: FailedInvoice, k: number): NextRetry;
 }
 
-/** When to retry; null for never; "card" to request another card, whose result a history of attempts does not show. */
+/** null for never; "card" to request another card, whose result a history does not show. */
 type NextRetry = Date | "card" | null;
 
-/** Retries on these days after the first failure, but not after an abandoned decline. */
+/** After the first failure, but not after an abandoned decline. */
 function fixedDaysStrategy(
   name: string,
   words: string,
@@ -53,8 +53,8 @@ function fixedDaysStrategy(
 }
 
 /**
- * Builds the strategies to compare. The schedules ignore decline reasons, as most do, except for declines after which the
- * merchant's system gives up: the history shows nothing about retries there.
+ * The schedules ignore decline reasons, as most do, except those after which the merchant's system gives up: the history shows
+ * nothing about retries there.
  */
 export function buildStrategies(
   { byCustomer }: FailedInvoices,
@@ -87,7 +87,7 @@ export function buildStrategies(
   ];
 }
 
-/** Returns the choice that a next retry amounts to after failure `k`. */
+/** After failure `k`. */
 export function choiceOf(next: NextRetry, invoice: FailedInvoice, k: number): number {
   const endsAt = invoice.attempts[0]!.at.getTime() + WINDOW_DAYS * DAY_MS;
   return next === null || next === "card" || next.getTime() >= endsAt
@@ -98,7 +98,7 @@ export function choiceOf(next: NextRetry, invoice: FailedInvoice, k: number): nu
 const nextRetryOf = (decision: Decision): NextRetry =>
   decision.kind === "retry" ? decision.at : decision.kind === "card_change" ? "card" : null;
 
-/** Returns the facts directly after failure `k`. */
+/** Directly after failure `k`. */
 function factsAfter(
   { invoiceId, attempts, amount, currency }: FailedInvoice,
   k: number,
@@ -110,7 +110,7 @@ function factsAfter(
     caseId: invoiceId,
     unpaidAt,
     windowEndsAt: new Date(unpaidAt.getTime() + WINDOW_DAYS * DAY_MS),
-    // As with a model that has trained on enough outcomes, which this history holds.
+    // Like a model that has trained on this history's outcomes.
     explores: true,
     budgetLeft: Math.max(0, MERCHANT_DEFAULTS.budget - k),
     leadMs: 0,
@@ -147,7 +147,7 @@ function factsAfter(
   };
 }
 
-/** Returns the merchant's attempts on the customer's invoices up to failure `k`. */
+/** On all of the customer's invoices, up to failure `k`. */
 function customerHistoryUntil(
   invoice: FailedInvoice,
   k: number,

@@ -6,7 +6,7 @@ import type { BacktestResult, CurrencyResult, JudgedStrategy } from "./backtest.
 import { type Estimate, isEstimate, MIN_EFFECTIVE_SAMPLE, type NotEstimable } from "./estimate.ts";
 import { gapText } from "./retry-gaps.ts";
 
-/** Formats percentage points with a sign. */
+/** With a sign. */
 export const signedPoints = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(1)}`;
 
 export const formatCount = (count: number) => Math.floor(count).toLocaleString("en");
@@ -14,13 +14,12 @@ export const formatCount = (count: number) => Math.floor(count).toLocaleString("
 const invoiceCountText = (count: number) =>
   `${formatCount(count)} ${formatCount(count) === "1" ? "invoice" : "invoices"}`;
 
-/** Summarizes the failed invoices of a currency. */
 export const currencySummaryText = ({ currency, invoices, recovered, amount, recoveredAmount }: CurrencyResult) =>
   invoices === 1
     ? `1 invoice failed (${formatMoneyText(amount, currency)}), and your system ${recovered === 1 ? "recovered" : "did not recover"} it.`
     : `${invoiceCountText(invoices)} failed (${formatMoneyText(amount, currency)} in total). Your system recovered ${formatCount(recovered)} of them (${formatTenths(recovered / invoices)}): ${formatMoneyText(recoveredAmount, currency)}, ${formatTenths(recoveredAmount / amount)} of the money.`;
 
-/** Explains why a history has no result. */
+/** Why a history has no result. */
 export function noResultText({ tooYoung, countsFrom, to, paidBefore = 0 }: BacktestResult): string {
   if (tooYoung === 0 && paidBefore > 0)
     return `No strategy can be evaluated: ${invoiceCountText(paidBefore)} failed at first, and customers paid before the first retry.`;
@@ -29,23 +28,20 @@ export function noResultText({ tooYoung, countsFrom, to, paidBefore = 0 }: Backt
   return `No strategy can be evaluated yet: ${invoiceCountText(tooYoung)} failed at first, and each counts 28 days later. The history ends on ${formatDay(to)}${from}.`;
 }
 
-/** Formats 2026-01-31, in UTC. */
+/** 2026-01-31, in UTC. */
 export const formatDay = (at: Date) => at.toISOString().slice(0, 10);
 
 /** Rounding error between strategies with the same choices. */
 const NO_DIFFERENCE = 1e-9;
 
-/**
- * Whether a strategy would have recovered more or less than the merchant's system. `same`: it made the same choices. `open`:
- * unclear.
- */
+/** Compared with the merchant's system. `same`: the same choices. `open`: unclear. */
 export function compareToCurrent(judged: Estimate | NotEstimable): "more" | "less" | "same" | "open" {
   if (!isEstimate(judged)) return "open";
   if (Math.max(-judged.differenceLow, judged.differenceHigh) < NO_DIFFERENCE) return "same";
   return judged.differenceLow > NO_DIFFERENCE ? "more" : judged.differenceHigh < -NO_DIFFERENCE ? "less" : "open";
 }
 
-/** Answers for a quick reader whether another strategy would have recovered more. */
+/** For a quick reader: would another strategy have recovered more? */
 export function shortAnswerText(book: CurrencyResult): string {
   const { ways, currency, amount } = book;
   const estimated = ways.flatMap(({ words, money }) =>
@@ -79,17 +75,15 @@ export function shortAnswerText(book: CurrencyResult): string {
   return `No strategy is certain to have recovered more than your system. Of the ${estimated.length} that could be evaluated, ${joinList(parts, ", and ")}.${rest > 0 ? ` ${rest} could not be evaluated.` : ""}`;
 }
 
-/** Whether any strategy has an estimate. */
 export const hasAnyEstimate = ({ ways }: CurrencyResult) =>
   ways.some(({ count, money }) => isEstimate(count) || isEstimate(money));
 
-/** Returns a single explanation if the currency has too few failed invoices for any comparison. */
+/** If there are too few failed invoices for any comparison. */
 export const tooFewInvoicesText = (book: CurrencyResult): string | null =>
   book.invoices < MIN_EFFECTIVE_SAMPLE && !hasAnyEstimate(book)
     ? `Too few invoices to evaluate another strategy: at least ${MIN_EFFECTIVE_SAMPLE} are needed.`
     : null;
 
-/** Describes the results of all strategies. */
 export function strategiesText(book: CurrencyResult): string[] {
   const tooFew = tooFewInvoicesText(book);
   return tooFew
@@ -97,7 +91,6 @@ export function strategiesText(book: CurrencyResult): string[] {
     : [...book.ways.map((judged) => judgedStrategyText(judged, book)), ...indistinguishableText(book)];
 }
 
-/** Names strategies with the same figures. */
 export const indistinguishableText = ({ ways }: CurrencyResult): string[] =>
   [...Map.groupBy(ways, ({ money }) => (isEstimate(money) ? JSON.stringify(money) : ""))].flatMap(
     ([figures, group]) => {
@@ -116,7 +109,6 @@ export const indistinguishableText = ({ ways }: CurrencyResult): string[] =>
 const joinList = (parts: readonly string[], last: string) =>
   [parts.slice(0, -1).join(", "), parts.at(-1)].filter((part) => part).join(last);
 
-/** Describes the result of a strategy in terms of money. */
 export const judgedStrategyText = (judged: Omit<JudgedStrategy, "name">, book: CurrencyResult): string =>
   `${verdictText(judged, book)}${isEstimate(judged.money) ? requestedCardText(judged, book) : `${unseenChoiceText(judged)}${invoicesText(judged, book)}`}`;
 
@@ -143,7 +135,7 @@ function verdictText(
   }
 }
 
-/** Formats the absolute difference, the smaller amount first. */
+/** The smaller amount first. */
 const rangeText = (
   { differenceLow, differenceHigh }: Estimate,
   { currency, amount }: Pick<CurrencyResult, "currency" | "amount">,
@@ -154,13 +146,11 @@ const rangeText = (
     .map((each) => formatMoneyText(each, currency))
     .join(" to ");
 
-/** Describes the estimate for invoices if there is none for the money. */
 function invoicesText({ count }: Pick<JudgedStrategy, "count">, { invoices, recovered }: CurrencyResult): string {
   if (!isEstimate(count)) return "";
   return ` Counting invoices instead of money, it would have recovered ${formatTenths(count.low)} to ${formatTenths(count.high)} of them with the ${retryCountText(count.depth)}; your system recovered ${formatTenths(recovered / invoices)}.`;
 }
 
-/** Describes the invoices for which the strategy requests another card. */
 function requestedCardText({ asked }: Pick<JudgedStrategy, "asked">, { currency }: CurrencyResult): string {
   if (!asked || asked.invoices === 0) return "";
   const isOne = asked.invoices === 1;
@@ -173,7 +163,6 @@ function unseenChoiceText({ missing }: Pick<JudgedStrategy, "missing">): string 
   return ` The history lacks mainly first retries ${when}: this strategy makes them for ${formatTenths(missing.wanted)} of the invoices, your system for ${formatTenths(missing.made)}.`;
 }
 
-/** Explains why there is no estimate. */
 function notEstimableText({ why, effective, unseen, standsFor = 0 }: NotEstimable): string {
   if (why === "chances")
     return `The selection probabilities in the file (propensity) do not match: by them, the invoices for which your system made the same choices represent ${formatTenths(standsFor)} of the invoices that they must represent. Without that column, the probabilities are estimated from what your system did.`;
@@ -182,7 +171,7 @@ function notEstimableText({ why, effective, unseen, standsFor = 0 }: NotEstimabl
   return `Your system rarely made the same choices: the effective sample is ${invoiceCountText(effective)}, and ${MIN_EFFECTIVE_SAMPLE} are needed.`;
 }
 
-/** Returns the number of decisions and the sample behind an estimate: for the money, or else for invoices. */
+/** The number of decisions and the sample: for the money, or else for invoices. */
 export function basisText({ money, count }: Pick<JudgedStrategy, "money" | "count">): string {
   const judged = isEstimate(money) ? money : count;
   return isEstimate(judged)
@@ -192,7 +181,7 @@ export function basisText({ money, count }: Pick<JudgedStrategy, "money" | "coun
 
 const retryCountText = (depth: number) => (depth === 1 ? "first retry" : `first ${depth} retries`);
 
-/** Lists what was left out of the result, with reasons. */
+/** With reasons. */
 export function leftOutText(result: BacktestResult): { words: string; problems: string[] }[] {
   const { leftOut, problems, passedOver = [], unmet = [], repeated = 0, ahead = 0, aheadFrom } = result;
   const ignoredColumns = formatColumnList(passedOver);
@@ -242,7 +231,7 @@ export function assumptionsText(result: BacktestResult): string[] {
   ];
 }
 
-/** Labels of decline groups, shorter than those of `explain`. */
+/** Shorter than those of `explain`. */
 export const GROUP_NAMES: Readonly<Record<DeclineGroup, string>> = {
   REVOKED: "payment revoked",
   FRAUD: "suspected fraud",

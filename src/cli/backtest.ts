@@ -24,7 +24,7 @@ import { ensureWritable, writeReport } from "./report-file.ts";
 const stateSynonymsOf = (...states: TransactionState[]) =>
   states.flatMap((state) => [state, ...TRANSACTION_STATE_SYNONYMS[state]]).join(" ");
 
-/** A map written for `dunlin import` is accepted too, so every field of a transaction can be mapped. */
+/** A map written for `dunlin import` is accepted too. */
 const MAPPABLE_FIELDS = new Set([...HISTORY_FIELDS, ...TRANSACTION_KIND.fields.keys()]);
 
 export const backtestCommand: Command = {

@@ -6,7 +6,7 @@ import { createZstdCompress, createZstdDecompress } from "node:zlib";
 import { type DumpHeader, type DumpPiece, RestoreRefused, type TableChecksum } from "../postgres/database-dump.ts";
 import { CommandFailure } from "./command.ts";
 
-// A zstd stream of frames: a letter for the type, four bytes for the length, the content. The first frame is MAGIC.
+// A zstd stream of frames: a letter for the type, four bytes for the length, the content. MAGIC comes first.
 const MAGIC = "backup of Dunlin, form 1";
 const FRAME_TYPES = { file: "F", whole: "W", table: "T", rows: "R", end: "E", over: "Z" } as const;
 const FRAME_BYTES_MAX = 64 * 1024 * 1024;
@@ -16,7 +16,7 @@ export interface BackupTotals {
   rows: number;
 }
 
-/** Writes a backup that only its owner can read. It is renamed from `temporaryPath` to `path` when it is complete. */
+/** Only its owner can read the backup. It gets its name when it is complete. */
 export async function writeBackup(
   path: string,
   pieces: AsyncIterable<DumpPiece>,
@@ -103,7 +103,7 @@ async function* decodeFrames(stream: AsyncIterable<Buffer>) {
   }
 }
 
-/** Reads a whole backup, and verifies the row count of each table. */
+/** Verifies each table's row count. */
 export async function checkBackup(path: string): Promise<BackupTotals> {
   const totals = { tables: 0, rows: 0 };
   let lines = 0;
@@ -121,7 +121,7 @@ export async function checkBackup(path: string): Promise<BackupTotals> {
 
 const NEWLINE = 0x0a;
 
-/** Adds the path to file errors, and keeps database errors as they are. */
+/** Database errors stay as they are. */
 function withFilePath(error: unknown, problem: string): unknown {
   const { code, message } = error as { code?: unknown; message: string };
   const isFileError = error instanceof RestoreRefused || /^(E[A-Z]+|Z_|ZSTD)/.test(String(code ?? ""));

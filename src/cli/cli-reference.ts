@@ -1,7 +1,7 @@
 import { type Command, EXIT_CODES } from "./command.ts";
 import { COMMAND_GROUPS } from "./help.ts";
 
-/** Returns the Markdown of `docs/reference/cli.md`. */
+/** For `docs/reference/cli.md`. */
 export function buildCliReference(commands: readonly Command[]): string {
   const groups = COMMAND_GROUPS.map(([title, prefix]) => {
     const sections = commands.filter(({ name }) => prefix.test(name)).map(sectionOf);

@@ -15,13 +15,13 @@ import type { SecretKeys } from "../tables/secret-box.ts";
 /** From sysexits.h, except 1 and 2. The systemd unit restarts the service after 69, but not after 78. */
 export const EXIT_CODES = { ok: 0, failed: 1, usage: 2, unreachable: 69, config: 78 } as const;
 
-/** The database of the running service, or one started for this command. */
+/** Of the running service, or started for this command. */
 export interface OpenedDatabase {
   /** All merchants. */
   db: Database;
   /** One merchant at a time. */
   tenantDb: TenantDatabase;
-  /** The owner of the tables, for what no role may do, and to see its sessions. */
+  /** The tables' owner, for what no role may do. */
   owner: Database;
   ports: Ports;
   clock: WallClock;
@@ -40,7 +40,7 @@ export interface CommandContext extends LineOutput {
   settings: Settings;
   log: Log;
   loggedProblems?: LoggedProblems | undefined;
-  /** Standard output with backpressure, for long outputs. */
+  /** With backpressure, for long outputs. */
   output: Writable;
   input(): Readable & { isTTY?: boolean };
   /** For messages that must not mix with the output. */
@@ -48,7 +48,7 @@ export interface CommandContext extends LineOutput {
   open(): Promise<OpenedDatabase>;
   server(): Promise<DatabaseServer>;
   realNow(): Date;
-  /** Milliseconds from an arbitrary start; clock changes have no effect. */
+  /** Since an arbitrary start; clock changes have no effect. */
   monotonicMs(): number;
   randomBytes(size: number): Buffer;
   /** Resolves when the process is asked to stop. */
@@ -61,29 +61,28 @@ export type OptionValues = Readonly<Record<string, string | boolean | (string | 
 export interface Command {
   /** As typed, such as `merchant create`. */
   name: string;
-  /** The text after the name, such as `MERCHANT [--paused]`. */
+  /** Such as `MERCHANT [--paused]`. */
   usage: string;
   summary: string;
   options: CommandOptions;
-  /** Names of the required arguments, in order. */
+  /** Required, in order. */
   positionals: readonly string[];
-  /** Whether more arguments may follow. */
   allowsMorePositionals?: boolean;
   examples: readonly string[];
-  /** Whether the command creates a missing database. Other commands fail instead. */
+  /** Other commands fail instead. */
   createsDatabase?: true;
-  /** By default only errors are shown, on standard error. */
+  /** By default only errors, on standard error. */
   logsTo?: "stderr" | "file";
-  /** Whether it never yields to the event loop, so that a signal must end the process at once. */
+  /** A signal must end such a process at once. */
   blocksEventLoop?: boolean;
   /** @returns the exit code */
   run(context: CommandContext, values: OptionValues, positionals: readonly string[]): Promise<number>;
 }
 
-/** A wrong invocation. Printed with the usage; exit code 2. */
+/** Printed with the usage; exit code 2. */
 export class UsageError extends Error {}
 
-/** An expected failure. Printed without a stack; exit code 1. */
+/** Expected: printed without a stack; exit code 1. */
 export class CommandFailure extends Error {}
 
 export const textOption = (values: OptionValues, name: string): string | undefined => {
@@ -117,7 +116,7 @@ export function timeOption(values: OptionValues, name: string): Date | undefined
 const UNITS_MS: Record<string, number> = { s: 1_000, m: 60_000, h: HOUR_MS, d: DAY_MS };
 const DURATION_MAX_MS = 366 * DAY_MS;
 
-/** Returns the milliseconds of an option such as `24h`. */
+/** Such as `24h`. */
 export function durationOption(values: OptionValues, name: string): number | undefined {
   const value = textOption(values, name);
   if (value === undefined) return undefined;

@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 
-/** In the order of the help. Loaded on demand, because some load the whole service. */
+/** In the help's order. Loaded on demand, because some load the whole service. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serve,
   demo: async () => (await import("./demo.ts")).demo,

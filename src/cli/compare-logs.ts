@@ -2,11 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JournalEntry } from "../../simulator/demo/journal.ts";
 
 /**
- * Compares both logs of webhooks, except test events, which Dunlin does not log. Retries for two seconds, because
- * webhooks may be in flight.
+ * Dunlin does not log test events. Retries for two seconds, because webhooks may be in flight.
  *
- * @param journal  the merchant's log
- * @param loadLoggedCounts  returns Dunlin's number of attempts by event
+ * @param loadLoggedCounts  returns Dunlin's attempts by event
  */
 export async function compareLogs(
   journal: readonly Pick<JournalEntry, "eventId" | "test">[],
@@ -30,7 +28,6 @@ export async function compareLogs(
   }
 }
 
-/** Log entries expire in a long demo, so thousands of events may differ. */
 const LISTED_IDS_MAX = 5;
 const formatIds = (ids: readonly string[]) =>
   ids.length <= LISTED_IDS_MAX

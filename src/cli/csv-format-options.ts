@@ -9,7 +9,7 @@ export const CSV_FORMAT_OPTIONS: CommandOptions = {
   decimals: { type: "string" },
 };
 
-/** For usages whose option column has 27 characters. */
+/** For option columns of 27 characters. */
 export const CSV_FORMAT_USAGE = `
   --map FIELD=COLUMN,…     CSV columns whose names differ from the fields; Invoice ID, invoice_id and invoiceId are the same name
   --states WORD=STATE,…    meaning of other words for a state, in any spelling: Authorised=PAID,Refused=FAILED

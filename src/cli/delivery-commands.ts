@@ -78,7 +78,6 @@ export const deliveryList: Command = {
   },
 };
 
-/** Returns the merchant of --merchant, else the only one with the invoice, else the only one. */
 async function resolveListedMerchant(tx: Tx, values: OptionValues, invoiceId: string | undefined): Promise<string> {
   const ignoresInvoice = values.merchant !== undefined || invoiceId === undefined;
   const [only, ...others] = ignoresInvoice ? [] : await merchantsWithInvoice(tx, invoiceId);

@@ -88,7 +88,6 @@ export const demo: Command = {
       await Promise.race([context.stopped, died.promise, ...(seconds ? [sleep(seconds * 1000)] : [])]);
       await printSummary(context, running, shop, merchantId);
     } finally {
-      // Needed after a failed start too: a listening shop keeps the process alive.
       await shop.stop();
       await running?.stop();
     }
@@ -97,7 +96,7 @@ export const demo: Command = {
   },
 };
 
-/** Gives the demo its own folder and database, so that it never touches real data. */
+/** Its own folder and database: the demo never touches real data. */
 async function createDemoSettings({ settings, print, log }: CommandContext, rate: number): Promise<Settings> {
   const dataDir = demoFolderOf(settings.dataDir);
   const markerPath = join(dataDir, "made-by-demo");

@@ -4,7 +4,7 @@ import https from "node:https";
 import { rootCertificates } from "node:tls";
 import { type OptionValues, textOption, UsageError } from "./command.ts";
 
-/** Used by `dunlin listen` and `dunlin trigger`. */
+/** Of `dunlin listen` and `dunlin trigger`. */
 export const LISTEN_PORT = 8444;
 
 const TIMEOUT_MS = 30_000;
@@ -26,7 +26,7 @@ export interface EndpointAnswer {
 }
 
 /**
- * Posts as Dunlin would, once and without the address guard.
+ * As Dunlin would, once and without the address guard.
  *
  * @param ca  PEM of an extra trusted authority
  * @returns the answer, or why there is none

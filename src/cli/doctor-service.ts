@@ -6,7 +6,7 @@ import { EMBEDDED_RELEASE, NEWER_RELEASE } from "../postgres/embedded/postgres-r
 import type { CommandContext } from "./command.ts";
 import { createFinding, type Finding } from "./doctor-finding.ts";
 
-// The thresholds of the alerts in docs/guides/alerts.md.
+// As in docs/guides/alerts.md.
 const DUE_MAX_S = 60;
 const LAG_MAX_S = 3_600;
 const LOCK_WAITS_MAX = 4;
@@ -15,7 +15,6 @@ const ANSWER_MS = 5_000;
 const EMBEDDED_ADVICE =
   "The embedded server is meant for evaluation and small installations. To move to your own server, run: npx dunlin move";
 
-/** Checks due cases, learning and locks, and sums up actions and money. */
 export async function checkService(figures: ServiceFigures): Promise<Finding[]> {
   const [dueS, postponed, lagS, { waiting, longestS }, actions, money] = await Promise.all([
     figures.oldestDueCaseS(),
@@ -91,7 +90,7 @@ export function checkEmbeddedServer({ settings, realNow }: CommandContext): Find
   return [createFinding(NEWER_RELEASE === null ? "ok" : "warn", "embedded", `${age}${behind}. ${EMBEDDED_ADVICE}`)];
 }
 
-/** Reads the connection use from the metrics port of the running service. */
+/** From the running service's metrics port. */
 export async function checkConnectionPool({
   settings: { metricsHost, metricsPort },
 }: CommandContext): Promise<Finding[]> {

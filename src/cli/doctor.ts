@@ -101,7 +101,7 @@ function checkCertificate({ settings, realNow }: CommandContext): Finding[] {
   ];
 }
 
-/** Checked because endpoints that require a client certificate refuse an expired one. */
+/** Endpoints that require a client certificate refuse an expired one. */
 function checkClientCertificate({ settings, realNow }: CommandContext): Finding[] {
   if (settings.webhookClientCertificate === null) return [];
   const days = Math.floor(daysUntilExpiry(settings.webhookClientCertificate.cert, realNow()));
@@ -151,7 +151,7 @@ async function checkDatabase(context: CommandContext): Promise<Finding[]> {
   }
 }
 
-/** Checks that merchants stay isolated even if a statement forgets its merchant. */
+/** Merchants must stay isolated even if a statement forgets its merchant. */
 async function checkTenantIsolation({ db }: OpenedDatabase): Promise<Finding> {
   const { login, bypassesRowSecurity: isAbove, unprotectedTables: open } = await readTenantIsolation(db);
   const what = "tenant isolation";
@@ -169,9 +169,7 @@ async function checkTenantIsolation({ db }: OpenedDatabase): Promise<Finding> {
       );
 }
 
-/**
- * Whether the endpoint seems broken. The probe has no credential and no valid event, so any other refusal is expected.
- */
+/** The probe has no credential and no valid event, so any other refusal is expected. */
 const isRefusal = (status: number) =>
   status >= 500 || (status >= 300 && status < 400) || [404, 405, 410].includes(status);
 

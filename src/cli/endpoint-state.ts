@@ -19,7 +19,6 @@ export function describeEndpointState({
   return `paused${formatSince(webhookPausedAt)}`;
 }
 
-/** Returns what to do if deliveries fail or are paused, else null. */
 export function describeEndpointAdvice(merchant: EndpointState & Pick<Merchant, "id" | "name">): string | null {
   const { id, name, webhookPaused, webhookPausedBy, webhookFailingSince } = merchant;
   if (!webhookPaused && webhookFailingSince === null) return null;

@@ -183,7 +183,7 @@ async function findExperiment(tx: Tx, merchantId: string, id: string | undefined
   return found;
 }
 
-/** Left out because someone who knows it could choose customers by their arm. */
+/** With the salt, a person could choose customers by their arm. */
 const withoutSalt = ({ salt: _, ...experiment }: Experiment) => experiment;
 
 const formatDay = (at: Date) => at.toISOString().slice(0, 10);

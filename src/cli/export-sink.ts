@@ -3,18 +3,17 @@ import { open, rename, rm } from "node:fs/promises";
 import type { Writable } from "node:stream";
 import { CommandFailure } from "./command.ts";
 
-/** The target of an export. Its methods throw a CommandFailure with the name. */
 export interface ExportSink {
   name: string;
   /** Resolves when the target can take more. */
   write(text: string): Promise<void>;
   /** Ends a complete export. */
   finish(): Promise<void>;
-  /** Discards an incomplete one. */
+  /** Discards an incomplete export. */
   abandon(): Promise<void>;
 }
 
-/** Opens a file that only its owner can read. It has a temporary name until it is complete. */
+/** Only its owner can read the file. It has a temporary name until complete. */
 export async function openFileSink(
   path: string,
   replaces: boolean,

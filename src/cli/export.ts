@@ -44,7 +44,7 @@ export const exportHistory: Command = {
       const show = createProgressLine(messages);
       let rows = 0;
       try {
-        // Written first, so that the audit log also has exports that fail.
+        // Before the export, so that the audit log also has failed ones.
         const exported = { deed: "export.made", object: name, details: { file: basename(sink.name) } };
         await writeAuditEntry(db, merchantId, COMMAND_LINE_ACTOR, exported, ports);
         for await (const page of PAGES_BY_EXPORT[name](tenantDb.of(merchantId), merchantId)) {

@@ -2,16 +2,16 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** The progress of an import, in a file of the data folder. An interrupted import resumes there. */
+/** Kept in the data folder. An interrupted import resumes there. */
 export interface ImportCheckpoint {
-  /** Undefined before all rows were checked. */
+  /** undefined before all rows were checked. */
   storedRows(): number | undefined;
   setStoredRows(stored: number): void;
   remove(): void;
 }
 
 /**
- * @param identity  what makes it another import: merchant, kind, columns
+ * @param identity  merchant, kind, columns: another one is another import
  * @param newId  names temporary files, because two processes may run the same import
  */
 export function openImportCheckpoint(

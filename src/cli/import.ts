@@ -101,7 +101,7 @@ export const importHistory: Command = {
           rows += records.length;
           if (rows <= skippedRows) return;
           let notified: Promise<unknown> = Promise.resolve();
-          // The service may already have read the withdrawn events for sending.
+          // The service may already have read the withdrawn events.
           const onWithdrawn: OnWithdrawn = (...withdrawn) => {
             notified = notify(db, withdrawnMessages(...withdrawn));
           };

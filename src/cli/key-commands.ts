@@ -134,7 +134,6 @@ export const keyRotate: Command = {
   },
 };
 
-/** Creates a key, and audits it as the act of a command. */
 export async function createKey(tx: Tx, key: NewApiKey, ports: Ports) {
   const created = await createApiKey(tx, key, ports);
   const { permissions, expiresAt, note } = key;

@@ -47,7 +47,7 @@ export const listen: Command = {
   },
 };
 
-/** Answers 502 without an answer of the target, so that Dunlin counts a failed attempt. */
+/** 502 without the target's answer, so that Dunlin counts a failed attempt. */
 async function relayRequest(
   context: CommandContext,
   target: URL,
@@ -91,7 +91,7 @@ function joinPath(target: URL, path: string): URL {
   return url;
 }
 
-/** Leaves out characters that could move a terminal's cursor. */
+/** Without characters that could move a terminal's cursor. */
 function summarizeBody(body: Buffer): string {
   try {
     const { id, requestId, type = "recovery_action", data, invoiceId = data?.invoiceId } = JSON.parse(body.toString());

@@ -81,7 +81,7 @@ export const merchantSet: Command = {
     return withDatabase(context, async ({ db, ports, secretKeys }) => {
       const audited = auditSettings(COMMAND_LINE_ACTOR, "merchant.changed", ports);
       const checkAndAudit: ExtraWrite = async (tx, before, after) => {
-        // Checked under the merchant's lock, so that no experiment can start meanwhile.
+        // Under the merchant's lock no experiment can start meanwhile.
         if (settings.shadow && (await runningExperiment(tx, id!))) throw new CommandFailure(EXPERIMENT_RUNNING_MESSAGE);
         await audited(tx, before, after);
       };
@@ -122,7 +122,7 @@ export const merchantList: Command = {
   },
 };
 
-/** Refuses a host that resolves to a forbidden address, and warns if it does not resolve. */
+/** Refuses a forbidden address, and only warns if the host does not resolve. */
 async function checkHostName({ settings, print }: CommandContext, url: string | null | undefined, json: boolean) {
   if (!url) return;
   const finding = await checkWebhookHost(url, parseAllowList(settings.webhookAllow));

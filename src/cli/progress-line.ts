@@ -1,7 +1,6 @@
 import type { LineOutput } from "./command.ts";
 import { CLEAR_PREVIOUS_LINE } from "./terminal-text.ts";
 
-/** On a terminal, each line replaces the previous one. Elsewhere nothing is printed. */
 export function createProgressLine({ isTerminal, print }: LineOutput): (line: string) => void {
   let shown = "";
   return (line) => {

@@ -2,7 +2,7 @@ import { access, constants, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CommandFailure } from "./command.ts";
 
-/** Called before a report that takes long to compute. */
+/** Call it before a report that takes long. */
 export const ensureWritable = (path: string) => access(dirname(path), constants.W_OK).catch(failUnwritable(path));
 
 export const writeReport = (path: string, html: string) => writeFile(path, html).catch(failUnwritable(path));

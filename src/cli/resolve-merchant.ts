@@ -4,7 +4,7 @@ import { merchantsWithInvoice } from "../tables/invoices.ts";
 import { findMerchant, listMerchants } from "../tables/merchants.ts";
 import { CommandFailure, isUuid, type OptionValues, textOption, UsageError } from "./command.ts";
 
-/** Returns the merchant of --merchant, else the only one. */
+/** Of --merchant, else the only one. */
 export async function resolveMerchant(tx: Tx, values: OptionValues): Promise<string> {
   const merchantId = textOption(values, "merchant");
   if (merchantId !== undefined) {
@@ -21,7 +21,6 @@ export async function resolveMerchant(tx: Tx, values: OptionValues): Promise<str
   return only.id;
 }
 
-/** Returns the merchant of --merchant, else the only one with this invoice. */
 export async function resolveMerchantByInvoice(tx: Tx, values: OptionValues, invoiceId: string): Promise<string> {
   if (values.merchant !== undefined) return resolveMerchant(tx, values);
   const [only, ...others] = await merchantsWithInvoice(tx, invoiceId);
@@ -33,7 +32,7 @@ export async function resolveMerchantByInvoice(tx: Tx, values: OptionValues, inv
   return only;
 }
 
-/** Returns the merchant of --merchant, else the owner of these events. */
+/** Of --merchant, else the events' owner. */
 export async function resolveMerchantByEvents(
   tx: Tx,
   values: OptionValues,

@@ -20,7 +20,7 @@ export const secretOptions = (...names: string[]): CommandOptions =>
 const fileOptionName = (name: string) => `${name}-file`;
 
 /**
- * Returns the secret of `--NAME` or `--NAME-file`. The file `-` is standard input; a final line break is dropped.
+ * From `--NAME` or `--NAME-file`. The file `-` is standard input; a final line break is dropped.
  *
  * @param isSecret  whether a value of `--NAME` deserves a warning
  */

@@ -85,9 +85,7 @@ async function printWelcome(context: CommandContext, running: RunningService, ro
   }
 }
 
-/**
- * Creates a merchant and a key with all permissions, if there is no merchant yet. Only the owner can read the key file.
- */
+/** With all permissions, if there is no merchant yet. Only the owner can read the key file. */
 export async function createFirstApiKey(
   { db, ports, secretKeys }: Pick<Store, "db" | "ports" | "secretKeys">,
   keyPath: string,

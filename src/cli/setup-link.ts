@@ -9,9 +9,7 @@ import { listMerchants } from "../tables/merchants.ts";
 import { hasPeople } from "../tables/people.ts";
 import type { CommandContext } from "./command.ts";
 
-/**
- * Returns how the first user becomes an owner, or null if a person exists. Without a terminal the link goes to a file.
- */
+/** How the first user becomes an owner; null if a person exists. Without a terminal the link goes to a file. */
 export async function setupInstructions(
   { isTerminal }: CommandContext,
   { store }: RunningService,
@@ -23,7 +21,7 @@ export async function setupInstructions(
   const token = await db.transaction(async (tx) => {
     const [first] = await listMerchants(tx);
     if (!first || (await hasPeople(tx))) return null;
-    // A log may contain the link of an earlier start.
+    // A log may contain an earlier start's link.
     await forgetSetupInvites(tx, first.id);
     return (
       await createInvite(

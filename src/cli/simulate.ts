@@ -94,7 +94,7 @@ export const simulate: Command = {
   },
 };
 
-/** Keeps the place in the module, and drops stack frames of Node. */
+/** Keeps the place in the module, without Node's stack frames. */
 function describeModuleError(error: unknown, module: string): string {
   if (!(error instanceof Error)) return String(error);
   const [message = "", ...frames] = error.stack?.split("\n    at ") ?? [];
@@ -109,7 +109,7 @@ const createProgress =
   (name: string, number: number, of: number) =>
     stderr.isTerminal && stderr.print(`${name}, ${number} of ${of} …`);
 
-/** Drops the stack of a fault that only the world's author can fix. */
+/** Without the stack: only the world's author can fix the fault. */
 function runComparison(compare: () => Comparison): Comparison {
   try {
     return compare();

@@ -7,7 +7,7 @@ export function describeUnknownCommand(words: readonly string[]): string {
   const typed = words.filter((word) => !word.startsWith("-")).slice(0, 2);
   const [group = words[0]!] = typed;
   const inGroup = COMMAND_NAMES.filter((name) => name.startsWith(`${group} `));
-  // The arguments of a one-word command are not part of its name: "expain inv_1".
+  // Arguments are not part of a one-word command: "expain inv_1".
   const suggestion =
     suggestName(typed.join(" "), COMMAND_NAMES) || (inGroup.length > 0 ? "" : suggestName(group, ONE_WORD_COMMANDS));
   if (suggestion === "" && inGroup.length > 0) return `"${group}" needs a subcommand: ${inGroup.join(", ")}.`;

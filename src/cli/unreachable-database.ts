@@ -1,7 +1,7 @@
 import type { Settings } from "../config/config.ts";
 import { isOutage, sqlState } from "../postgres/database-errors.ts";
 
-/** Returns why `DATABASE_URL` cannot be reached and what to do, or null for another error. */
+/** null for another error than an unreachable `DATABASE_URL`. */
 export function describeUnreachableDatabase(
   error: unknown,
   { databaseUrl }: Pick<Settings, "databaseUrl">,

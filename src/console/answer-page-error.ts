@@ -21,14 +21,14 @@ export async function answerPageError(
   const body = html`<p class="notice ${status >= 500 ? "bad" : "warn"}" role="alert">${message}</p>
 <p class="soft">Request <code>${request.id}</code></p><p>${field !== undefined && linkWithoutParameter(field, request)}<a class="button" href="/overview">Go to the overview</a></p>`;
   const page: Page = { title, body };
-  // The page keeps its frame if the person is signed in. That is unknown during a database outage.
+  // Signed-in people see the page in its frame. A database outage hides who is signed in.
   const visit = status >= 500 ? null : await findVisit(options, request, reply).catch(() => null);
   reply.code(status);
   if (status === 503) reply.header("retry-after", "2");
   return sendHtml(reply, visit ? renderPage(page, visit) : renderSignedOutPage(title, body));
 }
 
-/** Null if the address does not contain the parameter. */
+/** null if the address lacks the parameter. */
 function linkWithoutParameter(field: string, request: FastifyRequest): Html | null {
   const { pathname, searchParams } = urlOf(request);
   return searchParams.has(field)

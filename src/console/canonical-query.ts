@@ -8,7 +8,7 @@ interface NormalizedFields {
   uppercase?: readonly string[];
 }
 
-/** Makes an address mean the same for everyone: times in UTC, codes in capital letters, no empty fields. */
+/** For everyone the same: times in UTC, codes in capital letters, no empty fields. */
 export function redirectToCanonicalQuery(
   { query, path, person, reply }: Visit,
   { times, uppercase = [] }: NormalizedFields,

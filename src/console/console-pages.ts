@@ -134,7 +134,7 @@ const ROUTES = [
   auditRoutes,
 ];
 
-/** @param shown  undefined if the handler has sent the reply */
+/** @param shown  undefined if the handler has replied */
 function sendPage(reply: FastifyReply, shown: Page | FastifyReply | undefined, visit: Visit) {
   if (shown === undefined || !("body" in shown)) return reply;
   return sendHtml(reply.code(shown.status ?? 200), renderPage(shown, visit));

@@ -16,23 +16,23 @@ import type { Page } from "./page-layout.ts";
 import type { Visit } from "./visit.ts";
 
 export interface ConsoleOptions {
-  /** For people and sessions. Pages do everything else through `tenantDb`. */
+  /** For people and sessions. All else uses `tenantDb`. */
   allTenantsDb: Database;
   tenantDb: TenantDatabase;
   ports: Ports;
   secretKeys: SecretKeys;
   passwords: Passwords;
-  /** Null allows only passwords. */
+  /** null allows only passwords. */
   oidc: Oidc | null;
-  /** Sends invites; null if people share invite links themselves. */
+  /** null if people share invite links themselves. */
   mailer: Mailer | null;
   /** Without a trailing slash. */
   authUrl: string;
   baseUrl: string;
-  /** The certificate authority to trust; null if it is publicly trusted. */
+  /** Certificate authority; null if publicly trusted. */
   caPath: string | null;
   clockSkewMs: number;
-  /** Whether a proxy terminates TLS and sets X-Forwarded-For. */
+  /** A proxy terminates TLS and sets X-Forwarded-For. */
   behindProxy: boolean;
   trustedProxies: TrustedProxies;
   egressRanges: readonly string[];
@@ -48,14 +48,13 @@ export interface ConsoleOptions {
 export interface Console extends ConsoleOptions {
   http: FastifyInstance;
   origin: string;
-  /** Registers a page. With `operation`, only roles with that permission see it. */
+  /** With `operation`, only roles with that permission see the page. */
   page(path: string, operation: RoleOperation | null, show: PageHandler): void;
   post(path: string, operation: RoleOperation | null, change: PageHandler): void;
-  /** Registers a form with a file. `withUpload` reads its body, and only if the role allows it. */
+  /** For a form with a file. `withUpload` reads its body, and only if the role allows it. */
   upload(path: string, operation: RoleOperation, change: PageHandler): void;
 }
 
-/** Returns a page, or a reply that was already sent. */
 export type PageHandler = (visit: Visit) => Promise<Page | FastifyReply> | Page | FastifyReply;
 
 export const sendHtml = (reply: FastifyReply, text: string) =>

@@ -4,7 +4,7 @@ import { formNotice } from "./show/form-fields.ts";
 import { timeElement } from "./show/time-format.ts";
 import type { Visit } from "./visit.ts";
 
-/** Null if nothing is wrong. Shadow mode needs no endpoint. */
+/** null if nothing is wrong. Shadow mode needs no endpoint. */
 export function endpointNotice(merchant: Merchant, { person: { zone }, may }: Visit): Html | null {
   const settings = may("webhook") ? html` <a href="/settings/webhook">Check the webhook.</a>` : null;
   const { webhookPaused, webhookPausedAt, webhookFailingSince, webhookUrl, shadow } = merchant;

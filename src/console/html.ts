@@ -1,6 +1,6 @@
 const MARKUP_KEY = Symbol("markup");
 
-/** Safe markup, which only `html` creates. */
+/** Only `html` creates this safe markup. */
 export interface Html {
   readonly [MARKUP_KEY]: string;
 }
@@ -18,7 +18,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!);
 
-/** Attribute values must be quoted, because escaping does not protect unquoted ones. */
+/** Quote attribute values, because escaping does not protect unquoted ones. */
 export function html(pieces: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   let markup = pieces[0]!;
   for (let index = 0; index < parts.length; index++) markup += renderPart(parts[index]) + pieces[index + 1]!;

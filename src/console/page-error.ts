@@ -1,6 +1,6 @@
 export class PageError extends Error {
   readonly status: number;
-  /** The invalid parameter of the address. */
+  /** The address's invalid parameter. */
   readonly field: string | undefined;
   constructor(status: number, message: string, field?: string) {
     super(message);

@@ -24,7 +24,7 @@ const ADMINISTRATION_NAVIGATION = [
 
 export interface Page {
   title: string;
-  /** Buttons to the right of the title. */
+  /** To the right of the title. */
   tools?: HtmlPart;
   body: Html;
   status?: number;
@@ -72,7 +72,7 @@ const merchantSwitch = (memberships: Visit["memberships"], merchantId: string, v
 
 const DAY_S = 86_400;
 
-/** Shown in a demo, because times on pages differ from the reader's clock. */
+/** In a demo, times on pages differ from the reader's clock. */
 function fastClockNotice({ clock: { now, rate }, person: { zone } }: Visit): Html {
   const seconds = DAY_S / rate;
   const [length, unit] =

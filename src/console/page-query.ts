@@ -7,8 +7,8 @@ interface InvalidParameter {
 }
 
 /**
- * Empty parameters count as missing, because forms send every field. Unknown, repeated and invalid ones are refused,
- * because an empty page would look like a result.
+ * Empty parameters are missing, because forms send every field. Others are refused, because an empty page would look like a
+ * result.
  */
 export function parsePageQuery<Readers extends Record<string, ParameterReader<unknown>>>(
   query: URLSearchParams,
@@ -46,7 +46,6 @@ export const uuidReader: ParameterReader<string> = (text) =>
 export const utcTimeReader: ParameterReader<Date> = (text) =>
   (text.endsWith("Z") && parseTimestamp(text)) || { wrong: "must be a time such as 2027-01-31T12:00:00Z" };
 
-/** Null removes a parameter. */
 export function withQuery(path: string, query: URLSearchParams, changes: Record<string, string | null>): string {
   const next = new URLSearchParams([...query].filter(([, value]) => value !== ""));
   for (const [name, value] of Object.entries(changes))

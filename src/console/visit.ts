@@ -10,7 +10,7 @@ import { PageError } from "./page-error.ts";
 
 export const SESSION_COOKIE = "__Host-dunlin";
 
-/** A request by a signed-in person, for the merchant whose pages are shown. */
+/** For the merchant whose pages are shown. */
 export interface Visit {
   person: Person;
   merchantId: string;
@@ -19,7 +19,7 @@ export interface Visit {
   memberships: readonly Membership[];
   db: Database;
   token: string;
-  /** Service time, and its speed relative to real time. */
+  /** Service time, and its speed. */
   clock: { now: Date; rate: number };
   /** Real time. */
   signedInAt: Date;
@@ -32,7 +32,7 @@ export interface Visit {
   reply: FastifyReply;
 }
 
-/** Null if nobody is signed in. */
+/** null if nobody is signed in. */
 export async function findVisit(
   options: ConsoleOptions,
   request: FastifyRequest,
@@ -75,10 +75,7 @@ export const cookieOf = (request: FastifyRequest, name = SESSION_COOKIE) =>
     .find((pair) => pair.startsWith(`${name}=`))
     ?.slice(name.length + 1);
 
-/**
- * Returns the caller's address. A proxy that terminates TLS is trusted even if it is not listed, but only for the last
- * address, which it adds itself.
- */
+/** A proxy that terminates TLS is trusted even if unlisted, but only for the last address, which it adds itself. */
 export function clientAddressOf(
   { raw }: FastifyRequest,
   { behindProxy, trustedProxies }: Pick<ConsoleOptions, "behindProxy" | "trustedProxies">,

@@ -8,9 +8,8 @@ interface ImportSummary {
   kind: KindName;
   file: string;
   rows: number;
-  /** Of them, rows that were stored already in the same or a newer version. */
+  /** Rows that were stored already, in the same or a newer version. */
   known: number;
-  /** Whether all rows of the file were stored. */
   whole: boolean;
 }
 

@@ -16,23 +16,23 @@ import type { RecordField } from "../ingest/record-fields.ts";
 
 export interface CsvRecord {
   record: Record<string, unknown>;
-  /** Words such as NULL that were read as an empty cell. */
+  /** Words such as NULL that were read as empty. */
   absentWords: string[];
-  /** Fields that hold an id that a spreadsheet has rounded. */
+  /** Fields with an id that a spreadsheet has rounded. */
   roundedFields: string[];
 }
 
-/** How Excel displays and saves a number of more than eleven digits: 1.23457E+15, with a local decimal separator. */
+/** Excel's form of a number with more than eleven digits: 1.23457E+15, with a local decimal separator. */
 const ROUNDED_NUMBER = /^\d(?:[.,]\d+)?E\+\d{2,}$/;
 const isIdField = (field: string) => field === "id" || field.endsWith("Id");
 
-/** Follows the name of the field. */
+/** Follows the field's name. */
 export const ROUNDED_ID_PROBLEM =
   "was rounded by a spreadsheet (such as 1.23457E+15), so several ids may have become one: export the file again, and do not save it in a spreadsheet";
 
 /**
- * Converts a row of a CSV to a record with the types and spelling of the API. Empty cells and words such as NULL are absentWords.
- * Unreadable values are kept, and the API's validation refuses them.
+ * Converts a CSV row to the API's types and spelling. Empty cells and words such as NULL are absent. Unreadable values stay for
+ * the API's validation to refuse.
  */
 export function csvToRecord(
   kind: RecordKind<unknown>,
@@ -88,13 +88,13 @@ const toUpperCode = (code: string) => code.trim().toUpperCase();
 
 const isOfTransactions = ({ name }: RecordKind<unknown>) => name === "transactions";
 
-/** Restores the unreadable amount as it is in the file. */
+/** As it is in the file. */
 const withoutQuotes = (amount: unknown) => String(amount ?? "").replace(/^"|"$/g, "");
 
 const ALSO_ACCEPTED = "or an unambiguous synonym, such as Succeeded or Declined";
 
 /**
- * Returns what a field of a CSV must be, if the CSV format allows more than the API.
+ * If the CSV format allows more than the API.
  *
  * @param record  as returned by `csvToRecord`
  */

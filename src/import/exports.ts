@@ -16,7 +16,7 @@ import { KIND_NAMES } from "./record-kinds.ts";
 export const EXPORT_NAMES = [...KIND_NAMES, "actions", "decisions"] as const;
 type ExportName = (typeof EXPORT_NAMES)[number];
 
-/** Yields a merchant's rows page by page, for JSON.stringify. */
+/** By page, for JSON.stringify. */
 type PageReader = (tx: Tx, merchantId: string) => AsyncGenerator<object[]>;
 
 /** @param after  reads the page after a row, or the first page; an empty page ends the export */
@@ -58,8 +58,8 @@ const decisions: PageReader = (tx, merchantId) =>
   );
 
 /**
- * Each page is read by its own statement. A single snapshot would keep PostgreSQL from vacuuming while a slow client reads. So rows
- * stored before the export began appear exactly once, in that version or a newer one; rows stored during the export may appear.
+ * Each page has its own statement: a single snapshot would keep PostgreSQL from vacuuming while a slow client reads. Rows stored
+ * before the export appear exactly once, in that version or a newer one; rows stored meanwhile may appear.
  */
 export const PAGES_BY_EXPORT: Readonly<Record<ExportName, PageReader>> = {
   subscriptions: recordPages(SUBSCRIPTION_KIND, subscriptionsAfter),

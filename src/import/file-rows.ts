@@ -26,19 +26,18 @@ import type { RecordKind } from "../ingest/parse-batch.ts";
 import { type CsvRecord, csvToRecord } from "./csv-to-record.ts";
 
 export interface HistoryFile {
-  /** A file is JSON if it starts as a JSON list or its name ends in .jsonl, .ndjson or .json. Otherwise it is CSV. */
+  /** JSON if it starts as a JSON list or is named .jsonl, .ndjson or .json; otherwise CSV. */
   name: string;
   bytes: AsyncIterable<Buffer>;
 }
 
-/** A row of a file, converted to the JSON of a record. */
 export interface FileRow {
-  /** The line, or the position in a JSON list; from 1. */
+  /** Or the position in a JSON list; from 1. */
   line: number;
   json: string;
-  /** How a row of a CSV was read. */
+  /** How a CSV row was read. */
   csv?: Pick<CsvRecord, "absentWords" | "roundedFields"> & {
-    /** The state as written in the file. */
+    /** As written in the file. */
     state: string | undefined;
   };
 }
@@ -47,10 +46,10 @@ export interface FileRow {
 const ROW_CHARS_MAX = 256 * 1024;
 
 /**
- * Reads the rows of a file on demand. Each line of a JSONL file and each entry of a JSON list is a record in the API's format.
+ * Reads rows on demand. A JSONL line or a JSON list's entry is a record in the API's format.
  *
  * @param onBegin  receives the mapping of a CSV's columns, or "list", before the first row
- * @throws FileRefusedError where the rest of the file cannot be read
+ * @throws FileRefusedError where the rest cannot be read
  */
 export async function* readFileRows(
   { name, bytes }: HistoryFile,
@@ -74,7 +73,7 @@ export async function* readFileRows(
 
 const isObject = (text: string) => /^\s*\{/.test(text);
 
-/** Whether the first line is, or may be, a complete object: many programs use .json for JSONL. */
+/** The first line may be a complete object: many programs use .json for JSONL. */
 const isJsonLines = (begin: string) => /^\s*\{[^\n]*(?:\}\s*(?:\n|$)|$)/.test(begin);
 
 const notJsonProblem = ({ name }: RecordKind<unknown>) =>
@@ -86,7 +85,7 @@ async function* rowsOfJsonList(text: AsyncIterable<string>, { name }: RecordKind
   list.end();
 }
 
-/** Yields the decoded text, without a byte order mark. */
+/** Without a byte order mark. */
 async function* decodeText(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined;
   const decoded = (chunk: Buffer, isLast = false) => {
@@ -167,7 +166,7 @@ async function* mapCsvRows(
   yield read("", true);
 }
 
-/** Small enough to parse in milliseconds, even if every character were a cell. */
+/** Parsed in milliseconds, even if every character were a cell. */
 const CHARS_PER_CHUNK = 8 * 1024;
 
 /** Yields to other work before each chunk. */
@@ -179,7 +178,7 @@ async function* splitIntoChunks(text: AsyncIterable<string>): AsyncGenerator<str
     }
 }
 
-/** Returns the beginning of a text, enough to detect its format. */
+/** Enough to detect the format. */
 async function readBeginning(text: AsyncGenerator<string>): Promise<string> {
   let begin = "";
   while (begin.trimStart().length < LIST_SAMPLE_CHARS && begin.length <= ROW_CHARS_MAX) {
@@ -190,7 +189,7 @@ async function readBeginning(text: AsyncGenerator<string>): Promise<string> {
   return begin;
 }
 
-/** Returns the beginning of a text up to the end of its header, or up to the maximum length of a row. */
+/** To the end of the header, or to a row's maximum length. */
 async function readHeader(text: AsyncGenerator<string>): Promise<string> {
   let begin = "";
   while (begin.length <= ROW_CHARS_MAX && firstLineOf(begin) === undefined) {

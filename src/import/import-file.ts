@@ -16,7 +16,7 @@ const SAMPLE_ROW_COUNT = 20;
 export interface InvalidRowReport {
   line: number;
   faults: {
-    /** The column at fault, the field for JSON, or "" for the whole row. */
+    /** The field for JSON, or "" for the whole row. */
     column: string;
     says: string;
   }[];
@@ -25,14 +25,13 @@ export interface InvalidRowReport {
 export const listFaults = (wrong: readonly InvalidRowReport[]) =>
   wrong.flatMap(({ line, faults }) => faults.map((fault) => ({ line, ...fault })));
 
-/** A fault that several rows share. */
 interface GroupedFault {
   column: string;
   says: string;
   lines: number[];
 }
 
-/** Groups equal faults, the most frequent first: a column in another format is wrong in every row. */
+/** Most frequent first: a column in another format is wrong in every row. */
 export const groupFaults = (wrong: readonly InvalidRowReport[]): GroupedFault[] =>
   [...Map.groupBy(listFaults(wrong), ({ column, says }) => JSON.stringify([column, says])).values()]
     .map((group) => ({ column: group[0]!.column, says: group[0]!.says, lines: group.map(({ line }) => line) }))
@@ -40,7 +39,7 @@ export const groupFaults = (wrong: readonly InvalidRowReport[]): GroupedFault[] 
 
 const LINES_SHOWN = 3;
 
-/** Formats "must be … (300 rows: lines 2, 3, 4 and so on)". */
+/** "must be … (300 rows: lines 2, 3, 4 and so on)" */
 export function groupedFaultText({ says, lines }: GroupedFault, place: FileImportResult["place"] = "line"): string {
   if (lines.length === 1) return says;
   const more = lines.length > LINES_SHOWN ? " and so on" : "";
@@ -48,36 +47,35 @@ export function groupedFaultText({ says, lines }: GroupedFault, place: FileImpor
 }
 
 export interface FileImportResult {
-  /** The columns of a CSV and their fields; null for JSON. */
+  /** null for JSON. */
   header: HeaderMapping | null;
-  /** What row numbers count: lines, or records of a JSON list. */
+  /** Row numbers count lines, or records of a JSON list. */
   place: "line" | "record";
-  /** Rows in complete batches. */
   rows: number;
-  /** The first valid rows, as they are stored. */
+  /** Valid rows, as they are stored. */
   first: Record<string, unknown>[];
   wrong: InvalidRowReport[];
   /** Words of --states that no row has. */
   unmet: string[];
-  /** How many cells of a CSV held each word that was read as empty. */
+  /** Cells by the word that was read as empty. */
   absent: ReadonlyMap<string, number>;
   copies: DuplicateRows;
-  /** Why the file cannot be read, or not to its end. */
+  /** Why the file cannot be read to its end. */
   broken: string | null;
 }
 
 export const isComplete = ({ wrong, broken }: FileImportResult) => wrong.length === 0 && broken === null;
 
-/** Rows that repeat the id of an earlier record. */
+/** They repeat an earlier record's id. */
 export interface DuplicateRows {
   rows: number;
   line: number;
 }
 
-/** Further ids are not remembered, so their duplicates are not counted. */
+/** Duplicates of further ids are not counted. */
 const IDS_MAX = 1_000_000;
 
-/** Returns null if each row is a separate record. */
+/** null without duplicates. */
 export function duplicatesText({
   rows,
   copies,
@@ -92,7 +90,7 @@ export function duplicatesText({
   return `${n(rows, "row")}, ${n(rows - copies.rows, "record")}: ${place} ${copies.line} ${repeats}`;
 }
 
-/** Formats "3 cells (NULL 2, N/A 1)", or returns null if there are none. */
+/** "3 cells (NULL 2, N/A 1)", or null. */
 export function absentCellsText({ absent }: Pick<FileImportResult, "absent">): string | null {
   const all = [...absent].sort(([, a], [, b]) => b - a);
   const cells = all.reduce((sum, [, count]) => sum + count, 0);
@@ -103,8 +101,8 @@ export function absentCellsText({ absent }: Pick<FileImportResult, "absent">): s
 /**
  * Reads a file batch by batch, so that memory stays constant.
  *
- * @param clock  refuses records that are later than this; null accepts any date
- * @param store  receives the records of each batch before the first invalid row; later rows are only checked
+ * @param clock  refuses later records; null accepts any date
+ * @param store  receives each batch before the first invalid row; later rows are only checked
  */
 export async function importFile(
   file: HistoryFile,
@@ -166,7 +164,7 @@ export async function importFile(
   return result;
 }
 
-/** Names the column at fault. If no column holds a required field, names the option that maps one. */
+/** If no column holds a required field, names the option that maps one. */
 function faultAtColumn(
   header: HeaderMapping | null,
   field: string,
@@ -178,6 +176,5 @@ function faultAtColumn(
   return { column: field, says: isMissing ? `${problem}: name its column with --map ${field}=COLUMN` : problem };
 }
 
-/** Returns the columns that match no field. */
 export const ignoredColumns = (header: HeaderMapping): string[] =>
   header.flatMap(([column, field]) => (field === undefined ? [column] : []));

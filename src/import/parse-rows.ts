@@ -8,7 +8,7 @@ import { csvFieldRequirement, ROUNDED_ID_PROBLEM } from "./csv-to-record.ts";
 import type { FileRow } from "./file-rows.ts";
 
 export interface RowFault {
-  /** The field at fault, or "" for the whole row. */
+  /** "" for the whole row. */
   field: string;
   problem: string;
 }
@@ -18,13 +18,12 @@ export interface InvalidRow {
   faults: RowFault[];
 }
 
-/** Like a body of the API, so that csvFormat a batch takes no longer. */
+/** Like an API body, so that a batch takes no longer. */
 const BATCH_CHARS_MAX = 1024 * 1024;
 
-/** Rows are checked one by one in groups of this size, with other work in between. */
+/** Checked one by one, with other work in between. */
 const ROWS_PER_YIELD = 20;
 
-/** Groups rows into batches of the API's size. */
 export async function* batchesOf(rows: AsyncIterable<FileRow>): AsyncGenerator<FileRow[]> {
   let batch: FileRow[] = [];
   let chars = 0;
@@ -40,7 +39,7 @@ export async function* batchesOf(rows: AsyncIterable<FileRow>): AsyncGenerator<F
 }
 
 /**
- * Parses rows with the code that parses requests. Returns the valid records with their lines, and the invalid rows.
+ * Uses the code that parses requests.
  *
  * @param csvFormat  null for JSON
  */
@@ -79,14 +78,14 @@ export async function parseRows<Record>(
 
 const hasRoundedIds = ({ csv }: FileRow) => csv !== undefined && csv.roundedFields.length > 0;
 
-/** Returns the fault that refused a row, followed by faults of other fields. */
+/** The fault that refused a row, then those of other fields. */
 function faultsOf(kind: RecordKind<unknown>, row: FileRow, error: ApiError, csvFormat: CsvFormat | null): RowFault[] {
   const refused = error.problems.flatMap(({ field, rule }) => {
     const name = /^\w+\[0\]\.(.+)$/.exec(field)?.[1];
     return name === undefined ? [] : [[name, rule] as const];
   });
   if (refused.length === 0) {
-    // The message is about the body of a request, which here is the row.
+    // The message is about a request's body, which here is the row.
     const problem = error.message.replace(/^\w+\[0\] /, "").replace(/^the body (is not valid JSON).*/, "$1");
     return [{ field: "", problem }];
   }

@@ -33,7 +33,7 @@ const createHistoryKind = <Row>(kind: RecordKind<Row>, store: StoreBatches<Row>)
 export const KIND_NAMES = ["subscriptions", "invoices", "transactions"] as const;
 export type KindName = (typeof KIND_NAMES)[number];
 
-/** The kinds of records in a history. Importing them opens no case. */
+/** Importing these opens no case. */
 export const HISTORY_KIND_BY_NAME: Readonly<Record<KindName, HistoryKind>> = {
   subscriptions: createHistoryKind(SUBSCRIPTION_KIND, ingestSubscriptions),
   invoices: createHistoryKind(INVOICE_KIND, importInvoices),

@@ -16,18 +16,18 @@ const NO_CARD_NUMBER_RULE = "must not hold a card number";
 
 /** Further problems are rarely different. */
 export const LISTED_PROBLEMS_MAX = 20;
-/** More than a batch has fields. Bounds the work on a malicious body. */
+/** More than a batch has fields. Bounds a malicious body's work. */
 const FOUND_PROBLEMS_MAX = 10_000;
-/** More than a batch has integers. Formatting the path of each duplicate key would take too long. */
+/** More than a batch has integers. Formatting each duplicate key's path would take too long. */
 const JSON_PROBLEMS_MAX = 1_000;
 
 const BODY_LEVEL = 1;
 const RECORD_LEVEL = 3; // their array is at level 2
 
-/** In the order in which they were found. */
+/** In the order of discovery. */
 type ProblemsByPath = Map<string, { record: number; rule: string }>;
 
-/** Sorts problems outside of records last. */
+/** Sorts last. */
 const OUTSIDE_RECORDS = Number.POSITIVE_INFINITY;
 
 function addProblem(found: ProblemsByPath, record: number, field: string, rule: string) {
@@ -35,8 +35,8 @@ function addProblem(found: ProblemsByPath, record: number, field: string, rule: 
 }
 
 /**
- * Finds values that JSON.parse changes silently: duplicate keys, and numbers that lose their form. Most bodies equal the output of
- * JSON.stringify, and need no scan.
+ * Finds values that JSON.parse changes silently: duplicate keys, and numbers that lose their form. A body equal to
+ * JSON.stringify's output needs no scan.
  *
  * @throws ApiError if the body is nested too deeply, or its array of records appears twice
  */
@@ -76,7 +76,7 @@ const recordIndexOf = ({ name }: CheckedKind, [key, index]: JsonPath) =>
   key === name && typeof index === "number" ? index : OUTSIDE_RECORDS;
 
 /**
- * Returns the 400 for an invalid body, with problems in the order of records and fields.
+ * Lists problems in the order of records and fields.
  *
  * @param jsonProblems  of `findJsonProblems`
  */
@@ -139,10 +139,8 @@ const isOutsideRecords =
   (key: string) =>
     key !== name;
 
-/** Whether an unknown field holds a card number. */
 export const hasCardInUnknownField = (kind: CheckedKind, record: Record<string, unknown>) =>
   findsCard((onCard) => findCards(record, "", RECORD_LEVEL, isUnknownField(kind), onCard));
 
-/** Whether a field of the body, other than its records, holds a card number. */
 export const hasCardOutsideRecords = (kind: CheckedKind, body: Record<string, unknown>) =>
   findsCard((onCard) => findCards(body, "", BODY_LEVEL, isOutsideRecords(kind), onCard));

@@ -21,9 +21,9 @@ const MAX_RECORDS_PER_FLUSH = 2_000;
 
 /** One flush would use a single core of the database. More than two would each combine fewer requests. */
 const MAX_CONCURRENT_FLUSHES = 2;
-/** A second flush starts once this many requests wait, but at least as many as the first one holds, to balance the two. */
+/** A second flush needs this many waiting requests, and at least as many as the first one holds, to balance the two. */
 const MIN_REQUESTS_BESIDE_FLUSH = 2;
-/** A slower flush waits for a lock or stores its requests one by one. A second flush then starts with any number. */
+/** A slower flush waits for a lock or stores its requests one by one. A second one then starts with any number. */
 const SLOW_FLUSH_MS = 50;
 
 function canStartFlush({ flushes, waiting }: MerchantQueue<unknown>): boolean {
@@ -35,8 +35,8 @@ function canStartFlush({ flushes, waiting }: MerchantQueue<unknown>): boolean {
 }
 
 /**
- * Combines a merchant's requests: those that arrive during a flush are stored together in one transaction, and answered after its
- * commit. If it fails, they are flushed one by one, so that only those at fault fail.
+ * Combines a merchant's requests: those that arrive during a flush are stored in one transaction, and answered after its commit.
+ * If it fails, they are flushed one by one, so that only those at fault fail.
  *
  * @param slowMs  after this time, a flush counts as slow
  */
@@ -74,7 +74,7 @@ export function createGroupCommit<Row extends { id: string }>(flush: Flush<Row>,
     try {
       results = await flush(requests.at(-1)!.merchant, batches);
     } catch (error) {
-      // Nothing was stored, so repeating is safe. During an outage it would be useless.
+      // Nothing was stored, so repeating is safe, though useless during an outage.
       if (requests.length > 1 && !isOutage(error)) for (const request of requests) await flushTogether([request]);
       else for (const { result } of requests) result.reject(error);
       return;

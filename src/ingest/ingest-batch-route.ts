@@ -9,7 +9,6 @@ import { refuseImpossibleRecords } from "./refuse-impossible-records.ts";
 
 const NO_BODY = Buffer.alloc(0);
 
-/** Adds the route of an ingest operation. */
 export function ingestBatchRoute<Row extends { currency: string }>(
   api: Api,
   path: string,

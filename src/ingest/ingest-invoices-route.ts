@@ -2,7 +2,6 @@ import type { Api } from "../http/api.ts";
 import { ingestBatchRoute } from "./ingest-batch-route.ts";
 import { INVOICE_KIND } from "./invoice-record.ts";
 
-/** POST /ingest/v1/invoices: stores all invoices of a batch or none. */
 export function ingestInvoicesRoute(api: Api) {
   ingestBatchRoute(api, "/ingest/v1/invoices", "ingest:invoices", INVOICE_KIND, api.ingest.invoices);
 }

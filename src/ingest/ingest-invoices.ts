@@ -22,13 +22,13 @@ import { pauseFastPath, shouldTryFastPath } from "./insert-fast-path.ts";
 import { countBatchResults, type StoreBatches, type UnchangedIds } from "./store-batches.ts";
 
 /**
- * Stores batches of invoices, all or none, and keeps the version of each that wins. The same transaction opens and ends their
- * cases. After the commit, Dunlin sends no undelivered event of an ended case.
+ * Stores batches, all or none, and keeps each invoice's winning version. The same transaction opens and ends their cases. After
+ * the commit, Dunlin sends no undelivered event of an ended case.
  */
 export const ingestInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
   storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: true });
 
-/** Like `ingestInvoices`, but an unpaid invoice opens no case until a newer version is pushed. */
+/** An unpaid invoice opens no case until a newer version is pushed. */
 export const importInvoices: StoreBatches<Invoice> = (db, merchant, batches, ports, onWithdrawn) =>
   storeInvoices(db, merchant, batches, ports, { onWithdrawn, opensCases: false });
 
@@ -81,7 +81,7 @@ const NOTHING_UNCHANGED: UnchangedIds = { unchangedIds: null, olderIds: [] };
 
 /** In the order of the statements that use them. */
 interface QueueEntryIds {
-  /** For other open cases of the customers; null if the engine ignores other invoices. */
+  /** For the customers' other open cases; null if the engine ignores other invoices. */
   affectedCases: string | null;
   endedCases: string;
 }
@@ -92,7 +92,7 @@ function newQueueEntryIds(merchant: Merchant, ports: Ports): QueueEntryIds {
   return { affectedCases: merchant.engine === "static" ? null : affectedCases, endedCases };
 }
 
-/** Returns the invoices in recovery as they are stored if they are new. */
+/** In recovery, as they are stored if new. */
 const selectUnpaid = (invoices: readonly Invoice[]): StoredInvoice[] =>
   invoices
     .filter(({ state }) => isInRecovery(state))
@@ -139,7 +139,7 @@ async function insertAllNew(tx: Tx, merchantId: string, invoices: readonly Invoi
 }
 
 /**
- * Keeps the version of each invoice that wins, and ends cases of invoices that left recovery.
+ * Keeps each invoice's winning version, and ends cases of invoices that left recovery.
  *
  * @returns `newUnpaid`: new invoices in recovery, or null if all are new; `unpaidAgain`: other changed ones in recovery
  */

@@ -2,7 +2,6 @@ import type { Api } from "../http/api.ts";
 import { ingestBatchRoute } from "./ingest-batch-route.ts";
 import { SUBSCRIPTION_KIND } from "./subscription-record.ts";
 
-/** POST /ingest/v1/subscriptions: stores all subscriptions of a batch or none. */
 export function ingestSubscriptionsRoute(api: Api) {
   ingestBatchRoute(
     api,

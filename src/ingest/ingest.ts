@@ -21,8 +21,8 @@ import { TRANSACTION_TABLE } from "../tables/transactions.ts";
 import { countBatchResults, findUnchangedIds, type StoreBatches, type UnchangedIds } from "./store-batches.ts";
 
 /**
- * Stores batches of subscriptions, all or none, and keeps the version of each that wins. After the commit, Dunlin sends no
- * undelivered instruction of an ended subscription.
+ * Stores batches, all or none, and keeps each subscription's winning version. After the commit, Dunlin sends no undelivered
+ * instruction of an ended subscription.
  */
 export const ingestSubscriptions: StoreBatches<Subscription> = async (db, merchant, batches, ports, onWithdrawn) => {
   const waves = mergeBatches(batches);
@@ -61,8 +61,8 @@ async function storeSubscriptions(tx: Tx, merchantId: string, wave: Wave<Subscri
 }
 
 /**
- * Locks the subscriptions' open cases and withdraws undelivered instructions, including those of a step that this waited for.
- * Events that are sent once per case stay: the subscription may be active again before the next step ends the case.
+ * Locks the open cases and withdraws undelivered instructions, including those of a step that this waited for. Events that are
+ * sent once per case stay: the subscription may be active again before the next step ends the case.
  */
 async function withdrawUndelivered(
   tx: Tx,
@@ -75,7 +75,7 @@ async function withdrawUndelivered(
   return undelivered.length === 0 ? [] : await withdrawEvents(tx, merchantId, [], undelivered, ports.now());
 }
 
-/** Opens cases for unpaid invoices that arrived while their subscriptions had ended. */
+/** For unpaid invoices that arrived while their subscriptions had ended. */
 async function reopenCases(tx: Tx, merchantId: string, activeIds: readonly string[], ports: Ports) {
   const invoiceIds = await findInvoicesToReopen(tx, merchantId, activeIds);
   if (invoiceIds.length === 0) return;
@@ -85,13 +85,13 @@ async function reopenCases(tx: Tx, merchantId: string, activeIds: readonly strin
 }
 
 /**
- * Stores batches of payment attempts, all or none, and keeps the version of each that wins. The same transaction ends cases that
- * are now paid, and opens a case if a payment no longer counts.
+ * Stores batches, all or none, and keeps each attempt's winning version. The same transaction ends cases that are now paid, and
+ * opens a case if a payment no longer counts.
  */
 export const ingestTransactions: StoreBatches<Transaction> = (db, merchant, batches, ports, onWithdrawn) =>
   storeTransactions(db, merchant, batches, ports, { onWithdrawn, opensCases: true });
 
-/** Like `ingestTransactions`, but opens no cases. */
+/** Opens no cases. */
 export const importTransactions: StoreBatches<Transaction> = (db, merchant, batches, ports, onWithdrawn) =>
   storeTransactions(db, merchant, batches, ports, { onWithdrawn, opensCases: false });
 
@@ -132,11 +132,10 @@ type PushedAttempt = Pick<Transaction, "id" | "state" | "invoiceId" | "customerI
 
 interface CaseUpdates {
   foundAllCases: boolean;
-  /** Ids of events. */
   withdrawnEvents: string[];
 }
 
-/** Queues the affected cases. Ends or opens cases whose invoices are now paid or owed again. */
+/** Ends or opens cases whose invoices are now paid or owed again. */
 async function updateCasesOfAttempts(
   tx: Tx,
   merchantId: string,
@@ -162,7 +161,7 @@ async function updateCasesOfAttempts(
   return { foundAllCases: invoiceIds.every((id) => open.has(id)), withdrawnEvents };
 }
 
-/** Returns the customers of disputed attempts that name none: their other cases must not charge the same card. */
+/** For disputed attempts that name no customer: the customers' other cases must not charge the same card. */
 async function findDisputedCustomers(tx: Tx, merchantId: string, attempts: readonly PushedAttempt[]) {
   const disputed = attempts.filter(({ state, customerId }) => state === "DISPUTED" && customerId === undefined);
   if (disputed.length === 0) return [];

@@ -3,8 +3,8 @@ const PAUSE_BATCH_COUNT = 16;
 const pausedBatchesByMerchant = new Map<string, number>();
 
 /**
- * Whether to insert the merchant's next batch as if all invoices were new, without an upsert. That suits first imports, which push
- * years of new invoices. A wrong guess only costs time.
+ * Whether to insert the next batch as if all invoices were new, without an upsert. That suits first imports. A wrong guess only
+ * costs time.
  */
 export function shouldTryFastPath(merchantId: string): boolean {
   const pausedBatches = pausedBatchesByMerchant.get(merchantId) ?? 0;

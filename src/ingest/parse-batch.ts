@@ -16,15 +16,15 @@ export const BATCH_RECORDS_MAX = 200;
 export interface RecordKind<Row> {
   name: string;
   fields: ReadonlyMap<string, RecordField>;
-  /** In the order of the API document. */
+  /** In the API document's order. */
   fieldList: readonly (readonly [string, RecordField])[];
   fits(records: unknown): boolean;
   schema: TSchema;
-  /** Never set. Ties a kind to the type of its records. */
+  /** Never set. Ties a kind to its records' type. */
   row?: Row;
 }
 
-/** @param name  the field of the body that holds the records */
+/** @param name  the body's field that holds the records */
 export function createRecordKind<Row extends { id: string }>(
   name: string,
   fields: Record<keyof Row & string, RecordField>,
@@ -48,7 +48,7 @@ const optionalOrEmpty = (schema: TSchema) => Type.Optional(Type.Union([schema, T
 
 type ParsedKind = Pick<RecordKind<unknown>, "name" | "fields" | "fieldList" | "fits">;
 
-/** Returns the records of a body, or throws a 400 that lists its problems. */
+/** Or throws a 400 that lists the problems. */
 export function parseBatch<Row>(kind: RecordKind<Row>, bytes: Buffer): Row[] {
   const body = readJson(bytes);
   const records = recordsOf(kind, body.value);
@@ -71,7 +71,7 @@ function recordsOf(kind: ParsedKind, value: unknown): unknown[] {
   return records;
 }
 
-/** Returns undefined if a rule beyond the schema is broken. */
+/** undefined if a rule beyond the schema is broken. */
 function rowsOf(kind: ParsedKind, { value, isPlainAscii }: JsonBody, records: readonly unknown[]) {
   if (hasCardOutsideRecords(kind, value as Record<string, unknown>)) return undefined;
   const rows: Record<string, unknown>[] = [];

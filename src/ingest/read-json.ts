@@ -5,7 +5,7 @@ import { refuseExcessiveJson } from "./refuse-excessive-json.ts";
 export interface JsonBody {
   text: string;
   value: unknown;
-  /** Whether the text is ASCII without backslashes and DEL, so that no string has escapes or control characters. */
+  /** ASCII without backslashes and DEL, so no string has escapes or control characters. */
   isPlainAscii: boolean;
 }
 
@@ -15,7 +15,7 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 const isPlainAscii = (body: Buffer) => isAscii(body) && !body.includes(BACKSLASH) && !body.includes(DEL);
 
-/** Parses a body as JSON. Throws a 400 that repeats no part of the body. */
+/** Throws a 400 that repeats no part of the body. */
 export function readJson(body: Buffer): JsonBody {
   const ascii = isAscii(body);
   if (!ascii && !isUtf8(body)) throw new ApiError(400, "the body must be UTF-8");

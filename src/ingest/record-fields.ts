@@ -14,24 +14,23 @@ import {
 export interface RecordField {
   schema: TSchema;
   required: boolean;
-  /** What a value must be, as in "invoices[3].amount must be an integer". */
+  /** As in "invoices[3].amount must be an integer". */
   rule: string;
   /**
-   * Returns the domain value, undefined if `rule` is broken, or null if the value means absent.
+   * Returns undefined if `rule` is broken, null if the value means absent.
    *
    * @param value  matches the schema
    * @param isPlainAscii  see `JsonBody`
    */
   read(value: unknown, isPlainAscii: boolean): unknown;
-  /** Part of the JSON value, but not of the domain value. */
+  /** In JSON only. */
   prefix?: string;
-  /** Allowed values of an enum, without the prefix. */
+  /** Without the prefix. */
   values?: readonly string[];
-  /** Whether the value holds a forbidden card number. */
   holdsCard?(value: string): boolean;
   /** An integer must have digits only, because JSON.parse changes every other form. */
   form?: "identifier" | "timestamp" | "integer";
-  /** Rules that `read` checks in code, for the OpenAPI document. */
+  /** Rules that `read` checks, for the OpenAPI document. */
   documentedSchema?: Readonly<Record<string, unknown>>;
 }
 
@@ -49,7 +48,6 @@ export function isValidFieldValue({ schema }: RecordField, value: unknown): bool
 
 export const optionalField = (field: RecordField): RecordField => ({ ...field, required: false });
 
-/** Whether a value means that an optional field is absent. */
 export const isEmptyValue = (value: unknown) => value === null || value === "";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is its purpose
@@ -60,7 +58,7 @@ const ID_RULE = `must be a string of 1 to ${ID_CHARS_MAX} characters, without co
 // Every regular expression dialect supports \x. Lone surrogates have no portable notation.
 const CLEAN_TEXT = { pattern: "^[^\\x00-\\x1f\\x7f-\\x9f]*$" };
 
-/** Whether PostgreSQL and every client preserve this text, and it fits on one line. */
+/** PostgreSQL and every client preserve it, and it fits on one line. */
 const isCleanText = (text: string) => text.isWellFormed() && !CONTROL_CHARACTER.test(text);
 
 export const isIdentifier = (text: string) =>
@@ -102,7 +100,7 @@ export const message: RecordField = {
 
 const passThrough = (value: unknown) => value;
 
-/** @param maxLength  implied by `regex`, so it is only documented */
+/** @param maxLength  implied by `regex`, so only documented */
 const patternField = (regex: string, maxLength: number, rule: string): RecordField => ({
   schema: Type.String({ pattern: regex }),
   required: true,
@@ -145,7 +143,7 @@ export const enumField = (prefix: string, values: readonly string[]): RecordFiel
 
 const UNKNOWN_VALUE = "UNKNOWN";
 
-/** Like `enumField`, plus UNKNOWN, which means absent. */
+/** UNKNOWN means absent. */
 export function enumOrUnknownField(prefix: string, values: readonly string[]): RecordField {
   const field = enumField(prefix, [...values, UNKNOWN_VALUE]);
   return { ...field, read: (value) => (value === prefix + UNKNOWN_VALUE ? null : field.read(value, true)) };
@@ -179,9 +177,9 @@ export const integerField = (minimum: number, maximum: number): RecordField => (
   form: "integer",
 });
 
-/** In minor units of the currency. */
+/** In minor units. */
 export const amount = integerField(0, Number.MAX_SAFE_INTEGER);
-/** The maximum of a column of type int4. */
+/** PostgreSQL's int4. */
 export const INT4_MAX = 2 ** 31 - 1;
 
 export const boolean: RecordField = {

@@ -1,6 +1,6 @@
 import type { RecordKind } from "./parse-batch.ts";
 
-/** Returns a record as it is pushed. Omits undefined fields. */
+/** Omits undefined fields. */
 export function toRecordJson<Row extends object>({ fieldList }: RecordKind<Row>, record: Row): Record<string, unknown> {
   const json: Record<string, unknown> = {};
   for (const [key, { prefix }] of fieldList) {

@@ -2,8 +2,8 @@ import { ApiError } from "../http/errors.ts";
 import { DEPTH_MAX, findClosingQuote } from "./scan-json.ts";
 
 /**
- * Maximum number of commas and opening brackets outside of strings, which approximates the number of values. More would block the
- * event loop for too long.
+ * Commas and opening brackets outside of strings, which approximates the number of values. More would block the event loop for
+ * too long.
  */
 export const STRUCTURAL_CHARS_MAX = 20_000;
 
@@ -14,7 +14,7 @@ export const tooDeepError = () => new ApiError(400, `the body must not be nested
 const tooManyValuesError = () =>
   new ApiError(400, `the body must not hold more than ${STRUCTURAL_CHARS_MAX} commas and opening brackets`);
 
-/** Throws a 400 if a large text has too many values or levels. Runs before it is parsed. */
+/** Throws a 400 for too many values or levels, before a large text is parsed. */
 export function refuseExcessiveJson(text: string) {
   if (text.length < CHECKED_CHARS_MIN) return;
   let structuralChars = 0;

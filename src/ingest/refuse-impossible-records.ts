@@ -11,7 +11,7 @@ export interface ReceptionClock {
 /** Must not be in the future. */
 const PAST_FIELDS = ["createdAt", "updatedAt"] as const;
 
-/** Refuses records from the future, and invoices whose amount due exceeds the amount. */
+/** Records from the future, and invoices whose amount due exceeds the amount. */
 export function refuseImpossibleRecords(
   kindName: string,
   records: readonly unknown[],

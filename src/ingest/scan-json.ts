@@ -7,18 +7,17 @@ export type JsonPath = readonly (string | number)[];
 interface ScanListener {
   /** A number that JavaScript would write differently: 5.0, 1e3, -0, 9007199254740993. */
   onNumber(path: JsonPath, source: string): void;
-  /** A key that appears a second time in its object. */
   onDuplicate(path: JsonPath): void;
 }
 
 /**
  * Finds what `JSON.parse` silently loses in valid JSON: duplicate keys and the form of numbers.
  *
- * @returns false if the scan stopped because the text is nested too deeply
+ * @returns false if the text is nested too deeply
  */
 export function scanJson(text: string, { onNumber, onDuplicate }: ScanListener): boolean {
   const path: (string | number)[] = [];
-  // The keys of each open object; null for an array.
+  // Each open object's keys; null for an array.
   const open: (Set<string> | null)[] = [];
   let at = 0;
   while (at < text.length) {
@@ -66,7 +65,7 @@ export function scanJson(text: string, { onNumber, onDuplicate }: ScanListener):
   return true;
 }
 
-/** Returns the index of the closing quote, or -1. */
+/** The index, or -1. */
 export function findClosingQuote(text: string, at: number) {
   const quote = text.indexOf('"', at + 1);
   if (quote < 0 || text.charCodeAt(quote - 1) !== 0x5c) return quote;
@@ -92,7 +91,7 @@ function keyOf(text: string, at: number, end: number): string {
   return inner.includes("\\") ? JSON.parse(text.slice(at, end)) : inner;
 }
 
-/** Returns the index after the number at `at`, or `at` if there is none. */
+/** Or `at` if there is no number. */
 function findNumberEnd(text: string, at: number) {
   const first = text.charCodeAt(at);
   if (first !== 0x2d && !(first >= 0x30 && first <= 0x39)) return at;

@@ -5,7 +5,7 @@ import type { Ports } from "../domain/ports.ts";
 import type { Database } from "../postgres/database.ts";
 import type { Wave } from "../postgres/merge-batches.ts";
 
-/** Stores all batches or none. Returns a result for each batch. */
+/** Stores all batches or none. One result per batch. */
 export type StoreBatches<Row> = (
   db: Database,
   merchant: Merchant,
@@ -15,12 +15,11 @@ export type StoreBatches<Row> = (
 ) => Promise<BatchResult[]>;
 
 export interface UnchangedIds {
-  /** Null if every record changed. */
+  /** null if every record changed. */
   unchangedIds: readonly string[] | null;
   olderIds: readonly string[];
 }
 
-/** Counts the results of each batch. */
 export function countBatchResults<Row extends { id: string }>(
   batches: readonly (readonly Row[])[],
   waves: readonly Wave<Row>[],
@@ -41,7 +40,7 @@ export function countBatchResults<Row extends { id: string }>(
   return results;
 }
 
-/** Returns the ids that did not change, or null if all changed. */
+/** null if all changed. */
 export function findUnchangedIds({ rows }: Wave<{ id: string }>, changed: ReadonlySet<string>) {
   return changed.size === rows.length ? null : rows.map(({ id }) => id).filter((id) => !changed.has(id));
 }

@@ -6,7 +6,7 @@ import { DEPTH_MAX } from "./scan-json.ts";
 export const CARD_NUMBER_RULE =
   "must not hold a card number (13 to 19 digits that pass the Luhn check): card numbers are not accepted anywhere, not even in unknown fields";
 
-/** Shows the key only if it is short and has no long number, because it may hold anything. */
+/** A long key or number may be anything, so it is not shown. */
 function formatFieldPath(path: string, key: string): string {
   const shown = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(key) && !/\d{6}/.test(key) ? key : "(unknown field)";
   return path === "" ? shown : `${path}.${shown}`;
@@ -42,7 +42,7 @@ export function findCards(
 /** Card numbers have at least 13 digits. */
 const THIRTEEN_DIGITS = 1e12;
 
-/** Returns the path to a card number in `value`, innermost part first. */
+/** Innermost part first. */
 function findCardPath(value: unknown, level: number): PathPart[] | undefined {
   if (typeof value === "string") return holdsCardNumber(value, 1) ? [] : undefined;
   if (typeof value === "number") return value >= THIRTEEN_DIGITS && isCardNumber(String(value)) ? [] : undefined;

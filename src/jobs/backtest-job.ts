@@ -11,9 +11,9 @@ import { insertJob } from "../tables/job-queue.ts";
 import { readAttemptsAfter, type StoredAttempt } from "../tables/past-attempts.ts";
 import { type ClaimedJob, JobFailure, type JobHandler } from "./run-jobs.ts";
 
-/** Keeps each page to a few milliseconds of the main thread. */
+/** A page takes the main thread a few milliseconds. */
 const ATTEMPTS_PER_PAGE = 1_000;
-/** The worker needs about 2 KB for each attempt. */
+/** The worker needs about 2 KB per attempt. */
 const MAX_ATTEMPTS = 250_000;
 const HEARTBEAT_MS = 5_000;
 
@@ -25,7 +25,7 @@ export interface BacktestProgress {
 /** `isCut`: invoices with the first ids did not fit. */
 export type BacktestJob<Result> = Job<unknown, BacktestProgress, { backtest: Result; isCut: boolean }>;
 
-/** Queues a backtest of the merchant's history. Returns the id of the job, or null if one is queued or running. */
+/** Returns the job's id, or null if one is queued or running. */
 export async function requestBacktest(
   db: Database,
   merchantId: string,
@@ -69,7 +69,7 @@ const isBacktested = ({ approved, networkDeclineCode, gatewayCode, gatewayStatus
   });
 
 /**
- * Sends the attempts of as many whole invoices as fit. A partial invoice could lack its payment.
+ * Sends as many whole invoices as fit. A partial one could lack its payment.
  *
  * @param canContinue  gets the number of read attempts; false stops
  * @returns null if stopped
@@ -82,7 +82,7 @@ async function sendAttempts(
 ): Promise<{ judged: number; isCut: boolean } | null> {
   let read = 0;
   let last: StoredAttempt | null = null;
-  /** Attempts of the latest invoice, which the next page may continue. */
+  /** The next page may continue the latest invoice. */
   let pending: StoredAttempt[] = [];
   // One attempt more than fits shows whether any are left out.
   while (read <= maxAttempts) {
@@ -110,7 +110,7 @@ const tooManyAttemptsMessage = (maxAttempts: number) =>
 
 /**
  * @param maxAttempts  attempts that fit
- * @param pageSize  attempts that are read at a time
+ * @param pageSize  attempts read at a time
  */
 export const createBacktestHandler =
   (createRunner: () => BacktestRunner, maxAttempts = MAX_ATTEMPTS, pageSize = ATTEMPTS_PER_PAGE): JobHandler =>

@@ -14,7 +14,7 @@ export const MAX_REPLAYED_EVENTS = 10_000;
 /** Keeps case locks short. */
 const EVENTS_PER_TRANSACTION = 200;
 
-/** Selects the events. Times are ISO strings. */
+/** Times are ISO strings. */
 export interface ReplayInput {
   type?: EventType | undefined;
   createdFrom?: string | undefined;
@@ -22,11 +22,11 @@ export interface ReplayInput {
 }
 
 export interface ReplayProgress {
-  /** Selected events when the job was queued. */
+  /** Selected when the job was queued. */
   total: number;
   looked: number;
   replayed: number;
-  /** Number of events by reason. */
+  /** By reason. */
   skipped: Record<string, number>;
   /** The last processed event. */
   after?: string | undefined;
@@ -34,7 +34,7 @@ export interface ReplayProgress {
 
 export type ReplayJob = Job<ReplayInput, ReplayProgress, ReplayProgress>;
 
-/** Queues a replay of the exhausted events that match. Returns the id of the job, or null if one is queued or running. */
+/** Replays matching exhausted events. Returns the job's id, or null if one is queued or running. */
 export async function requestReplay(
   db: Database,
   merchantId: string,

@@ -6,24 +6,22 @@ import { errorFields, isOutage } from "../postgres/database-errors.ts";
 import type { TenantDatabase } from "../postgres/tenant-database.ts";
 import { claimJob, endJob, extendJobLease } from "../tables/job-queue.ts";
 
-/** Other processes take over a job that is not extended within this time. */
+/** Another process takes over a job that is not extended within this time. */
 const LEASE_MS = 30_000;
 
-/** A failure to show to the person who started the job. */
+/** Shown to the person who started the job. */
 export class JobFailure extends Error {}
 
 export interface ClaimedJob {
   job: Job;
   db: Database;
-  /**
-   * Extends the lease and stores the progress, if `tx` is given in that transaction. False: another process has the job, so stop.
-   */
+  /** Stores the progress, in `tx` if given. False: another process has the job, so stop. */
   extendLease(progress: object | null, tx?: Tx): Promise<boolean>;
   /** Fires when this process shuts down. Another process continues the job. */
   signal: AbortSignal;
 }
 
-/** Writes `extraWrite` together with the result. Null: another process continues the job. */
+/** Writes `extraWrite` together with the result. null: another process continues the job. */
 export type JobHandler = (
   claimed: ClaimedJob,
 ) => Promise<{ result: object; extraWrite?: (tx: Tx) => Promise<void> } | null>;
@@ -38,7 +36,7 @@ export interface JobRunner {
   signal: AbortSignal;
 }
 
-/** Claims the next job of a kind and runs it. Returns whether there was one. */
+/** Returns whether there was one. */
 export async function runNextJob({ everyone, walled, ports, log, kind, work, signal }: JobRunner): Promise<boolean> {
   const leaseEnd = () => new Date(ports.realNow().getTime() + LEASE_MS);
   const job = await claimJob(everyone, kind, ports.realNow(), leaseEnd(), ports.newId());

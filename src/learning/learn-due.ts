@@ -47,15 +47,14 @@ import {
   updateModel,
 } from "./stored-model.ts";
 
-/** A learner that stopped renewing its lease is replaced after this real time. */
+/** After this real time without renewal, another learner takes over. */
 const LEASE_MS = 15_000;
 /**
- * Service time after which an outcome is learned from. Records pushed together with it may arrive a little later and show that
- * the customer paid, or that a failed attempt was none.
+ * Service time until an outcome counts. Records pushed with it may arrive a little later and show that the customer paid, or that
+ * a failed attempt was none.
  */
 const SETTLE_MS = 10 * 60_000;
 const MERCHANTS_PER_ROUND = 20;
-/** Outcomes per transaction. */
 const OUTCOMES_PER_BATCH = 100;
 const MAX_HELD_MODELS = 8;
 
@@ -64,36 +63,32 @@ interface LearnerOptions {
   ports: Ports;
   log: Log;
   prior: PretrainedModel;
-  /** Identifies this process. */
   owner: string;
-  /** Lets other work of the process run between two updates. */
+  /** Lets other work run between two updates. */
   pause?(): Promise<unknown>;
 }
 
 export interface Learner {
-  /** Trains on outcomes that are due. Returns their number. */
+  /** Returns the number of outcomes. */
   learnDue(): Promise<number>;
-  /** Gives up the lease, so that another process can learn at once. */
+  /** So that another process can learn at once. */
   release(): Promise<void>;
 }
 
 interface TrainedModel extends HeldModel {
-  /** The parts as they are stored. */
+  /** As stored. */
   saved: Map<string, Buffer>;
 }
 
 /**
  * Trains on settled outcomes in the order in which they were recorded. Each counts once: the model and the cursor are written
- * together, if no other process wrote meanwhile. It takes no lock that ingest, recovery or delivery need, and lets other work of
- * the process run first.
+ * together, if no other process wrote meanwhile. It takes no lock that ingest, recovery or delivery need, and lets other work run
+ * first.
  */
 export function createLearner({ db, ports, log, prior, owner, pause = othersFirst }: LearnerOptions): Learner {
   const models = new Map<string, TrainedModel>();
   const start = createPretrainedModel(prior).learned;
-  /**
-   * Merchants whose outcomes could not be learned from, and until when they are postponed. Not stored: the next process tries at
-   * once.
-   */
+  /** Postponed merchants, until when. Not stored: the next process retries at once. */
   const aside = new Map<string, { failures: number; until: Date }>();
   let isChecked = false;
   let isLeftAlone = false;
@@ -115,9 +110,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
     return learned;
   }
 
-  /**
-   * The merchant that is furthest behind comes first in each round. Without postponing, one that fails would block all others.
-   */
+  /** Each round starts with the merchant that is furthest behind. Without postponing, one that fails would block all others. */
   async function learnOrSetAside(merchantId: string, until: Date): Promise<number> {
     try {
       const merchant = await findMerchant(db, merchantId);
@@ -195,7 +188,7 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
         views.set(caseId, view);
         learnFromRetry(learned, start, view, lesson, now);
       } catch (error) {
-        // An outcome that cannot be read must not block later ones.
+        // An unreadable outcome must not block later ones.
         const which = transactionId === null ? { actionId: id } : { transactionId };
         log.error({ ...errorFields(error), merchantId: merchant.id, ...which }, "lesson.failed");
       }
@@ -226,8 +219,8 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
   }
 
   /**
-   * Replaces an unreadable model by the pretrained one, and stores it: decisions use it until everything is learned again. Null:
-   * another process wrote meanwhile.
+   * Stores the pretrained model in place of an unreadable one: decisions use it until everything is learned again. null: another
+   * process wrote meanwhile.
    */
   async function begunAnew(modelId: string, version: number): Promise<TrainedModel | null> {
     const model: TrainedModel = { ...createPretrainedModel(prior), version: version + 1, saved: new Map() };
@@ -240,15 +233,15 @@ export function createLearner({ db, ports, log, prior, owner, pause = othersFirs
   return { learnDue, release: () => releaseLearnerLease(db, owner) };
 }
 
-/** A retry with a known outcome. */
+/** Its outcome is known. */
 interface FinishedRetry {
   at: Date;
   approved: boolean;
-  /** Null if no transaction reports it. */
+  /** null if no transaction reports it. */
   transaction: TransactionFacts | null;
 }
 
-/** Trains the model on one retry, with the facts from before it. */
+/** With the facts from before it. */
 function learnFromRetry(
   learned: LearnedModel,
   start: LearnedModel,
@@ -275,7 +268,7 @@ function learnFromRetry(
   });
 }
 
-/** Finds a retry that Dunlin requested, by its action. */
+/** Dunlin requested it. */
 function findRequestedRetry({ actions, transactions }: LoadedCase, actionId: string): FinishedRetry | null {
   const action = actions.find(({ id }) => id === actionId);
   if (action?.type !== "RETRY") return null;
@@ -286,20 +279,20 @@ function findRequestedRetry({ actions, transactions }: LoadedCase, actionId: str
   };
 }
 
-/** Finds a retry of the merchant's own system; null if a newer version is no retry, or if the merchant pushes only failures. */
+/** The merchant's own retry; null if a newer version is no retry, or if the merchant pushes only failures. */
 function findObservedRetry(view: LoadedCase, transactionId: string, now: Date): FinishedRetry | null {
   if (!arePaymentsReported(view, now)) return null;
   const transaction = observedRetries(view).find(({ id }) => id === transactionId);
   return transaction ? { at: transaction.createdAt, approved: isApproved(transaction), transaction } : null;
 }
 
-/** The reasons of first declines in each class, as text. */
+/** First declines' reasons by class, as text. */
 const REASONS_BY_CLASS = [...Map.groupBy(REASONS, classOf).values()].map(([first, ...others]) => ({
   firstReason: first!,
   words: [first, ...others].join(", "),
 }));
 
-/** Returns the reasons after which far fewer retries were approved recently than predicted, so that some are evenly spaced. */
+/** Reasons with far fewer approvals lately than predicted. Some of their retries are evenly spaced. */
 const findShortfallReasons = (learned: LearnedModel, now: Date): ReadonlySet<string> =>
   new Set(
     REASONS_BY_CLASS.filter((one) => shortfallDeviations(learned, one, now.getTime()) >= SHORTFALL_MIN_DEVIATIONS).map(

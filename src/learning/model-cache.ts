@@ -20,8 +20,7 @@ import {
 } from "./stored-model.ts";
 
 /**
- * After this many outcomes retries are sampled for merchants that did not choose. Earlier, sampling would only test the
- * pretrained model.
+ * Outcomes before retries are sampled for merchants that did not choose. Earlier, sampling would only test the pretrained model.
  */
 export const EXPLORATION_MIN_OUTCOMES = 500;
 
@@ -29,20 +28,19 @@ interface ModelCacheOptions {
   db: Database;
   ports: Ports;
   log: Log;
-  /** Null: there is none, and `of` says so. */
+  /** null: there is none, and `of` says so. */
   prior: PretrainedModel | null;
 }
 
-/** A new version is found after this time at the latest. */
+/** The latest time to find a new version. */
 const REFRESH_MS = 2_000;
-/** Models of merchants that do not share: 1.2 MB each. */
+/** Of merchants that do not share: 1.2 MB each. */
 const MAX_CACHED_MODELS = 40;
-/** Merchants whose model's location is cached. */
 const MAX_CACHED_LOCATIONS = 10_000;
 
 /**
- * The location of a merchant's model and the merchant-specific parameters, or the reason why there is none. Only `held` refers to
- * the model itself, so that it can be freed there.
+ * A model's location and merchant-specific parameters, or why there is none. Only `held` refers to the model itself, so that it
+ * can be freed there.
  */
 type ModelLocation = { modelId: string; own: Float64Array | null } | { trouble: string };
 
@@ -54,7 +52,7 @@ interface CachedLocation {
 export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): ModelCache {
   const held = new Map<string, HeldModel>();
   const looked = new Map<string, CachedLocation>();
-  /** Models with enough outcomes; the number never falls. */
+  /** Models with enough outcomes, which never become fewer. */
   const trained = new Set<string>();
   let complained: string | null = null;
 
@@ -69,7 +67,7 @@ export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): 
     try {
       await read(where, model);
     } catch (error) {
-      // A model that was not read is as it was before. One that was read in part is useless.
+      // A model that was not read is unchanged; one read in part is useless.
       if (before && !(error instanceof UnreadableModel)) held.set(modelId, before);
       throw error;
     }
@@ -81,12 +79,12 @@ export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): 
     return { modelId, own: where.merchantParameters !== null || isSharedModel(where) ? own : null };
   }
 
-  /** Returns the model at that location; null if it was evicted. */
+  /** null if evicted. */
   function modelAt(place: ModelLocation): MerchantModel | null {
     if ("trouble" in place) return place;
     const model = held.get(place.modelId);
     if (!model) return null;
-    // Moves it to the end: the least recently used model is evicted first.
+    // The least recently used model is evicted first.
     held.delete(place.modelId);
     held.set(place.modelId, model);
     return {
@@ -103,7 +101,7 @@ export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): 
     if (layout !== null && version !== null) await updateModel(db, modelId, model, { layout, version });
   }
 
-  /** Logs each problem once. */
+  /** Each problem once. */
   function complain(trouble: string | null, error?: unknown) {
     if (trouble !== null && trouble !== complained)
       log.warn({ trouble, ...(error === undefined ? {} : errorFields(error)) }, "model.unreadable");
@@ -122,7 +120,7 @@ export function createModelCache({ db, ports, log, prior }: ModelCacheOptions): 
       } catch (error) {
         const trouble = error instanceof UnreadableModel ? error.message : "what was learned could not be read";
         complain(trouble, error);
-        // A model that was read before is better than none, unless the stored one is unreadable.
+        // An older model is better than none, unless the stored one is unreadable.
         place = known && !(error instanceof UnreadableModel) ? known.place : { trouble };
       }
       if (looked.size >= MAX_CACHED_LOCATIONS) looked.clear();

@@ -5,13 +5,13 @@ import { fromPretrained, MODEL_LAYOUT, type PretrainedModel } from "../engine/le
 import type { Tx } from "../postgres/database.ts";
 import { partsSince } from "../tables/learned-models.ts";
 
-/** A model in memory, and the version of the stored one; 0: the pretrained model, nothing is stored. */
+/** 0: the pretrained model, nothing is stored. */
 export interface HeldModel {
   learned: LearnedModel;
   version: number;
 }
 
-/** Encodes numbers as float8, little-endian, the byte order of all machines that Node supports. */
+/** As float8, little-endian, the byte order of all machines that Node supports. */
 export const toBytes = (numbers: Float64Array): Buffer =>
   Buffer.from(numbers.buffer.slice(numbers.byteOffset, numbers.byteOffset + numbers.byteLength));
 
@@ -21,12 +21,12 @@ function parseNumbers(bytes: Buffer): Float64Array {
   return new Float64Array(new Uint8Array(bytes).buffer);
 }
 
-/** Returns the merchant-specific parameters, or the defaults. */
+/** Or the defaults. */
 export function parseMerchantParameters(bytes: Buffer | null): Float64Array {
   if (bytes === null) return DEFAULT_MERCHANT_PARAMETERS;
   const numbers = parseNumbers(bytes);
   if (!numbers.every(Number.isFinite)) throw new RangeError("a merchant's own part of the model is unreadable");
-  // Parameters of an earlier layout: their model is learned again, and they with it.
+  // Parameters of an earlier layout are learned again with their model.
   if (numbers.length !== MERCHANT_PARAMETER_COUNT) return DEFAULT_MERCHANT_PARAMETERS;
   return numbers;
 }
@@ -38,13 +38,13 @@ export const createPretrainedModel = (prior: PretrainedModel): HeldModel => ({
   version: 0,
 });
 
-/** The stored numbers of a model are unusable and must be learned again. */
+/** Stored numbers that must be learned again. */
 export class UnreadableModel extends Error {}
 
 /**
- * Updates a model in memory to the stored version. No decision may use it meanwhile.
+ * Updates to the stored version. No decision may use the model meanwhile.
  *
- * @throws UnreadableModel if the stored model is damaged, incomplete, or of another layout
+ * @throws UnreadableModel if it is damaged, incomplete, or of another layout
  */
 export async function updateModel(
   tx: Tx,

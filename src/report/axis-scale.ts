@@ -1,6 +1,6 @@
 const roundFloatError = (value: number) => Number(value.toPrecision(12));
 
-/** Returns three to nine round numbers at equal steps that cover `low` to `high`. */
+/** Three to nine round numbers at equal steps. */
 export function axisTicks(low: number, high: number): number[] {
   const span = Math.max(high - low, 1e-9);
   const power = 10 ** Math.floor(Math.log10(span));
@@ -10,7 +10,7 @@ export function axisTicks(low: number, high: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, n) => roundFloatError((first + n) * step));
 }
 
-/** Maps `low` to `from` and `high` to `to`, rounded to a tenth of a pixel. */
+/** Rounded to a tenth of a pixel. */
 export const createAxisScale =
   (low: number, high: number, from: number, to: number) =>
   (value: number): number =>

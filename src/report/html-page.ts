@@ -23,7 +23,7 @@ table{min-width:0}table,tbody,tr{display:block}thead{display:none}tr{display:fle
 export const escapeHtml = (text: string) =>
   text.replace(/[&<>"]/g, (character) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[character]!);
 
-/** Returns a self-contained page. `lead` is text, `body` is HTML. */
+/** `lead` is text, `body` is HTML. */
 export const pageHtml = (title: string, lead: string, body: string) => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body>
@@ -33,11 +33,11 @@ ${body}
 </body></html>
 `;
 
-/** Wraps wide content in a box that scrolls, also with the keyboard. Shadows mark hidden content. */
+/** For wide content, also with the keyboard. Shadows mark hidden content. */
 export const scrollableHtml = (kind: string, name: string, markup: string) =>
   `<div class="wide" tabindex="0" role="region" aria-label="${kind}: ${escapeHtml(name)}">${markup}</div>`;
 
-/** Returns a table of text cells. On a phone, each cell shows the name of its column. */
+/** On a phone, each cell shows its column's name. */
 export const tableHtml = (name: string, head: readonly string[], rows: readonly (readonly string[])[]) => {
   const heads = head.map((each) => `<th>${escapeHtml(each)}</th>`).join("");
   const cell = (text: string, n: number) => `<td data-head="${escapeHtml(head[n]!)}">${escapeHtml(text)}</td>`;

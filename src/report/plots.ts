@@ -3,18 +3,16 @@ import { escapeHtml, scrollableHtml } from "./html-page.ts";
 
 const PLOT_WIDTH = 720;
 
-/** Wraps SVG elements in a figure. */
 const plotSvg = (title: string, height: number, parts: readonly string[]) =>
   `<figure><figcaption>${escapeHtml(title)}</figcaption>${scrollableHtml("Plot", title, `<svg viewBox="0 0 ${PLOT_WIDTH} ${height}" role="img" aria-label="${escapeHtml(title)}">${parts.join("")}</svg>`)}</figure>`;
 
-/** A row of a plot: a drawing between two texts. Positions in `parts` are percentages. */
+/** A drawing between two texts. Positions in `parts` are percentages. */
 export interface PlotRow {
   label: string;
   note: string;
   parts: string;
 }
 
-/** Draws a plot of rows, as wide as the page. On a phone, texts are above the drawings. */
 export const drawRowPlot = (title: string, rowHeight: number, rows: readonly PlotRow[]) =>
   `<figure><figcaption>${escapeHtml(title)}</figcaption><ol class="rows">${rows
     .map(
@@ -27,7 +25,7 @@ export interface Bar {
   label: string;
   size: number;
   note: string;
-  /** The dark part of the bar. */
+  /** The bar's dark part. */
   innerSize: number;
 }
 
@@ -45,7 +43,7 @@ export function drawBarPlot(title: string, bars: readonly Bar[]): string {
   return drawRowPlot(title, BAR_ROW_HEIGHT, rows);
 }
 
-/** `other` is for series in the background. */
+/** `other` is in the background. */
 export type SeriesColor = "first" | "second" | "third" | "other";
 
 interface Series<P> {
@@ -54,7 +52,6 @@ interface Series<P> {
   points: readonly P[];
 }
 
-/** Labels and formats of the axes. */
 interface Axes {
   xLabel: string;
   formatX(value: number): string;
@@ -66,11 +63,10 @@ const PLOT_HEIGHT = 320;
 const LEFT_MARGIN = 64;
 const TOP_MARGIN = 26;
 const BOTTOM_MARGIN = 44;
-/** Room for names at the ends of lines. */
+/** Names at the ends of lines. */
 const RIGHT_MARGIN = 96;
 const NAME_HEIGHT = 15;
 
-/** Draws lines with their names at the end. */
 export function drawLinePlot(title: string, lines: readonly Series<{ x: number; y: number }>[], axes: Axes): string {
   const all = lines.flatMap(({ points }) => points);
   const { x, y, parts } = drawAxes(
@@ -87,7 +83,6 @@ export function drawLinePlot(title: string, lines: readonly Series<{ x: number; 
   return plotSvg(title, PLOT_HEIGHT, [...parts, ...elements]);
 }
 
-/** Moves labels apart vertically. */
 function spreadLabels(heights: readonly number[]): number[] {
   const order = heights.map((_, n) => n).sort((a, b) => heights[a]! - heights[b]!);
   const placed = [...heights];
@@ -104,17 +99,17 @@ function spreadLabels(heights: readonly number[]): number[] {
   return placed;
 }
 
-/** A predicted and an observed share, between 0 and 1. */
+/** Shares between 0 and 1. */
 export interface CalibrationDot {
   predicted: number;
   observed: number;
-  /** The deviation from `predicted` that chance alone may cause. */
+  /** By chance alone. */
   margin: number;
-  /** Its share of the series. */
+  /** Of the series. */
   share: number;
 }
 
-/** Draws observed shares against predicted ones. Calibrated predictions are on the diagonal. */
+/** Calibrated predictions are on the diagonal. */
 export function drawDotPlot(title: string, series: readonly Series<CalibrationDot>[], axes: Axes): string {
   const { x, y, parts } = drawAxes(
     1,
@@ -137,7 +132,6 @@ export function drawDotPlot(title: string, series: readonly Series<CalibrationDo
   return plotSvg(title, PLOT_HEIGHT, [...parts, diagonal, ...dots, ...names]);
 }
 
-/** Draws the axes, and returns their scales. */
 function drawAxes(maxX: number, levels: readonly number[], { xLabel, formatX, yLabel, formatY }: Axes, right: number) {
   const x = createAxisScale(0, Math.max(maxX, 1e-9), LEFT_MARGIN, right);
   const y = createAxisScale(levels[0]!, levels.at(-1)!, PLOT_HEIGHT - BOTTOM_MARGIN, TOP_MARGIN);

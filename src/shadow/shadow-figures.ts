@@ -15,12 +15,12 @@ import { type TransactionFacts, transactionsForCases } from "../tables/transacti
 
 /** A retry this close to Dunlin's time counts as made then. */
 const SAME_TIME_MS = 12 * HOUR_MS;
-/** A decision this short before an attempt may already know it: the merchant's clock may differ. */
+/** A decision this short before an attempt may already know it, as the merchant's clock may differ. */
 const CLOCK_SKEW_MS = 5 * 60_000;
-/** A page may wait for the result, and other requests wait while a batch is computed. */
+/** A page may wait for the result, and other requests wait for each batch. */
 const CASES_PER_BATCH = 100;
 
-/** A retry of the merchant's own system compared with Dunlin's next action by the facts before it. */
+/** The merchant's own retry compared with Dunlin's next action by the facts before it. */
 export const STANCES = ["same", "earlier", "later", "card_change", "stop", "wait", "unknown"] as const;
 export type Stance = (typeof STANCES)[number];
 
@@ -30,32 +30,31 @@ interface RetryCounts {
 }
 
 export interface ShadowFigures {
-  /** When the first case began; null: there is none. */
   since: Date | null;
   cases: number;
-  /** Cases in which the customer would have been asked for another card or payment method, or to confirm. */
+  /** The customer would have been asked for another card or payment method, or to confirm. */
   asked: number;
   /**
-   * Cases old enough to count, and those that were paid, by any means. Paid cases end at once and others with their window, so
-   * ended cases alone would be biased. Each counts as many days after its window as in an experiment. A case with nothing to pay
-   * in the end (voided, refunded, a draft again) never counts.
+   * Cases old enough to count, and those paid by any means. Paid cases end at once and others with their window, so ended cases
+   * alone would be biased. Each counts as many days after its window as in an experiment. A case with nothing to pay in the end
+   * (voided, refunded, a draft again) never counts.
    */
   counted: number;
   paid: number;
-  /** The cases that are too young, and when the first and the last of them will count. */
+  /** Too young, and when the first and last of them will count. */
   young: { cases: number; firstAt: Date | null; lastAt: Date | null };
-  /** Counted cases and their amounts in minor units, by currency. */
+  /** Counted cases and amounts in minor units, by currency. */
   money: Map<string, { cases: number; due: number; paid: number }>;
   /**
-   * Counted cases with a plan when the failure was first known: predicted recoveries, paid ones, and how many are bank debits, or
-   * neither debits nor cards.
+   * Counted cases with a plan when the failure was first known: predicted recoveries, paid ones, bank debits, and neither debits
+   * nor cards.
    */
   planned: { cases: number; expected: number; paid: number; debits: number; others: number };
-  /** Retries of the merchant's own system, after the first charge of each case. */
+  /** The merchant's own retries, without first charges. */
   stances: Record<Stance, RetryCounts>;
-  /** Retries made when Dunlin would have made them, with a prediction of the learned engine, and the sum of these predictions. */
+  /** Made when Dunlin would have made them, with the sum of the learned engine's predictions. */
   foreseen: RetryCounts & { expected: number };
-  /** Retries at times that a rule of a card network or scheme forbids. */
+  /** At times that a network's or scheme's rule forbids. */
   forbidden: RetryCounts;
 }
 
@@ -77,10 +76,10 @@ export const newShadowFigures = (): ShadowFigures => ({
 });
 
 /**
- * Compares Dunlin's decisions with the attempts of the merchant's own system, over the cases of shadow mode.
+ * Compares Dunlin's decisions with the merchant's own attempts, in shadow mode.
  *
  * @param from  only cases that became unpaid since then
- * @param onCases  is called with the number of cases so far; an error that it throws ends the comparison
+ * @param onCases  called with the number of cases so far; an error that it throws ends the comparison
  */
 export async function computeShadowFigures(
   tx: Tx,
@@ -110,8 +109,6 @@ export async function computeShadowFigures(
 }
 
 /**
- * Adds a case to the figures.
- *
  * @param decisions  in the case, oldest first
  * @param onInvoice  attempts on its invoice, oldest first
  */
@@ -143,9 +140,8 @@ export function addCase(
 }
 
 /**
- * Returns the decision whose plan is compared with the result: the first one that knew of a failed attempt. A plan made before may
- * be for a card that cannot work. If no failed attempt was pushed, it is the first decision; if all were pushed after the last
- * decision, there is none.
+ * Finds the first decision that knew of a failed attempt, as an earlier plan may be for a card that cannot work. If no failed
+ * attempt was pushed, it is the first decision; if all were pushed after the last decision, there is none.
  */
 const findFirstInformedDecision = (decisions: readonly DecisionRecord[], onInvoice: readonly TransactionFacts[]) =>
   onInvoice.some(({ state }) => state === "FAILED")
@@ -179,7 +175,7 @@ function addOutcome(
   money.paid += paid * amount;
   figures.money.set(currency, money);
   const even = informed?.account.even;
-  // A case that was given up has evenly spaced retries to compare with, and no plan.
+  // A given-up case has evenly spaced retries to compare with, but no plan.
   if (!even || even.plan.length === 0) return;
   figures.planned.cases++;
   figures.planned.expected += even.planRecovers;
@@ -188,7 +184,7 @@ function addOutcome(
   else if (charge && !isCard(instrumentOf(charge))) figures.planned.others++;
 }
 
-/** Classifies a retry by the latest decision that cannot know of it. */
+/** By the latest decision that cannot know of the retry. */
 function stanceOf(decision: DecisionRecord | undefined, at: number): Stance {
   if (!decision) return "unknown";
   if (decision.kind !== "retry") return decision.kind;

@@ -6,10 +6,10 @@ import type { Database } from "../postgres/database.ts";
 import { insertJob } from "../tables/job-queue.ts";
 import { computeShadowFigures, type ShadowFigures } from "./shadow-figures.ts";
 
-/** `cases` is the number of cases compared so far. */
+/** `cases`: compared so far. */
 export type ShadowJob = Job<unknown, { cases?: number }, object>;
 
-/** Queues a comparison of the merchant's own system with Dunlin's decisions, unless one is running. */
+/** Unless one is running. */
 export async function requestShadowReport(db: Database, merchantId: string, actor: Actor, ports: Ports) {
   const job = { merchantId, id: ports.newId(), kind: "shadow", askedAt: ports.now(), actor } as const;
   await insertJob(db, { ...job, input: {}, progress: {} }, ports.realNow());
@@ -30,7 +30,7 @@ export const createShadowHandler =
     }
   };
 
-/** Returns the result of a job with dates and maps; null while it runs. */
+/** With dates and maps; null while the job runs. */
 export function parseShadowResult({ result }: ShadowJob): ShadowFigures | null {
   if (result === null) return null;
   const figures = result as Omit<ShadowFigures, "money"> & {
@@ -40,7 +40,7 @@ export function parseShadowResult({ result }: ShadowJob): ShadowFigures | null {
   const { since, young, money, planned } = figures;
   return {
     ...figures,
-    // Results of versions before 0.2.0 lack this count.
+    // Results before 0.2.0 lack this count.
     planned: { ...planned, others: planned.others ?? 0 },
     since: date(since),
     young: { ...young, firstAt: date(young.firstAt), lastAt: date(young.lastAt) },

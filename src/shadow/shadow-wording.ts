@@ -3,7 +3,7 @@ import { formatTenths } from "../engine/shares.ts";
 import { REPORTING_GRACE_DAYS } from "../experiments/experiments.ts";
 import { type ShadowFigures, STANCES, type Stance } from "./shadow-figures.ts";
 
-/** Completes "Dunlin would …" for a retry of the merchant's own system. */
+/** Completes "Dunlin would …" for the merchant's own retry. */
 export const STANCE_WORDING: Readonly<Record<Stance, string>> = {
   same: "retry too, within 12 hours",
   earlier: "retry more than 12 hours later",
@@ -14,11 +14,10 @@ export const STANCE_WORDING: Readonly<Record<Stance, string>> = {
   unknown: "unknown: no earlier decision, or it is no longer stored",
 };
 
-/** Returns the stances with at least one retry. */
 export const listStancesWithRetries = ({ stances }: ShadowFigures) =>
   STANCES.filter((stance) => stances[stance].tries > 0);
 
-/** Says how many invoices count, and why the others do not yet. `day` formats a day. */
+/** How many invoices count, and why others do not yet. `day` formats a day. */
 export function describeCounts(
   { since, cases, asked = 0, counted, young }: ShadowFigures,
   day: (at: Date) => string,
@@ -41,7 +40,7 @@ const describeRequests = (asked: number) =>
         `In ${asked} of the invoices Dunlin would have asked the customer for another card or payment method, or to confirm the payment.`,
       ];
 
-/** Says how many invoices Dunlin's plans would have recovered by its own model, and how reliable that is. */
+/** What Dunlin's plans would have recovered by its own model, and how reliable that is. */
 export function describePlans({ planned }: ShadowFigures): string[] {
   const { cases, expected, paid, debits, others } = planned;
   if (cases === 0) return [];
@@ -51,7 +50,7 @@ export function describePlans({ planned }: ShadowFigures): string[] {
   ];
 }
 
-/** Describes the outcomes of retries made when Dunlin would have made them, and of forbidden ones. */
+/** Of retries made when Dunlin would have made them, and of forbidden ones. */
 export function describeRetries({ foreseen, forbidden }: ShadowFigures): string[] {
   return [
     ...(foreseen.tries === 0
@@ -69,7 +68,7 @@ export const NO_RETRY = "Your system has made no retry since.";
 export const COMPARISON_CAVEAT =
   "This comparison proves nothing, because Dunlin's decisions were not carried out. Only an experiment does";
 
-/** Below this count a percentage is misleading: one more or less changes it by over three points. */
+/** With fewer, one more or less changes a percentage by over three points. */
 const MIN_PERCENT_COUNT = 30;
 export const formatShare = (part: number, of: number) => (of < MIN_PERCENT_COUNT ? "" : ` (${formatTenths(part)})`);
 export const formatApproved = ({ tries, approved }: { tries: number; approved: number }) =>

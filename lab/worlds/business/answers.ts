@@ -9,10 +9,7 @@ import { declineRate } from "./issuers.ts";
 import type { Subscription } from "./subscriptions.ts";
 import { CALENDAR } from "./year.ts";
 
-/**
- * Computes how suspicious a charge at `at` (ms) looks to the issuer, in log odds, without the changing state: more at night, on
- * days off and from abroad.
- */
+/** Regardless of history, in log odds: more at night, on days off and from abroad. */
 export function computeSuspicion({ company, isAbroad }: Subscription, at: number): number {
   const { issuer, offsets, work, oddity } = company;
   const local = toLocalTime(CALENDAR, offsets, at);
@@ -22,7 +19,6 @@ export function computeSuspicion({ company, isAbroad }: Subscription, at: number
   return oddity + night + dayOff + (isAbroad ? issuer.abroad : 0);
 }
 
-/** Returns why a charge of `amount` (major units) fails in the company's present state; null if it is approved. */
 export function findRefusal(seed: number, subscription: Subscription, amount: number, at: number): string | null {
   const { company } = subscription;
   const { issuer, state, kind } = company;
@@ -38,7 +34,6 @@ export function findRefusal(seed: number, subscription: Subscription, amount: nu
   return kind === "prepaid" || kind === "line" ? "51" : issuer.limitCode;
 }
 
-/** Returns the charge as the merchant's gateway sees it. */
 export function buildCharge(seed: number, { company }: Subscription, at: number, code: string | null): Charge {
   const { number, issuer, state } = company;
   const charge: Charge = {
@@ -62,7 +57,6 @@ export function buildCharge(seed: number, { company }: Subscription, at: number,
 }
 
 function temporaryAdvice({ kind, issuer }: Subscription["company"], code: string, draw: number): string | null {
-  // Advice 43: the number is a virtual one for several uses.
   if (kind === "vendor" && draw < 0.3) return "43";
   if (draw >= issuer.advises) return null;
   return code === "51" || code === "61" ? issuer.advice : "02";

@@ -11,20 +11,16 @@ export interface Company extends FundingSource {
   country: Country;
   issuer: Issuer;
   funding: string;
-  /** Log odds that its issuer's risk engine declines an otherwise unsuspicious charge by day. */
   oddity: number;
   replacement: CardReplacement;
-  /** From this step on nothing is paid. */
   leavesAt: number;
   leaveCode: string;
-  /** State up to and including `step`; `version` counts charges. */
   hasLeft: boolean;
   step: number;
   state: FundingState;
   version: number;
 }
 
-/** Funding sources, with percentages. A plain card always has the money. */
 const FUNDING_KINDS = [
   ["limit", 17],
   ["week", 11],
@@ -50,16 +46,15 @@ const LEAVE_CODES = [
   ["R1", 8],
 ] as const;
 
-/** Shares that vary between worlds of companies; see the world's options. */
 export interface Shares {
   edge: number;
   gone: number;
 }
 
 /**
- * Creates a company as it is when the world begins.
+ * As it is when the world begins.
  *
- * @param size  the price of its subscription per period, in the currency's major units
+ * @param size  price per period, in major units
  */
 export function createCompany(
   seed: number,
@@ -109,10 +104,6 @@ export function createCompany(
   };
 }
 
-/**
- * Some companies use up a limit long before it resets, or a card between two fills, because advertising spends all available
- * money.
- */
 function edgePace(kind: Company["kind"], draw: number): number {
   if (kind === "week") return 2 + 2.5 * draw;
   return kind === "prepaid" ? 2.2 + 3.5 * draw : 1.8 + 3.4 * draw;
@@ -125,7 +116,6 @@ function drawFunding(kind: Company["kind"], draw: number): string {
   return kind === "week" ? "debit" : "credit";
 }
 
-/** Returns the weekday on which finance pays: Sunday to Thursday in Saudi Arabia. */
 function paymentRunWeekday({ code }: Country, draw: number): number {
   const weekday = 1 + Math.floor(5 * draw);
   return code === "SA" && weekday === 5 ? 0 : weekday;

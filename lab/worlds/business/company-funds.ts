@@ -4,56 +4,43 @@ import { STEP_MS, STEPS_PER_DAY } from "../simulation-steps.ts";
 import { calendarDayOf, hourOf, toLocalTime } from "../world-calendar.ts";
 import { CALENDAR, SPENDING_BY_DAY } from "./year.ts";
 
-/** How a company pays and how its money arrives. Amounts in major units, chances per step of three hours. */
+/** Amounts in major units, chances per step of three hours. */
 export interface FundingSource {
-  /**
-   * A limit that resets monthly or on Mondays, a card limited to this vendor, a prepaid card, or a credit line that is paid down.
-   */
+  /** A monthly or Monday limit, a card limited to this vendor, a prepaid card, or a credit line that is paid down. */
   kind: "limit" | "week" | "vendor" | "prepaid" | "line" | "plain";
-  /** Local time minus UTC in ms, by day of the calendar. */
+  /** Local time minus UTC in ms, by calendar day. */
   offsets: Float64Array;
   work: Uint8Array;
-  /** Date on which a limit resets or a line falls due, in the three hours from `resetHour` on. */
+  /** When a limit resets or a line falls due, in the three hours from `resetHour` on. */
   turnsOn: number;
   resetHour: number;
   limit: number;
-  /** Share of the limit that it would spend in a period, and how much this varies by period. */
   pace: number;
   swing: number;
-  /** Amount that it can still spend when a limit is nearly full. */
   small: number;
-  /** The chance in office hours that finance reads about a failure. */
   notices: number;
-  /**
-   * Weekday of the payment run, when prepaid cards are also filled; null: payments on any working day, and cards on the first of
-   * the month.
-   */
+  /** Weekday of payments and prepaid fills; null: any working day, and the first of the month for fills. */
   runsOn: number | null;
-  /** The chance on working days that money in transit arrives. */
   lands: number;
-  /** The chance of travel, a new shop or a breach elsewhere, which make the issuer suspicious. */
+  /** Chance of travel, a new shop or a breach, which raise suspicion. */
   alarms: number;
-  /** Share of suspicion that remains after three hours. */
   keeps: number;
 }
 
-/** Everything that changes. A copy of it is another future. */
+/** Everything that changes. A copy is another future. */
 export interface FundingState extends CardState {
-  /** Of the limit or line; on a vendor card, by this vendor alone. */
   spent: number;
   cap: number;
-  /** This period's pace. */
+  /** In this period. */
   pace: number;
   balance: number;
   isFilled: boolean;
-  /** The amount of the fill in transit; 0 if it is not fixed in advance. */
+  /** The fill in transit; 0 if not fixed in advance. */
   fill: number;
-  /** Whether the line's debit has yet to settle. */
   isOwed: boolean;
-  /** The failure is unread, read and to be acted on, or its money or signature is on the way. `waited` counts steps. */
+  /** An unread or read failure, or its money or signature is on the way. `waited` counts steps. */
   stage: "calm" | "unread" | "read" | "moving";
   waited: number;
-  /** Suspicion after alarms and after declined attempts, in log odds. */
   heat: number;
   memory: number;
 }
@@ -73,7 +60,6 @@ export const newFundingState = (pace: number): FundingState => ({
   memory: 0,
 });
 
-/** The local time of a step of three hours. */
 export interface LocalStep {
   weekday: number;
   date: number;
@@ -81,7 +67,6 @@ export interface LocalStep {
   hour: number;
   works: boolean;
   isOffice: boolean;
-  /** Spending relative to usual office hours. */
   busy: number;
 }
 
@@ -102,7 +87,6 @@ export function localStepOf({ offsets, work }: FundingSource, step: number): Loc
   };
 }
 
-/** Advances a company by three hours, in place. */
 export function advanceStep(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
   const { kind } = means;
   if (kind === "prepaid") spendPrepaid(means, state, moment, luck);
@@ -114,12 +98,12 @@ export function advanceStep(means: FundingSource, state: FundingState, moment: L
   if (luck.draw() < means.alarms) state.heat += 2.5 + 4 * luck.draw();
   if (state.awaits === null) return;
   const days = state.refusedFor / STEPS_PER_DAY;
-  // A holder who has not entered the new card for days hardly will.
+  // A holder who has not entered the card for days hardly will.
   const typed = moment.isOffice && days > 0 ? 0.06 * Math.exp(-days / 10) : 0;
   advanceRenewal(state, moment.hour < 3, typed, luck);
 }
 
-/** A limit resets. A line falls due on its date and is paid down when the debit settles, one to three working days later. */
+/** When its debit settles, one to three working days after its date. */
 function resetLimit(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
   const { kind, turnsOn, resetHour } = means;
   const { hour } = moment;
@@ -128,7 +112,6 @@ function resetLimit(means: FundingSource, state: FundingState, moment: LocalStep
     if (kind !== "vendor") state.pace = means.pace * Math.exp(means.swing * luck.bell());
     if (kind === "line") state.isOwed = true;
     else state.spent = 0;
-    // A temporary raise ends; a vendor's cap stays raised.
     if (kind === "limit" || kind === "week") state.cap = means.limit;
   }
   if (kind === "line" && state.isOwed && moment.works && hour >= 5 && hour < 8 && luck.draw() < 0.55) {
@@ -137,11 +120,9 @@ function resetLimit(means: FundingSource, state: FundingState, moment: LocalStep
   }
 }
 
-/** Steps of a month and of a week, weighted by how busy they are. */
 const BUSY_STEPS_PER_MONTH = 90;
 const BUSY_STEPS_PER_WEEK = 21;
 
-/** The company's other spending fills its limit. An amount that does not fit is declined or reduced. */
 function spend({ kind, limit, small }: FundingSource, state: FundingState, { busy }: LocalStep, luck: RandomStream) {
   let out =
     ((limit * state.pace) / (kind === "week" ? BUSY_STEPS_PER_WEEK : BUSY_STEPS_PER_MONTH)) *
@@ -152,7 +133,7 @@ function spend({ kind, limit, small }: FundingSource, state: FundingState, { bus
   else if (luck.draw() < 0.35) state.spent = Math.max(state.spent, state.cap - small * luck.draw());
 }
 
-/** A prepaid card is spent down, and filled on the weekday of the run or in the first days of the month. */
+/** Filled on the weekday of the run or in the first days of the month. */
 function spendPrepaid(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
   const { limit, runsOn } = means;
   const { busy, weekday, date } = moment;
@@ -163,7 +144,7 @@ function spendPrepaid(means: FundingSource, state: FundingState, moment: LocalSt
   if (isDue && moment.isOffice && luck.draw() < 0.3) {
     state.isFilled = true;
     const target = limit * (runsOn === null ? 1 : 0.42) * Math.exp(means.swing * luck.bell());
-    // Sometimes the fill is forgotten.
+    // Sometimes forgotten.
     if (state.balance < target && luck.draw() < 0.93) {
       state.fill = target - state.balance;
       state.stage = "moving";
@@ -173,7 +154,7 @@ function spendPrepaid(means: FundingSource, state: FundingState, moment: LocalSt
   if (runsOn === null ? date === 20 : weekday === (runsOn + 3) % 7) state.isFilled = false;
 }
 
-/** Finance reads about the failure in office hours and acts at once or in its run. Money arrives on working days. */
+/** Finance reads in office hours and acts at once or in its run. Money arrives on working days. */
 function handleFailure(means: FundingSource, state: FundingState, moment: LocalStep, luck: RandomStream) {
   const { kind, runsOn, limit } = means;
   state.waited++;
@@ -193,7 +174,7 @@ function handleFailure(means: FundingSource, state: FundingState, moment: LocalS
     state.fill = 0;
     go("calm");
   } else if (moment.isOffice && luck.draw() < 0.09) {
-    // A budget owner signs: the limit is raised or the line paid down at once.
+    // A budget owner raises the limit, or the line is paid down at once.
     if (kind === "vendor") state.cap *= 1.25 + 0.5 * luck.draw();
     else if (kind === "line") state.spent *= 0.25 + 0.5 * luck.draw();
     else state.cap = Math.max(state.cap, state.spent) + limit * (0.05 + 0.2 * luck.draw());
@@ -201,19 +182,17 @@ function handleFailure(means: FundingSource, state: FundingState, moment: LocalS
   }
 }
 
-/** Whether there is enough money for `amount`, in major units. */
+/** In major units. */
 export function hasFundsFor({ kind }: FundingSource, state: FundingState, amount: number): boolean {
   if (kind === "plain") return true;
   return kind === "prepaid" ? state.balance >= amount : state.spent + amount <= state.cap;
 }
 
-/** Applies a charge that succeeds. */
 export function applyPayment({ kind }: FundingSource, state: FundingState, amount: number) {
   if (kind === "prepaid") state.balance -= amount;
   else state.spent += amount;
 }
 
-/** Applies a charge that fails for lack of money: finance gets a mail. */
 export function applyFailure(state: FundingState) {
   if (state.stage !== "calm") return;
   state.stage = "unread";

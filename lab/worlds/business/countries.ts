@@ -3,9 +3,9 @@ import { CALENDAR } from "./year.ts";
 
 export interface Country {
   code: string;
-  /** UTC offset of its issuers. */
+  /** Of its issuers. */
   utcOffsetHours: number;
-  /** Offsets from UTC in ms, by day of the calendar. Busier zones are listed more than once. */
+  /** UTC offsets in ms, by calendar day. Busier zones are listed more than once. */
   clocks: readonly Float64Array[];
   /** 1 on days on which offices work. */
   work: Uint8Array;
@@ -20,7 +20,6 @@ const defineCountry = (code: string, ...zones: readonly Zone[]): Country => ({
 const americanZone = (utcOffsetHours: number): Zone => ({ utcOffsetHours, summer: "US" });
 const europeanZone = (utcOffsetHours: number): Zone => ({ utcOffsetHours, summer: "EU" });
 
-/** Countries of companies, with percentages. */
 export const COUNTRIES: readonly (readonly [Country, number])[] = [
   [defineCountry("US", americanZone(-5), americanZone(-6), americanZone(-8), americanZone(-8)), 36],
   [defineCountry("GB", europeanZone(0)), 14],

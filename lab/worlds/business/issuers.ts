@@ -6,23 +6,19 @@ import { STEPS_PER_DAY } from "../simulation-steps.ts";
 import { COUNTRIES, type Country } from "./countries.ts";
 import { SIMULATION_END, SIMULATION_START } from "./year.ts";
 
-/** A bank that issues cards to companies. Suspicion is in log odds of a decline. */
+/** Suspicion is in log odds of a decline. */
 export interface Issuer {
   number: number;
   name: string;
   brand: string;
   uptime: IssuerOutages;
-  /** Share of missing funds that it reports as 05, and its code for a full limit otherwise. */
   masks: number;
   limitCode: string;
-  /** Share of temporary declines that carry advice on Mastercard's network, and the advice. */
   advises: number;
   advice: string;
-  /** Suspicion added from 22:00 to 06:00, on days off, and by foreign merchants. */
   night: number;
   dayOff: number;
   abroad: number;
-  /** Suspicion added by a declined attempt, and the share of it that remains three hours later. */
   memory: number;
   keeps: number;
   /** Limits reset in the three hours from here on, local time. */
@@ -33,7 +29,6 @@ const NAMES = ["Commerce Bank", "Corporate Bank", "Spend Cards", "Trade Bank", "
 const ADVICE = ["02", "25", "26", "27", "28", "24"] as const;
 const OUTAGE_MEDIAN_MS = 40 * 60_000;
 
-/** Creates a country's issuers, the most common one first. */
 export const createIssuers = (seed: number, luck: RandomStream) =>
   createIssuersByCountry(COUNTRIES, NAMES.length, (country, number, rank) =>
     createIssuer(seed, country, number, rank, luck),
@@ -65,8 +60,6 @@ function createIssuer(seed: number, country: Country, number: number, rank: numb
   };
 }
 
-/** Upper bound of the suspicion from declined attempts. */
 export const MAX_DECLINE_MEMORY = 4;
 
-/** Returns the share of charges declined at this suspicion, in log odds. */
 export const declineRate = (suspicion: number) => 1 / (1 + Math.exp(-suspicion));

@@ -12,10 +12,8 @@ interface Merchant {
   home: string;
   currency: string;
   windowDays: number;
-  /** Major units per month, or per seat where seats are sold. */
   prices: readonly number[];
   sellsSeats: boolean;
-  /** How much invoices vary with usage. */
   usage: number;
   /** As in `BillingPlan`. */
   hour: number | null;
@@ -105,10 +103,8 @@ export interface Subscription extends BillingPlan {
   isAbroad: boolean;
 }
 
-/** A year costs as much as ten months. */
 const MONTHS_PER_YEAR_PRICE = 10;
 
-/** Creates the subscriptions, one company per customer, sampled from the seed. */
 export function createSubscriptions(
   seed: number,
   customers: number,
@@ -126,7 +122,6 @@ export function createSubscriptions(
     const company = createCompany(seed, number, size, issuers, shares);
     const joins = draw(7) < 0.3 ? Math.floor(300 * draw(8)) : 0;
     const day = YEAR_START / DAY_MS - Math.floor(900 * draw(6) ** 2) + joins;
-    // Most companies sign up in their own office hours.
     const hour = draw(9) < 0.8 ? 9 + 9 * draw(10) : 24 * draw(10);
     return {
       number,
@@ -145,7 +140,7 @@ export function createSubscriptions(
   });
 }
 
-/** Yields the invoices of the year in order of time, without their first charges. */
+/** In order of time, without first charges. */
 export function* generateBills(seed: number, subscriptions: readonly Subscription[]): Generator<Omit<Bill, "first">> {
   const seats = subscriptions.map((subscription) => subscription.seats);
   for (const { at, number, cycle } of buildSchedule(seed, subscriptions, YEAR_START, YEAR_END)) {
@@ -171,7 +166,6 @@ export function* generateBills(seed: number, subscriptions: readonly Subscriptio
   }
 }
 
-/** Samples the seats of the next invoice: people join and leave. */
 function drawSeatCount(count: number, draw: number): number {
   if (draw < 0.09) return count + 1 + Math.floor(count * 0.15);
   return draw > 0.95 ? Math.max(1, count - 1) : count;

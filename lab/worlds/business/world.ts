@@ -13,12 +13,11 @@ import { declineRate, MAX_DECLINE_MEMORY } from "./issuers.ts";
 import { createSubscriptions, generateBills, type Subscription } from "./subscriptions.ts";
 
 /**
- * World 4: software paid by companies in many time zones. There are no pay days: limits fill up and reset, prepaid cards are
- * filled in office hours, lines are paid down once a month, virtual cards are capped for one vendor. Besides, an issuer's
- * suspicion rises and fades, and declined attempts add to it. Cards are replaced, issuers have outages, companies close.
+ * World 4: software paid by companies in many time zones, without pay days. Limits fill up and reset, prepaid cards are filled in
+ * office hours, lines are paid down monthly, virtual cards are capped for one vendor. Suspicion rises with declines and fades.
+ * Cards are replaced, issuers have outages, companies close.
  *
- * Options: `edge` (share of companies whose limits are used up before they reset), `gone` (how many leave for good, per company
- * and year).
+ * Options: `edge` (share of companies whose limits are used up before they reset), `gone` (departures per company and year).
  */
 export const world: CreateWorld = (options) => {
   const shares = parseNumberOptions(options, { edge: 0.115, gone: 0.18 }, ["edge"]);
@@ -55,7 +54,6 @@ export const world: CreateWorld = (options) => {
     return charge;
   }
 
-  /** Futures: the suspicion that a charge meets, or infinity if the card or the money is missing. */
   const futuresOf = (bill: Bill, company: Company) =>
     foresight.look({
       billId: bill.id,
@@ -88,7 +86,7 @@ export const world: CreateWorld = (options) => {
       const { company } = subscription;
       const { issuer } = company;
       advance(company, stepOf(now));
-      // The oracle foresees neither companies that leave later nor cards that are replaced later.
+      // The oracle foresees neither departures nor replaced cards.
       if (company.hasLeft) return 0;
       const futures = futuresOf(bill, company);
       const time = at.getTime();
@@ -115,5 +113,5 @@ export const world: CreateWorld = (options) => {
   };
 };
 
-/** An attempt can fail for reasons outside the futures, so it never rules one out. */
+/** Other reasons exist, so a failure rules out no future. */
 const MIN_FAILURE_CHANCE = 0.02;

@@ -3,16 +3,10 @@ import { calendarOf, monthDate } from "../world-calendar.ts";
 
 export const YEAR_START = Date.UTC(2024, 8, 2);
 export const YEAR_END = YEAR_START + 365 * DAY_MS;
-/** Companies are simulated from here on, so limits are usually full by the first invoice. */
 export const SIMULATION_START = YEAR_START - 70 * DAY_MS;
-/** Later than the longest window of the last invoice. */
 export const SIMULATION_END = YEAR_END + 40 * DAY_MS;
 export const CALENDAR = calendarOf(SIMULATION_START, SIMULATION_END);
 
-/**
- * Spending by day: higher at quarter ends, at conferences and before budgets lapse; lower in August and in the last days of the
- * year.
- */
 export const SPENDING_BY_DAY = Float64Array.from({ length: CALENDAR.days }, (_, day) => {
   const month = CALENDAR.month[day]!;
   const today = monthDate(CALENDAR, day);

@@ -7,16 +7,13 @@ import type { Issuer } from "./issuers.ts";
 import type { Person } from "./people.ts";
 import { CALENDAR } from "./year.ts";
 
-/** Share of charges to a held card that are reported as suspected fraud, 59. */
 export const FRAUD_CODE_RATE = 0.2;
 
-/** Returns the share of charges at `at` (ms) that the issuer refuses for no visible reason: more at night. */
 export function refusalRateAt({ issuer, offsets }: Pick<Person, "issuer" | "offsets">, at: number): number {
   const hour = hourOf(toLocalTime(CALENDAR, offsets, at));
   return hour >= 1 && hour < 5 ? issuer.night : 0.006;
 }
 
-/** Returns why a charge of `amount` (major units) fails in the person's present state; null if it is approved. */
 export function findRefusal(seed: number, person: Person, amount: number, at: number): string | null {
   const { issuer, state } = person;
   const toss = (everyMs: number, what: number) => keyedUniform(seed, person.number, Math.floor(at / everyMs), what);
@@ -32,7 +29,6 @@ export function findRefusal(seed: number, person: Person, amount: number, at: nu
   return state.spent + amount > person.dayLimit ? "61" : null;
 }
 
-/** Returns the charge as the merchant's gateway sees it. */
 export function buildCharge(seed: number, person: Person, at: number, code: string | null): Charge {
   const { number, issuer, state } = person;
   const charge: Charge = {
@@ -59,7 +55,7 @@ function temporaryAdvice({ advice }: Issuer, code: string): string {
   return code === "61" ? "25" : "02";
 }
 
-/** Returns until when (ms) a strict issuer blocks a card declined at `at` and before at `declinedAt`; 0 if it does not. */
+/** In ms; 0 if it blocks nothing. */
 export function findBlockEnd({ isStrict }: Issuer, at: number, declinedAt: number): number {
   return isStrict && declinedAt > 0 && at - declinedAt < DAY_MS ? at + 3 * DAY_MS : 0;
 }

@@ -7,14 +7,12 @@ type WeightedRhythms = readonly (readonly [PayRhythm, number])[];
 export interface Country {
   code: string;
   currency: string;
-  /** Incomes and prices relative to the United States. */
   incomes: number;
   prices: number;
-  /** UTC offset of its issuers. */
+  /** Of its issuers. */
   utcOffsetHours: number;
-  /** Offsets from UTC in ms, by day of the calendar, for each zone. */
+  /** UTC offsets in ms, by zone and calendar day. */
   clocks: readonly Float64Array[];
-  /** 1 on days on which banks work. */
   work: Uint8Array;
   wages: WeightedRhythms;
   benefits: WeightedRhythms;
@@ -36,7 +34,7 @@ const fortnightlyPay = (share: number, weekdays: readonly (readonly [number, num
   );
 const fourWeeklyPay = (share: number, ...phases: number[]): WeightedRhythms =>
   phases.map((phase) => [{ kind: "four_weekly", phase }, share / phases.length]);
-/** An individual date, by birthday or file. */
+/** By birthday or file. */
 const payOnAnyDate = (share: number, last: number): WeightedRhythms =>
   Array.from({ length: last }, (_, index) => [payOnDates(index + 1), share / last]);
 const payOnWednesday = (nth: number): PayRhythm => ({ kind: "nth_weekday", nth, weekday: 3 });
@@ -58,9 +56,9 @@ function defineCountry(
 }
 
 /**
- * Countries of people with percentages, and when they are paid. Wages in the US are as in `COUNTRY_PROFILES`, in Australia weekly
- * or every other week. Benefits in the US come on the 1st, 3rd or a Wednesday by birthday, in Britain every four weeks or on a
- * date, in Spain on the 25th or in the first days. Other shares are guesses around customary dates.
+ * With percentages. US wages as in `COUNTRY_PROFILES`, Australian ones weekly or every other week. US benefits come on the 1st,
+ * 3rd or a Wednesday by birthday, British ones every four weeks or on a date, Spanish ones on the 25th or in the first days.
+ * Other shares are guesses.
  */
 export const COUNTRIES: readonly (readonly [Country, number])[] = [
   [
@@ -139,10 +137,7 @@ export const COUNTRIES: readonly (readonly [Country, number])[] = [
 
 const payDaysByRhythm = new Map<PayRhythm, Uint8Array>();
 
-/**
- * Returns 1 for each day of the calendar on which pay of one of the country's rhythms comes. Pay moves forward before holidays as
- * before weekends.
- */
+/** Pay moves forward before holidays as before weekends. */
 export function findPayDays({ work }: Country, rhythm: PayRhythm): Uint8Array {
   let days = payDaysByRhythm.get(rhythm);
   if (!days) {

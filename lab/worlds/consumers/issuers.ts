@@ -9,14 +9,12 @@ export interface Issuer {
   name: string;
   brand: string;
   uptime: IssuerOutages;
-  /** Share of missing funds that it reports as 05. */
   masks: number;
   /** Whether two declines in a day block the card for three days. */
   isStrict: boolean;
-  /** Share of temporary declines that carry advice on Mastercard's network, and the advice for missing funds. */
+  /** Share of temporary declines with advice on Mastercard's network, and the advice for missing funds. */
   advises: number;
   advice: string;
-  /** Share of charges that it refuses between 01:00 and 05:00. */
   night: number;
 }
 
@@ -24,7 +22,6 @@ const NAMES = ["First", "Union", "People's", "Neo", "Savings", "Pocket"] as cons
 const ADVICE = ["02", "25", "26", "27", "24"] as const;
 const OUTAGE_MEDIAN_MS = 35 * 60_000;
 
-/** Creates a country's issuers, the most common one first. */
 export const createIssuers = (seed: number, luck: RandomStream) =>
   createIssuersByCountry(COUNTRIES, NAMES.length, (country, number, rank) =>
     createIssuer(seed, country, number, rank, luck),

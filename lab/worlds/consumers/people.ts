@@ -12,10 +12,8 @@ export interface Person extends PersonFinances {
   country: Country;
   issuer: Issuer;
   funding: string;
-  /** The chance that a mail about a failure is read. */
   attention: number;
   replacement: CardReplacement;
-  /** From this step on nothing is paid. */
   leavesAt: number;
   leaveCode: string;
   /** State up to and including `step`; `version` counts charges. */
@@ -23,20 +21,17 @@ export interface Person extends PersonFinances {
   step: number;
   state: PersonState;
   version: number;
-  /** The last temporary decline in ms, 0 if there is none. A strict issuer refuses everything until `blockedUntil`. */
+  /** In ms, or 0. A strict issuer refuses everything until `blockedUntil`. */
   declinedAt: number;
   blockedUntil: number;
 }
 
-/** Jobs by the hour or day, a wage that is gone before the next, benefits for a family, a wage that lasts. */
+/** Hourly or daily jobs, a wage gone before the next, family benefits, a wage that lasts. */
 type Kind = "gigs" | "tight" | "family" | "steady";
 
-/** Shares of the households that live from hand to mouth. */
 const TIGHT_HOUSEHOLD_RATES = { gigs: 0.042, tight: 0.052, family: 0.03 } as const;
 
-/** Usual monthly income where `incomes` is 1. */
 const MONTHLY_INCOMES: Readonly<Record<Kind, number>> = { steady: 3200, tight: 2000, gigs: 1500, family: 1300 };
-/** Days in which most of the available money is spent: the least, and how many more at most. */
 const SPENDING_DAYS: Readonly<Record<Kind, readonly [number, number]>> = {
   steady: [12, 24],
   tight: [2.2, 3],
@@ -60,11 +55,10 @@ export const LEAVE_CODES = [
   ["46", 5],
 ] as const;
 
-/** Chances of a job by weekday from Sunday on: late nights at the weekend, or shifts early in the week. */
+/** From Sunday on: late nights at the weekend, or shifts early in the week. */
 const LATE_JOB_CHANCES = [0.4, 0.08, 0.08, 0.1, 0.16, 0.3, 0.5];
 const WEEKDAY_JOB_CHANCES = [0.06, 0.08, 0.08, 0.12, 0.5, 0.5, 0.1];
 
-/** Scales that vary between worlds of people; see the world's options. */
 export interface PopulationScales {
   tight: number;
   left: number;
@@ -72,7 +66,6 @@ export interface PopulationScales {
 
 const NO_DAYS = new Uint8Array(CALENDAR.days);
 
-/** Creates a person as they are when the world begins. */
 export function createPerson(
   seed: number,
   number: number,
@@ -86,9 +79,7 @@ export function createPerson(
   const income = country.incomes * MONTHLY_INCOMES[kind] * Math.exp(0.4 * spread(4));
   const rhythm = chooseWeighted(draw(7), country.wages);
   const earns = kind === "tight" || kind === "steady" || (kind === "family" && draw(8) < 0.3);
-  // Rent is paid together with the wage, so only a part of the wage can be spent.
   const wage = earns ? (income * (kind === "steady" ? 0.6 : 0.42)) / payCountPerMonth(rhythm) : 0;
-  // The cushion is often less than an invoice.
   const cushion =
     kind === "steady"
       ? income * (0.045 + 0.5 * draw(9))
@@ -116,7 +107,6 @@ export function createPerson(
     hasBonus: number % 4 === 0,
     grantDays: kind === "family" ? findPayDays(country, chooseWeighted(draw(21), country.benefits)) : NO_DAYS,
     grant: country.incomes * (220 + 500 * draw(22)),
-    // 0.78: the share of a month that remains after bad weeks with fewer jobs.
     job: (works * income * 0.5) / (30 * jobsADay * 0.78),
     jobs,
     income,

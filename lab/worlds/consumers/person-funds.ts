@@ -4,59 +4,46 @@ import { STEP_MS, STEPS_PER_DAY } from "../simulation-steps.ts";
 import { calendarDayOf, hourOf, toLocalTime } from "../world-calendar.ts";
 import { CALENDAR, SPENDING_BY_DAY } from "./year.ts";
 
-/** How a person earns and spends. Amounts in major units; chances per step of three hours unless noted. */
+/** Amounts in major units; chances per step of three hours unless noted. */
 export interface PersonFinances {
-  /** Local time minus UTC in ms, by day of the calendar. */
+  /** Local time minus UTC in ms, by calendar day. */
   offsets: Float64Array;
   work: Uint8Array;
-  /** Pay days. The wage posts in one of the day's eight steps, with a chance. */
   payDays: Uint8Array;
   wage: number;
   postsIn: number;
   punctual: number;
-  /** Whether December's wage is larger. */
   hasBonus: boolean;
   grantDays: Uint8Array;
   grant: number;
-  /** The pay of a job, 0 if the person has none, and the chances per day by weekday from Sunday on. */
   job: number;
   jobs: readonly number[];
   /** Per month. */
   income: number;
-  /** Share of the money above the cushion that is spent in a day. */
   rate: number;
   cushion: number;
-  /** The chance of an expense that must be paid at once. */
   surprises: number;
-  /** How strongly the season affects spending. */
   season: number;
-  /** The chance that a person who knows about a failure tops up, and after how many steps it has fallen to a third. */
+  /** Chance after a failure, and the steps until it has fallen to a third. */
   haste: number;
   forgets: number;
-  /** The chance that the issuer holds the card. */
   alarms: number;
-  /** The most that can be spent in a day; Infinity: unlimited. */
+  /** Per day. */
   dayLimit: number;
-  /** The chance of a rush: so many payments in a row that the issuer accepts no more. */
+  /** So many payments in a row that the issuer accepts no more. */
   rushes: number;
 }
 
-/** Everything that changes. A copy of it is another future. */
 export interface PersonState extends CardState {
   balance: number;
-  /** The calendar's day, and that day's spending that counts toward its limit. */
   day: number;
   spent: number;
-  /** Whether a wage has yet to post. */
   isPaySoon: boolean;
-  /** Whether there are jobs these weeks. */
   isBooked: boolean;
-  /** Steps since the holder learned of a failure, 0 if they have not; and the missing amount. */
   noticedFor: number;
   missing: number;
-  /** The issuer's hold: one that passes, one that the holder is clearing up, or one that stays for weeks. */
   hold: "none" | "short" | "clearing" | "long";
-  /** Steps for which the issuer accepts no more payments. */
+  /** Steps left. */
   rush: number;
 }
 
@@ -73,12 +60,11 @@ export const newPersonState = (): PersonState => ({
   rush: 0,
 });
 
-/** The local time of a step of three hours. */
 export interface LocalStep {
   day: number;
   weekday: number;
   hour: number;
-  /** Step of the day, 0 to 7. */
+  /** 0 to 7. */
   step: number;
   works: boolean;
   isBonusTime: boolean;
@@ -103,10 +89,8 @@ export function localStepOf({ offsets, work, season }: PersonFinances, step: num
   };
 }
 
-/** The chance that a holder enters a new card, in one of the five steps of a day suited to it. */
 export const CARD_ENTRY_CHANCE = 0.03;
 
-/** Advances a person by three hours, in place. */
 export function advanceStep(means: PersonFinances, state: PersonState, moment: LocalStep, luck: RandomStream) {
   const { hour } = moment;
   if (moment.day !== state.day) beginDay(means, state, moment, luck);
@@ -116,12 +100,10 @@ export function advanceStep(means: PersonFinances, state: PersonState, moment: L
   if (state.noticedFor > 0) topUp(means, state, moment, luck);
   updateHold(means, state, luck);
   if (state.awaits === null) return;
-  // A new card is entered from the day it comes, and most likely soon after a failure.
   const typed = hour >= 8 ? CARD_ENTRY_CHANCE * Math.exp(-state.refusedFor / STEPS_PER_DAY / 9) : 0;
   advanceRenewal(state, moment.step === 1, typed, luck);
 }
 
-/** A day begins: benefits arrive, and jobs stop for some days or start again. */
 function beginDay(means: PersonFinances, state: PersonState, { day }: LocalStep, luck: RandomStream) {
   state.day = day;
   state.spent = 0;
@@ -130,26 +112,22 @@ function beginDay(means: PersonFinances, state: PersonState, { day }: LocalStep,
   if (means.job > 0 && luck.draw() < (state.isBooked ? 1 / 24 : 1 / 8)) state.isBooked = !state.isBooked;
 }
 
-/** Wages post in the bank's run, sometimes a working day or more late. Jobs are paid from the morning on. */
 function receivePay(means: PersonFinances, state: PersonState, moment: LocalStep, luck: RandomStream) {
   if (state.isPaySoon && moment.step === means.postsIn && moment.works && luck.draw() < means.punctual) {
     state.isPaySoon = false;
     const bonus = means.hasBonus && moment.isBonusTime ? 1.6 : 1;
     state.balance += Math.max(0, means.wage * (1 + 0.1 * luck.bell()) * bonus);
   }
-  // Five steps of the day remain for it.
   const chance = (means.jobs[moment.weekday]! * (state.isBooked ? 1 : 0.12)) / 5;
   if (means.job > 0 && moment.hour >= 9 && luck.draw() < chance)
     state.balance += means.job * Math.exp(0.6 * luck.bell() - 0.18);
 }
 
-/** Spending: a share of the money above the cushion, necessities, and sometimes a large expense. */
 function spendMoney(means: PersonFinances, state: PersonState, { busy }: LocalStep, luck: RandomStream) {
   if (state.balance > means.cushion) {
     const share = 1 - Math.exp((-means.rate / 6) * busy * (0.2 + 1.6 * luck.draw()));
     const out = (state.balance - means.cushion) * share;
     state.balance -= out;
-    // Not all of it by card.
     state.spent += out * 0.6;
   }
   state.balance -= Math.min(state.balance, (means.income / 30) * 0.02 * (0.5 + luck.draw()));
@@ -162,10 +140,9 @@ function spendMoney(means: PersonFinances, state: PersonState, { busy }: LocalSt
     state.rush = drawRushSteps(luck.draw());
 }
 
-/** Returns how many steps a rush lasts. */
 export const drawRushSteps = (draw: number) => 6 + Math.floor(18 * draw);
 
-/** A person who knows about the failure tops up when awake, most likely soon, and forgets it after weeks. */
+/** When awake, most likely soon; forgotten after weeks. */
 function topUp(means: PersonFinances, state: PersonState, { hour }: LocalStep, luck: RandomStream) {
   state.noticedFor++;
   if (hour >= 7 && luck.draw() < means.haste * Math.exp(-state.noticedFor / means.forgets)) {
@@ -174,33 +151,27 @@ function topUp(means: PersonFinances, state: PersonState, { hour }: LocalStep, l
   } else if (state.noticedFor > 20 * STEPS_PER_DAY) state.noticedFor = 0;
 }
 
-/** The chance that a hold is lifted. */
 export const HOLD_LIFT_CHANCES = { short: 0.028, clearing: 0.055, long: 0.0045 } as const;
 
-/** Share of holds that stay for weeks. */
 export const LONG_HOLD_RATE = 0.22;
 
-/** The issuer suspects fraud and holds the card until it is cleared up or lifted. */
 function updateHold(means: PersonFinances, state: PersonState, luck: RandomStream) {
   if (state.hold !== "none") {
     if (luck.draw() < HOLD_LIFT_CHANCES[state.hold]) state.hold = "none";
   } else if (luck.draw() < means.alarms) state.hold = luck.draw() < LONG_HOLD_RATE ? "long" : "short";
 }
 
-/** Whether a charge of `amount` would be paid if the issuer were up and refused nothing. */
 export function canPay(means: PersonFinances, state: PersonState, amount: number): boolean {
   const isUsable = state.awaits === null && state.hold === "none" && state.rush === 0;
   return isUsable && state.balance >= amount && state.spent + amount <= means.dayLimit;
 }
 
-/** Applies a charge that succeeds. */
 export function applyPayment(state: PersonState, amount: number) {
   state.balance -= amount;
   state.spent += amount;
   state.noticedFor = 0;
 }
 
-/** The holder reads about a failure, and clears up a hold or plans to top up. */
 export function applyFailure(state: PersonState, amount: number) {
   if (state.hold === "short") state.hold = "clearing";
   else if (state.hold === "none") {

@@ -7,13 +7,11 @@ import { createIssuers } from "./issuers.ts";
 import { createPerson, type Person, type PopulationScales } from "./people.ts";
 import { CALENDAR, YEAR_END, YEAR_START } from "./year.ts";
 
-/** A merchant that sells to consumers. */
+/** Sells to consumers. */
 interface Merchant extends Pick<BillingPlan, "unit" | "period" | "date" | "hour"> {
   key: string;
   windowDays: number;
-  /** Major units, at United States prices. */
   prices: readonly number[];
-  /** How often its mails about failures are read, relative to other merchants. */
   mail: number;
 }
 
@@ -37,17 +35,12 @@ export interface Subscription extends BillingPlan {
   amount: number;
 }
 
-/** The relative rate at which a merchant's mails are read, capped. */
 export const mailReadRate = ({ mail }: Merchant) => Math.min(1.3, mail);
 
-/** Share of people who sign up on a pay day, and within how many days it has to come. */
 export const PAY_DAY_SIGN_UP_RATE = 0.5;
 export const MAX_PAY_DAY_WAIT_DAYS = 31;
 
-/**
- * Creates the subscriptions, sampled from the seed. One customer in eight is a person who pays another merchant from the same
- * card.
- */
+/** One customer in eight shares a card with another merchant's customer. */
 export function createSubscriptions(
   seed: number,
   customers: number,
@@ -84,14 +77,14 @@ export function createSubscriptions(
   return found;
 }
 
-/** Returns the first pay day within the next month, since people sign up when they have money, or `day` if there is none. */
+/** Within a month, since people sign up when they have money, or else `day`. */
 export function findPayDayFrom({ payDays }: Person, day: number): number {
   const index = day - CALENDAR.firstDay;
   for (let later = 0; later < MAX_PAY_DAY_WAIT_DAYS; later++) if (payDays[index + later]) return day + later;
   return day;
 }
 
-/** Yields the invoices of the year in order of time, without their first charges. */
+/** In order of time, without first charges. */
 export function* generateBills(seed: number, subscriptions: readonly Subscription[]): Generator<Omit<Bill, "first">> {
   for (const { at, number, cycle } of buildSchedule(seed, subscriptions, YEAR_START, YEAR_END)) {
     const { merchant, person, amount, createdAt } = subscriptions[number]!;

@@ -14,8 +14,8 @@ import { CALENDAR } from "./year.ts";
 
 /**
  * World 5: streaming, gyms, boxes and news paid from debit cards and wallets. Money comes as wages, jobs, benefits and top-ups
- * after a mail. It is spent in proportion to the balance, on necessities, and on large expenses. A charge needs the money, a good
- * card, an issuer that is up, no hold, and room in the day's limit. Some issuers block a card that is declined twice in a day.
+ * after a mail, and goes in proportion to the balance, on necessities, and on large expenses. A charge needs the money, a good
+ * card, an issuer that is up, no hold, and room in the day's limit. Some issuers block a card after two declines in a day.
  *
  * Options: `tight` (scale of the share of households that live from hand to mouth), `left` (scale of the share of customers who
  * leave for good).
@@ -59,7 +59,7 @@ export const world: CreateWorld = (options) => {
     return charge;
   }
 
-  /** Futures in which a charge is paid (1) or not (0). */
+  /** Paid (1) or not (0). */
   const futuresOf = (bill: Bill, person: Person) =>
     foresight.look({
       billId: bill.id,
@@ -88,7 +88,7 @@ export const world: CreateWorld = (options) => {
     charge: (bill, at) => attempt(bill, at.getTime()),
     payDays(bill) {
       const { payDays, grantDays } = subscriptionOf(bill).person;
-      // A person who lives only on jobs has no pay days, and jobs cannot be predicted.
+      // Jobs have no pay days and cannot be predicted.
       if (!payDays.includes(1) && !grantDays.includes(1)) return null;
       return (day) => [payDays, grantDays].some((days) => days[day - CALENDAR.firstDay] === 1);
     },
@@ -96,7 +96,7 @@ export const world: CreateWorld = (options) => {
       const { person } = subscriptionOf(bill);
       const { issuer } = person;
       advance(person, stepOf(now));
-      // The oracle foresees neither customers who leave later nor cards that are replaced later.
+      // The oracle foresees neither departures nor replaced cards.
       if (person.hasLeft) return 0;
       const futures = futuresOf(bill, person);
       const time = at.getTime();
@@ -104,7 +104,7 @@ export const world: CreateWorld = (options) => {
       for (const each of tried) {
         const then = each.getTime();
         if (then >= time) continue;
-        // An attempt while the card is blocked shows nothing about the money.
+        // An attempt on a blocked card shows nothing about the money.
         if (then >= blockedUntil) {
           blockedUntil = findBlockEnd(issuer, then, declinedAt);
           futures.inVain(then, (met) => (1 - MIN_FAILURE_CHANCE) * met);
@@ -121,5 +121,5 @@ export const world: CreateWorld = (options) => {
   };
 };
 
-/** An attempt can fail for reasons outside the futures, so it never rules one out. */
+/** An attempt can fail for other reasons, so it rules out no future. */
 const MIN_FAILURE_CHANCE = 0.04;

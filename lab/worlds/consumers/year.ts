@@ -3,13 +3,13 @@ import { calendarOf, monthDate } from "../world-calendar.ts";
 
 export const YEAR_START = Date.UTC(2025, 2, 3);
 export const YEAR_END = YEAR_START + 365 * DAY_MS;
-/** People are simulated from here on, so by the first invoice they have a usual amount of money. */
+/** Early, so people have a usual amount of money by the first invoice. */
 export const SIMULATION_START = YEAR_START - 45 * DAY_MS;
-/** Later than the longest window of the last invoice. */
+/** Later than the last invoice's window. */
 export const SIMULATION_END = YEAR_END + 40 * DAY_MS;
 export const CALENDAR = calendarOf(SIMULATION_START, SIMULATION_END);
 
-/** Seasonal spending: the weeks before Christmas, the sales, a lean January, summer holidays, a new school year. */
+/** More before Christmas, in the sales, summer holidays and at the new school year; less in January. */
 export const SPENDING_BY_DAY = Float64Array.from({ length: CALENDAR.days }, (_, day) => {
   const today = monthDate(CALENDAR, day);
   if (today >= 1225 || today <= 105) return 1.2;

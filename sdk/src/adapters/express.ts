@@ -8,8 +8,8 @@ type ExpressRequest = IncomingMessage & { body?: unknown };
 /**
  * For `app.post("/dunlin", expressHandler(receiver))`, preferably before any body parser.
  *
- * After `express.raw()` it uses the bytes that were read. After `express.json()` it serializes the parsed body again, but answers
- * with 500 if signatures are verified, because the original bytes are lost.
+ * Uses the bytes that `express.raw()` read. After `express.json()` it serializes the parsed body again, but answers 500 if
+ * signatures are verified, because the original bytes are lost.
  */
 export function expressHandler(receiver: WebhookReceiver) {
   const listener = nodeListener(receiver);
@@ -28,7 +28,7 @@ async function answerParsed(receiver: WebhookReceiver, request: ExpressRequest, 
 const PARSED_BODY_MESSAGE =
   "the body was parsed before its signature could be checked: put the webhook handler before express.json()";
 
-/** Returns null if the original bytes are needed and lost. */
+/** null if the original bytes are needed and lost. */
 function bodyOf(body: unknown, signed: boolean): Uint8Array | string | null {
   if (body instanceof Uint8Array || typeof body === "string") return body;
   return signed ? null : JSON.stringify(body ?? null);

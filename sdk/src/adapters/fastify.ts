@@ -7,7 +7,7 @@ type Route = (
   handler: (request: { raw: IncomingMessage }, reply: { raw: ServerResponse; hijack(): unknown }) => void,
 ) => unknown;
 
-/** The part of Fastify 4 and 5 that the plugin needs. */
+/** As far as the plugin needs Fastify 4 and 5. */
 export interface FastifyScope {
   removeAllContentTypeParsers(): unknown;
   addContentTypeParser(

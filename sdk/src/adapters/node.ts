@@ -8,7 +8,7 @@ export function nodeListener(receiver: WebhookReceiver): NodeListener {
   return (request, response) => {
     readBody(request, receiver.bodyLimit)
       .then((body) => answerNode(receiver, request, response, body))
-      // No answer is possible if the client disconnected, or the web API does not support the method (TRACE).
+      // The client disconnected, or the web API does not support the method (TRACE).
       .catch(() => response.destroy());
   };
 }
@@ -25,7 +25,7 @@ export async function answerNode(
 export async function writeAnswer(request: IncomingMessage, response: ServerResponse, answer: Response): Promise<void> {
   const headers = Object.fromEntries(answer.headers);
   const text = await answer.text();
-  // Otherwise, the rest of an unread body would have to be read before the next request.
+  // Otherwise, the unread body would have to be read before the next request.
   if (!request.complete) headers.connection = "close";
   response.writeHead(answer.status, { ...headers, "content-length": Buffer.byteLength(text) });
   response.end(text);
@@ -42,7 +42,7 @@ function webRequest(request: IncomingMessage, body: Uint8Array | string): Reques
   return new Request(new URL(`https://localhost${path}`), { method, headers, ...(hasBody ? { body } : {}) });
 }
 
-/** Returns the body. If it is larger than `limit`, stops after the chunk that exceeds it. */
+/** Stops after the chunk that exceeds `limit`. */
 function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -7,11 +7,10 @@ const DELAY_MAX_MS = 30_000;
 export const isRetryable = (status: number) => status === 429 || status >= 500;
 
 /**
- * Returns the delay before the next attempt: half of an exponential delay, plus a random part of up to the same length, so that
- * many clients do not return at once.
+ * Half of an exponential delay, plus up to the same length at random, so that many clients do not return at once.
  *
  * @param tries  attempts so far, at least 1: the full delay is 250 ms, 500 ms, 1 s, 2 s, … up to 30 s
- * @param retryAfterMs  the minimum that the answer asked for, or 0
+ * @param retryAfterMs  the answer's minimum, or 0
  * @param jitter  0 to 1
  */
 export function backoffDelayMs(tries: number, retryAfterMs: number, jitter: number) {
@@ -19,7 +18,7 @@ export function backoffDelayMs(tries: number, retryAfterMs: number, jitter: numb
   return Math.max(retryAfterMs, half) + Math.round(half * jitter);
 }
 
-/** Parses `Retry-After` in either form. A date is compared with the answer's own `Date`, because the local clock may be wrong. */
+/** Parses either form of `Retry-After`. A date is compared with the answer's `Date`, because the local clock may be wrong. */
 export function retryAfterMs({ headers }: Pick<TransportAnswer, "headers">) {
   const value = headers["retry-after"];
   if (value === undefined) return 0;

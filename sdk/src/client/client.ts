@@ -4,15 +4,15 @@ import { createRequest, type RequestOptions } from "./request.ts";
 import { httpsTransport, type Transport } from "./transport.ts";
 
 export interface ClientOptions extends RequestOptions {
-  /** PEM of the CA that signed Dunlin's certificate, if it is not a public one. */
+  /** PEM of the CA that signed Dunlin's certificate, if it is not public. */
   ca?: string | Buffer | undefined;
   /** Replaces the HTTPS transport; `ca` is ignored then. */
   transport?: Transport;
 }
 
 /**
- * A client of Dunlin's API. The limits apply to all calls of a client. Requests are retried on 429, 5xx and if there is no answer.
- * They reject with a `DunlinError`, or with the reason of an aborted signal.
+ * A client of Dunlin's API. Its limits apply to all calls together. Requests are retried on 429, 5xx and without an answer. They
+ * reject with a `DunlinError`, or with an aborted signal's reason.
  */
 export interface Client {
   ingest: Ingest;
@@ -21,7 +21,7 @@ export interface Client {
   close(): void;
 }
 
-/** @throws TypeError if `baseUrl` is not https, or another option is invalid */
+/** @throws TypeError if an option is invalid, such as a `baseUrl` that is not https */
 export function createClient(options: ClientOptions): Client {
   const transport = options.transport ?? httpsTransport({ ca: options.ca, connectionsMax: options.inFlightMax ?? 5 });
   const request = createRequest(options, transport);

@@ -1,5 +1,5 @@
 export type DunlinErrorKind =
-  /** 400, 413, 415 and other 4xx: the request is wrong, and repeating it does not help. */
+  /** 400, 413, 415 and other 4xx: the request is wrong; repeating it does not help. */
   | "invalid_request"
   /** 401: the key is missing, mistyped, expired or revoked. */
   | "unauthorized"
@@ -19,15 +19,15 @@ interface DunlinErrorDetails {
   cause?: unknown;
 }
 
-/** A request that Dunlin refused, or that still failed after all attempts. */
+/** Dunlin refused a request, or all attempts failed. */
 export class DunlinError extends Error {
   override readonly name = "DunlinError";
   readonly kind: DunlinErrorKind;
-  /** The HTTP status; 0 if there was no answer. */
+  /** The HTTP status; 0 without an answer. */
   readonly code: number;
-  /** The id of the request in Dunlin's log; undefined if there was no answer. */
+  /** The request's id in Dunlin's log, if there was an answer. */
   readonly requestId: string | undefined;
-  /** As sent by Dunlin: empty for ingest; field violations or a reason for the list. */
+  /** From Dunlin: empty for ingest; field violations or a reason for the list. */
   readonly details: readonly unknown[];
   /** How long Dunlin asked to wait, or 0. */
   readonly retryAfterMs: number;

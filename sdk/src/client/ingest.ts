@@ -13,7 +13,7 @@ export interface IngestOptions {
 
 export interface IngestedBatch {
   requestId: string;
-  /** The index in the iterable at which the batch started. */
+  /** The batch's first index in the iterable. */
   firstRecord: number;
   records: number;
 }
@@ -26,9 +26,8 @@ export interface Ingested {
 /**
  * Pushes records in batches, several at once.
  *
- * An iterable is read only as fast as Dunlin accepts its records, so memory stays constant. You can push everything again at any
- * time: the version with the newer `updatedAt` wins. After a failure, no further batch is started. Earlier batches are stored;
- * those in flight may be too.
+ * Reads an iterable only as fast as Dunlin accepts its records, so memory stays constant. You can push everything again at any
+ * time: the newer `updatedAt` wins. After a failure, no further batch starts; those in flight may be stored too.
  */
 export interface Ingest {
   subscriptions(records: Records<Subscription>, options?: IngestOptions): Promise<Ingested>;
@@ -113,7 +112,7 @@ async function* batchesOf(records: Records<unknown>): AsyncGenerator<unknown[], 
   if (batch.length > 0) yield batch;
 }
 
-/** Rejects with the signal's reason at once, because the source of the records may never yield again. */
+/** Rejects at once, because the source of the records may never yield again. */
 async function rejectWhenAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
   if (!signal) return work;
   let abort = () => {};

@@ -6,18 +6,17 @@ export interface ReadOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** All matching actions, read page by page on demand: iterate over actions, or over pages with `pages()`. */
+/** All matching actions, read on demand: iterate over actions, or over `pages()`. */
 export interface Listing extends AsyncIterable<RecoveryAction> {
   /** To resume an interrupted walk within 24 hours, pass the `nextPageToken` of the last page that arrived. */
   pages(): AsyncGenerator<RecoveryActionPage, void, undefined>;
 }
 
 export interface RecoveryActions {
-  /** Reads one page. */
   page(params?: ListParams, options?: ReadOptions): Promise<RecoveryActionPage>;
-  /** Iterates over all actions, starting at `params.pageToken` if it is set. */
+  /** Iterates over all actions, from `params.pageToken` on. */
   list(params?: ListParams, options?: ReadOptions): Listing;
-  /** Iterates over actions executed since a time or a token of an earlier sync, oldest first, each action once. */
+  /** Iterates over actions executed since a time or an earlier sync's token, oldest first, each once. */
   sync(options?: SyncOptions): AsyncGenerator<SyncPage, void, undefined>;
 }
 

@@ -1,5 +1,5 @@
 export interface RequestPacer {
-  /** Runs the work once the limits allow. @throws the signal's reason if it is aborted before the work starts */
+  /** Runs the work once the limits allow. @throws the signal's reason if aborted before */
   run<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
 }
 
@@ -10,11 +10,11 @@ export interface RequestPacerOptions {
   sleep(ms: number, signal?: AbortSignal): Promise<unknown>;
 }
 
-/** Creates a pacer that keeps at most `inFlightMax` requests in flight and starts at most `perSecond` in any second. */
+/** Keeps at most `inFlightMax` requests in flight and starts at most `perSecond` in any second. */
 export function createRequestPacer({ inFlightMax, perSecond, nowMs, sleep }: RequestPacerOptions): RequestPacer {
   const waiting: (() => void)[] = [];
   let inFlight = 0;
-  /** Start times as a ring buffer: the next request may start a second after the one it replaces. */
+  /** A ring buffer: the next request may start a second after the one it replaces. */
   const startTimes = new Array<number>(perSecond).fill(Number.NEGATIVE_INFINITY);
   let next = 0;
 

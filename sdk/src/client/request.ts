@@ -5,26 +5,26 @@ import { createRequestPacer } from "./request-pacer.ts";
 import type { Transport, TransportAnswer, TransportRequest } from "./transport.ts";
 
 export interface RequestOptions {
-  /** Such as `https://localhost:8443`. If there are several, the client switches to the next one when one fails or does not answer. */
+  /** Such as `https://localhost:8443`. The client switches to the next one when one fails or does not answer. */
   baseUrl: string | readonly string[];
   apiKey: string;
-  /** How long a request is retried, as the sum of delays. Default: 5 minutes, longer than a restart of Dunlin takes. */
+  /** How long a request is retried, as the sum of delays. Default: 5 minutes, longer than Dunlin takes to restart. */
   retryForMs?: number;
-  /** Maximum number of attempts of a request. By default, only the time counts. */
+  /** Maximum attempts per request. By default, only the time counts. */
   triesMax?: number;
-  /** For one attempt. Default: 30 s. */
+  /** Per attempt. Default: 30 s. */
   timeoutMs?: number;
-  /** Maximum number of requests in flight. Default: 5, as Dunlin recommends. */
+  /** Maximum requests in flight. Default: 5, as Dunlin recommends. */
   inFlightMax?: number;
-  /** Maximum number of requests started in any second. Default: 100, the usual limit of a key. */
+  /** Maximum requests started in any second. Default: 100, a key's usual limit. */
   requestsPerSecond?: number;
-  /** Returns a random number between 0 and 1, which spreads retries. */
+  /** Returns a random number between 0 and 1 to spread retries. */
   jitter?(): number;
   /** Waits, or rejects with the signal's reason. */
   sleep?(ms: number, signal?: AbortSignal): Promise<unknown>;
 }
 
-/** Sends a request, retries it while that may help, and returns the JSON object of a 2xx answer. */
+/** Retries while that may help, and returns a 2xx answer's JSON object. */
 export type Request = (
   method: "GET" | "POST",
   path: string,
@@ -32,14 +32,14 @@ export type Request = (
   signal: AbortSignal | undefined,
 ) => Promise<Record<string, unknown>>;
 
-/** Longer waits are reported to the caller, which may not want to wait. */
+/** The caller may not want to wait longer. */
 const RETRY_AFTER_MAX_MS = 5 * 60_000;
 
 const RETRY_PERIOD_MS = 5 * 60_000;
 
 const COUNT_OPTIONS = ["triesMax", "timeoutMs", "inFlightMax", "requestsPerSecond"] as const;
 
-/** @throws TypeError if `baseUrl` is not https, or another option is invalid */
+/** @throws TypeError if an option is invalid, such as a `baseUrl` that is not https */
 export function createRequest(options: RequestOptions, transport: Transport): Request {
   const { triesMax = Number.POSITIVE_INFINITY, retryForMs = RETRY_PERIOD_MS, timeoutMs = 30_000 } = options;
   const { jitter = Math.random, sleep = abortableSleep } = options;
@@ -53,7 +53,7 @@ export function createRequest(options: RequestOptions, transport: Transport): Re
     if (options[name] !== undefined && !(Number.isInteger(options[name]) && options[name] >= 1))
       throw new TypeError(`${name} must be an integer of at least 1`);
   const prefixes = addresses.map(({ href }) => href.replace(/\/+$/, ""));
-  /** The index of the address that answered last. */
+  /** The address that answered last. */
   let current = 0;
   const pace = createRequestPacer({
     inFlightMax: options.inFlightMax ?? 5,

@@ -4,14 +4,14 @@ import type { ListParams, RecoveryAction, RecoveryActionPage } from "./recovery-
 type Filters = Omit<ListParams, "orderBy" | "orderDirection" | "executedAfter" | "executedBefore" | "pageToken">;
 
 export interface SyncOptions extends Filters {
-  /** A time (inclusive), or the token of an earlier sync with the same filters. Default: everything. */
+  /** A time (inclusive), or an earlier sync's token with the same filters. Default: everything. */
   since?: string | Date | undefined;
-  /** The last time (inclusive). Default: now. */
+  /** Inclusive. Default: now. */
   until?: string | Date | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Store both in one transaction: then a copy that is killed at any time resumes where it stopped. */
+/** Store both in one transaction, and a copy that is killed resumes where it stopped. */
 export interface SyncPage {
   /** Oldest first by `executedAt`; never empty. */
   recoveryActions: RecoveryAction[];
@@ -21,17 +21,17 @@ export interface SyncPage {
 
 type ReadPage = (params: ListParams, options: { signal: AbortSignal | undefined }) => Promise<RecoveryActionPage>;
 
-/** The last yielded action. Actions with the same time are ordered by id. */
+/** The last yielded action. Equal times are ordered by id. */
 interface Cursor {
   at: string | undefined;
   id: string;
 }
 
 /**
- * Walks over executed actions, oldest first, and ends when there are no more.
+ * Walks over executed actions, oldest first, and ends after the last.
  *
- * Within a walk, it follows Dunlin's page tokens. A new walk starts with `executedAfter`, which is inclusive, so actions up to the
- * cursor are skipped. Dunlin commits executions in the order of `executedAt`, so nothing appears later behind the cursor.
+ * A new walk starts with `executedAfter`, which is inclusive, so actions up to the cursor are skipped. Dunlin commits executions
+ * in the order of `executedAt`, so nothing appears later behind the cursor.
  */
 export async function* sync(
   readPage: ReadPage,

@@ -6,7 +6,6 @@ export interface TransportRequest {
   headers: Readonly<Record<string, string>>;
   body?: string | undefined;
   timeoutMs: number;
-  /** Aborts the request. */
   signal?: AbortSignal | undefined;
 }
 
@@ -17,7 +16,7 @@ export interface TransportAnswer {
   body: string;
 }
 
-/** Sends one request and returns its answer with any status. Rejects if there is no answer. Never retries. */
+/** Sends one request. Resolves with any status, rejects without an answer. Never retries. */
 export interface Transport {
   send(request: TransportRequest): Promise<TransportAnswer>;
   /** Closes idle connections. */
@@ -35,7 +34,7 @@ const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 /**
  * Creates an HTTPS transport with keep-alive connections.
  *
- * It does not use `fetch`, which cannot trust a custom CA on Node.
+ * Not based on `fetch`, which cannot trust a custom CA on Node.
  *
  * @param ca  PEM of the CA to trust instead of the system's, such as Dunlin's `tls/ca.pem`
  */
@@ -74,7 +73,7 @@ function send(agent: Agent, outgoingRequest: TransportRequest): Promise<Transpor
         );
       },
     );
-    // A deadline for the whole exchange, because a socket's timeout restarts with every byte.
+    // A socket's timeout would restart with every byte.
     const deadline = setTimeout(
       () => clientRequest.destroy(new Error(`no answer within ${outgoingRequest.timeoutMs} ms`)),
       outgoingRequest.timeoutMs,

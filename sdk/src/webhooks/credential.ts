@@ -1,13 +1,9 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** The credential that you set for the endpoint in Dunlin. */
+/** As set for the endpoint in Dunlin. */
 export type WebhookCredential = { bearer: string } | { basic: { username: string; password: string } };
 
-/**
- * Returns a function that checks an `Authorization` header.
- *
- * Compares hashes, so that timing reveals neither the secret nor its length.
- */
+/** Compares hashes, so that timing reveals neither the secret nor its length. */
 export function createCredentialCheck(credential: WebhookCredential) {
   const scheme = "bearer" in credential ? "bearer" : "basic";
   const secret =
@@ -16,7 +12,7 @@ export function createCredentialCheck(credential: WebhookCredential) {
   if (secret === "" || secret === ":") throw new TypeError("the webhook credential is empty");
   const expected = digest(Buffer.from(secret));
   return (authorization: string | null) => {
-    // Duplicate headers are joined by ", " and do not match. They could be read differently by a proxy.
+    // Duplicate headers are joined by ", " and do not match: a proxy could read them differently.
     const match = /^(\S+) +(\S+) *$/.exec(authorization ?? "");
     if (match?.[1]?.toLowerCase() !== scheme) return false;
     return timingSafeEqual(digest(Buffer.from(match[2]!, scheme === "basic" ? "base64" : "utf8")), expected);

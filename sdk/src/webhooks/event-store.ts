@@ -2,17 +2,17 @@ import type { WebhookEvent } from "./webhook-event.ts";
 
 export interface ClaimedEvent {
   event: WebhookEvent;
-  /** The number of this attempt, from 1. It identifies the claim: a slow worker must not end another worker's attempt. */
+  /** This attempt, from 1. It identifies the claim: a slow worker must not end another worker's attempt. */
   tries: number;
 }
 
 /**
  * Stores events until they are handled, and their ids afterwards, because an event may arrive again.
  *
- * One row per event suffices: its id as the key, the event, `tries`, and a due time that is null once the event is handled or given
- * up. `examples/` has stores for PostgreSQL, Redis and SQLite. Several processes can share a store.
+ * One row per event suffices: its id as the key, the event, `tries`, and a due time that is null once the event is handled or
+ * given up. `examples/` has stores for PostgreSQL, Redis and SQLite. Processes can share a store.
  *
- * @template Context  passed to handlers, to write in the transaction that ends the event
+ * @template Context passed to handlers, to write in the transaction that ends the event
  */
 export interface EventStore<Context = undefined> {
   /**
@@ -21,11 +21,11 @@ export interface EventStore<Context = undefined> {
    * @returns false if the id is known; a rejection is answered with 500, and Dunlin sends the event again
    */
   keep(event: WebhookEvent, now: Date): boolean | Promise<boolean>;
-  /** Claims up to `limit` due events, and increments their `tries`. They are due again at `until`, in case the worker crashes. */
+  /** Claims up to `limit` due events, and increments their `tries`. In case the worker crashes, they are due again at `until`. */
   claim(limit: number, now: Date, until: Date): readonly ClaimedEvent[] | Promise<readonly ClaimedEvent[]>;
   /** Runs the work and marks the event as handled, both or neither. Rejects if the work does. */
   finish(claimed: ClaimedEvent, work: (context: Context) => unknown): Promise<void>;
-  /** Records a failed attempt: the event is due again at `dueAt`, or given up if it is null. */
+  /** Records a failed attempt: the event is due again at `dueAt`, or given up if null. */
   postpone(claimed: ClaimedEvent, dueAt: Date | null): void | Promise<void>;
   /** Whether the store has no room. Events are then answered with 429, and Dunlin sends them again. */
   full?(): boolean | Promise<boolean>;
@@ -38,14 +38,14 @@ interface OpenEvent extends ClaimedEvent {
 /**
  * Creates a store in memory, for development and for programs that may lose acknowledged events when they end.
  *
- * @param options.capacity  how many ids of ended events to remember; the oldest are forgotten first
+ * @param options.capacity  how many ended events' ids to remember; the oldest are forgotten first
  * @param options.openMax  how many events may wait before the store is full
  */
 export function memoryEventStore({ capacity = 100_000, openMax = 10_000 } = {}): EventStore {
   const open = new Map<string, OpenEvent>();
   const ended = new Set<string>();
 
-  /** Null if the event was claimed again. */
+  /** null if the event was claimed again. */
   const findOpen = ({ event, tries }: ClaimedEvent) => {
     const openEvent = open.get(event.id);
     return openEvent?.tries === tries ? openEvent : null;

@@ -6,17 +6,17 @@ export interface WorkerOptions<Context> {
   /**
    * Called for each event after its acknowledgement, and again after a failure.
    *
-   * @param context  from the store: writes through it are committed together with the end of the event
+   * @param context  from the store: writes through it are committed together with the event's end
    */
   handle(event: WebhookEvent, context: Context): unknown;
-  /** Called when an attempt fails and another one follows, or when the store fails; then the event may be null. */
+  /** Called when an attempt fails and another follows, or when the store fails; then the event may be null. */
   onError(error: unknown, event: WebhookEvent | null): void;
   /** Called when the last attempt fails. */
   onGiveUp(error: unknown, event: WebhookEvent): void;
-  /** Maximum number of events handled at once. */
+  /** Maximum events handled at once. */
   concurrency: number;
   triesMax: number;
-  /** After this time, a handler counts as crashed, and its event is handled again. */
+  /** Then a handler counts as crashed, and its event is handled again. */
   leaseMs: number;
   now(): Date;
 }
@@ -30,13 +30,13 @@ export interface Worker {
 
 const FIRST_DELAY_MS = 1000;
 const DELAY_MAX_MS = 3_600_000;
-/** How often to look for events that are due again, or left behind by another process. */
+/** To find events that are due again, or left behind by another process. */
 const POLL_MS = 1000;
 
 /** Returns 1 s, 4 s, 16 s, … up to an hour. */
 export const retryDelayMs = (tries: number) => Math.min(DELAY_MAX_MS, FIRST_DELAY_MS * 4 ** (tries - 1));
 
-/** Starts handling the events of the store, including those that a crashed process left behind. */
+/** Includes events that a crashed process left behind. */
 export function startWorker<Context>(options: WorkerOptions<Context>): Worker {
   const { store, handle, onError, onGiveUp, concurrency, triesMax, leaseMs, now } = options;
   const inProgress = new Set<Promise<void>>();
@@ -65,7 +65,7 @@ export function startWorker<Context>(options: WorkerOptions<Context>): Worker {
         onError(error, null);
       }
     }
-    // If all slots are taken, the end of an attempt wakes the worker.
+    // If all slots are taken, an attempt's end wakes the worker.
     hasWork = false;
   }
 

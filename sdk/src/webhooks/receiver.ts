@@ -8,7 +8,7 @@ import { signingKeys, verifyWebhookSignature } from "./webhook-signature.ts";
 
 /** An answered request, for logging. */
 export interface WebhookExchange {
-  /** Null if the request was refused before an event was read. */
+  /** null if the request was refused before an event was read. */
   eventId: string | null;
   type: WebhookEvent["type"] | null;
   /** Whether the event was received before. */
@@ -24,40 +24,38 @@ interface CommonOptions<Context> {
   /**
    * Called for each event after its acknowledgement, and again with growing delays after a failure.
    *
-   * @param context  from the store: writes through it are committed together with the end of the event; undefined for the memory
-   *   store
+   * @param context  from the store: writes through it are committed together with the event's end; undefined for the memory store
    */
   handle(event: WebhookEvent, context: Context): unknown;
   /**
-   * Called when an attempt fails and another one follows, or when the store fails; then the event may be null. Default: writes to
+   * Called when an attempt fails and another follows, or when the store fails; then the event may be null. Default: writes to
    * standard error.
    */
   onError?(error: unknown, event: WebhookEvent | null): void;
   /** Called when the last attempt fails, so that a person can look. Default: `onError`. */
   onGiveUp?(error: unknown, event: WebhookEvent): void;
-  /** Called for every answered request. */
   onExchange?(exchange: WebhookExchange): void;
-  /** Maximum size of a body in bytes. Default: 64 KiB, about a hundred times an event. */
+  /** Maximum body size in bytes. Default: 64 KiB, about a hundred events. */
   bodyLimit?: number;
-  /** Maximum number of events handled at once. Default: 10. */
+  /** Maximum events handled at once. Default: 10. */
   concurrency?: number;
-  /** Maximum number of attempts to handle an event. Default: 10, over about five hours. */
+  /** Maximum attempts to handle an event. Default: 10, over about five hours. */
   triesMax?: number;
-  /** After this time, a handler counts as crashed, and its event is handled again. Default: five minutes. */
+  /** Then a handler counts as crashed, and its event is handled again. Default: five minutes. */
   leaseMs?: number;
   now?(): Date;
 }
 
-/** Without `store`, events and their ids are stored in memory. */
+/** Without `store`, events and ids stay in memory. */
 export type ReceiverOptions<Context = undefined> = CommonOptions<Context> &
   (undefined extends Context ? { store?: EventStore<Context> } : { store: EventStore<Context> });
 
 /** The merchant's webhook endpoint. `receive` is a web-standard handler; adapters exist for other frameworks. */
 export interface WebhookReceiver {
   receive(request: Request): Promise<Response>;
-  /** Maximum size of a body in bytes. Adapters need not read beyond it. */
+  /** Maximum body size in bytes. Adapters need not read beyond it. */
   readonly bodyLimit: number;
-  /** Whether the original bytes of the body are needed, because signatures are verified. */
+  /** Whether the body's original bytes are needed, because signatures are verified. */
   readonly signed: boolean;
   /** Stops handling events, and resolves when those in progress have ended. Requests are still answered. */
   stop(): Promise<void>;
@@ -68,9 +66,9 @@ type AcceptedExchange = Omit<WebhookExchange, "status">;
 /**
  * Creates the receiver of Dunlin's webhooks.
  *
- * An event is acknowledged with 200 once the store has it, and handled afterwards. A test event is only acknowledged. Every path is
- * accepted; one that ends in `/recovery_action`, `/pause_collection` or `/complete_dunning` accepts only events of that type.
- * Refusals have one of the statuses of the API: 400, 401, 429 and 500.
+ * An event is acknowledged with 200 once the store has it, and handled afterwards. A test event is only acknowledged. Every path
+ * is accepted; one that ends in `/recovery_action`, `/pause_collection` or `/complete_dunning` accepts only events of that type.
+ * Refusals have a status of the API: 400, 401, 429 or 500.
  *
  * @throws TypeError if the credential or a secret is invalid
  */
@@ -116,7 +114,7 @@ export function createWebhookReceiver<Context = undefined>(options: ReceiverOpti
       if (await store.full?.())
         return { status: 429, message: "too many events wait to be handled", headers: { "retry-after": "1" } };
       const isNew = await store.keep(event, now());
-      // After the answer, so that the handler cannot delay or break the acknowledgement.
+      // After the answer, so that the handler cannot delay or break it.
       if (isNew) setImmediate(worker.wake);
       return { eventId: event.id, type: event.type, duplicate: !isNew };
     } catch (error) {
@@ -149,7 +147,7 @@ function replyMessageOf({ duplicate, test }: AcceptedExchange) {
   return duplicate ? { message: "already accepted" } : {};
 }
 
-/** Returns null if the body is larger than `limit`. Counts the received bytes, because Content-Length may be wrong. */
+/** null if the body is larger than `limit`. Counts bytes, because Content-Length may be wrong. */
 async function readBody(request: Request, limit: number): Promise<Uint8Array | null> {
   const chunks: Uint8Array[] = [];
   let size = 0;

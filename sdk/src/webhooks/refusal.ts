@@ -1,6 +1,6 @@
 import type { WebhookErrorReply } from "./bodies.ts";
 
-/** The only statuses with which the endpoint refuses an event. */
+/** The endpoint refuses events with no other status. */
 export interface Refusal {
   status: 400 | 401 | 429 | 500;
   message: string;

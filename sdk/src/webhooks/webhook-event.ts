@@ -1,12 +1,12 @@
 import type { CompleteDunningEvent, RecoveryActionEvent as Envelope, PauseCollectionEvent } from "./bodies.ts";
 
-/** An instruction of Dunlin, independent of the body's shape. */
+/** Dunlin's instruction, independent of the body's shape. */
 export type WebhookEvent = RecoveryActionEvent | PauseCollectionEvent | CompleteDunningEvent;
 /** Push its id as `recoveryActionId` of the transaction that carries it out. `created` is absent for a flat retry request. */
 export type RecoveryActionEvent = Omit<Envelope, "created"> & Partial<Pick<Envelope, "created">>;
 export type ActionSuggestion = Envelope["data"]["actionSuggestion"];
 
-/** Either the event, or a sentence that describes the problem. */
+/** The event, or a sentence that describes the problem. */
 export type ParsedEvent = { event: WebhookEvent; problem?: never } | { event?: never; problem: string };
 
 /** A record, so that the compiler reports a missing value. */
@@ -20,10 +20,10 @@ const EVENT_TYPES = ["recovery_action", "pause_collection", "complete_dunning"] 
 type JsonFields = Record<string, unknown>;
 
 /**
- * Parses the body of a webhook: the envelope `{id, type, created, data}` or the flat retry request `{requestId, …}`.
+ * Parses a webhook's body: the envelope `{id, type, created, data}` or the flat retry request `{requestId, …}`.
  *
- * @param body  the text as received
- * @param path  the request path: if it ends in an event type, the event must have that type
+ * @param body  as received
+ * @param path  if it ends in an event type, the event must have that type
  */
 export function parseWebhookEvent(body: string, path = "/"): ParsedEvent {
   let fields: unknown;

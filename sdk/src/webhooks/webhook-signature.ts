@@ -1,14 +1,14 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** The default of the Standard Webhooks libraries. */
+/** The Standard Webhooks libraries' default. */
 const TOLERANCE_MS = 300_000;
-/** A rotation needs two. Limits the work on a malicious request. */
+/** A rotation needs two. Limits a malicious request's work. */
 const SIGNATURES_MAX = 16;
 
 export interface SignedRequest {
   /** `whsec_…`; two secrets during a rotation. */
   secrets: string | readonly string[];
-  /** In any form that Node or the web provide. Names are in lower case. */
+  /** From Node or the web. Names are in lower case. */
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
   /** As received, because serializing parsed JSON would change the bytes. */
   body: string | Uint8Array;
@@ -19,7 +19,7 @@ export interface SignedRequest {
 }
 
 /**
- * Verifies the signature of a webhook.
+ * Verifies a webhook's signature.
  *
  * @returns null if it is valid, or a sentence that describes the problem and does not help to forge one
  * @throws TypeError if a secret is not `whsec_` and 24 to 64 bytes in base64
@@ -49,7 +49,7 @@ export function verifyWebhookSignature(request: SignedRequest): string | null {
   return isValid ? null : "no signature matches a known secret";
 }
 
-/** Returns the keys of these secrets. @throws TypeError if one is invalid */
+/** @throws TypeError if a secret is invalid */
 export function signingKeys(secrets: string | readonly string[]): Buffer[] {
   const texts = typeof secrets === "string" ? [secrets] : secrets;
   if (texts.length === 0) throw new TypeError("secrets must hold at least one webhook secret");
@@ -62,7 +62,7 @@ export function signingKeys(secrets: string | readonly string[]): Buffer[] {
   });
 }
 
-/** Returns null if the header is missing or duplicated. */
+/** null if the header is missing or duplicated. */
 function singleHeader(headers: SignedRequest["headers"], name: string): string | null {
   const value = headers instanceof Headers ? headers.get(name) : headers[name];
   const texts = typeof value === "string" ? [value] : (value ?? []);

@@ -17,15 +17,10 @@ export interface ReferencePage {
   path: string;
   title: string;
   body: Html;
-  /** Null if the page describes no operation. */
   method: string | null;
 }
 
-/**
- * Builds an overview, a page for each operation and event, and the rules beyond the schemas.
- *
- * @param text  as written by `buildOpenApiText`
- */
+/** Builds an overview, a page per operation and event, and the rules beyond the schemas. */
 export function buildReferencePages(text: string, baseUrl: string): ReferencePage[] {
   const document = JSON.parse(text) as OpenApiDocument;
   const resolveRef = createRefResolver(document);
@@ -77,7 +72,6 @@ ${htmlTable(
   document["x-rules-beyond-schema"].map(({ rule, status }) => [renderInline(rule), `<b class="status">${status}</b>`]),
 )}`;
 
-/** Returns operations, then events. */
 export function listOperations({ paths, webhooks }: Pick<OpenApiDocument, "paths" | "webhooks">): PlacedOperation[] {
   const inbound = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),

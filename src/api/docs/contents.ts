@@ -5,11 +5,11 @@ import { Marked, type Tokens } from "marked";
 import { plainText } from "./markdown.ts";
 
 const REPOSITORY_URL = new URL("../../../", import.meta.url);
-/** Its lists define the contents of the site. */
+/** Its lists define the site's contents. */
 export const INDEX_FILE = "docs/README.md";
 const DECISIONS_FOLDER = "docs/decisions";
 export const isDecision = (file: string): boolean => posix.dirname(file) === DECISIONS_FOLDER;
-/** Pages made from files outside docs/. */
+/** From files outside docs/. */
 const EXTRA_PAGES: Readonly<Record<string, string>> = {
   "sdk/README.md": "sdk.html",
   "ARCHITECTURE.md": "architecture.html",
@@ -19,9 +19,8 @@ const EXTRA_PAGES: Readonly<Record<string, string>> = {
 
 export interface Entry {
   label: string;
-  /** Relative to the root of the repository. */
+  /** Relative to the repository's root. */
   file: string;
-  /** The description in the index. */
   about: string;
 }
 
@@ -32,7 +31,7 @@ export interface Chapter {
 
 export const readRepositoryFile = (file: string): string => readFileSync(new URL(file, REPOSITORY_URL), "utf8");
 
-/** Returns null for a file that is not on the site. */
+/** null for a file that is not on the site. */
 export function sitePathOf(file: string): string | null {
   if (file === INDEX_FILE) return "index.html";
   if (EXTRA_PAGES[file]) return EXTRA_PAGES[file];
@@ -40,7 +39,6 @@ export function sitePathOf(file: string): string | null {
   return file.slice("docs/".length).replace(/\.md$/, ".html");
 }
 
-/** Sorted. */
 export const listDocumentFiles = (): string[] =>
   readdirSync(new URL("docs", REPOSITORY_URL), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())

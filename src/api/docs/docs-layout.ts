@@ -14,16 +14,14 @@ export interface Link {
 export interface DocsPage {
   path: string;
   title: string;
-  /** Begins with the h1. */
   body: Html;
-  /** For the contents of the page. */
+  /** For the page's contents. */
   headings: readonly { id: string; label: string }[];
 }
 
-/** Returns the relative path between two files of the site. */
 export const pathBetween = (from: string, to: string): string => posix.relative(posix.dirname(from), to);
 
-/** Returns a page with the contents of the site on the left. */
+/** With the site's contents on the left. */
 export function renderDocsPage(
   page: DocsPage,
   chapters: readonly { title: string; links: readonly Link[] }[],

@@ -7,7 +7,7 @@ import type { Site } from "./site.ts";
 // Readers see an upgrade within minutes.
 const CACHE_HEADERS = { "cache-control": "public, max-age=300", "x-content-type-options": "nosniff" };
 
-/** Serves the OpenAPI document and the documentation, without a key or internet access. */
+/** Needs no key and no internet access. */
 export function docsRoutes({ http, baseUrl, pages }: Api) {
   const openApi = buildOpenApiText(baseUrl);
   let site: Promise<Site> | undefined;

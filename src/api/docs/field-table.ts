@@ -22,7 +22,7 @@ export interface Schema extends DocumentPart {
 
 export type ResolveRef = <T>(part: T | { $ref: string }) => T;
 
-/** Describes the type and limits, such as `string, to 255 characters`. */
+/** Such as `string, to 255 characters`. */
 export function describeType(part: Schema): Html {
   const schema: Schema = withoutEmpty(part);
   const type = (schema.type as string | undefined) ?? "object";
@@ -39,7 +39,6 @@ export function describeType(part: Schema): Html {
     : `string, to ${schema.maxLength} characters`;
 }
 
-// Larger bounds mean nothing to a reader.
 const SHOWN_BOUND_MAX = 100_000;
 
 function describeRange(from: number | undefined, to: number | undefined): Html {
@@ -55,7 +54,6 @@ interface FieldLine {
   name: string;
   field: Schema;
   required: boolean;
-  /** 0 for fields of the body itself. */
   depth: number;
 }
 
@@ -67,7 +65,7 @@ function* listFieldLines(schema: Schema, resolveRef: ResolveRef, depth = 0): Gen
   }
 }
 
-/** Returns a table of the fields, or one for each alternative shape. */
+/** One table, or one per alternative shape. */
 export function fieldTable(
   part: Schema | { $ref: string },
   resolveRef: ResolveRef,

@@ -15,11 +15,6 @@ const FILE_HEADER = (
 @webhookToken = {{$processEnv DUNLIN_WEBHOOK_TOKEN}}
 `;
 
-/**
- * Builds a request for each example.
- *
- * @param openApi  as written by `buildOpenApiText`
- */
 export function buildHttpFile(openApi: string, baseUrl: string): string {
   const requests = listOperations(JSON.parse(openApi)).flatMap(({ method, path, operation }) => {
     const { summary, security, requestBody } = operation;

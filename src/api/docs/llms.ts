@@ -1,11 +1,7 @@
 import { listOperations } from "./api-reference.ts";
 import { INDEX_FILE, isDecision, readChapters, readRepositoryFile } from "./contents.ts";
 
-/**
- * Builds `llms.txt`, an index for language models (llmstxt.org).
- *
- * @param openApi  as written by `buildOpenApiText`
- */
+/** An index for language models (llmstxt.org). */
 export function buildLlmsText(openApi: string, link: (file: string) => string): string {
   const [, title, about] = /^# (.*)\n\n([\s\S]*?)\n\n/.exec(readRepositoryFile(INDEX_FILE))!;
   const lists = readChapters().map(({ title: heading, entries }) => {

@@ -2,7 +2,7 @@ import { Marked, type Token, type Tokens } from "marked";
 import { escapeHtml, type Html, unescapeHtml } from "./markup.ts";
 
 export interface Section {
-  /** Null for the text below the title. */
+  /** null for the text below the title. */
   id: string | null;
   heading: string;
   depth: number;
@@ -16,7 +16,6 @@ export interface Article {
 }
 
 interface MarkdownOptions {
-  /** Returns null if the link leads nowhere. */
   link(href: string): string | null;
   /** Replaces `LOCAL_URL` in shell examples. */
   baseUrl: string;
@@ -64,7 +63,7 @@ export function readMarkdown(text: string, { link, baseUrl }: MarkdownOptions): 
       },
       html({ text: markup }) {
         if (!ANCHOR_TAG.test(markup)) throw new Error(`HTML in a document: ${markup}`);
-        // Drops an id that a heading has already.
+        // A heading may have the id already.
         return headingIds.has(/"(.*)"/.exec(markup)?.[1] ?? "") ? markup.replace(/ id=".*"/, "") : markup;
       },
       table({ header, rows }) {

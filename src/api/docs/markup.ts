@@ -1,4 +1,3 @@
-/** Safe to insert into a page. */
 export type Html = string;
 
 const ESCAPES: Readonly<Record<string, string>> = {

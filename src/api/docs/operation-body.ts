@@ -86,7 +86,6 @@ function exampleBlocks(content: Content, label: string): Html {
     .join("\n");
 }
 
-/** `missingField` becomes `missing field`. */
 const splitCamelCase = (name: string) =>
   name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll("_", " ");
 

@@ -7,7 +7,7 @@ import { buildLlmsText } from "./llms.ts";
 import { type Article, readMarkdown, type Section } from "./markdown.ts";
 import { unescapeHtml } from "./markup.ts";
 
-/** Followed by the pages made from openapi.json. */
+/** The pages made from openapi.json follow. */
 const BEFORE_REFERENCE = "docs/reference/api.md";
 const ASSET_FILES: Readonly<Record<string, string>> = {
   "page.css": "src/api/docs/page.css",
@@ -27,12 +27,6 @@ export type Site = ReadonlyMap<string, string>;
 export const contentTypeOf = (path: string): string =>
   CONTENT_TYPES[path.split(".").at(-1)!] ?? "text/plain; charset=utf-8";
 
-/**
- * Builds the documentation. Yields to other work between pages.
- *
- * @param openApi  as written by `buildOpenApiText`
- * @param baseUrl  without a trailing slash
- */
 export async function buildSite(openApi: string, baseUrl: string): Promise<Site> {
   const chapters = readChapters();
   const reference = buildReferencePages(openApi, baseUrl);
@@ -51,7 +45,6 @@ export async function buildSite(openApi: string, baseUrl: string): Promise<Site>
       const article = readMarkdown(text, { link: (href) => linkFrom(file, href), baseUrl });
       add(pageOf(path, article), article.sections);
     }
-    // For language models.
     site.set(sourcePath(path), text);
     await yieldToEventLoop();
   }
@@ -81,7 +74,6 @@ const pageOf = (path: string, { title, html, sections }: Article): DocsPage => {
   return { path, title, body: html, headings };
 };
 
-/** For pages that are not made from Markdown. */
 const sectionOf = (heading: string, body: string): Section => ({
   id: null,
   heading,
@@ -97,7 +89,7 @@ const linksOf = ({ entries }: Chapter, reference: readonly ReferencePage[]): Lin
       : []),
   ]);
 
-/** Returns null if the target is not on the site. */
+/** null if the target is not on the site. */
 function linkFrom(file: string, href: string): string | null {
   if (/^https:/.test(href)) return href;
   const { file: target, hash } = resolveLink(href, file);

@@ -10,7 +10,7 @@ export type MessagesByExample = Readonly<
 
 const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-/** Builds the examples with the service's own code. */
+/** From the service's own code. */
 function errorContent(family: OperationFamily, status: number, messages: MessagesByExample): DocumentPart {
   const examples = Object.entries(messages).map(([name, each]) => {
     const { message, problems } = typeof each === "string" ? { message: each, problems: [] } : each;
@@ -101,7 +101,7 @@ const SHARED_RESPONSES: Readonly<Record<string, SharedResponse>> = {
   },
 };
 
-/** The list has a variant with details of these. */
+/** The list has a variant with details. */
 const LIST_RESPONSE_NAMES = ["Unauthorized", "Forbidden", "TooManyRequests", "InternalError", "Unavailable"];
 
 const errorResponse = (

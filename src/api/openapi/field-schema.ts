@@ -3,7 +3,7 @@ import { INT4_MAX, type RecordField } from "../../ingest/record-fields.ts";
 
 export type DocumentPart = Readonly<Record<string, unknown>>;
 
-/** Adds the type of enums and the format of integers, which validation does not need. */
+/** Validation needs neither enum types nor integer formats. */
 export function toDocumentSchema(schema: TSchema): DocumentPart {
   const part = JSON.parse(JSON.stringify(schema)) as DocumentPart;
   if ("enum" in part) return { type: "string", ...part };
@@ -11,13 +11,12 @@ export function toDocumentSchema(schema: TSchema): DocumentPart {
   return { ...part, format: (part.maximum as number) > INT4_MAX ? "int64" : "int32" };
 }
 
-/** Returns the complete schema of a field. If it is optional, null and an empty string are allowed. */
+/** An optional field also allows null and an empty string. */
 export function fieldSchema({ schema, documentedSchema, required }: RecordField, description: string): DocumentPart {
   const part = { ...toDocumentSchema(schema), ...documentedSchema };
   return { ...(required ? part : orEmpty(part)), description };
 }
 
-/** Allows null and an empty string. */
 function orEmpty({ minLength, ...part }: DocumentPart): DocumentPart {
   const values = part.enum as readonly unknown[] | undefined;
   if (values) return { ...part, type: [part.type, "null"], enum: [...values, "", null] };
@@ -31,7 +30,7 @@ function orEmpty({ minLength, ...part }: DocumentPart): DocumentPart {
   };
 }
 
-/** Removes the empty values of `fieldSchema`, for readers and generated types. */
+/** For readers and generated types. */
 export function withoutEmpty(schema: DocumentPart): DocumentPart {
   if (!Array.isArray(schema.type) || !schema.type.includes("null")) return schema;
   const [type] = schema.type as string[];

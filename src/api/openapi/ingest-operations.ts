@@ -117,7 +117,6 @@ export const INGEST_OPERATIONS: readonly IngestOperation[] = [
   },
 ];
 
-/** Refused bodies, by example name. */
 export function refusedBodies({ kind, examples }: IngestOperation): Readonly<Record<string, string>> {
   const record = Object.values(examples)[0]!;
   const body = (...records: DocumentPart[]) => JSON.stringify({ [kind.name]: records });

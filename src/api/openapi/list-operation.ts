@@ -155,7 +155,6 @@ export const PAGE_SCHEMA: DocumentPart = {
   },
 };
 
-/** Refused queries, by example name. */
 export const REFUSED_QUERIES: Readonly<Record<string, string>> = {
   wrongFilter: "cardCountry=germany",
   wrongOrder: "orderBy=id",

@@ -130,7 +130,7 @@ const SCHEMAS = (): Record<string, DocumentPart> => ({
 });
 
 /**
- * Builds the OpenAPI 3.1 document from the schemas that validate requests.
+ * From the schemas that validate requests.
  *
  * @param baseUrl  without a trailing slash; null for any installation
  */
@@ -171,6 +171,5 @@ export function buildOpenApiDocument(baseUrl: string | null): DocumentPart {
   };
 }
 
-/** As it is served and committed. */
 export const buildOpenApiText = (baseUrl: string | null) =>
   `${JSON.stringify(buildOpenApiDocument(baseUrl), null, 2)}\n`;

@@ -10,7 +10,6 @@ const REQUEST_ID_PATTERN = "^req_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9
 const CALLER_ID_PATTERN = "^[A-Za-z0-9._:-]*$";
 const REQUEST_ID_EXAMPLE = "req_019bc082-4f5a-7d31-9c64-2b1f0a6e8d57";
 
-/** `req_` and a UUIDv7. */
 export const REQUEST_ID: DocumentPart = {
   type: "string",
   maxLength: 40,
@@ -79,5 +78,5 @@ export const CALLER_REQUEST_ID = { $ref: "#/components/parameters/CallerRequestI
 export const headerRefs = (...names: (keyof typeof HEADERS & string)[]): DocumentPart =>
   Object.fromEntries([...names, "X-Caller-Request-Id"].map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** Of every reply to a valid key, even if it lacks the permission. */
+/** On every reply to a valid key, even without the permission. */
 export const AUTHENTICATED_HEADERS = ["X-Request-Id", "RateLimit", "RateLimit-Policy"] as const;

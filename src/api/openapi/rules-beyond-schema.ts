@@ -2,12 +2,12 @@ import { BODY_BYTES_MAX } from "../../http/framing.ts";
 import { STRUCTURAL_CHARS_MAX } from "../../ingest/refuse-excessive-json.ts";
 import { DEPTH_MAX } from "../../ingest/scan-json.ts";
 
-/** A rule of the API that no schema can express. */
+/** No schema can express it. */
 export interface DocumentedRule {
   id: string;
   where: "body" | "field" | "query";
   rule: string;
-  /** The answer to a schema-conforming request that breaks the rule. 200: requests that do not match the schema, but are accepted. */
+  /** Of a schema-conforming request that breaks the rule. 200: requests that do not match the schema, but are accepted. */
   status: number;
 }
 

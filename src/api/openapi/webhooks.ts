@@ -201,7 +201,6 @@ function exampleBodyOf(type: EventType): DocumentPart {
   };
 }
 
-/** By event type. */
 export const buildWebhooks = (): DocumentPart =>
   Object.fromEntries(
     EVENT_TYPES.map((type) => [

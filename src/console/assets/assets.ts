@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 
-/** The order matters: between rules with the same weight the later one wins. */
+/** Between rules with the same weight the later one wins. */
 const STYLES = ["frame", "page", "tables", "forms", "story", "charts", "experiments", "screens"];
 
 const FILES = [
@@ -11,7 +11,7 @@ const FILES = [
   ["console.svg", "image/svg+xml", ["console.svg"]],
 ] as const;
 
-/** These files contain no data, so browsers may cache them. */
+/** Browsers may cache them, because they contain no data. */
 export function assetRoutes({ http }: { http: FastifyInstance }) {
   for (const [name, type, files] of FILES) {
     const text = files.map((file) => readFileSync(new URL(file, import.meta.url), "utf8")).join("");

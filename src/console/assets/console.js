@@ -58,7 +58,7 @@ for (const form of all('form[method="get"]'))
     for (const [name, value] of [...formData]) if (value === "") formData.delete(name);
   });
 
-// Time until the next attempt in service time, which may run faster than real time.
+// In service time, which may run faster than real time.
 const twoDigits = (n) => String(n).padStart(2, "0");
 const clock = (ms) => {
   const seconds = Math.ceil(ms / 1000);
@@ -80,7 +80,7 @@ if (document.querySelector("[data-countdown], [data-live]")) {
   setInterval(count, 1000);
 }
 
-// Live pages reload their content while they are visible.
+// Live pages reload their content while visible.
 const live = document.querySelector("[data-live]");
 const still = ({ innerHTML }) => innerHTML.replace(/<span[^>]*data-countdown[^>]*>[^<]*/g, "").replace(/ open=""/g, "");
 if (live) {

@@ -8,7 +8,6 @@ import type { Visit } from "../visit.ts";
 
 const HOURS = 24;
 
-/** Null without attempts. */
 export async function loadHourChart({ db, merchantId, person: { zone } }: Visit, now: Date): Promise<Html | null> {
   const first = hourStart(new Date(now.getTime() - (HOURS - 1) * HOUR_MS), zone);
   const hours = await countAttemptsByHour(db, merchantId, first);

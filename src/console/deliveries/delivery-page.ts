@@ -103,7 +103,6 @@ interface AttemptRow {
   answer: HtmlPart;
 }
 
-/** Returns the next attempt, and those that follow if each one fails. */
 function plannedRows(
   { dueAt, attempts }: ListedDelivery,
   attemptLimit: number,
@@ -124,7 +123,7 @@ function plannedRows(
   }
 }
 
-/** The schedule continues from the end of the previous attempt. The log does not contain the time of a replay. */
+/** From the previous attempt's end. The log does not contain a replay's time. */
 function plannedAttemptTime(delivery: ListedDelivery, attempts: readonly LoggedAttempt[], index: number): Date | null {
   const { round, number } = attempts[index]!;
   if (round === 1 && number === 1) return delivery.createdAt;

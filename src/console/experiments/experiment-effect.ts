@@ -57,7 +57,6 @@ export function experimentStatus(
   return "running";
 }
 
-/** `side` is empty if the range includes zero. */
 export interface Uplift {
   amount: string;
   currency: string;

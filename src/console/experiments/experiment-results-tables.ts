@@ -102,7 +102,6 @@ export function effectChart(analyses: readonly InterimAnalysis[], zone: string):
   )}</details>`;
 }
 
-/** Weeks with invoices that are not counted yet are marked, because more payments may follow. */
 export function weekTable(weeks: readonly FailedWeek[]): Html {
   const rows = [...Map.groupBy(weeks, ({ week }) => week)].map(([week, arms]) => ({
     week,

@@ -23,7 +23,6 @@ export interface UploadedFile {
   kind: KindName;
   file: string;
   taken: FileImportResult;
-  /** Null if the file was only checked. */
   stored: { rows: number; known: number } | null;
 }
 

@@ -115,7 +115,7 @@ function uploadRoutes(console: Console) {
       [broken === null ? rows : [...rows, [null, null, broken]]],
     );
   });
-  // A page has the address of its button, which someone may open later.
+  // A page has its button's address, which someone may open later.
   for (const path of ["/import/check", "/import/wrong.csv"])
     page(path, null, ({ reply }) => redirectTo(reply, "/import"));
 }

@@ -7,7 +7,7 @@ import type { HistoryFile } from "../../import/file-rows.ts";
 import { PageError } from "../page-error.ts";
 
 export interface UploadedForm {
-  /** The fields before the file. */
+  /** The ones before the file. */
   fields: URLSearchParams;
   file: HistoryFile;
 }
@@ -20,8 +20,7 @@ const FIELD_BYTES_MAX = 8 * 1024;
 const NAME_CHARS_MAX = 255;
 
 /**
- * Reads a form that ends with a file, while `work` reads the file. Drops what `work` does not read, because browsers
- * show a response only after sending everything.
+ * `work` reads the file while it arrives. Drops the rest, because browsers show a response only after sending everything.
  *
  * @throws PageError if the form is too large, malformed or without a file
  */
@@ -84,7 +83,7 @@ async function* streamCompleteFile(file: AsyncIterable<Buffer>): AsyncGenerator<
   }
 }
 
-/** Makes a name that can be stored and shown on one line. */
+/** Can be stored and shown on one line. */
 const sanitizeFileName = (name: string) =>
   name
     .replace(/\p{Cc}/gu, " ")

@@ -30,7 +30,7 @@ const PERMISSION_LABELS: Record<Permission, string> = {
   "read:recovery_actions": "list recovery actions",
 };
 
-/** Returns null without an expiry, or the problem as text. */
+/** null without an expiry, or the problem as text. */
 export function parseExpiry(form: URLSearchParams, zone: string, now: Date): Date | null | string {
   const chosen = form.get("expires") ?? "never";
   const date = form.get("date") ?? "";
@@ -66,7 +66,7 @@ ${keys.length === 0 ? emptyNotice("No keys yet. When you create one, you get a c
 const endsSoon = ({ expiresAt }: ApiKey, now: Date) =>
   expiresAt !== null && expiresAt.getTime() - now.getTime() <= EXPIRY_WARNING_DAYS * DAY_MS;
 
-/** A rotated key expires on purpose, so it matters only if it is still used. */
+/** A rotated key expires on purpose, so it matters only if still used. */
 function expiryNotice(key: ApiKey, successor: ApiKey | undefined, zone: string): HtmlPart {
   const link = html`The key <a href="/org/api_keys/${key.id}">…${key.lastFour}</a> expires ${timeElement(key.expiresAt, zone)}`;
   if (!successor) return formNotice("warn", html`${link}. Rotate it before then.`);

@@ -89,7 +89,7 @@ async function sendInvite(
   return formNotice("warn", `The mail to ${email} failed: ${problem}. The invite is valid. ${instructions}`);
 }
 
-/** Null ends the membership. */
+/** null ends the membership. */
 async function changeMember({ allTenantsDb, ports }: Console, visit: Visit, role: Role | null) {
   const { merchantId } = visit;
   await allTenantsDb.transaction(async (tx) => {
@@ -121,7 +121,7 @@ async function changeMember({ allTenantsDb, ports }: Console, visit: Visit, role
   });
 }
 
-/** The roles that this role cannot grant. Null means no membership. */
+/** null means no membership. */
 const rolesNotGrantableBy = (role: Role | null): Role[] =>
   ROLES.filter(
     (each) => role === null || !isAllowed(role, "members") || (each === "owner" && !isAllowed(role, "owners")),

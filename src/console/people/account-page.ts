@@ -53,7 +53,7 @@ export function accountRoutes(console: Console) {
   });
 }
 
-/** A password can be set only shortly after a sign-in with the provider, because a browser may have been left open. */
+/** A password can be set only shortly after a provider sign-in, because a browser may have been left open. */
 const RECENT_SIGN_IN_MS = 10 * 60_000;
 
 const CONFIRMATIONS: Record<string, HtmlPart> = {

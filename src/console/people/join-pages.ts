@@ -16,7 +16,7 @@ import { providerJoinLink } from "./oidc-sign-in.ts";
 import { startSession } from "./session-cookie.ts";
 import { BUSY_MESSAGE } from "./sign-in-pages.ts";
 
-/** Invite links: `/setup` for the first person, `/join` for all others. */
+/** `/setup` for the first person, `/join` for all others. */
 export function joinRoutes(console: Console) {
   for (const path of ["/setup", "/join"]) {
     console.http.get(path, async (request, reply) => {
@@ -43,7 +43,7 @@ async function handleJoin(console: Console, request: FastifyRequest, reply: Fast
   const invite = await findValidInvite(allTenantsDb, token, ports);
   if (!invite) return sendJoinPage(console, reply, token, {}, null);
   if (!isEmail(email)) return refuse("This is not a valid e-mail address.");
-  // Expensive checks come last, so that a link for another person cannot keep the server busy.
+  // Expensive checks come last, so that another person's link cannot keep the server busy.
   if (invite.email !== null && invite.email !== email) return refuse(REFUSAL_MESSAGES.over);
   if (!(await countJoinAttempt(allTenantsDb, invite, ports)))
     return sendJoinPage(

@@ -22,8 +22,7 @@ export function providerRoutes(console: Console) {
     const next = safePath(urlOf(request).searchParams.get("next"), console.origin);
     return redirectToProvider(console, oidc, request, reply, { next, invite: null }, (url) => redirectTo(reply, url));
   });
-  // An invite is accepted only from its own page, which names the merchant, so that no link on another site makes
-  // someone a member.
+  // Only an invite's own page accepts it, so that no link on another site makes someone a member.
   http.post("/join/oidc", (request, reply) => {
     const state = { next: "/overview", invite: formOf(request).get("t") };
     return redirectToProvider(console, oidc, request, reply, state, (url) => sendHtml(reply, forwardPage(oidc, url)));
@@ -31,7 +30,7 @@ export function providerRoutes(console: Console) {
   http.get(OIDC_CALLBACK, (request, reply) => handleCallback(console, oidc, request, reply));
 }
 
-/** A link instead of a form, because the content security policy blocks a form that redirects to another site. */
+/** The content security policy blocks a form that redirects to another site, but no link. */
 export const providerLink = (oidc: Oidc | null, next: string): HtmlPart =>
   oidc &&
   html`<p><a class="button" href="/sign-in/oidc?${new URLSearchParams({ next }).toString()}">Sign in with ${oidc.name}</a></p>`;
@@ -40,7 +39,6 @@ export const providerJoinLink = (oidc: Oidc | null, token: string): HtmlPart =>
   oidc &&
   html`<form method="post" action="/join/oidc">${hiddenFields({ t: token })}<button>Join with ${oidc.name}</button></form>`;
 
-/** Browsers do not let a form redirect to another site. */
 const forwardPage = ({ name }: Oidc, url: string) =>
   renderSignedOutPage(
     `Continue to ${name}`,

@@ -52,7 +52,6 @@ export function signInRoutes(console: Console) {
   });
 }
 
-/** Another merchant has no such item, only the list. */
 const listPathOf = (path: string) => path.split("?")[0]!.replace(/^\/(invoices|deliveries|actions)\/.*/, "/$1");
 
 export const BUSY_MESSAGE = "Too many people are signing in right now. Try again in a moment.";

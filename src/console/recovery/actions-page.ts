@@ -128,7 +128,7 @@ export const actionState = (status: ActionStatus) => stateLabel(toSpacedWords(st
 
 async function actionTable(tx: Tx, merchantId: string, rows: readonly ListedAction[], zone: string): Promise<HtmlPart> {
   const invoices = await findInvoices(tx, merchantId, [...new Set(rows.map(({ invoiceId }) => invoiceId))]);
-  // The amount at the time of the plan, if it was stored.
+  // As of the plan, if it was stored.
   const amount = ({ invoiceId, amountDue, currency }: ListedAction) => {
     const invoice = invoices.get(invoiceId);
     return amountDue === null

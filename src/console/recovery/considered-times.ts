@@ -6,7 +6,7 @@ import { table } from "../show/table.ts";
 import { dayStartsBetween, formatTime, timeElement } from "../show/time-format.ts";
 import { timesPlot } from "../show/times-plot.ts";
 
-/** Whether all times are valid. JSON has no dates, and another version may have stored them differently. */
+/** JSON has no dates, and another version may have stored them differently. */
 export const isReadable = ({ account: { days, hours, ruledOut, even } }: DecisionRecord) =>
   [
     ...[...days, ...hours].map(({ at }) => at),
@@ -88,7 +88,7 @@ const formatExpectedValue = ({ worth, chance }: EvaluatedHour) =>
 
 type ConsideredRow = EvaluatedHour & { note: string };
 
-/** The chosen time lies a few minutes after the time that was evaluated. */
+/** The chosen time lies a few minutes after the evaluated one. */
 const isTimeOfRetry = ({ at }: Pick<EvaluatedTime, "at">, idealTime: Date) => Math.abs(+at - +idealTime) < HOUR_MS;
 
 /** With random exploration it may not be the best of its day. */

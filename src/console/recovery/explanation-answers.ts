@@ -3,7 +3,7 @@ import type { ExplainedCase } from "../../explain/load-explained-case.ts";
 import { type Html, html } from "../html.ts";
 import { isReadable } from "./considered-times.ts";
 
-/** The questions and answers of `dunlin explain`. Only the first applicable question is open. */
+/** As in `dunlin explain`. Only the first applicable question is open. */
 export function answerList(explained: ExplainedCase): Html {
   if (!explained.decisions.every(isReadable)) return html`<p class="text soft">${UNREADABLE_MESSAGE}</p>`;
   const applicable = buildAnswers(explained).filter(({ applies }) => applies);

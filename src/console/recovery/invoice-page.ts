@@ -138,7 +138,7 @@ const REASON_CHARS_MAX = 200;
 const STOPPED_MESSAGE =
   "Recovery stopped. Undelivered instructions were withdrawn. An instruction that your endpoint already accepted may still be carried out.";
 
-/** A form that must first be opened, or the reason why recovery cannot be stopped. */
+/** Must be opened first. Shows why recovery cannot be stopped. */
 function stopForm(open: Case): Html {
   const obstacle = explainNotStoppable(open);
   if (obstacle !== null) return html`<p class="text soft">${obstacle}</p>`;
@@ -150,7 +150,7 @@ ${formField({ label: "Reason", name: "reason", maxlength: REASON_CHARS_MAX, hint
 <button class="danger">Stop recovery for this invoice</button></form></details>`;
 }
 
-/** @param next  the planned time of the next action, or `waiting` if its event was not delivered yet */
+/** @param next  the next action's planned time, or `waiting` if its event was not delivered yet */
 function statusSentence(
   invoice: Invoice,
   unpaidAt: Date | null,

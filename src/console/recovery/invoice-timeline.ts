@@ -14,20 +14,20 @@ import { actionState } from "./actions-page.ts";
 import { consideredTimes, hasConsideredTimes } from "./considered-times.ts";
 
 interface InvoiceHistory {
-  /** Its answers already give the reasons for the current plan, and for the end of the latest case. */
+  /** Already gives the reasons for the current plan, and for the latest case's end. */
   explained: ExplainedCase;
   actions: readonly ShownAction[];
   deliveries: readonly ListedDelivery[];
   transactions: readonly ShownTransaction[];
   decisions: readonly DecisionRecord[];
-  /** Shows the times considered for it. */
+  /** Shows its considered times. */
   expandedActionId: string | null;
 }
 
 interface TimelineEntry {
   at: Date;
   kind: "good" | "bad" | "plan" | "";
-  /** Of two entries at the same time, the effect has the higher rank. */
+  /** At the same time, the effect has the higher rank. */
   rank: number;
   title: HtmlPart;
   body?: HtmlPart;
@@ -113,7 +113,7 @@ function transactionEntry(t: ShownTransaction): TimelineEntry {
   };
 }
 
-/** The decision stands at the time of its latest plan. An executed action is a second entry. */
+/** At its latest plan's time. An executed action is a second entry. */
 function actionEntries(action: ShownAction, history: InvoiceHistory, zone: string): TimelineEntry[] {
   const { decidedAt, createdAt, idealRetryTime, reasons, status, executedAt } = action;
   const what = action.type === "RETRY" ? "retry" : "ask for another card or payment method";
@@ -159,7 +159,7 @@ function shadowEntries(kase: Case, history: InvoiceHistory, zone: string): Timel
 const reasonList = (reasons: readonly string[]): Html =>
   html`<ul>${reasons.map((reason) => html`<li>${reason}</li>`)}</ul>`;
 
-/** Considered times take much space, so the other actions only link to them. */
+/** They take much space, so other actions only link to them. */
 function consideredForAction(
   { id }: ShownAction,
   decision: DecisionRecord | undefined,

@@ -78,11 +78,11 @@ const sumWeeks = (weeks: readonly WeekTotals[]): OutcomeSum[] =>
 interface WeekTotals extends OutcomeSum {
   /** Its Monday, such as 2026-03-09. */
   week: string;
-  /** Whether the cases ended within the range. Its first week may start earlier. */
+  /** The cases ended within the range. Its first week may start earlier. */
   isInRange: boolean;
 }
 
-/** Weeks start on Monday in `zone`. The first week is complete. */
+/** From Monday in `zone`. The first week is complete. */
 async function loadEndedWeeks(tx: Tx, merchantId: string, from: Date, now: Date, zone: string): Promise<WeekTotals[]> {
   const weeks = listWeeksSince(from, now, zone);
   const starts = weeks.map(({ start }) => start);
@@ -111,7 +111,7 @@ function listWeeksSince(from: Date, now: Date, zone: string): { monday: string; 
 
 interface OverviewData {
   ended: readonly OutcomeSum[];
-  /** Cases whose window and grace period are over. */
+  /** Their window and grace period are over. */
   matureCases: readonly Pick<OutcomeSum, "outcome" | "n">[];
   maturityDays: number;
   open: readonly OutcomeSum[];
@@ -167,7 +167,7 @@ ${weekChart(weeks, now, visit.person.zone)}
 ${currencyTable(ended, open, since)}`;
 }
 
-/** By failure time. Among cases by end time too many would be paid, because unpaid ones are still open. */
+/** By failure time. By end time too many cases would be paid, because unpaid ones are still open. */
 function rateTile({ matureCases, days, maturityDays }: OverviewData): Html {
   const recovered = countCases(matureCases, ["recovered"]);
   const all = countCases(matureCases, ["recovered", "paid", "lost"]);

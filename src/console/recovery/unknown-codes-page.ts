@@ -56,7 +56,6 @@ const FIELD_LABELS: Readonly<Record<UnknownCode["part"], string>> = {
   adviceCodes: "Advice code",
 };
 
-/** Leaves out codes that cannot be displayed as they are, because they cannot be copied. */
 function rulesFileText(rows: readonly UnknownCode[], now: Date): string {
   const rules = (part: UnknownCode["part"], rule: unknown) => {
     const matching = rows.filter((row) => row.part === part && toDisplayText(row.key) === row.key);

@@ -20,7 +20,7 @@ const EXPERIMENT_RUNNING_MESSAGE = "An experiment is running. Stop it before you
 
 const shadowChoice = ({ shadow }: Merchant) => (shadow ? "yes" : "no");
 const exploreChoice = ({ explore }: Merchant) => (explore === null ? "auto" : explore ? "yes" : "no");
-/** Lets a save fail if the settings or the merchant changed meanwhile. */
+/** A save fails if the settings or the merchant changed meanwhile. */
 const formVersionOf = (merchant: Merchant) => `${merchant.id} ${shadowChoice(merchant)} ${exploreChoice(merchant)}`;
 
 export function recoveryRoutes({ page, post, ports, secretKeys }: Console) {

@@ -86,7 +86,7 @@ async function findOwnMerchant({ db, merchantId }: Visit): Promise<Merchant> {
   return merchant;
 }
 
-/** Returns the problem as text. */
+/** Returns a problem as text. */
 async function readSettings(
   { allow }: Console,
   before: Merchant,
@@ -131,7 +131,7 @@ function readCredential(form: URLSearchParams): MerchantSettings["credential"] |
 const recordAudit = ({ ports }: Console, { actor }: Visit, deed: string, extra: Record<string, unknown> = {}) =>
   auditSettings(actor, deed, ports, extra);
 
-/** Identifies the secret without revealing it, so that a form sent twice rotates only once. */
+/** Without revealing the secret, so that a form sent twice rotates only once. */
 const secretVersionOf = ({ webhookSecret }: Merchant) =>
   webhookSecret === null ? "none" : createHash("sha256").update(webhookSecret).digest("base64url").slice(0, 16);
 

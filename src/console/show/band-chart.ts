@@ -17,7 +17,6 @@ const PADDING_BOTTOM = 28;
 /** More points cannot be told apart. */
 const POINTS_MAX = 90;
 
-/** `textOf` formats a value, `dayOf` a time. */
 export function bandChart(
   name: string,
   summary: string,

@@ -6,7 +6,6 @@ export interface Bar {
   label: string;
   part: number;
   rest: number;
-  /** Whether more cases can still be added. */
   isOpen: boolean;
 }
 
@@ -16,7 +15,7 @@ const PADDING_LEFT = 44;
 const PADDING_BOTTOM = 26;
 const PADDING_TOP = 14;
 
-/** A table below repeats the numbers for people who cannot see the chart. */
+/** The table repeats the numbers for people who cannot see the chart. */
 export function barChart(
   summary: string,
   names: { part: string; rest: string; each: string },
@@ -54,7 +53,7 @@ ${bars.map(({ label, part, rest, isOpen }, index) => {
   )}</details></figure>`;
 }
 
-/** Rounds up to 2, 4, 10, 20, 40, 100 and so on, so that half of it is whole. */
+/** To 2, 4, 10, 20, 40, 100 and so on, so that half of it is whole. */
 function roundUpScale(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 4, 10].map((step) => step * power).find((top) => top >= value && top >= 2)!;

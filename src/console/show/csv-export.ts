@@ -18,7 +18,7 @@ export function formatCsvLine(cells: readonly CsvCell[]): string {
   return `${fields.join(",")}\r\n`;
 }
 
-/** Streams the pages, so memory use does not grow with the table. */
+/** Memory does not grow with the table. */
 export function sendCsv(
   reply: FastifyReply,
   name: string,
@@ -35,7 +35,7 @@ export function sendCsv(
   return reply.send(Readable.from(text(), { objectMode: false }));
 }
 
-/** `next` gets the last row of the previous page. */
+/** `next` gets the previous page's last row. */
 export async function* readInPages<Row>(
   pageSize: number,
   next: (last: Row | null) => Promise<readonly Row[]>,

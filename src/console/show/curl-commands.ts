@@ -1,4 +1,4 @@
-/** The path on the server does not exist on the reader's machine, so commands name `ca.pem`. */
+/** The server's path does not exist on the reader's machine. */
 export const CA_HINT = "ca.pem is the certificate authority of this installation. Its operator has the file.";
 
 /** By default the key comes from a shell variable. */

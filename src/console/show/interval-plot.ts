@@ -18,7 +18,6 @@ const WIDTH = 720;
 const ROW_HEIGHT = 34;
 const LABEL_WIDTH = 250;
 
-/** `textOf` formats a value for the axis. */
 export function intervalPlot(
   name: string,
   summary: string,

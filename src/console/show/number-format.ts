@@ -6,6 +6,6 @@ export const formatMoney = (minor: MinorUnits, currency: string) =>
 
 export const formatCount = (n: number) => n.toLocaleString("en");
 
-/** 0.4213 becomes "42.1%". A share of zero becomes a dash. */
+/** 0.4213 becomes "42.1%". A zero whole becomes a dash. */
 export const formatShare = (part: number, whole: number) =>
   whole === 0 ? "–" : `${((100 * part) / whole).toFixed(1)}%`;

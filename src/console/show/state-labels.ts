@@ -16,9 +16,8 @@ export const deliveryStateLabel = (delivery: DeliveryState): Html => stateLabel(
 
 const countryNames = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
 
-/** "DE" becomes "Germany". An unknown code stays as it is. */
+/** "DE" becomes "Germany". An unknown code stays. */
 export const countryName = (code: string | null): string | null =>
   code === null ? null : ((/^[A-Z]{2}$/.test(code) ? countryNames.of(code) : undefined) ?? code);
 
-/** "recovery_action" becomes "recovery action". */
 export const toSpacedWords = (word: string) => word.toLowerCase().replaceAll("_", " ");

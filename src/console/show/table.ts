@@ -6,10 +6,7 @@ export interface Column<Row> {
   numeric?: boolean;
 }
 
-/**
- * The frame scrolls on its own and takes the keyboard focus. On a phone each cell shows its column's heading: see
- * screens.css.
- */
+/** Scrolls on its own and takes the keyboard focus. On a phone each cell shows its column's heading: see screens.css. */
 export const table = <Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html => html`
 <div class="wide" tabindex="0" role="region" aria-label="${label}"><table data-rows>
 <thead><tr>${columns.map(headingCell)}</tr></thead>

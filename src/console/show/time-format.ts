@@ -76,7 +76,7 @@ export function formatDuration(ms: number): string {
   return `${whole} ${name}${whole === 1 ? "" : "s"}`;
 }
 
-/** "in 14 minutes" of service time. `clockRate` is the speed of service time. */
+/** "in 14 minutes" of service time, which runs at `clockRate`. */
 export function countdown(at: Date, now: Date, clockRate: number): Html {
   const ms = at.getTime() - now.getTime();
   if (ms <= 0) return html`due now`;
@@ -89,7 +89,7 @@ export function toDatetimeLocal(at: Date, zone: string): string {
   return `${year}-${month}-${day}T${hour}:${minute}`;
 }
 
-/** Null if the text is invalid. Of two times the first; in a gap the time after it. */
+/** null if invalid. Of two times the first; in a gap the time after it. */
 export function parseDatetimeLocal(text: string, zone: string): Date | null {
   const match = /^[\d-]+T\d\d:\d\d(:\d\d)?$/.exec(text);
   const localTime = match && parseTimestamp(`${text}${match[1] === undefined ? ":00" : ""}Z`);
@@ -97,7 +97,7 @@ export function parseDatetimeLocal(text: string, zone: string): Date | null {
   return new Date(fromLocalTime(findZone(zone)!, localTime.getTime()));
 }
 
-/** At equal steps, at most `count` of them. */
+/** At equal steps, at most `count`. */
 export function dayStartsBetween(from: Date, to: Date, zone: string, count: number): { at: Date; text: string }[] {
   const [first, last] = [from, to].map((at) => Date.parse(`${toDatetimeLocal(at, zone).slice(0, 10)}T00:00Z`)) as [
     number,

@@ -8,7 +8,7 @@ export interface PlottedTimes {
   /** Earliest first. `value` is a share of the amount due, null if it was not computed. */
   times: readonly { at: Date; value: number | null; chance: number; isChosen: boolean; words: string }[];
   ruledOut: readonly { from: Date; to: Date; words: string }[];
-  /** Other plans, a row of marks each. */
+  /** A row of marks each. */
   rows: readonly { label: string; times: readonly Date[] }[];
   days: readonly { at: Date; text: string }[];
 }
@@ -24,7 +24,7 @@ const PROBABILITY_AXIS = { above: 172, base: 230 };
 const VALUE_SPAN_MIN = 0.02;
 const HALF_LABEL_WIDTH = 22;
 
-/** Shaded periods are forbidden by a rule. */
+/** A rule forbids shaded periods. */
 export function timesPlot(summary: string, plotted: PlottedTimes): Html {
   const { from, to, times, ruledOut, rows, days } = plotted;
   const x = createAxisScale(
