@@ -6,7 +6,7 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "..");
 
 /** Per 1,000 words, except the last, which is a fraction of sentences. A rare word may occur twice in a small folder. */
-const LIMITS = { what: 3, who: 2, of: 45, old: 1.5, long: 0.08 } as const;
+const LIMITS = { what: 3, who: 2, of: 25, old: 1, long: 0.08 } as const;
 const FREE_OCCURRENCES = 2;
 const LONG_SENTENCE_WORDS = 25;
 

@@ -10,7 +10,7 @@ import { createMerchantState, type MerchantStateOptions } from "./merchant-state
 import { createPushQueue, type PushQueue } from "./push-queue.ts";
 
 export interface DemoMerchantOptions extends MerchantStateOptions {
-  /** A new customer replaces each one who leaves. */
+  /** A new customer replaces each one that leaves. */
   customers: number;
   /** The first invoices are due right after this. */
   startAt: Date;

@@ -22,7 +22,7 @@ export function unaskedPaymentDelayMs(customer: Customer, invoiceId: string): nu
   return 6 * HOUR_MS - 4 * DAY_MS * Math.log2(1 - keyedRandom(customer.seed, "noticed", invoiceId));
 }
 
-/** After the failure. Many who revoked the authorization meant to cancel. */
+/** After the failure. Many customers who revoked the authorization meant to cancel. */
 export function cancellationDelayMs(customer: Customer, invoiceId: string, reason: Reason): number | null {
   const share = reason === "revoked" || reason === "ach_revoked" || reason === "sepa_no_mandate" ? 0.5 : 0.01;
   if (keyedRandom(customer.seed, "leaves", invoiceId) >= share) return null;

@@ -82,7 +82,7 @@ async function countBatch(
   return { size: mature.length, analysis };
 }
 
-/** @param waiting  immature invoices of the comparison */
+/** @param waiting  immature invoices in the comparison */
 async function analyzeNow(
   tx: Tx,
   merchantId: string,

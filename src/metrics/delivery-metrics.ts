@@ -35,14 +35,14 @@ export interface DeliveryMetrics {
 const LABELED_MERCHANT_COUNT = 20;
 const OTHER_MERCHANTS = "other";
 const CACHE_MS = 15_000;
-/** Counting a queue of any size takes at most this share of one core. */
+/** Counting a queue takes at most this share of one core. */
 const MAX_CPU_SHARE = 0.01;
 /** A scrape waits at most this long if older figures exist. */
 const REFRESH_WAIT_MS = 1_000;
 /** Prometheus gives up after ten seconds. */
 const SCRAPE_TIMEOUT_MS = 5_000;
 
-/** Leaves the gauge out if the database does not answer, because the metrics of the process matter most then. */
+/** Leaves the gauge out if the database does not answer, because process metrics matter most then. */
 export async function setGaugeIfAvailable(gauge: Gauge, set: () => Promise<void>): Promise<void> {
   const timeout = new AbortController();
   const timedOut = sleep(SCRAPE_TIMEOUT_MS, undefined, { signal: timeout.signal, ref: false }).then(() =>
@@ -59,7 +59,7 @@ export async function setGaugeIfAvailable(gauge: Gauge, set: () => Promise<void>
   }
 }
 
-/** Counters change as things happen. Figures of the queue come from the database, at most every 15 seconds. */
+/** Counters change as things happen. Queue figures come from the database, at most every 15 seconds. */
 export function createDeliveryMetrics(registry: Registry, db: Database, ports: Ports): DeliveryMetrics {
   const registers = [registry];
   const attempts = new Histogram({

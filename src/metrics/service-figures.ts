@@ -19,7 +19,7 @@ export interface ServiceParts {
   /** Only this login can see what its sessions do. */
   owner: Database;
   ports: Ports;
-  /** Connections of each pool, by its name. */
+  /** Connections by pool name. */
   pools: Readonly<Record<string, () => PoolFigures>>;
   /** PEM by use. */
   certificates: Readonly<Record<string, string>>;

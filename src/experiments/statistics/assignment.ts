@@ -6,7 +6,7 @@ export interface Assignment {
   half: ArmHalf;
 }
 
-/** Returns the arm of a customer, always the same within an experiment and independent of other experiments. */
+/** Returns a customer's arm: always the same within an experiment, and independent of other experiments. */
 export function assignArm({ salt, share }: Pick<Experiment, "salt" | "share">, customerId: string): Assignment {
   const hash = createHash("sha256")
     .update(JSON.stringify([salt, customerId]))

@@ -21,7 +21,7 @@ export interface Comparison {
 }
 
 /**
- * Version of the interval formula. Version 1 had intervals that were too narrow, or none, if an arm recovered nothing or
+ * Interval formula's version. Version 1 had intervals that were too narrow, or none, if an arm recovered nothing or
  * everything.
  */
 const METHOD_VERSION = 2;
@@ -42,7 +42,7 @@ export interface InterimAnalysis {
  * Pure. More frequent analyses weaken no guarantee.
  *
  * @param measures  the measures with results, in any order
- * @param waiting  immature invoices of the comparison
+ * @param waiting  immature invoices in the comparison
  */
 export function analyzeExperiment(
   experiment: Experiment,

@@ -1,7 +1,7 @@
 const DECIMALS_MAX = 12;
 
 /**
- * Formats the size of a share in percentage points: 0.0312 is "3.1". Adds decimals until the text differs from 0 and the limits,
+ * Formats a share's size in percentage points: 0.0312 is "3.1". Adds decimals until the text differs from 0 and the limits,
  * so that a range above 0 does not start at "0.0".
  *
  * @param limits  shares that a reader compares with this one

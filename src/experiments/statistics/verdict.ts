@@ -15,7 +15,7 @@ import { CUSTOMERS_MIN } from "./tally.ts";
  */
 export type VerdictOutcome = "better" | "worse" | "alike" | "open" | "moving" | "void";
 
-/** Failed invoices of the comparison. */
+/** Failed invoices in the comparison. */
 export interface InvoiceCounts {
   /** Mature invoices. */
   counted: number;
