@@ -84,7 +84,7 @@ test("a card's decline on another customer's invoice applies to every customer w
   assert.deepEqual(results(...crowd), [false, 1]);
 });
 
-test("customers who share a card share its replacement, but no card used before or beside it", () => {
+test("customers with the same card share its replacement, but no card used before or beside it", () => {
   const others: Bill = { ...OTHER, customerId: "somebody else" };
   const on = (bill: Bill, day: number, card: string, networkAdviceCode = "") =>
     buildAttempt(bill, day, "mastercard", "51", { cardFingerprint: card, networkAdviceCode });

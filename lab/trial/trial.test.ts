@@ -8,47 +8,19 @@ import { keyedUniform } from "../worlds/keyed-uniform.ts";
 import { createSilentWorld } from "../worlds/silent-world.ts";
 import type { Bill, Charge } from "../worlds/world.ts";
 import { countBrokenRules } from "./broken-rules.ts";
-import { comparePolicies } from "./compare-policies.ts";
 import { createDunlinPolicy } from "./dunlin-policy.ts";
 import { openWorld, readPretrainedModel } from "./open-world.ts";
 import { oracle } from "./oracle.ts";
-import { findRules, type OpenCase, type Policy } from "./policy.ts";
+import { findRules, type OpenCase } from "./policy.ts";
 import { runTrial } from "./run-trial.ts";
 import { even } from "./scheduled-policies.ts";
 import { calibrationError, computeFigures, expectedErrorIfTrue } from "./trial-figures.ts";
-
-test("Dunlin beats six evenly spaced retries in the balances world, with fewer retries and no rule broken", async () => {
-  const names = ["fixed", "even", "warm", "oracle"];
-  const { policies, gapClosed } = comparePolicies(await openWorld("balances"), 71, 300, readPretrainedModel(), names);
-  const { even: spread, warm } = policies as { even: typeof policies.even; warm: typeof policies.warm };
-  assert.ok(gapClosed.fromEven! > 0.25, `${gapClosed.fromEven} of the gap from evenly spaced retries`);
-  assert.ok(gapClosed.fromFixed! > 0.75, `${gapClosed.fromFixed} of the gap from fixed retries`);
-  assert.ok(warm!.attemptsPerRecovery! < 0.9 * spread!.attemptsPerRecovery!);
-  assert.ok(Object.values(policies).every(({ brokenRules }) => brokenRules === 0));
-  assert.ok(warm!.ece! < 0.05, `${warm!.ece}`);
-});
-
-test("bank debits are presented at good times and no more often than their scheme allows", async () => {
-  const { policies, gapClosed } = comparePolicies(await openWorld("debits"), 72, 300, readPretrainedModel(), [
-    "even",
-    "warm",
-  ]);
-  assert.ok(gapClosed.fromEven! > 0.35, `${gapClosed.fromEven}`);
-  assert.ok(policies.warm!.attempts <= 6 && policies.warm!.brokenRules === 0);
-});
 
 test("Dunlin beats six evenly spaced retries when charges report no codes, cards or countries", async () => {
   const world = createSilentWorld(await openWorld("balances"));
   const spread = computeFigures(runTrial(world, even(), 73, 350));
   const warm = computeFigures(runTrial(world, createDunlinPolicy(fromPretrained(readPretrainedModel())), 73, 350));
   assert.ok(warm.value > spread.value, `${warm.value} against ${spread.value}`);
-});
-
-test("a new model is at most one point behind six evenly spaced retries", async () => {
-  const world = await openWorld("balances");
-  const worth = (policy: Policy, seed: number) => computeFigures(runTrial(world, policy, seed, 250)).value;
-  const ahead = [74, 75].map((seed) => worth(createDunlinPolicy(newLearnedModel()), seed) - worth(even(), seed));
-  assert.ok(ahead[0]! + ahead[1]! > -0.02, `${ahead}`);
 });
 
 test("the same seed gives the same figures", async () => {
@@ -158,7 +130,7 @@ test("the rules of both cards apply when another subscription's card may be a se
   assert.deepEqual([allowed(good), allowed(lost), allowed(lost, good)], [true, false, false]);
 });
 
-test("a subscription's latest card is the one charged, whatever card another subscription shows later", () => {
+test("a subscription's latest card is the one charged, even if another subscription shows another card later", () => {
   const { open } = buildCase("visa", "card", [
     [0, "51"],
     [24, "51"],

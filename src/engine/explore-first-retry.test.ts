@@ -14,25 +14,34 @@ import { type LearnedModel, newLearnedModel } from "./learned/learned-model.ts";
 const CASE_COUNT = 3000;
 
 /** Chooses the first retries of many cases whose plan begins late, because nothing is expected to work in the first days. */
-function chooseFirstRetries(learned: LearnedModel, rest: Parameters<typeof buildRetryContext>[0] = {}) {
+function chooseFirstRetries(
+  learned: LearnedModel,
+  rest: Parameters<typeof buildRetryContext>[0] = {},
+  caseCount = CASE_COUNT,
+) {
   const late = buildPosterior("GENERIC");
   late.shares.fill(0);
   // A hold that ends after eight days.
   const hold = late.holdsEnd.findIndex((end) => end > START + 8 * DAY);
   late.shares[late.shares.length - 1 - late.holdsEnd.length + hold] = 1;
   return Array.from(
-    { length: CASE_COUNT },
+    { length: caseCount },
     (_, n) => chooseRetry(learned, late, buildRetryContext({ key: `case ${n}`, ...rest }))!,
   );
 }
+let untaught: ReturnType<typeof chooseFirstRetries> | undefined;
+const untaughtRetries = () => {
+  untaught ??= chooseFirstRetries(newLearnedModel());
+  return untaught;
+};
 const earlyOf = (tries: ReturnType<typeof chooseFirstRetries>) => tries.filter(({ at }) => at < START + 6 * DAY);
 
 test("a tenth of late first retries is moved earlier when none were early, and fewer the more there were", () => {
   const learned = newLearnedModel();
-  const [plain] = chooseFirstRetries({ ...learned, firsts: newFirstRetryCounts().fill(1e9) });
+  const [plain] = chooseFirstRetries({ ...learned, firsts: newFirstRetryCounts().fill(1e9) }, {}, 1);
   assert.ok(plain!.at > START + 8 * DAY && !plain!.drawn);
 
-  const none = earlyOf(chooseFirstRetries(learned));
+  const none = earlyOf(untaughtRetries());
   assert.ok(Math.abs(none.length / CASE_COUNT - EARLY_MAX_RATE - 0.015) < 0.02, `${none.length}`);
   assert.ok(none.some(({ at }) => at < START + 6 * HOUR) && none.some(({ at }) => at > START + 4 * DAY));
   assert.ok(
@@ -50,10 +59,10 @@ test("a tenth of late first retries is moved earlier when none were early, and f
 });
 
 test("no time counts as sampled when the plan's own time is the only good one, or is itself drawn", () => {
-  const tries = chooseFirstRetries(newLearnedModel(), { windowEndsAt: START + 4 * HOUR });
+  const tries = chooseFirstRetries(newLearnedModel(), { windowEndsAt: START + 4 * HOUR }, 1000);
   assert.equal(new Set(tries.map(({ at }) => at)).size, 1);
   assert.ok(tries.every(({ drawn, propensity }) => !drawn && propensity > 1 - 1e-9));
-  for (const { at, drawn, weighed } of chooseFirstRetries(newLearnedModel()))
+  for (const { at, drawn, weighed } of untaughtRetries())
     if (drawn) assert.notEqual(at, weighed.forecast.slots[weighed.plan.slots[0]!]);
 });
 
@@ -72,7 +81,7 @@ test("the recorded propensity is the frequency with which an earlier time is cho
 
 test("no retry is moved earlier when it costs more than the exploration is worth", () => {
   const dear = { worthAt: () => 1, cost: 3 * EARLY_MAX_LOSS };
-  const tries = chooseFirstRetries(newLearnedModel(), { stakes: dear });
+  const tries = chooseFirstRetries(newLearnedModel(), { stakes: dear }, 1000);
   assert.deepEqual(earlyOf(tries), []);
 });
 

@@ -18,15 +18,15 @@ function buildShortfallModel(tries: number, said = 0.6, reason: "FUNDS" | "REVOK
 }
 const LARGE_SHORTFALL_MODEL = buildShortfallModel(120);
 
-function chooseRetries(
+/** Chooses a retry for each of many cases that differ only in their ids, one at a time as they are asked for. */
+function* eachChoice(
   model: LearnedModel,
   rest: Parameters<typeof buildRetryContext>[0] = {},
   kase = buildPosterior("FUNDS"),
 ) {
-  return Array.from({ length: CASE_COUNT }, (_, n) =>
-    chooseRetry(model, kase, buildRetryContext({ key: `case ${n}`, ...rest })),
-  );
+  for (let n = 0; n < CASE_COUNT; n++) yield chooseRetry(model, kase, buildRetryContext({ key: `case ${n}`, ...rest }));
 }
+const chooseRetries = (...args: Parameters<typeof eachChoice>) => eachChoice(...args).toArray();
 const isSpread = (chosen: ReturnType<typeof chooseRetry>) => chosen?.spread === true;
 
 test("more retries are evenly spaced the further approvals fall short of predictions, and none when they do not", () => {
@@ -53,7 +53,7 @@ test("more retries are evenly spaced the further approvals fall short of predict
   );
   const since = { ...buildPosterior("FUNDS"), reason: "GENERIC" as const };
   assert.ok(
-    chooseRetries(LARGE_SHORTFALL_MODEL, {}, since).some(isSpread),
+    eachChoice(LARGE_SHORTFALL_MODEL, {}, since).some(isSpread),
     "the class is that of the reason that the case began with",
   );
 });
@@ -63,7 +63,7 @@ const isNear = (at: number, wanted: number, within = DAY / 2) =>
 
 test("the next of six evenly spaced retries comes after a sixth of the time left, the last shortly before the end, only when allowed", () => {
   const first = (rest: Parameters<typeof buildRetryContext>[0], of = buildPosterior("FUNDS")) =>
-    chooseRetries(LARGE_SHORTFALL_MODEL, rest, of).find(isSpread)!;
+    eachChoice(LARGE_SHORTFALL_MODEL, rest, of).find(isSpread)!;
   isNear(first({}).at, START + (28 / 6) * DAY);
   isNear(first({ triesLeft: 15 }).at, START + (28 / 6) * DAY);
   isNear(first({ triesLeft: 2 }).at, START + 14 * DAY);
@@ -75,14 +75,14 @@ test("the next of six evenly spaced retries comes after a sixth of the time left
 
 test("earlier retries count among the six, and no even one follows after six", () => {
   const tries = (count: number) => ({ ...buildPosterior("FUNDS"), tries: count, lastTriedAt: START });
-  isNear(chooseRetries(LARGE_SHORTFALL_MODEL, { triesLeft: 8 }, tries(4)).find(isSpread)!.at, START + 14 * DAY);
+  isNear(eachChoice(LARGE_SHORTFALL_MODEL, { triesLeft: 8 }, tries(4)).find(isSpread)!.at, START + 14 * DAY);
   assert.equal(chooseRetries(LARGE_SHORTFALL_MODEL, { triesLeft: 8 }, tries(6)).filter(isSpread).length, 0);
 });
 
 test("charges of other invoices delay no evenly spaced retry", () => {
-  const later = chooseRetries(LARGE_SHORTFALL_MODEL, { now: START + 3 * DAY }).find(isSpread)!;
+  const later = eachChoice(LARGE_SHORTFALL_MODEL, { now: START + 3 * DAY }).find(isSpread)!;
   isNear(later.at, START + (28 / 6) * DAY);
-  isNear(chooseRetries(LARGE_SHORTFALL_MODEL, { now: START + 9 * DAY }).find(isSpread)!.at, START + 9 * DAY, DAY / 4);
+  isNear(eachChoice(LARGE_SHORTFALL_MODEL, { now: START + 9 * DAY }).find(isSpread)!.at, START + 9 * DAY, DAY / 4);
 });
 
 test("the recorded propensity is the frequency with which a time is chosen, by plan or evenly", () => {

@@ -5,7 +5,7 @@ import { fromPretrained } from "../engine/learned/pretrained-model.ts";
 import { recordPrediction } from "../engine/learned/shortfall.ts";
 import type { MerchantSettings } from "../merchants/merchant-settings.ts";
 import { DAY, HOUR, MINUTE, openStage, START } from "../recovery/stage.fixture.ts";
-import { findAnswer } from "./answers.fixture.ts";
+import { explainInvoice, findAnswer } from "./answers.fixture.ts";
 import { buildExplanation } from "./answers.ts";
 import { loadExplainedCase } from "./load-explained-case.ts";
 
@@ -113,14 +113,14 @@ test("the answer says that another day is better when a time or an hour was samp
   }
   await stage.decide();
   for (let n = 0; n < 150; n++) {
-    const { decisions } = (await loadExplainedCase(stage.db, merchantId, `inv_${n}`, stage.now()))!;
+    const { decisions, answerTo } = await explainInvoice(stage, merchantId, `inv_${n}`);
     const { drawn, hourDrawn } = decisions[0]!.account;
-    const said = await ask("Why not today?", `inv_${n}`);
+    const said = answerTo("Why not today?");
     if (said === "It is today.") continue;
     assert.equal(/The time was sampled/.test(said), drawn, said);
     assert.equal(/The hour was sampled .* The day is the best one/.test(said), hourDrawn, said);
     const { idealTime, chance, account } = decisions[0]!;
-    const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(await ask("Next step", `inv_${n}`))!.slice(1);
+    const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(answerTo("Next step"))!.slice(1);
     const percent = (share: number) => `${Math.round(share * 100)}%`;
     assert.ok(
       said.includes(
@@ -144,14 +144,14 @@ test("Why this hour? It was sampled, and the answer says so only then", async ()
   await stage.decide();
   const drawn: string[] = [];
   for (const id of invoices) {
-    const answers = [await ask("Why this hour?", id), await ask("How Dunlin chose", id)];
-    const { decisions } = (await loadExplainedCase(stage.db, merchantId, id, stage.now()))!;
+    const { decisions, answerTo } = await explainInvoice(stage, merchantId, id);
+    const answers = [answerTo("Why this hour?"), answerTo("How Dunlin chose")];
     const [{ account }] = decisions as [(typeof decisions)[0]];
     if (account.hourDrawn) drawn.push(id);
     for (const answer of [...answers, account.reasons.join()])
       assert.equal(/The hour was sampled/.test(answer), account.hourDrawn, answer);
-    const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(await ask("Next step", id))!.slice(1);
-    const notToday = await ask("Why not today?", id);
+    const [planned] = / for (... \d+ \w+, \d\d:\d\d)/.exec(answerTo("Next step"))!.slice(1);
+    const notToday = answerTo("Why not today?");
     if (notToday !== "It is today.") assert.ok(notToday.includes(planned!), `${planned}: ${notToday}`);
   }
   assert.ok(drawn.length > 0 && drawn.length < 40, `${drawn.length}`);
@@ -173,11 +173,10 @@ test("Why this hour? Retries are evenly spaced while predictions fail, and the a
       networkDeclineCode: "51",
     });
     await stage.decide();
-    const { decisions } = (await loadExplainedCase(stage.db, merchantId, id, stage.now()))!;
+    const { decisions, answerTo } = await explainInvoice(stage, merchantId, id);
     const { account } = decisions[0]!;
     if (account.spread) spread++;
-    const questions = ["Why this hour?", "How Dunlin chose", "Why not today?"];
-    const answers = await Promise.all(questions.map((question) => ask(question, id)));
+    const answers = ["Why this hour?", "How Dunlin chose", "Why not today?"].map(answerTo);
     for (const answer of [...answers, account.reasons.join()])
       assert.equal(
         /far fewer retries after such declines were approved than predicted/.test(answer),
@@ -190,14 +189,15 @@ test("Why this hour? Retries are evenly spaced while predictions fail, and the a
 
 test("each likelier hour is called not better, better, or not compared", async () => {
   const met = { less: 0, more: 0, unknown: 0 };
-  for (let n = 0; n < 24; n++) {
+  for (let n = 0; n < 12; n++) {
     await enterMerchant();
     stage.wait(n * 17 * HOUR);
     await stage.invoice({ customerId: `cus_${n}` });
     await stage.transaction({ customerId: `cus_${n}`, networkDeclineCode: ["51", "61", "91", "05"][n % 4]! });
     await stage.decide();
-    const { account, chance } = (await loadExplainedCase(stage.db, merchantId, "inv_1", stage.now()))!.decisions[0]!;
-    const words = await ask("Why this hour?");
+    const { decisions, answerTo } = await explainInvoice(stage, merchantId, "inv_1");
+    const { account, chance } = decisions[0]!;
+    const words = answerTo("Why this hour?");
     const told = (what: string) => {
       const [, hours = null] = new RegExp(`^At ([\\d:, and]+) ${what}`, "m").exec(words) ?? [];
       return hours === null ? 0 : hours.split(/, | and /).length;

@@ -69,7 +69,7 @@ test("an invoice declined for missing funds is likelier paid in the days after a
   assert.ok(mean(best) > 1.5 * mean(usual), `${mean(best)} at best, ${mean(usual)} usually`);
 });
 
-test("the world reports the days of wages and benefits, after which chances are better, and none for people who live on jobs", () => {
+test("the world reports the days of wages and benefits, after which chances are better, and none for gig workers", () => {
   const people = world();
   const [usual, paid, told]: [number[], number[], boolean[]] = [[], [], []];
   for (const bill of people.bills(4, 150)) {

@@ -26,8 +26,9 @@ test("the signature matches the published test vector of Standard Webhooks", () 
 });
 
 test("the signature equals that of createHmac for any key of 24 to 64 bytes and any body", () => {
+  const codePoint = fc.integer({ min: 0, max: 0x10ffff }).map((point) => String.fromCodePoint(point));
   const body = fc.oneof(
-    fc.string({ unit: "binary", maxLength: 2_000 }),
+    fc.string({ unit: codePoint, maxLength: 2_000 }),
     fc.string({ unit: "grapheme", maxLength: 500 }),
     fc.constantFrom("", "x".repeat(5_000), "é".repeat(5_461), "é".repeat(5_462), "😀".repeat(10_000)),
   );
