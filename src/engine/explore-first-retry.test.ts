@@ -11,7 +11,7 @@ import {
 import { countFirstRetry, firstRetryCounts, newFirstRetryCounts } from "./learned/first-retry-counts.ts";
 import { type LearnedModel, newLearnedModel } from "./learned/learned-model.ts";
 
-const CASE_COUNT = 3000;
+const CASE_COUNT = 2000;
 
 /** Chooses the first retries of many cases whose plan begins late, because nothing is expected to work in the first days. */
 function chooseFirstRetries(

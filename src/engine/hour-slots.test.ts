@@ -8,7 +8,7 @@ import { classOf, hourWeight } from "./learned/model-layout.ts";
 import { chanceOf } from "./learned/observe.ts";
 import { MIN_RETRY_GAP_MS } from "./plan-evaluator.ts";
 
-const CASE_COUNT = 3000;
+const CASE_COUNT = 2000;
 
 /** Chooses a retry for each of many cases that differ only in their ids. */
 const chooseRetries = (model: LearnedModel, kase = buildPosterior("FUNDS"), rest = {}): (ChosenRetry | null)[] =>
