@@ -139,8 +139,8 @@ export function describeWait(explained: ExplainedCase): string | null {
   const { balance, invoice, smallestAmount } = explained;
   if (balance?.conflict)
     return `Facts contradict each other, so Dunlin requests no payment. ${describeConflict(balance.conflict, (at) => formatTime(findCustomerZone(explained), at))}`;
-  if (!balance || balance.left === 0 || balance.left >= smallestAmount) return null;
-  return `${formatMoneyText(balance.left, invoice.currency)} is left, and this merchant's smallest amount for a retry is ${formatMoneyText(smallestAmount, invoice.currency)}.`;
+  if (!balance || balance.unpaidAmount === 0 || balance.unpaidAmount >= smallestAmount) return null;
+  return `${formatMoneyText(balance.unpaidAmount, invoice.currency)} is left, and this merchant's smallest amount for a retry is ${formatMoneyText(smallestAmount, invoice.currency)}.`;
 }
 
 /**

@@ -161,7 +161,7 @@ test("Why this hour? Retries are evenly spaced while predictions fail, and the a
   const model = fromPretrained(readPretrainedModel());
   for (let n = 0; n < 80; n++)
     recordPrediction(model, { firstReason: "FUNDS" }, 0.5, +START - (80 - n) * HOUR, "FUNDS");
-  await stage.taught(model);
+  await stage.storeLearned(model);
   let spread = 0;
   for (let n = 0; n < 20; n++) {
     const id = `inv_${n}`;
