@@ -194,7 +194,7 @@ test("a substitute card follows the rules of its own network", () => {
       attempt(1, "inv_0", "B", "57", other),
       attempt(2, "inv_1", "A", "51", brand),
     );
-    return buildDecisionContext(known, at).guard.bar?.decline.codes.networkDeclineCode;
+    return buildDecisionContext(known, at).guard.block?.decline.codes.networkDeclineCode;
   };
   assert.deepEqual([isCardBlocked("mastercard", "visa"), isCardBlocked("visa", "mastercard")], ["57", undefined]);
 });
@@ -202,7 +202,7 @@ test("a substitute card follows the rules of its own network", () => {
 test("a replacement card follows the rules of its own network", () => {
   const isCardBlocked = (brand: string, next: string, code: string) => {
     const known = buildFactsWith(attempt(0, "inv_1", "A", "51", brand), attempt(1, "inv_2", "B", code, next));
-    return buildDecisionContext(known, at).guard.bar?.decline.codes.networkDeclineCode;
+    return buildDecisionContext(known, at).guard.block?.decline.codes.networkDeclineCode;
   };
   assert.equal(isCardBlocked("mastercard", "visa", "46"), "46");
   assert.equal(isCardBlocked("visa", "mastercard", "57"), undefined);

@@ -25,11 +25,11 @@ const view = {
 
 test("an unreported first charge is dated to when the invoice became unpaid, and a new card is a presumed charge", () => {
   const known = buildDecisionFacts(view, []);
-  assert.deepEqual(buildHistory(view, known, []).bills.at(-1)!.charges, [
+  assert.deepEqual(buildHistory(view, known, []).invoices.at(-1)!.charges, [
     { at: unpaidAt, approved: false, codes: null },
   ]);
   const changed = buildHistory(view, { ...known, cardChangedAt }, []);
-  assert.deepEqual(changed.bills.at(-1)!.charges, [
+  assert.deepEqual(changed.invoices.at(-1)!.charges, [
     { at: cardChangedAt, approved: false, codes: null, isPresumed: true },
   ]);
 });
@@ -49,7 +49,7 @@ test("an earlier invoice counts as declined at first when it failed before the a
     const transactions = attempts.map(([createdAt, state]) => ({ ...attempt, state, createdAt }));
     const customerInvoices = [{ ...invoice, subscriptionId: null, unpaidAt: failedAt, paidAt: day(-170) }];
     const loaded = { ...view, customerInvoices, transactions } as unknown as LoadedCase;
-    const [earlier] = buildHistory(loaded, buildDecisionFacts(loaded, []), []).bills;
+    const [earlier] = buildHistory(loaded, buildDecisionFacts(loaded, []), []).invoices;
     return earlier!.charges.map(({ at, approved }) => [+at, approved]);
   };
   const missingAttempt = [+day(-185), false];
@@ -87,7 +87,7 @@ test("invoices known from attempts alone count since the last attempt, and only 
     attempt("by_hand", 5, { initiator: "CUSTOMER" }),
   ];
   const loaded = { ...view, transactions } as unknown as LoadedCase;
-  const [other, open, ...rest] = buildHistory(loaded, buildDecisionFacts(loaded, []), []).bills;
+  const [other, open, ...rest] = buildHistory(loaded, buildDecisionFacts(loaded, []), []).invoices;
   assert.deepEqual([other!.charges.map(({ at }) => at), rest], [[new Date(+unpaidAt + 4 * DAY_MS)], []]);
   assert.equal(open!.charges.length, 2);
 });

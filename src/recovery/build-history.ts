@@ -52,7 +52,7 @@ export function buildHistory(
     },
     instrument: facts,
     offsetAt: (at) => offsetMs(locale.zone, at),
-    bills: [...earlier, open],
+    invoices: [...earlier, open],
   };
 }
 

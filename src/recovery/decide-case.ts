@@ -93,7 +93,7 @@ function decisionContextOf(
   const history = loaded.merchant.engine === "learned" && model ? buildHistory(loaded, facts, actions) : null;
   const { issuerDownAt: _, billed: __, othersPlanned: ___, explores: ____, pending, ...lasting } = facts;
   // Without a pending attempt the fingerprint equals earlier versions', so plans survive an upgrade.
-  const all = [lasting, history?.bills, history?.traits, ...(pending ? [pending] : [])];
+  const all = [lasting, history?.invoices, history?.traits, ...(pending ? [pending] : [])];
   return {
     context: buildDecisionContext(facts, now, history),
     fingerprint: hash("sha1", JSON.stringify(all), "hex").slice(0, 20),

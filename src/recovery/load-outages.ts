@@ -38,7 +38,7 @@ export async function loadOutages(
   const places = cases.map((attempts) => ({
     id: attempts.case.id,
     bank: paymentProfileOf(attempts).cardIssuer || null,
-    way: routeOf(latestRelevantAttempt(attempts) ?? {}),
+    route: routeOf(latestRelevantAttempt(attempts) ?? {}),
   }));
   const banks = [...new Set(places.flatMap(({ bank }) => bank ?? []))];
   const isUnnamed = places.some(({ bank }) => bank === null);
@@ -57,16 +57,16 @@ export async function loadOutages(
   const banksDown = new Map(
     banks.map((bank) => [bank, findDownTime((byBank.get(bank) ?? []).map(toOutageEvidence), now)]),
   );
-  const routes = new Set(places.filter(({ bank }) => bank === null).map(({ way }) => way));
+  const routes = new Set(places.filter(({ bank }) => bank === null).map(({ route }) => route));
   const routesDown = new Map([...routes].map((route) => [route, findRouteDownTime(merchantEvidence, route, now)]));
   return new Map(
-    places.map(({ id, bank, way }) => [id, (bank === null ? routesDown.get(way) : banksDown.get(bank)) ?? null]),
+    places.map(({ id, bank, route }) => [id, (bank === null ? routesDown.get(route) : banksDown.get(bank)) ?? null]),
   );
 }
 
 const toOutageEvidence = (t: OtherCustomerAttempt): OutageEvidence => ({
   customer: t.customerId ?? t.invoiceId,
   at: t.createdAt,
-  way: routeOf(t),
+  route: routeOf(t),
   isDown: t.state === "FAILED" && findDeclineGroup(declineCodesOf(t), instrumentOf(t)) === "ISSUER_DOWN",
 });
