@@ -54,7 +54,7 @@ test("the feature indexer of a customer gives the same features as each invoice 
 });
 
 test("each attribute of a case has a feature and a row, except the merchant and the payment history, which have no row", () => {
-  const facts: CaseTraits = { ...traits, billingPeriod: 1, billingPeriodUnit: "YEAR", tenureDays: 40 };
+  const knownTraits: CaseTraits = { ...traits, billingPeriod: 1, billingPeriodUnit: "YEAR", tenureDays: 40 };
   const others: Partial<CaseTraits> = {
     dollars: 900,
     tenureDays: 900,
@@ -68,8 +68,9 @@ test("each attribute of a case has a feature and a row, except the merchant and 
     declineCode: "51",
     adviceCode: "24",
   };
-  const named = (overrides: Partial<CaseTraits>) => caseFeatures("r", { ...facts, ...overrides });
-  const rows = (overrides: Partial<CaseTraits>) => caseRows({ ...facts, paymentMethodType: "card", ...overrides });
+  const named = (overrides: Partial<CaseTraits>) => caseFeatures("r", { ...knownTraits, ...overrides });
+  const rows = (overrides: Partial<CaseTraits>) =>
+    caseRows({ ...knownTraits, paymentMethodType: "card", ...overrides });
   for (const [trait, value] of Object.entries(others)) {
     assert.notDeepEqual(named({ [trait]: value }), named({}), trait);
     assert.notDeepEqual(rows({ [trait]: value }), rows({}), trait);
@@ -189,10 +190,16 @@ test("an amount's outcomes affect the next amount, and much smaller ones only li
 
 test("an invoice of any size trains the model without invalid numbers, even with every attribute reported", () => {
   const model = newLearnedModel();
-  const facts = { paymentMethodType: "card", network: "visa", funding: "credit", issuer: "Chase", tenureDays: 400 };
+  const knownTraits = {
+    paymentMethodType: "card",
+    network: "visa",
+    funding: "credit",
+    issuer: "Chase",
+    tenureDays: 400,
+  };
   const codes = { declineCode: "51", adviceCode: "02", billingPeriod: 1, billingPeriodUnit: "YEAR" };
   for (const dollars of [0, 0.01, 1e6, Number.MAX_SAFE_INTEGER]) {
-    const all = { ...traits, ...facts, ...codes, dollars };
+    const all = { ...traits, ...knownTraits, ...codes, dollars };
     const posterior = {
       ...buildPosterior("FUNDS"),
       features: featureIndices(caseFeatures("r", all)),

@@ -219,8 +219,8 @@ export function rowStart(kind: RowKind, value: string | number): number {
 
 /** Unknown values (null) have no row. */
 export function rowsOf(values: RowValues): Int32Array {
-  const facts = Object.entries(values).filter((entry): entry is [RowKind, string | number] => entry[1] !== null);
-  return Int32Array.from(facts, ([kind, value]) => rowStart(kind, value));
+  const knownValues = Object.entries(values).filter((entry): entry is [RowKind, string | number] => entry[1] !== null);
+  return Int32Array.from(knownValues, ([kind, value]) => rowStart(kind, value));
 }
 
 /**

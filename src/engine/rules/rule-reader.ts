@@ -9,25 +9,25 @@ export type RuleReader = ReturnType<typeof createRuleReader>;
 export function createRuleReader(problems: string[]) {
   const wrong = (place: string, problem: string) => void problems.push(`${place} ${problem}`);
 
-  /** @param facts  allowed names; null: any */
-  function fields(value: unknown, place: string, facts: readonly string[] | null): JsonFields {
+  /** @param knownFields  allowed names; null: any */
+  function fields(value: unknown, place: string, knownFields: readonly string[] | null): JsonFields {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       wrong(place || "the file", "must be an object");
       return {};
     }
     for (const name of Object.keys(value))
-      if (facts && !facts.includes(name))
-        wrong(place ? `${place}.${name}` : name, `is not known. Write one of ${facts.join(", ")}`);
+      if (knownFields && !knownFields.includes(name))
+        wrong(place ? `${place}.${name}` : name, `is not known. Write one of ${knownFields.join(", ")}`);
     return value as JsonFields;
   }
 
   /** Returns each named object's fields and place. */
-  const entries = (value: unknown, place: string, facts: readonly string[]): [string, JsonFields, string][] =>
+  const entries = (value: unknown, place: string, knownFields: readonly string[]): [string, JsonFields, string][] =>
     value === undefined
       ? []
       : Object.entries(fields(value, place, null)).map(([name, each]) => {
           const here = `${place}.${name}`;
-          return [name, fields(each, here, facts), here];
+          return [name, fields(each, here, knownFields), here];
         });
 
   function readWholeNumber(value: unknown, place: string, most: number): number | undefined {
